@@ -1,0 +1,291 @@
+//! Sets of CPUs: affinities, clusters, the free CPUs of a scheduler.
+
+use crate::{CpuId, Index};
+use smallvec::SmallVec;
+use std::fmt;
+use std::str::FromStr;
+
+/// A set of CPUs, one bit each; up to 128 CPUs need no allocation.
+///
+/// Written as in Linux: `0-3,8`.
+///
+/// ```
+/// use layland_model::{CpuId, CpuSet};
+/// let set: CpuSet = "0-2,5".parse().unwrap();
+/// assert_eq!(set.len(), 4);
+/// assert!(set.contains(CpuId(5)) && !set.contains(CpuId(3)));
+/// assert_eq!(set.to_string(), "0-2,5");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CpuSet {
+    /// Without trailing zero words, so that equal sets are equal values.
+    words: SmallVec<[u64; 2]>,
+}
+
+const WORD: usize = u64::BITS as usize;
+
+impl CpuSet {
+    /// CPUs that a system may have at most.
+    pub const MAX_CPUS: usize = 4096;
+
+    /// The empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The CPUs `0..count`.
+    pub fn first(count: usize) -> Self {
+        let mut words: SmallVec<[u64; 2]> = SmallVec::from_elem(u64::MAX, count / WORD);
+        if !count.is_multiple_of(WORD) {
+            words.push((1 << (count % WORD)) - 1);
+        }
+        Self { words }
+    }
+
+    /// One CPU.
+    pub fn single(cpu: CpuId) -> Self {
+        let mut set = Self::new();
+        set.insert(cpu);
+        set
+    }
+
+    /// Adds a CPU; whether it was not in yet.
+    #[inline]
+    pub fn insert(&mut self, cpu: CpuId) -> bool {
+        let (word, bit) = (cpu.index() / WORD, 1u64 << (cpu.index() % WORD));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        let new = self.words[word] & bit == 0;
+        self.words[word] |= bit;
+        new
+    }
+
+    /// Takes a CPU out; whether it was in.
+    #[inline]
+    pub fn remove(&mut self, cpu: CpuId) -> bool {
+        let (word, bit) = (cpu.index() / WORD, 1u64 << (cpu.index() % WORD));
+        let Some(slot) = self.words.get_mut(word) else { return false };
+        let was_in = *slot & bit != 0;
+        *slot &= !bit;
+        self.trim();
+        was_in
+    }
+
+    #[inline]
+    fn trim(&mut self) {
+        while self.words.last() == Some(&0) {
+            self.words.pop();
+        }
+    }
+
+    /// Whether a CPU is in.
+    #[inline]
+    pub fn contains(&self, cpu: CpuId) -> bool {
+        self.words.get(cpu.index() / WORD).is_some_and(|word| word >> (cpu.index() % WORD) & 1 == 1)
+    }
+
+    /// How many CPUs are in.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether none is in.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The lowest CPU.
+    #[inline]
+    pub fn lowest(&self) -> Option<CpuId> {
+        let word = self.words.iter().position(|&word| word != 0)?;
+        Some(CpuId::from_index(word * WORD + self.words[word].trailing_zeros() as usize))
+    }
+
+    /// The highest CPU.
+    pub fn highest(&self) -> Option<CpuId> {
+        let last = self.words.last()?;
+        Some(CpuId::from_index(self.words.len() * WORD - 1 - last.leading_zeros() as usize))
+    }
+
+    /// The CPUs, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+                rest &= rest - 1;
+                Some(CpuId::from_index(index * WORD + bit))
+            })
+        })
+    }
+
+    /// Whether every CPU of it is in `other`.
+    pub fn is_subset(&self, other: &CpuSet) -> bool {
+        self.words.len() <= other.words.len()
+            && self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+    }
+
+    /// Whether no CPU is in both.
+    pub fn is_disjoint(&self, other: &CpuSet) -> bool {
+        self.words.iter().zip(&other.words).all(|(a, b)| a & b == 0)
+    }
+
+    /// The CPUs in either.
+    pub fn union(&self, other: &CpuSet) -> CpuSet {
+        let (mut long, short) = if self.words.len() >= other.words.len() {
+            (self.clone(), other)
+        } else {
+            (other.clone(), self)
+        };
+        long.words.iter_mut().zip(&short.words).for_each(|(a, b)| *a |= b);
+        long
+    }
+
+    /// The CPUs in both.
+    pub fn intersection(&self, other: &CpuSet) -> CpuSet {
+        let mut set =
+            CpuSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() };
+        set.trim();
+        set
+    }
+
+    /// The CPUs in this one alone.
+    pub fn difference(&self, other: &CpuSet) -> CpuSet {
+        let mut set = self.clone();
+        set.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+        set.trim();
+        set
+    }
+}
+
+impl FromIterator<CpuId> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = CpuId>>(cpus: I) -> Self {
+        let mut set = CpuSet::new();
+        for cpu in cpus {
+            set.insert(cpu);
+        }
+        set
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        let mut cpus = self.iter().map(|cpu| cpu.0).peekable();
+        while let Some(first) = cpus.next() {
+            let mut last = first;
+            while cpus.next_if_eq(&(last + 1)).is_some() {
+                last += 1;
+            }
+            let comma = if text.is_empty() { "" } else { "," };
+            text += &if first == last {
+                format!("{comma}{first}")
+            } else {
+                format!("{comma}{first}-{last}")
+            };
+        }
+        f.pad(&text)
+    }
+}
+impl fmt::Debug for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{{{self}}}")
+    }
+}
+
+/// What is wrong with the text of a CPU set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseCpuSetError {
+    /// Neither a number nor a range.
+    #[error("`{0}` is not a CPU or a range of CPUs: write \"0-3\" or \"0,2,5\"")]
+    NotACpu(String),
+    /// A range that runs backwards.
+    #[error("the range `{0}` runs backwards")]
+    Backwards(String),
+    /// Beyond [`CpuSet::MAX_CPUS`].
+    #[error("CPU {0} is out of range: at most 4096 CPUs, numbered from 0")]
+    OutOfRange(String),
+}
+
+impl FromStr for CpuSet {
+    type Err = ParseCpuSetError;
+    fn from_str(text: &str) -> Result<CpuSet, ParseCpuSetError> {
+        let cpu = |text: &str| -> Result<u32, ParseCpuSetError> {
+            let text = text.trim();
+            if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(ParseCpuSetError::NotACpu(text.to_owned()));
+            }
+            let in_range =
+                text.parse::<u32>().ok().filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPUS);
+            in_range.ok_or_else(|| ParseCpuSetError::OutOfRange(text.to_owned()))
+        };
+        let mut set = CpuSet::new();
+        for part in text.split(',') {
+            let (first, last) = match part.split_once('-') {
+                Some((first, last)) => (cpu(first)?, cpu(last)?),
+                None => (cpu(part)?, cpu(part)?),
+            };
+            if first > last {
+                return Err(ParseCpuSetError::Backwards(part.to_owned()));
+            }
+            (first..=last).for_each(|cpu| {
+                set.insert(CpuId(cpu));
+            });
+        }
+        Ok(set)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn set_of(cpus: &BTreeSet<u32>) -> CpuSet {
+        cpus.iter().map(|&cpu| CpuId(cpu)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_set(
+            a in prop::collection::btree_set(0u32..300, 0..40),
+            b in prop::collection::btree_set(0u32..300, 0..40),
+            x in 0u32..300,
+        ) {
+            let (s, t) = (set_of(&a), set_of(&b));
+            prop_assert_eq!(s.iter().map(|cpu| cpu.0).collect::<BTreeSet<_>>(), a.clone());
+            prop_assert_eq!(s.union(&t), set_of(&(&a | &b)));
+            prop_assert_eq!(s.intersection(&t), set_of(&(&a & &b)));
+            prop_assert_eq!(s.difference(&t), set_of(&(&a - &b)));
+            prop_assert_eq!(s.is_subset(&t), a.is_subset(&b));
+            prop_assert_eq!(s.is_disjoint(&t), a.is_disjoint(&b));
+            prop_assert_eq!(s.len(), a.len());
+            prop_assert_eq!(s.lowest().map(|cpu| cpu.0), a.first().copied());
+            prop_assert_eq!(s.highest().map(|cpu| cpu.0), a.last().copied());
+            let mut u = s.clone();
+            prop_assert_eq!(u.remove(CpuId(x)), a.contains(&x));
+            prop_assert!(!u.contains(CpuId(x)));
+            if !a.is_empty() {
+                prop_assert_eq!(s.to_string().parse::<CpuSet>().unwrap(), s);
+            }
+        }
+    }
+
+    #[test]
+    fn first_is_an_initial_range() {
+        for count in [0, 1, 63, 64, 65, 128, 4096] {
+            assert_eq!(CpuSet::first(count).len(), count);
+            assert_eq!(CpuSet::first(count), (0..count as u32).map(CpuId).collect());
+        }
+    }
+
+    #[test]
+    fn wrong_text_is_an_error() {
+        for text in ["", "a", "3-1", "1-", "-1", "4096", "99999999999"] {
+            assert!(text.parse::<CpuSet>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Layland's vocabulary as plain values: points, lengths and amounts in time, exact rates, CPUs,
+//! tasks, platforms and the [`System`] that a task-set file describes.
+//!
+//! Nothing in here knows a scheduling policy, a file format or a floating-point deadline.
+
+mod cpuset;
+mod id;
+mod platform;
+mod rate;
+mod rule;
+mod system;
+mod task;
+mod time;
+
+pub use cpuset::{CpuSet, ParseCpuSetError};
+pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
+pub use platform::{Overheads, Platform, Speed};
+pub use rate::{Rate, RateSum};
+pub use rule::{Group, JobOrder, ScheduleRule};
+pub use system::{Change, Field, Invalid, Place, Provenance, Request, RequestKind, System};
+pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
+pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};

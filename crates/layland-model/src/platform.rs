@@ -1,0 +1,152 @@
+//! The machine: CPUs with their speeds, clusters, named topology, overheads.
+
+use crate::{CpuId, CpuMap, CpuSet, Duration, Rate, Service};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// How much work a CPU does per unit of time: an exact positive fraction, 1 by default.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Speed {
+    numerator: i64,
+    denominator: i64,
+}
+
+impl Speed {
+    /// One unit of work per unit of time.
+    pub const UNIT: Speed = Speed { numerator: 1, denominator: 1 };
+    /// Numerator and denominator of a speed, in lowest terms, may not exceed this.
+    pub const LIMIT: i64 = 1_000_000;
+
+    /// A speed, if it is positive and in lowest terms within [`Speed::LIMIT`].
+    pub fn new(rate: &Rate) -> Option<Speed> {
+        let (numerator, denominator) = rate.as_i64_pair()?;
+        let in_range = |x| (1..=Self::LIMIT).contains(&x);
+        (in_range(numerator) && in_range(denominator)).then_some(Speed { numerator, denominator })
+    }
+
+    /// The numerator, in lowest terms.
+    pub const fn numerator(self) -> i64 {
+        self.numerator
+    }
+    /// The denominator, in lowest terms.
+    pub const fn denominator(self) -> i64 {
+        self.denominator
+    }
+    /// As a rate.
+    pub fn rate(self) -> Rate {
+        Rate::new(self.numerator, self.denominator)
+    }
+    /// The time that this CPU needs for some work, rounded up to a whole nanosecond.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Rate, Service, Speed};
+    /// let half = Speed::new(&Rate::new(1, 2)).unwrap();
+    /// assert_eq!(half.time_for(Service::from_ms(3)), Duration::from_ms(6));
+    /// ```
+    pub fn time_for(self, work: Service) -> Duration {
+        if self == Self::UNIT {
+            return work.at_unit_speed();
+        }
+        let scaled = i128::from(work.ns()) * i128::from(self.denominator);
+        let ns = num_integer::Integer::div_ceil(&scaled, &i128::from(self.numerator));
+        Duration::from_ns(i64::try_from(ns).unwrap_or(i64::MAX))
+    }
+}
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self::UNIT
+    }
+}
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.rate().fmt(f)
+    }
+}
+
+/// What a real machine spends besides the jobs. All zero by default: an ideal machine.
+///
+/// Layland's simulator charges them as processor time during which no job makes progress:
+///
+/// | overhead | paid | by |
+/// |---|---|---|
+/// | `release` | when a job becomes ready | the lowest CPU of the task's cluster, which serves the timers |
+/// | `scheduling` | when a decision changes what a CPU runs | that CPU, before the switch |
+/// | `context_switch` | when a CPU starts a job other than the one it ran last | that CPU |
+/// | `migration` | when a job resumes on another CPU than where it last ran | the new CPU |
+/// | `interrupt` | when a CPU is told by another one to switch | that CPU |
+/// | `tick` | every `tick_period` | every CPU |
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overheads {
+    /// Serving the release of one job.
+    pub release: Duration,
+    /// Making one scheduling decision.
+    pub scheduling: Duration,
+    /// Switching to another job.
+    pub context_switch: Duration,
+    /// Loss of cache contents after a migration of a job that already ran.
+    pub migration: Duration,
+    /// Latency of an inter-processor interrupt.
+    pub interrupt: Duration,
+    /// One timer tick.
+    pub tick: Duration,
+    /// How often the timer ticks; required if `tick` is not zero.
+    pub tick_period: Duration,
+}
+
+impl Overheads {
+    /// Whether the machine is ideal.
+    pub fn is_zero(&self) -> bool {
+        *self == Overheads { tick_period: self.tick_period, ..Overheads::default() }
+    }
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// The speed of each CPU; its length is the number of CPUs.
+    pub speeds: CpuMap<Speed>,
+    /// Disjoint sets of CPUs (cpusets, root domains). One with every CPU by default.
+    pub clusters: Vec<CpuSet>,
+    /// Names for sets of CPUs, for affinities: `l3` may be two sets, `l3:0` and `l3:1`.
+    pub topology: BTreeMap<String, Vec<CpuSet>>,
+    /// What the machine spends besides the jobs.
+    pub overheads: Overheads,
+}
+
+impl Platform {
+    /// `cpus` CPUs of unit speed in one cluster.
+    pub fn identical(cpus: usize) -> Platform {
+        Platform {
+            speeds: CpuMap::filled(Speed::UNIT, cpus),
+            clusters: vec![CpuSet::first(cpus)],
+            topology: BTreeMap::new(),
+            overheads: Overheads::default(),
+        }
+    }
+
+    /// How many CPUs there are.
+    pub fn cpu_count(&self) -> usize {
+        self.speeds.len()
+    }
+
+    /// Every CPU, ascending.
+    pub fn cpus(&self) -> impl DoubleEndedIterator<Item = CpuId> + ExactSizeIterator + use<> {
+        self.speeds.ids()
+    }
+
+    /// The set of every CPU.
+    pub fn all_cpus(&self) -> CpuSet {
+        CpuSet::first(self.cpu_count())
+    }
+
+    /// The cluster of a CPU, if it is in one.
+    pub fn cluster_of(&self, cpu: CpuId) -> Option<usize> {
+        self.clusters.iter().position(|cluster| cluster.contains(cpu))
+    }
+
+    /// Whether every CPU has unit speed.
+    pub fn is_unit_speed(&self) -> bool {
+        self.speeds.values().all(|&speed| speed == Speed::UNIT)
+    }
+}

@@ -1,0 +1,361 @@
+//! Exact rationals: utilizations, densities, fractions. They decide; [`Rate::to_f64`] only draws.
+
+use num_bigint::BigInt;
+use num_rational::{BigRational, Ratio};
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, ToPrimitive, Zero};
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::{Add, Div, Mul, Sub};
+use std::str::FromStr;
+
+/// An exact rational number: a ratio of 128-bit integers for as long as that is enough, of
+/// unbounded integers from then on. The value never depends on which of the two it is.
+///
+/// ```
+/// use layland_model::Rate;
+/// let third = Rate::new(1, 3);
+/// assert_eq!(third.clone() + third.clone() + third, Rate::ONE);
+/// assert_eq!("0.95".parse::<Rate>().unwrap(), Rate::new(19, 20));
+/// ```
+#[derive(Clone)]
+pub struct Rate(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Small(Ratio<i128>),
+    Big(Box<BigRational>),
+}
+use Repr::{Big, Small};
+
+impl Rate {
+    /// Zero.
+    pub const ZERO: Rate = Rate(Small(Ratio::new_raw(0, 1)));
+    /// One.
+    pub const ONE: Rate = Rate(Small(Ratio::new_raw(1, 1)));
+
+    /// `numerator / denominator`, in lowest terms.
+    ///
+    /// # Panics
+    /// If the denominator is zero.
+    pub fn new(numerator: i64, denominator: i64) -> Rate {
+        Rate(Small(Ratio::new(numerator.into(), denominator.into())))
+    }
+
+    /// A whole number.
+    pub fn whole(number: i64) -> Rate {
+        Rate(Small(Ratio::from_integer(number.into())))
+    }
+
+    /// The nearest floating-point number, to draw and to print.
+    pub fn to_f64(&self) -> f64 {
+        match &self.0 {
+            Small(ratio) => ratio.to_f64().unwrap_or(f64::NAN),
+            Big(ratio) => ratio.to_f64().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The largest whole number that is not above it, if it fits.
+    pub fn floor(&self) -> Option<i64> {
+        match &self.0 {
+            Small(ratio) => ratio.floor().to_integer().to_i64(),
+            Big(ratio) => ratio.floor().to_integer().to_i64(),
+        }
+    }
+
+    /// The smallest whole number that is not below it, if it fits.
+    pub fn ceil(&self) -> Option<i64> {
+        match &self.0 {
+            Small(ratio) => ratio.ceil().to_integer().to_i64(),
+            Big(ratio) => ratio.ceil().to_integer().to_i64(),
+        }
+    }
+
+    /// Numerator and denominator in lowest terms (denominator positive), if both fit 64 bits.
+    pub fn as_i64_pair(&self) -> Option<(i64, i64)> {
+        match &self.0 {
+            Small(ratio) => Some((ratio.numer().to_i64()?, ratio.denom().to_i64()?)),
+            Big(ratio) => Some((ratio.numer().to_i64()?, ratio.denom().to_i64()?)),
+        }
+    }
+
+    /// `floor(self * 2^64)` and whether that is exact, for a value in `[0, 2^63)`.
+    fn fixed_point(&self) -> (u128, bool) {
+        match &self.0 {
+            Small(ratio) => {
+                let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
+                let (whole, rest) = (numerator / denominator, numerator % denominator);
+                if let Some(shifted) = rest.checked_mul(1 << 64) {
+                    return ((whole << 64) + shifted / denominator, shifted % denominator == 0);
+                }
+            }
+            Big(_) => {}
+        }
+        let big = self.to_big();
+        let shifted: BigInt = big.numer() << 64;
+        let (quotient, rest) = num_integer::Integer::div_rem(&shifted, big.denom());
+        (quotient.to_u128().unwrap_or(u128::MAX), rest.is_zero())
+    }
+
+    fn to_big(&self) -> BigRational {
+        match &self.0 {
+            Small(ratio) => BigRational::new((*ratio.numer()).into(), (*ratio.denom()).into()),
+            Big(ratio) => (**ratio).clone(),
+        }
+    }
+
+    /// Back to the small form where it fits, so that equal values are cheap to compare.
+    fn from_big(ratio: BigRational) -> Rate {
+        match (ratio.numer().to_i128(), ratio.denom().to_i128()) {
+            (Some(numerator), Some(denominator)) => {
+                Rate(Small(Ratio::new_raw(numerator, denominator)))
+            }
+            _ => Rate(Big(Box::new(ratio))),
+        }
+    }
+
+    fn combine(
+        &self,
+        other: &Rate,
+        small: impl Fn(&Ratio<i128>, &Ratio<i128>) -> Option<Ratio<i128>>,
+        big: impl Fn(BigRational, BigRational) -> BigRational,
+    ) -> Rate {
+        if let (Small(a), Small(b)) = (&self.0, &other.0)
+            && let Some(result) = small(a, b)
+        {
+            return Rate(Small(result));
+        }
+        Rate::from_big(big(self.to_big(), other.to_big()))
+    }
+}
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $checked:path, $op:tt) => {
+        impl $trait<&Rate> for &Rate {
+            type Output = Rate;
+            fn $method(self, other: &Rate) -> Rate {
+                self.combine(other, |a, b| $checked(a, b), |a, b| a $op b)
+            }
+        }
+        impl $trait for Rate {
+            type Output = Rate;
+            fn $method(self, other: Rate) -> Rate {
+                (&self).$method(&other)
+            }
+        }
+    };
+}
+operator!(Add, add, CheckedAdd::checked_add, +);
+operator!(Sub, sub, CheckedSub::checked_sub, -);
+operator!(Mul, mul, CheckedMul::checked_mul, *);
+operator!(Div, div, CheckedDiv::checked_div, /);
+
+impl std::iter::Sum for Rate {
+    fn sum<I: Iterator<Item = Rate>>(items: I) -> Rate {
+        items.fold(Rate::ZERO, |sum, item| &sum + &item)
+    }
+}
+
+impl Ord for Rate {
+    fn cmp(&self, other: &Rate) -> Ordering {
+        match (&self.0, &other.0) {
+            (Small(a), Small(b)) => a.cmp(b),
+            _ => self.to_big().cmp(&other.to_big()),
+        }
+    }
+}
+impl PartialOrd for Rate {
+    fn partial_cmp(&self, other: &Rate) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Rate {
+    fn eq(&self, other: &Rate) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Rate {}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Small(ratio) => write!(f, "{ratio}"),
+            Big(ratio) => write!(f, "{ratio}"),
+        }
+    }
+}
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rate({self})")
+    }
+}
+
+/// Text that is not a rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a number: write a decimal (\"0.75\") or a fraction (\"3/4\")")]
+pub struct ParseRateError(String);
+
+impl FromStr for Rate {
+    type Err = ParseRateError;
+    fn from_str(text: &str) -> Result<Rate, ParseRateError> {
+        let (numerator, denominator) = parse_decimal_or_fraction(text.trim())
+            .ok_or_else(|| ParseRateError(text.to_owned()))?;
+        Ok(Rate(Small(Ratio::new(numerator, denominator))))
+    }
+}
+
+/// Reads `12`, `1_000`, `-1.25` or `10/3` exactly: numerator and positive denominator.
+pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
+    let (text, sign) = match text.strip_prefix('-') {
+        Some(rest) => (rest, -1),
+        None => (text, 1),
+    };
+    let digits = |text: &str| -> Option<i128> {
+        let plain: String = text.chars().filter(|&c| c != '_').collect();
+        (!plain.is_empty() && plain.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| plain.parse().ok())?
+    };
+    if let Some((numerator, denominator)) = text.split_once('/') {
+        let denominator = digits(denominator.trim())?;
+        return (denominator > 0).then_some((sign * digits(numerator.trim())?, denominator));
+    }
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let denominator = 10i128.checked_pow(decimals.chars().filter(|&c| c != '_').count() as u32)?;
+    let fraction = if decimals.is_empty() { 0 } else { digits(decimals)? };
+    let whole = if whole.is_empty() && !decimals.is_empty() { 0 } else { digits(whole)? };
+    Some((sign * whole.checked_mul(denominator)?.checked_add(fraction)?, denominator))
+}
+
+/// A sum of many non-negative rates that is compared with a bound: exact, but fast where the
+/// answer is not close.
+///
+/// The sum is enclosed between two 64.64 fixed-point numbers; only when the bound lies between
+/// them are the addends summed exactly. This matters where thousands of utilizations with
+/// unrelated periods are packed: their exact sums have denominators of hundreds of digits.
+///
+/// ```
+/// use layland_model::{Rate, RateSum};
+/// let mut load = RateSum::default();
+/// load.add(&Rate::new(2, 3));
+/// assert!(load.fits(&Rate::new(1, 3), &Rate::ONE));
+/// assert!(!load.fits(&Rate::new(334, 1000), &Rate::ONE));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RateSum {
+    /// At most the sum, in units of 2^-64.
+    low: u128,
+    /// At least the sum, in the same unit.
+    high: u128,
+    addends: Vec<Rate>,
+}
+
+impl RateSum {
+    /// Adds a rate, which must not be negative.
+    pub fn add(&mut self, rate: &Rate) {
+        let (floor, exact) = rate.fixed_point();
+        self.low += floor;
+        self.high += floor + u128::from(!exact);
+        self.addends.push(rate.clone());
+    }
+
+    /// Takes one addend of this value away again, if there is one.
+    pub fn remove(&mut self, rate: &Rate) {
+        if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
+            self.addends.swap_remove(at);
+            let (floor, exact) = rate.fixed_point();
+            self.low -= floor;
+            self.high -= floor + u128::from(!exact);
+        }
+    }
+
+    /// Whether the sum with one more `rate` is at most `bound`. Exact.
+    pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
+        let ((rate_floor, rate_exact), (bound_floor, bound_exact)) =
+            (rate.fixed_point(), bound.fixed_point());
+        if self.high + rate_floor + u128::from(!rate_exact) <= bound_floor {
+            return true;
+        }
+        if self.low + rate_floor > bound_floor + u128::from(!bound_exact) {
+            return false;
+        }
+        &self.exact() + rate <= *bound
+    }
+
+    /// How two sums compare. Exact.
+    pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
+        if self.high < other.low {
+            Ordering::Less
+        } else if self.low > other.high {
+            Ordering::Greater
+        } else {
+            self.exact().cmp(&other.exact())
+        }
+    }
+
+    /// The exact sum.
+    pub fn exact(&self) -> Rate {
+        self.addends.iter().fold(Rate::ZERO, |sum, addend| &sum + addend)
+    }
+
+    /// The nearest floating-point number, to draw and to print.
+    pub fn to_f64(&self) -> f64 {
+        (self.low as f64 / 2.0 + self.high as f64 / 2.0) / 2f64.powi(64)
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.addends.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sums_outgrow_128_bits_and_come_back() {
+        let primes = [1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_000_117];
+        let sum: Rate = primes.iter().map(|&p| Rate::new(1, p)).sum();
+        let back = primes.iter().fold(sum.clone(), |rest, &p| rest - Rate::new(1, p));
+        assert_eq!(back, Rate::ZERO);
+        assert!(sum > Rate::ZERO && sum < Rate::new(1, 100_000));
+    }
+
+    #[test]
+    fn decimals_and_fractions_read_exactly() {
+        for (text, rate) in [
+            ("0.95", Rate::new(19, 20)),
+            ("5/3", Rate::new(5, 3)),
+            (".5", Rate::new(1, 2)),
+            ("-2", Rate::whole(-2)),
+        ] {
+            assert_eq!(text.parse::<Rate>().unwrap(), rate);
+        }
+        for text in ["", ".", "1/0", "1e3", "a", "1/2/3", "--1"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn enclosed_sums_decide_as_exact_sums(
+            rates in prop::collection::vec((0i64..2_000_000, 1i64..2_000_000), 0..12),
+            (n, d) in (0i64..1000, 1i64..1000),
+        ) {
+            let rate = Rate::new(n, d);
+            let mut sum = RateSum::default();
+            for &(n, d) in &rates {
+                sum.add(&Rate::new(n % d, d));
+            }
+            let exact = sum.exact();
+            for bound in [Rate::ONE, &exact + &rate, Rate::new(n, d)] {
+                prop_assert_eq!(sum.fits(&rate, &bound), &exact + &rate <= bound);
+            }
+            if let Some(&(n, d)) = rates.first() {
+                let before = sum.clone();
+                sum.remove(&Rate::new(n % d, d));
+                prop_assert_eq!(before.cmp_sum(&sum), before.exact().cmp(&sum.exact()));
+            }
+        }
+    }
+}

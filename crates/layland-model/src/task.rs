@@ -1,0 +1,211 @@
+//! Tasks: how often jobs come, how long they run, where they may run.
+
+use crate::{CpuSet, Duration, Rate, Service, Time};
+use std::fmt;
+
+/// A criticality level: 0 is the lowest.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Criticality(pub u8);
+
+impl Criticality {
+    /// Whether it matters more than `other`.
+    pub fn is_higher_than(self, other: Criticality) -> bool {
+        self.0 > other.0
+    }
+    /// As an index into [`Task::wcet`].
+    pub fn level(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The names of the criticality levels, low to high. Never empty; one unnamed level by default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels(Vec<String>);
+
+impl Levels {
+    /// Levels with these names, low to high; the default if there is none.
+    pub fn new(names: Vec<String>) -> Levels {
+        if names.is_empty() { Levels::default() } else { Levels(names) }
+    }
+    /// How many levels there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+    /// The names, low to high.
+    pub fn names(&self) -> &[String] {
+        &self.0
+    }
+    /// The level with this name.
+    pub fn find(&self, name: &str) -> Option<Criticality> {
+        self.0.iter().position(|level| level == name).map(|level| Criticality(level as u8))
+    }
+    /// Whether there is more than one.
+    pub fn is_mixed(&self) -> bool {
+        self.0.len() > 1
+    }
+}
+impl Default for Levels {
+    fn default() -> Self {
+        Levels(vec!["all".to_owned()])
+    }
+}
+
+/// When the jobs of a task come, and what its thread does when a job ends.
+///
+/// The last three say what a *thread* does; they matter to the policies that schedule threads by
+/// reservations (the SCHED_DEADLINE family). The policies that schedule jobs see a `Hog` and a
+/// `Yield` as periodic.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Behaviour {
+    /// A job every period, from the offset on. A late job does not delay later arrivals.
+    #[default]
+    Periodic,
+    /// Jobs at least a period apart; the rest of the separation is drawn.
+    Sporadic(Separation),
+    /// Jobs at these times, ascending; the offset is not used.
+    Explicit(Vec<Time>),
+    /// Never blocks: runs for as long as it gets the processor.
+    Hog,
+    /// Periodic, but gives up the rest of its budget at the end of each job (`sched_yield`).
+    Yield,
+    /// Runs a job, sleeps for the gap, and repeats: the next release is the completion plus the gap.
+    SelfSuspending {
+        /// How long it sleeps.
+        gap: Duration,
+    },
+}
+
+/// What is added to the minimum separation of a sporadic task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Separation {
+    /// Uniform on `[0, max]`.
+    Uniform {
+        /// The most that is added.
+        max: Duration,
+    },
+    /// Exponential with this mean, cut off at `max`.
+    Exponential {
+        /// The mean before the cut.
+        mean: Duration,
+        /// The most that is added.
+        max: Duration,
+    },
+}
+
+/// How long the jobs of a task really execute. Each task draws from its own seeded stream.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum ExecutionModel {
+    /// The WCET of the task's own criticality level.
+    #[default]
+    Wcet,
+    /// The WCET of another level: an overrun where that is higher, early completion where lower.
+    Level(Criticality),
+    /// A fixed fraction of the WCET (above 1: an overrun), rounded up, at least 1 ns.
+    Fraction(Rate),
+    /// Uniform on `[min, max]`, in whole nanoseconds.
+    Uniform {
+        /// The least.
+        min: Service,
+        /// The most.
+        max: Service,
+    },
+    /// One of these values, with probability proportional to its weight.
+    Discrete(Vec<(Service, u64)>),
+    /// These values in order, then again from the first.
+    List(Vec<Service>),
+}
+
+/// A recurrent task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Unique in its set.
+    pub name: String,
+    /// Period, or minimum time between two arrivals.
+    pub period: Duration,
+    /// Relative deadline: shorter than the period (constrained), equal (implicit) or longer.
+    pub deadline: Duration,
+    /// Worst-case execution time per criticality level, low to high; at least one.
+    pub wcet: Vec<Service>,
+    /// How much it matters.
+    pub criticality: Criticality,
+    /// Reserved processor time per period; the WCET by default.
+    pub budget: Option<Service>,
+    /// Arrival of the first job.
+    pub offset: Duration,
+    /// A job becomes ready up to this long after its arrival (uniform); its deadline still counts
+    /// from the arrival.
+    pub jitter: Duration,
+    /// Where it may run; everywhere in its cluster by default.
+    pub affinity: Option<CpuSet>,
+    /// Index of its cluster in [`Platform::clusters`](crate::Platform::clusters).
+    pub cluster: usize,
+    /// Breaks ties: the smaller rank goes first, then the smaller [`TaskId`](crate::TaskId).
+    pub rank: i64,
+    /// Fixed priority, smaller is more important; only for policies that take given priorities.
+    pub priority: Option<i64>,
+    /// When jobs come.
+    pub behaviour: Behaviour,
+    /// How long they run.
+    pub execution: ExecutionModel,
+    /// How many jobs come; unlimited by default.
+    pub jobs: Option<u64>,
+}
+
+impl Task {
+    /// A periodic task with one criticality level and its deadline at the end of the period.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Rate, Service, Task};
+    /// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+    /// assert_eq!(task.utilization(), Rate::new(1, 5));
+    /// ```
+    pub fn implicit(name: impl Into<String>, wcet: Service, period: Duration) -> Task {
+        Task {
+            name: name.into(),
+            period,
+            deadline: period,
+            wcet: vec![wcet],
+            criticality: Criticality::default(),
+            budget: None,
+            offset: Duration::ZERO,
+            jitter: Duration::ZERO,
+            affinity: None,
+            cluster: 0,
+            rank: 0,
+            priority: None,
+            behaviour: Behaviour::Periodic,
+            execution: ExecutionModel::Wcet,
+            jobs: None,
+        }
+    }
+
+    /// The WCET at the task's own criticality level.
+    pub fn own_wcet(&self) -> Service {
+        self.wcet[self.criticality.level().min(self.wcet.len() - 1)]
+    }
+
+    /// The reserved processor time per period: the budget, or else the WCET.
+    pub fn reservation(&self) -> Service {
+        self.budget.unwrap_or_else(|| self.own_wcet())
+    }
+
+    /// WCET over period: `C / T`.
+    pub fn utilization(&self) -> Rate {
+        Rate::new(self.own_wcet().ns(), self.period.ns())
+    }
+
+    /// WCET over the smaller of deadline and period.
+    pub fn density(&self) -> Rate {
+        Rate::new(self.own_wcet().ns(), self.deadline.min(self.period).ns())
+    }
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}/{}", self.name, self.own_wcet(), self.period)?;
+        if self.deadline != self.period {
+            write!(f, "/{}", self.deadline)?;
+        }
+        Ok(())
+    }
+}

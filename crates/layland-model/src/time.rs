@@ -1,0 +1,378 @@
+//! The three integer-nanosecond types: [`Time`] is a point, [`Duration`] a length, [`Service`] an
+//! amount of processor work.
+//!
+//! `Time - Time = Duration` and `Time + Duration = Time`, while `Time + Time` does not compile.
+//! `Service` is work at unit speed: it becomes a `Duration` only through a CPU's
+//! [`Speed`](crate::Speed), or explicitly with [`Service::at_unit_speed`].
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Neg, Rem, Sub, SubAssign};
+use std::str::FromStr;
+
+/// No time in a [`System`](crate::System) may exceed this many nanoseconds (about 36 years), so
+/// that sums of a few of them never overflow.
+pub const TIME_LIMIT: i64 = 1 << 60;
+
+macro_rules! nanosecond_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(i64);
+
+        impl $name {
+            /// Zero nanoseconds.
+            pub const ZERO: Self = Self(0);
+            /// The largest value.
+            pub const MAX: Self = Self(i64::MAX);
+
+            /// From nanoseconds.
+            pub const fn from_ns(ns: i64) -> Self {
+                Self(ns)
+            }
+            /// From microseconds.
+            pub const fn from_us(us: i64) -> Self {
+                Self(us * 1_000)
+            }
+            /// From milliseconds.
+            pub const fn from_ms(ms: i64) -> Self {
+                Self(ms * 1_000_000)
+            }
+            /// In nanoseconds.
+            pub const fn ns(self) -> i64 {
+                self.0
+            }
+            /// In milliseconds, for drawing and printing only.
+            pub fn as_ms_f64(self) -> f64 {
+                self.0 as f64 / 1e6
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_ns(f, self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseTimeError;
+            fn from_str(text: &str) -> Result<Self, ParseTimeError> {
+                parse_ns(text).map(Self)
+            }
+        }
+    };
+}
+
+nanosecond_type! {
+    /// A point in time, in nanoseconds since the start of the run.
+    Time
+}
+nanosecond_type! {
+    /// A length of time, in nanoseconds.
+    Duration
+}
+nanosecond_type! {
+    /// An amount of processor work: nanoseconds of execution at unit speed.
+    Service
+}
+
+macro_rules! amount_arithmetic {
+    ($name:ident) => {
+        impl Add for $name {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+        impl SubAssign for $name {
+            fn sub_assign(&mut self, other: Self) {
+                self.0 -= other.0;
+            }
+        }
+        impl Neg for $name {
+            type Output = Self;
+            fn neg(self) -> Self {
+                Self(-self.0)
+            }
+        }
+        impl Mul<i64> for $name {
+            type Output = Self;
+            fn mul(self, factor: i64) -> Self {
+                Self(self.0 * factor)
+            }
+        }
+        impl Mul<$name> for i64 {
+            type Output = $name;
+            fn mul(self, amount: $name) -> $name {
+                $name(self * amount.0)
+            }
+        }
+        impl Rem for $name {
+            type Output = Self;
+            fn rem(self, other: Self) -> Self {
+                Self(self.0.rem_euclid(other.0))
+            }
+        }
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(items: I) -> Self {
+                Self(items.map(|item| item.0).sum())
+            }
+        }
+        impl $name {
+            /// How many whole `other` fit in: `floor(self / other)`.
+            pub fn div_floor(self, other: Self) -> i64 {
+                self.0.div_euclid(other.0)
+            }
+            /// How many `other` cover it: `ceil(self / other)`.
+            pub fn div_ceil(self, other: Self) -> i64 {
+                num_integer::Integer::div_ceil(&self.0, &other.0)
+            }
+            /// The sum, or `None` on overflow.
+            pub fn checked_add(self, other: Self) -> Option<Self> {
+                self.0.checked_add(other.0).map(Self)
+            }
+            /// The product, or `None` on overflow.
+            pub fn checked_mul(self, factor: i64) -> Option<Self> {
+                self.0.checked_mul(factor).map(Self)
+            }
+        }
+    };
+}
+amount_arithmetic!(Duration);
+amount_arithmetic!(Service);
+
+impl Time {
+    /// Later than everything that happens: an unset timer, the deadline of an idle CPU.
+    pub const NEVER: Time = Time(i64::MAX);
+
+    /// `self + length`, or [`Time::NEVER`] where that overflows.
+    pub fn saturating_add(self, length: Duration) -> Time {
+        Time(self.0.saturating_add(length.0))
+    }
+
+    /// The length from the start of the run.
+    pub fn since_start(self) -> Duration {
+        Duration(self.0)
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    fn sub(self, other: Time) -> Duration {
+        Duration(self.0 - other.0)
+    }
+}
+impl Add<Duration> for Time {
+    type Output = Time;
+    fn add(self, length: Duration) -> Time {
+        Time(self.0 + length.0)
+    }
+}
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, length: Duration) {
+        self.0 += length.0;
+    }
+}
+impl Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, length: Duration) -> Time {
+        Time(self.0 - length.0)
+    }
+}
+
+impl Duration {
+    /// From whole seconds.
+    pub const fn from_secs(seconds: i64) -> Self {
+        Self(seconds * 1_000_000_000)
+    }
+    /// The work that a unit-speed CPU does in this time.
+    pub const fn at_unit_speed(self) -> Service {
+        Service(self.0)
+    }
+}
+
+impl Service {
+    /// The time that a unit-speed CPU needs for this work.
+    pub const fn at_unit_speed(self) -> Duration {
+        Duration(self.0)
+    }
+}
+
+/// Writes nanoseconds in the largest unit that keeps them exact with at most three decimals.
+fn write_ns(f: &mut fmt::Formatter<'_>, ns: i64) -> fmt::Result {
+    if ns == i64::MAX {
+        return f.pad("never");
+    }
+    let magnitude = ns.unsigned_abs();
+    let (unit, scale) = [("s", 1_000_000_000u64), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]
+        .into_iter()
+        .find(|&(_, scale)| {
+            magnitude >= scale && (magnitude * 1000u64.min(scale)).is_multiple_of(scale)
+        })
+        .unwrap_or(("ns", 1));
+    let (whole, part) = (magnitude / scale, magnitude % scale);
+    let sign = if ns < 0 { "-" } else { "" };
+    let text = if part == 0 {
+        format!("{sign}{whole}{unit}")
+    } else {
+        let decimals = format!("{:03}", part * 1000 / scale);
+        format!("{sign}{whole}.{}{unit}", decimals.trim_end_matches('0'))
+    };
+    f.pad(&text)
+}
+
+/// What is wrong with the text of a time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseTimeError {
+    /// A number without a unit.
+    #[error("a time needs a unit")]
+    MissingUnit {
+        /// The number as written.
+        number: String,
+    },
+    /// A unit other than ns, us, ms, s.
+    #[error("unknown time unit `{unit}`")]
+    UnknownUnit {
+        /// The unit as written.
+        unit: String,
+        /// The number in front of it.
+        number: String,
+    },
+    /// Not a number in front of the unit.
+    #[error("`{text}` is not a time")]
+    NotANumber {
+        /// The text as written.
+        text: String,
+    },
+    /// A value that is not a whole number of nanoseconds.
+    #[error("`{text}` is not a whole number of nanoseconds")]
+    NotWhole {
+        /// The text as written.
+        text: String,
+    },
+    /// A value beyond [`TIME_LIMIT`].
+    #[error("`{text}` is too long: at most about 36 years fit")]
+    TooLarge {
+        /// The text as written.
+        text: String,
+    },
+}
+
+impl ParseTimeError {
+    /// What to do about it, for the user.
+    pub fn help(&self) -> String {
+        match self {
+            Self::MissingUnit { number } => format!("write \"{number}ms\" (units: ns, us, ms, s)"),
+            Self::UnknownUnit { number, .. } => format!("use ns, us, ms or s: \"{number}ms\""),
+            Self::NotANumber { .. } => {
+                "a time is a number and a unit: \"5ms\", \"1.5us\", \"10/3s\"".to_owned()
+            }
+            Self::NotWhole { .. } => {
+                "one nanosecond is the smallest unit of time: round the value".to_owned()
+            }
+            Self::TooLarge { .. } => "use a smaller value".to_owned(),
+        }
+    }
+}
+
+/// A time as text: an integer, a decimal or a fraction, and a unit.
+fn parse_ns(text: &str) -> Result<i64, ParseTimeError> {
+    let trimmed = text.trim();
+    let not_a_number = || ParseTimeError::NotANumber { text: text.to_owned() };
+    let unit_at = trimmed.rfind(|c: char| c.is_ascii_digit() || c == '.').map_or(0, |at| at + 1);
+    let (number, unit) = (trimmed[..unit_at].trim(), trimmed[unit_at..].trim());
+    if number.is_empty() {
+        return Err(not_a_number());
+    }
+    let scale: i128 = match unit {
+        "ns" => 1,
+        "us" | "µs" | "μs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "" => return Err(ParseTimeError::MissingUnit { number: number.to_owned() }),
+        _ => {
+            return Err(ParseTimeError::UnknownUnit {
+                unit: unit.to_owned(),
+                number: number.to_owned(),
+            });
+        }
+    };
+    let (numerator, denominator) =
+        crate::rate::parse_decimal_or_fraction(number).ok_or_else(not_a_number)?;
+    let too_large = || ParseTimeError::TooLarge { text: text.to_owned() };
+    let scaled = numerator.checked_mul(scale).ok_or_else(too_large)?;
+    if scaled % denominator != 0 {
+        return Err(ParseTimeError::NotWhole { text: text.to_owned() });
+    }
+    i64::try_from(scaled / denominator)
+        .ok()
+        .filter(|ns| ns.abs() <= TIME_LIMIT)
+        .ok_or_else(too_large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_back_as_written() {
+        for (text, ns) in [
+            ("5ms", 5_000_000),
+            ("1.5us", 1_500),
+            ("10/2s", 5_000_000_000),
+            ("0s", 0),
+            ("1_000ns", 1_000),
+            ("-2ms", -2_000_000),
+            (" 7 µs ", 7_000),
+        ] {
+            assert_eq!(text.parse::<Duration>(), Ok(Duration::from_ns(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_times_say_what_is_wrong() {
+        let error = |text: &str| text.parse::<Duration>().unwrap_err();
+        assert!(matches!(error("5"), ParseTimeError::MissingUnit { .. }));
+        assert!(matches!(error("5msec"), ParseTimeError::UnknownUnit { .. }));
+        assert!(matches!(error("ms"), ParseTimeError::NotANumber { .. }));
+        assert!(matches!(error("1.5ns"), ParseTimeError::NotWhole { .. }));
+        assert!(matches!(error("10/3ms"), ParseTimeError::NotWhole { .. }));
+        assert!(matches!(error("1/0ms"), ParseTimeError::NotANumber { .. }));
+        assert!(matches!(error("99999999999s"), ParseTimeError::TooLarge { .. }));
+        assert!(matches!(error("9".repeat(60).as_str()), ParseTimeError::MissingUnit { .. }));
+    }
+
+    #[test]
+    fn display_is_short_exact_and_parses_back() {
+        for (ns, text) in [
+            (0, "0ns"),
+            (1, "1ns"),
+            (1_500, "1.5us"),
+            (1_234_567, "1234.567us"),
+            (1_200_000, "1.2ms"),
+            (-5_000_000, "-5ms"),
+            (2_000_000_000, "2s"),
+            (1_000_000_001, "1000000.001us"),
+        ] {
+            assert_eq!(Duration::from_ns(ns).to_string(), text);
+            assert_eq!(text.parse::<Duration>().unwrap().ns(), ns);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Layland's scheduling policies.
+//!
+//! A policy is a pure state machine: it absorbs [`Event`]s, then decides once per instant, with
+//! [`Action`]s. It never reads a clock, draws a random number, prints, spawns, locks or looks into
+//! the engine that drives it. The simulator and the Linux engines drive the very same values.
+
+mod policy;
+
+pub use policy::{
+    Action, AfterJob, ClonePolicy, Event, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
+};

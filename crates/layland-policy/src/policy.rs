@@ -1,0 +1,305 @@
+//! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
+
+use layland_model::{Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Task, TaskId, Time};
+use std::sync::Arc;
+
+/// Names a timer of a policy; the policy chooses the numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId(pub u32);
+
+/// Names a request, so that it can be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);
+
+/// What the thread does at the end of a job. Policies that schedule jobs and not threads need not
+/// look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterJob {
+    /// It sleeps until the `Release` of its next job.
+    Blocks,
+    /// Its next job is ready already: the thread runs on without blocking. The `Release` of that
+    /// job follows in the same instant.
+    Continues,
+    /// It gives up the rest of its budget, then sleeps or continues.
+    Yields,
+}
+
+/// Something that happened, told to a policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A task asks to enter. The policy may know it from its construction, or see it for the
+    /// first time.
+    Join {
+        /// The task.
+        task: TaskId,
+        /// Its parameters.
+        parameters: Arc<Task>,
+        /// To refuse it.
+        request: RequestId,
+    },
+    /// A task has left. If a job of it was ready, it is no longer, and the CPU that ran it runs
+    /// nothing.
+    Leave {
+        /// The task.
+        task: TaskId,
+    },
+    /// A task asks for other parameters, another affinity or another cluster.
+    Reconfigure {
+        /// The task.
+        task: TaskId,
+        /// What it asks for.
+        change: Change,
+        /// To refuse it.
+        request: RequestId,
+    },
+    /// A cluster is to get other CPUs.
+    SetClusterCpus {
+        /// Index of the cluster.
+        cluster: usize,
+        /// Its CPUs from now on.
+        cpus: CpuSet,
+        /// To refuse it.
+        request: RequestId,
+    },
+    /// A job is ready: it has arrived, and its predecessor is completed.
+    Release {
+        /// The job.
+        job: JobId,
+        /// When it could have run first; before `now` if its predecessor was late.
+        release: Time,
+        /// Its absolute deadline.
+        deadline: Time,
+    },
+    /// The running job signals its end; its CPU runs nothing.
+    Completion {
+        /// The job.
+        job: JobId,
+        /// The CPU that ran it.
+        cpu: CpuId,
+        /// What its thread does next.
+        then: AfterJob,
+    },
+    /// The running job used the processor time that `Run` granted, and has not completed. It goes
+    /// on holding its CPU until the policy decides otherwise.
+    BudgetExhausted {
+        /// The job.
+        job: JobId,
+        /// The CPU that runs it.
+        cpu: CpuId,
+    },
+    /// A point in time that the policy asked for has come. The timer is no longer set.
+    Timer {
+        /// The timer.
+        id: TimerId,
+    },
+    /// A CPU can be used.
+    CpuOnline {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// A CPU can no longer be used, and runs nothing. The job that it ran is still ready.
+    CpuOffline {
+        /// The CPU.
+        cpu: CpuId,
+    },
+}
+
+/// Something that a policy wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// From now on `cpu` runs `job`.
+    Run {
+        /// The CPU.
+        cpu: CpuId,
+        /// The job, which must be ready.
+        job: JobId,
+        /// At most this much processor time until `BudgetExhausted`, counted from now; unlimited
+        /// if `None`. A new `Run` of the same job replaces the budget.
+        budget: Option<Service>,
+    },
+    /// From now on `cpu` runs nothing.
+    Idle {
+        /// The CPU.
+        cpu: CpuId,
+    },
+    /// Asks for `Timer { id }` at `at`, in place of any earlier setting of this timer.
+    SetTimer {
+        /// The timer.
+        id: TimerId,
+        /// When; not before `now`.
+        at: Time,
+    },
+    /// Takes back a timer.
+    ClearTimer {
+        /// The timer.
+        id: TimerId,
+    },
+    /// Gives up a job that is ready. A CPU that runs it runs nothing from now on.
+    Abort {
+        /// The job.
+        job: JobId,
+    },
+    /// Refuses a request: it has no effect.
+    Refuse {
+        /// The request.
+        request: RequestId,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// Why a policy refuses a system or a request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// Which answer a kernel would give.
+    pub kind: RefusalKind,
+    /// The reason, for the user.
+    pub reason: String,
+}
+
+/// The answers that a kernel gives to what it refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// `EBUSY`: admission control says no.
+    Busy,
+    /// `EPERM`: the policy does not permit this.
+    NotPermitted,
+    /// `EINVAL`: the parameters make no sense to this policy.
+    Invalid,
+}
+
+impl Refusal {
+    /// Admission control says no.
+    pub fn busy(reason: impl Into<String>) -> Refusal {
+        Refusal { kind: RefusalKind::Busy, reason: reason.into() }
+    }
+    /// The policy does not permit this.
+    pub fn not_permitted(reason: impl Into<String>) -> Refusal {
+        Refusal { kind: RefusalKind::NotPermitted, reason: reason.into() }
+    }
+    /// The parameters make no sense to this policy.
+    pub fn invalid(reason: impl Into<String>) -> Refusal {
+        Refusal { kind: RefusalKind::Invalid, reason: reason.into() }
+    }
+}
+
+/// A scheduling policy: a deterministic state machine from events to actions.
+///
+/// # The contract
+///
+/// An engine promises:
+///
+/// 1. `now` never decreases. All events of one instant come before its `decide`; after the actions
+///    of a `decide` are carried out, the same instant may have a further round of events and
+///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
+/// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
+///    `Timer` by id; `Join` and `Release` by the rank and id of the task; then requests
+///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order.
+///    A policy may rely on this order only for its tie-breaks, never for its correctness: real
+///    engines approximate it.
+/// 3. Before anything else, every CPU that can be used comes online.
+/// 4. A task joins before its first release. It has at most one ready job at any time: the next
+///    `Release` comes when the job before it has completed or was aborted. Sequence numbers ascend.
+/// 5. No event carries an execution time. If budget and job end together, only the completion is
+///    reported.
+/// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is
+///    the engine's business (new parameters count from the next job on).
+/// 7. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
+///    runs nothing after a completion, an abort or a leave of its job, and while it is offline.
+///
+/// A policy promises:
+///
+/// 1. `on_event` absorbs and decides nothing.
+/// 2. After `decide`, no job is on two CPUs and every job that runs is ready. Intermediate states
+///    within one batch of actions do not count: a job may be moved by `Run` on its new CPU before
+///    another `Run` or `Idle` on the old one.
+/// 3. It says only what changes: a CPU without an action goes on with what it runs.
+/// 4. The same events give the same actions, always; a clone behaves like the original.
+///
+/// ```
+/// use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
+/// use layland_policy::{Action, Event, RequestId, registry};
+/// # use std::sync::Arc;
+/// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
+/// let system = System::new(1, vec![task.clone()]);
+/// let mut policy = registry::build("g-edf", &system).unwrap();
+/// let (a, job) = (TaskId(0), JobId { task: TaskId(0), seq: 0 });
+/// policy.on_event(Time::ZERO, Event::CpuOnline { cpu: CpuId(0) });
+/// policy.on_event(
+///     Time::ZERO,
+///     Event::Join { task: a, parameters: Arc::new(task), request: RequestId(0) },
+/// );
+/// policy.on_event(
+///     Time::ZERO,
+///     Event::Release { job, release: Time::ZERO, deadline: Time::from_ms(5) },
+/// );
+/// let mut actions = Vec::new();
+/// policy.decide(Time::ZERO, &mut actions);
+/// assert_eq!(actions, [Action::Run { cpu: CpuId(0), job, budget: None }]);
+/// ```
+pub trait Policy: ClonePolicy + Send {
+    /// Absorbs one event. Decides nothing.
+    fn on_event(&mut self, now: Time, event: Event);
+
+    /// Decides, once per instant, after every event of that instant.
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>);
+
+    /// Writes all that its future decisions depend on, in a form that does not change when every
+    /// event so far is moved in time: two instants with the same state and the same future events
+    /// have the same future decisions.
+    fn save(&self, now: Time, state: &mut State);
+
+    /// What it promises of every schedule that it makes.
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+}
+
+/// Lets a boxed policy be cloned. Implemented for every policy that is [`Clone`].
+pub trait ClonePolicy {
+    /// A copy that behaves the same.
+    fn clone_policy(&self) -> Box<dyn Policy>;
+}
+
+impl<P: Policy + Clone + 'static> ClonePolicy for P {
+    fn clone_policy(&self) -> Box<dyn Policy> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Policy> {
+    fn clone(&self) -> Self {
+        (**self).clone_policy()
+    }
+}
+
+impl Policy for Box<dyn Policy> {
+    fn on_event(&mut self, now: Time, event: Event) {
+        (**self).on_event(now, event);
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        (**self).decide(now, actions);
+    }
+    fn save(&self, now: Time, state: &mut State) {
+        (**self).save(now, state);
+    }
+    fn rule(&self) -> ScheduleRule {
+        (**self).rule()
+    }
+}
+
+/// The state of a policy or an engine as a list of numbers, for finding out whether it recurs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct State(Vec<i64>);
+
+impl State {
+    /// Writes a number.
+    pub fn number(&mut self, number: i64) {
+        self.0.push(number);
+    }
+    /// Writes a point in time, relative to now.
+    pub fn time(&mut self, at: Time, now: Time) {
+        self.0.push(if at == Time::NEVER { i64::MAX } else { (at - now).ns() });
+    }
+}
