@@ -3,9 +3,17 @@
 //! A policy is a pure state machine: it absorbs [`Event`]s, then decides once per instant, with
 //! [`Action`]s. It never reads a clock, draws a random number, prints, spawns, locks or looks into
 //! the engine that drives it. The simulator and the Linux engines drive the very same values.
+//!
+//! [`registry`] has every policy by name.
 
+pub mod edf;
+pub mod fixed;
+mod groups;
+mod highest_first;
 mod policy;
+pub mod registry;
 
+pub use highest_first::HighestFirst;
 pub use policy::{
     Action, AfterJob, ClonePolicy, Event, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
 };

@@ -1,1 +1,13 @@
-//! In preparation.
+//! Layland's simulator: exact, event-driven, generic over the policy and the recorder.
+//!
+//! It names no policy and reads no clock. Everything random is drawn from streams seeded per task,
+//! so that the same system, policy and seed give the same schedule on any machine.
+
+mod engine;
+mod explore;
+mod options;
+mod stream;
+
+pub use engine::simulate;
+pub use explore::with_random_ranks;
+pub use options::{Cycle, Horizon, Options, Outcome, SimError};

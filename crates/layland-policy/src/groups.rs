@@ -1,0 +1,143 @@
+//! Which CPUs serve which tasks, under global, clustered and partitioned scheduling: the offline
+//! phase of the policies that [`HighestFirst`](crate::HighestFirst) implements.
+
+use crate::Refusal;
+use crate::registry::Options;
+use layland_model::{CpuId, CpuSet, Rate, System, TaskId};
+use layland_partition::Heuristic;
+
+pub(crate) type Groups = Vec<(CpuSet, Vec<TaskId>)>;
+
+/// One group: every CPU, every task.
+pub(crate) fn global(name: &str, system: &System) -> Result<Groups, Refusal> {
+    if system.platform.clusters.len() > 1 {
+        return Err(Refusal::not_permitted(format!(
+            "{name} migrates over all CPUs, but the platform has {} clusters: use the clustered form",
+            system.platform.clusters.len()
+        )));
+    }
+    clusters_of_platform(name, system)
+}
+
+/// The platform's clusters, or with `size=N` clusters of N CPUs to which the tasks are packed.
+pub(crate) fn clustered(name: &str, system: &System, options: &Options) -> Result<Groups, Refusal> {
+    match options.number("size")? {
+        None => clusters_of_platform(name, system),
+        Some(size) => clusters_of_size(name, system, size, options),
+    }
+}
+
+fn clusters_of_platform(name: &str, system: &System) -> Result<Groups, Refusal> {
+    let mut groups: Groups =
+        system.platform.clusters.iter().map(|cpus| (cpus.clone(), Vec::new())).collect();
+    for (id, task) in system.tasks.iter() {
+        let (cpus, members) = &mut groups[task.cluster];
+        if task.affinity.as_ref().is_some_and(|affinity| affinity != cpus) {
+            return Err(Refusal::not_permitted(format!(
+                "task `{}` may run on CPUs {} only, and {name} migrates over {cpus}: \
+                 use a partitioned policy or one that honours affinities",
+                task.name,
+                system.allowed_cpus(id),
+            )));
+        }
+        members.push(id);
+    }
+    Ok(groups)
+}
+
+fn clusters_of_size(
+    name: &str,
+    system: &System,
+    size: usize,
+    options: &Options,
+) -> Result<Groups, Refusal> {
+    let cpus: Vec<CpuId> = system.platform.cpus().collect();
+    if size == 0 || !cpus.len().is_multiple_of(size) {
+        return Err(Refusal::invalid(format!(
+            "{name} cannot split {} CPUs into clusters of {size}",
+            cpus.len()
+        )));
+    }
+    if !system.platform.is_unit_speed() {
+        return Err(Refusal::invalid(format!("{name}:size=.. needs CPUs of unit speed")));
+    }
+    let clusters: Vec<CpuSet> =
+        cpus.chunks(size).map(|chunk| chunk.iter().copied().collect()).collect();
+    let heuristic = heuristic(options)?.unwrap_or(Heuristic::Wfd);
+    let rates: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
+    let allowed = |item: usize, bin: usize| {
+        clusters[bin].is_subset(&system.allowed_cpus(TaskId(item as u32)))
+    };
+    let bins = layland_partition::pack(
+        &rates,
+        allowed,
+        clusters.len(),
+        heuristic,
+        &Rate::whole(size as i64),
+    )
+    .map_err(|unplaced| {
+        let task = &system.tasks[TaskId(unplaced.item as u32)].name;
+        no_packing(name, heuristic, &format!("{unplaced} (task `{task}`, bins are clusters)"))
+    })?;
+    let mut groups: Groups = clusters.iter().map(|cpus| (cpus.clone(), Vec::new())).collect();
+    for (id, &bin) in system.tasks.ids().zip(&bins) {
+        groups[bin].1.push(id);
+    }
+    Ok(groups)
+}
+
+/// One group per CPU. With `fit=given`, and by default if every task may use one CPU only, the
+/// affinities say where each task goes, whether or not it fits; otherwise a heuristic packs the
+/// densities `C / min(D, T)` onto the CPUs, first-fit decreasing by default.
+pub(crate) fn partitioned(
+    name: &str,
+    system: &System,
+    options: &Options,
+) -> Result<Groups, Refusal> {
+    let only_cpu = |id: TaskId| {
+        let allowed = system.allowed_cpus(id);
+        allowed.lowest().filter(|_| allowed.len() == 1)
+    };
+    let all_given = system.tasks.ids().all(|id| only_cpu(id).is_some());
+    let mut groups: Groups =
+        system.platform.cpus().map(|cpu| (CpuSet::single(cpu), Vec::new())).collect();
+    let fit = options.text("fit");
+    if fit == Some("given") || (fit.is_none() && all_given) {
+        for (id, task) in system.tasks.iter() {
+            let cpu = only_cpu(id).ok_or_else(|| {
+                Refusal::invalid(format!(
+                    "{name}:fit=given needs an affinity to one CPU, and task `{}` has {}",
+                    task.name,
+                    system.allowed_cpus(id)
+                ))
+            })?;
+            groups[cpu.0 as usize].1.push(id);
+        }
+        return Ok(groups);
+    }
+    let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    let assignment = layland_partition::partition(system, heuristic)
+        .map_err(|unplaced| no_packing(name, heuristic, &unplaced))?;
+    for (id, &cpu) in assignment.iter() {
+        groups[cpu.0 as usize].1.push(id);
+    }
+    Ok(groups)
+}
+
+fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal> {
+    let parse = |text: &str| {
+        text.parse().map_err(|_| {
+            let known = Heuristic::ALL.map(|heuristic| heuristic.to_string()).join(", ");
+            Refusal::invalid(format!(
+                "fit=`{text}` is not a packing heuristic: use one of {known}, given"
+            ))
+        })
+    };
+    options.text("fit").map(parse).transpose()
+}
+
+fn no_packing(name: &str, heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {
+    Refusal::busy(format!(
+        "{name} with {heuristic} {unplaced}; try another fit=.., or a policy that migrates"
+    ))
+}

@@ -1,0 +1,362 @@
+//! Every policy by name: what it is, what it needs, whom to cite, how to build it.
+//!
+//! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
+
+use crate::fixed::{self, Priorities};
+use crate::{Policy, Refusal, edf};
+use layland_model::System;
+
+/// Whom to cite.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Citation {
+    /// BibTeX key.
+    pub key: &'static str,
+    /// As a line of text.
+    pub text: &'static str,
+    /// As a BibTeX entry.
+    pub bibtex: &'static str,
+}
+
+/// An option of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, with its values and the default.
+    pub help: &'static str,
+}
+
+/// A policy that can be built.
+#[derive(Clone, Copy)]
+pub struct PolicyInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// Its name in full.
+    pub title: &'static str,
+    /// What it does, in a sentence.
+    pub summary: &'static str,
+    /// What it refuses, each with the reason.
+    pub refuses: &'static [&'static str],
+    /// Its options.
+    pub options: &'static [OptionInfo],
+    /// Whom to cite.
+    pub citations: &'static [&'static Citation],
+    build: Constructor,
+}
+
+type Constructor = fn(&System, &Options) -> Result<Box<dyn Policy>, Refusal>;
+
+const ONE_CLUSTER: &str =
+    "several clusters, and affinities to some CPUs only: it migrates over all CPUs";
+const WHOLE_CLUSTER: &str = "affinities to a part of a cluster: it migrates over the whole cluster";
+const PACKED: &str =
+    "task sets that the heuristic cannot pack, and changes of affinity to more than one CPU";
+const PRIORITIES: &str = "tasks without a `priority`";
+
+const FIT: OptionInfo = OptionInfo {
+    name: "fit",
+    help: "how tasks are assigned to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd, or \
+           given (by one-CPU affinities; the default if every task has one)",
+};
+const SIZE: OptionInfo = OptionInfo {
+    name: "size",
+    help: "split the CPUs into clusters of this many, and pack the tasks; by default the platform's clusters",
+};
+const CLUSTER_FIT: OptionInfo =
+    OptionInfo { name: "fit", help: "with size: how tasks are assigned to clusters (default wfd)" };
+
+/// Every policy, in the order in which lists show them.
+pub const POLICIES: &[PolicyInfo] = &[
+    PolicyInfo {
+        name: "g-edf",
+        title: "global EDF",
+        summary: "the m earliest deadlines run, on any CPU",
+        refuses: &[ONE_CLUSTER],
+        options: &[],
+        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        build: |system, options| Ok(Box::new(edf::global(system, options)?)),
+    },
+    PolicyInfo {
+        name: "c-edf",
+        title: "clustered EDF",
+        summary: "global EDF within each cluster",
+        refuses: &[WHOLE_CLUSTER],
+        options: &[SIZE, CLUSTER_FIT],
+        citations: &[&edf::CALANDRINO],
+        build: |system, options| Ok(Box::new(edf::clustered(system, options)?)),
+    },
+    PolicyInfo {
+        name: "p-edf",
+        title: "partitioned EDF",
+        summary: "EDF on each CPU; tasks are assigned before the start and never migrate",
+        refuses: &[PACKED],
+        options: &[FIT],
+        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        build: |system, options| Ok(Box::new(edf::partitioned(system, options)?)),
+    },
+    PolicyInfo {
+        name: "g-rm",
+        title: "global rate-monotonic",
+        summary: "the m shortest periods run, on any CPU",
+        refuses: &[ONE_CLUSTER],
+        options: &[],
+        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        build: |system, options| {
+            Ok(Box::new(fixed::global(Priorities::RateMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "c-rm",
+        title: "clustered rate-monotonic",
+        summary: "global rate-monotonic within each cluster",
+        refuses: &[WHOLE_CLUSTER],
+        options: &[SIZE, CLUSTER_FIT],
+        citations: &[&edf::LIU_LAYLAND, &edf::CALANDRINO],
+        build: |system, options| {
+            Ok(Box::new(fixed::clustered(Priorities::RateMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "p-rm",
+        title: "partitioned rate-monotonic",
+        summary: "rate-monotonic on each CPU; tasks never migrate",
+        refuses: &[PACKED],
+        options: &[FIT],
+        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        build: |system, options| {
+            Ok(Box::new(fixed::partitioned(Priorities::RateMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "g-dm",
+        title: "global deadline-monotonic",
+        summary: "the m shortest relative deadlines run, on any CPU",
+        refuses: &[ONE_CLUSTER],
+        options: &[],
+        citations: &[&fixed::LEUNG_WHITEHEAD],
+        build: |system, options| {
+            Ok(Box::new(fixed::global(Priorities::DeadlineMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "c-dm",
+        title: "clustered deadline-monotonic",
+        summary: "global deadline-monotonic within each cluster",
+        refuses: &[WHOLE_CLUSTER],
+        options: &[SIZE, CLUSTER_FIT],
+        citations: &[&fixed::LEUNG_WHITEHEAD, &edf::CALANDRINO],
+        build: |system, options| {
+            Ok(Box::new(fixed::clustered(Priorities::DeadlineMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "p-dm",
+        title: "partitioned deadline-monotonic",
+        summary: "deadline-monotonic on each CPU; tasks never migrate",
+        refuses: &[PACKED],
+        options: &[FIT],
+        citations: &[&fixed::LEUNG_WHITEHEAD],
+        build: |system, options| {
+            Ok(Box::new(fixed::partitioned(Priorities::DeadlineMonotonic, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "g-fp",
+        title: "global fixed priorities, as given",
+        summary: "the m highest given priorities run, on any CPU",
+        refuses: &[ONE_CLUSTER, PRIORITIES],
+        options: &[],
+        citations: &[&edf::LIU_LAYLAND],
+        build: |system, options| Ok(Box::new(fixed::global(Priorities::Given, system, options)?)),
+    },
+    PolicyInfo {
+        name: "c-fp",
+        title: "clustered fixed priorities, as given",
+        summary: "global given priorities within each cluster",
+        refuses: &[WHOLE_CLUSTER, PRIORITIES],
+        options: &[SIZE, CLUSTER_FIT],
+        citations: &[&edf::LIU_LAYLAND, &edf::CALANDRINO],
+        build: |system, options| {
+            Ok(Box::new(fixed::clustered(Priorities::Given, system, options)?))
+        },
+    },
+    PolicyInfo {
+        name: "p-fp",
+        title: "partitioned fixed priorities, as given",
+        summary: "given priorities on each CPU; tasks never migrate",
+        refuses: &[PACKED, PRIORITIES],
+        options: &[FIT],
+        citations: &[&edf::LIU_LAYLAND],
+        build: |system, options| {
+            Ok(Box::new(fixed::partitioned(Priorities::Given, system, options)?))
+        },
+    },
+];
+
+/// The options of a policy, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options(Vec<(String, String)>);
+
+impl Options {
+    /// The value of an option as text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of an option as a number.
+    ///
+    /// # Errors
+    /// If it is not a number.
+    pub fn number(&self, name: &str) -> Result<Option<usize>, Refusal> {
+        let parse = |text: &str| {
+            text.parse().map_err(|_| Refusal::invalid(format!("{name}=`{text}` is not a number")))
+        };
+        self.text(name).map(parse).transpose()
+    }
+}
+
+/// Why a policy cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// No policy has this name.
+    #[error("there is no policy `{name}`{}", did_you_mean(.nearest.as_deref()))]
+    UnknownPolicy {
+        /// The name as written.
+        name: String,
+        /// The nearest name that exists.
+        nearest: Option<String>,
+    },
+    /// The policy has no such option.
+    #[error("policy `{policy}` has no option `{option}`{}", known_options(.policy))]
+    UnknownOption {
+        /// The policy.
+        policy: String,
+        /// The option as written.
+        option: String,
+    },
+    /// The policy cannot schedule this system.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(
+        || ": `layland policies` lists them".to_owned(),
+        |name| format!(": did you mean `{name}`?"),
+    )
+}
+
+fn known_options(policy: &str) -> String {
+    let names: Vec<&str> = find(policy)
+        .map_or_else(Vec::new, |info| info.options.iter().map(|option| option.name).collect());
+    if names.is_empty() {
+        ": it has none".to_owned()
+    } else {
+        format!(": it has {}", names.join(", "))
+    }
+}
+
+/// The policy of this name.
+pub fn find(name: &str) -> Option<&'static PolicyInfo> {
+    POLICIES.iter().find(|info| info.name == name)
+}
+
+/// Splits `name:option=value` into the policy and its options.
+///
+/// # Errors
+/// If the policy or an option does not exist.
+pub fn parse(spec: &str) -> Result<(&'static PolicyInfo, Options), BuildError> {
+    let mut parts = spec.split(':');
+    let name = parts.next().unwrap_or_default().trim();
+    let info = find(name).ok_or_else(|| BuildError::UnknownPolicy {
+        name: name.to_owned(),
+        nearest: nearest(name),
+    })?;
+    let mut options = Options::default();
+    for part in parts {
+        let (option, value) = part.split_once('=').unwrap_or((part, "true"));
+        if !info.options.iter().any(|known| known.name == option) {
+            return Err(BuildError::UnknownOption {
+                policy: name.to_owned(),
+                option: option.to_owned(),
+            });
+        }
+        options.0.push((option.to_owned(), value.to_owned()));
+    }
+    Ok((info, options))
+}
+
+impl PolicyInfo {
+    /// Builds the policy for a system.
+    ///
+    /// # Errors
+    /// If the policy cannot schedule it.
+    pub fn build(&self, system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+        (self.build)(system, options)
+    }
+}
+
+/// Builds the policy `name:option=value:..` for a system, which must be valid.
+///
+/// # Errors
+/// If the policy or an option does not exist, or the policy cannot schedule this system.
+pub fn build(spec: &str, system: &System) -> Result<Box<dyn Policy>, BuildError> {
+    let (info, options) = parse(spec)?;
+    Ok(info.build(system, &options)?)
+}
+
+/// The name at the smallest edit distance, if that is small.
+fn nearest(name: &str) -> Option<String> {
+    let distance = |other: &str| {
+        let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+        for (i, a) in name.chars().enumerate() {
+            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+            for (j, b) in other.chars().enumerate() {
+                let substitute = diagonal + usize::from(a != b);
+                diagonal = row[j + 1];
+                row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+            }
+        }
+        *row.last().unwrap_or(&0)
+    };
+    POLICIES
+        .iter()
+        .map(|info| (distance(info.name), info.name))
+        .min()
+        .filter(|&(distance, _)| distance <= 2)
+        .map(|(_, name)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Duration, Service, Task};
+
+    fn system() -> System {
+        System::new(2, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))])
+    }
+
+    #[test]
+    fn names_are_unique_and_each_policy_builds() {
+        for (at, info) in POLICIES.iter().enumerate() {
+            assert!(POLICIES[..at].iter().all(|other| other.name != info.name));
+            let mut system = system();
+            system.tasks.values_mut().for_each(|task| task.priority = Some(1));
+            assert!(build(info.name, &system).is_ok(), "{}", info.name);
+        }
+    }
+
+    #[test]
+    fn errors_name_what_is_wrong() {
+        let message = |spec: &str| match build(spec, &system()) {
+            Ok(_) => panic!("{spec} was built"),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
+        assert_eq!(message("magic"), "there is no policy `magic`: `layland policies` lists them");
+        assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
+        assert!(message("p-edf:fit=xyz").starts_with("fit=`xyz` is not a packing heuristic"));
+        assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
+        assert!(message("g-fp").starts_with("task `a` has no priority"));
+    }
+}

@@ -1,0 +1,143 @@
+//! What to simulate, and what came out besides the recording.
+
+use layland_model::{Behaviour, Duration, ExecutionModel, System, TIME_LIMIT, Time};
+use std::sync::atomic::AtomicBool;
+
+/// How long to simulate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Horizon {
+    /// Up to this time; events at the horizon still happen.
+    At(Time),
+    /// This many hyperperiods after the last offset.
+    Hyperperiods(u32),
+    /// Until the state recurs at a multiple of the hyperperiod, so that the rest of the schedule is
+    /// known; at most up to this time.
+    Recurrence {
+        /// Give up here.
+        at_most: Time,
+    },
+}
+
+/// How to simulate.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// How long.
+    pub horizon: Horizon,
+    /// Seeds the streams from which execution times, jitter and separations are drawn.
+    pub seed: u64,
+    /// Deals simultaneous events to the policy in a random order and in random batches, drawn from
+    /// this seed: a search for orders that the default does not show.
+    pub explore: Option<u64>,
+    /// Ends the run early, with what was recorded so far, when it becomes true.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Is told the time reached, every few thousand instants.
+    pub progress: Option<&'a (dyn Fn(Time) + Sync)>,
+}
+
+impl Options<'_> {
+    /// A plain run up to a time.
+    pub fn until(at: Time) -> Options<'static> {
+        Options {
+            horizon: Horizon::At(at),
+            seed: 0,
+            explore: None,
+            interrupt: None,
+            progress: None,
+        }
+    }
+}
+
+/// The state of the system at one time recurs at another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// When the recurring state was seen first.
+    pub from: Time,
+    /// After how long it recurs.
+    pub length: Duration,
+}
+
+/// What came out of a simulation, besides what was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// When it ended.
+    pub end: Time,
+    /// Whether that was before the horizon, because it was interrupted.
+    pub interrupted: bool,
+    /// The cycle, if the horizon was [`Horizon::Recurrence`] and one was found.
+    pub cycle: Option<Cycle>,
+    /// How many events the policy was told.
+    pub events: u64,
+    /// How many decisions it made.
+    pub decisions: u64,
+}
+
+/// Why a simulation cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// The periods have no common multiple within the time limit.
+    #[error("the hyperperiod of the periods is too long: simulate up to a time instead")]
+    NoHyperperiod,
+    /// A drawn quantity never recurs.
+    #[error("the state never recurs: task `{task}` draws {what} at random")]
+    NeverRecurs {
+        /// The task.
+        task: String,
+        /// What it draws.
+        what: &'static str,
+    },
+    /// The horizon is negative or beyond the time limit.
+    #[error("the horizon {at} is out of range: up to about 36 years can be simulated")]
+    OutOfRange {
+        /// The horizon.
+        at: Time,
+    },
+}
+
+impl Horizon {
+    /// The last instant to simulate.
+    pub(crate) fn end(self, system: &System) -> Result<Time, SimError> {
+        let end = match self {
+            Horizon::At(at) => at,
+            Horizon::Hyperperiods(count) => {
+                let hyperperiod = system.hyperperiod().ok_or(SimError::NoHyperperiod)?;
+                let length =
+                    hyperperiod.checked_mul(count.into()).ok_or(SimError::NoHyperperiod)?;
+                last_offset(system).saturating_add(length)
+            }
+            Horizon::Recurrence { at_most } => {
+                system.hyperperiod().ok_or(SimError::NoHyperperiod)?;
+                never_drawn(system)?;
+                at_most
+            }
+        };
+        if (0..=TIME_LIMIT).contains(&end.ns()) {
+            Ok(end)
+        } else {
+            Err(SimError::OutOfRange { at: end })
+        }
+    }
+}
+
+pub(crate) fn last_offset(system: &System) -> Time {
+    let latest = system.tasks.values().map(|task| task.offset).max().unwrap_or_default();
+    Time::ZERO + latest
+}
+
+fn never_drawn(system: &System) -> Result<(), SimError> {
+    for task in system.tasks.values() {
+        let what = if task.jitter > Duration::ZERO {
+            "its release jitter"
+        } else if matches!(task.behaviour, Behaviour::Sporadic(_)) {
+            "its separations"
+        } else if matches!(
+            task.execution,
+            ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_)
+        ) {
+            "its execution times"
+        } else {
+            continue;
+        };
+        return Err(SimError::NeverRecurs { task: task.name.clone(), what });
+    }
+    Ok(())
+}
