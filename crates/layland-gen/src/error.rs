@@ -1,0 +1,108 @@
+//! What a recipe can have wrong, and what to do about it.
+
+use layland_model::{Duration, Rate};
+
+/// Why no set was made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GenError {
+    /// No choice of the utilizations has the total.
+    #[error(transparent)]
+    Infeasible(#[from] Box<Infeasible>),
+    /// The total is not a multiple of the resolution.
+    #[error(
+        "the total utilization {total} is not a multiple of 1/{resolution}: round it, or use \
+         another resolution"
+    )]
+    OffGrid {
+        /// The total.
+        total: Rate,
+        /// Steps per unit of utilization.
+        resolution: u32,
+    },
+    /// The table of a convolutional sampler would be too large.
+    #[error(
+        "the table for {tasks} tasks at resolution {resolution} has {entries} entries, and {most} \
+         is the limit: use a coarser resolution"
+    )]
+    TooFine {
+        /// How many utilizations.
+        tasks: usize,
+        /// Steps per unit of utilization.
+        resolution: u32,
+        /// Entries of the table.
+        entries: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// The limit of tries was reached.
+    #[error("none of {tries} tries {wanted}: {help}")]
+    Exhausted {
+        /// How many tries.
+        tries: u32,
+        /// What no try achieved, as in "none of 100 tries ..".
+        wanted: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// No multiple of the granularity lies between the bounds.
+    #[error(
+        "no multiple of the granularity {granularity} lies between {min} and {max}: widen the \
+         range or use a finer granularity"
+    )]
+    NoPeriod {
+        /// The shortest period.
+        min: Duration,
+        /// The longest period.
+        max: Duration,
+        /// Periods are multiples of it.
+        granularity: Duration,
+    },
+    /// A parameter is out of its range.
+    #[error("`{name}` is {value}: {help}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        help: &'static str,
+    },
+    /// A provenance does not describe a recipe.
+    #[error("the provenance has {problem} `{name}`: {help}")]
+    Provenance {
+        /// The name of the parameter.
+        name: String,
+        /// What is wrong.
+        problem: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+}
+
+impl GenError {
+    pub(crate) fn parameter(
+        name: &'static str,
+        value: impl ToString,
+        help: &'static str,
+    ) -> GenError {
+        GenError::Parameter { name, value: value.to_string(), help }
+    }
+}
+
+/// Bounds between which no utilizations have the total.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{tasks} utilizations within their bounds sum to {least:.6} at least and {most:.6} at most, \
+     never to {total:.6}: change the total, the bounds or the number of tasks",
+    least = least.to_f64(), most = most.to_f64(), total = total.to_f64()
+)]
+pub struct Infeasible {
+    /// How many utilizations.
+    pub tasks: usize,
+    /// The sum of the lower bounds.
+    pub least: Rate,
+    /// The sum of the upper bounds.
+    pub most: Rate,
+    /// The total that was asked for.
+    pub total: Rate,
+}

@@ -1,0 +1,99 @@
+//! Parameters as text, for [`Provenance`](layland_model::Provenance): written, and read back
+//! without loss.
+
+use crate::GenError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+#[derive(Default)]
+pub(crate) struct Writer(pub(crate) BTreeMap<String, String>);
+
+impl Writer {
+    pub(crate) fn put(&mut self, name: &str, value: impl ToString) {
+        let before = self.0.insert(name.to_owned(), value.to_string());
+        assert!(before.is_none(), "`{name}` is written once");
+    }
+
+    pub(crate) fn put_list<T: ToString>(&mut self, name: &str, values: &[T]) {
+        let texts: Vec<String> = values.iter().map(T::to_string).collect();
+        self.put(name, texts.join(" "));
+    }
+}
+
+/// Reads parameters, those of one part by their names in it, and knows which were read.
+pub(crate) struct Reader<'a> {
+    parameters: &'a BTreeMap<String, String>,
+    read: BTreeSet<String>,
+}
+
+pub(crate) struct Part<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    name: &'static str,
+}
+
+const HELP: &str = "take the provenance as the generator wrote it";
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(parameters: &'a BTreeMap<String, String>) -> Reader<'a> {
+        Reader { parameters, read: BTreeSet::new() }
+    }
+
+    pub(crate) fn get<T: FromStr>(&mut self, name: &str) -> Result<T, GenError> {
+        let text = self.text(name)?;
+        text.parse().map_err(|_| self.invalid(name))
+    }
+
+    /// The parameter, if it is there.
+    pub(crate) fn find<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, GenError> {
+        if self.parameters.contains_key(name) { self.get(name).map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn list<T: FromStr>(&mut self, name: &str) -> Result<Vec<T>, GenError> {
+        let texts = self.text(name)?.split_whitespace();
+        texts.map(|text| text.parse().map_err(|_| self.invalid(name))).collect()
+    }
+
+    pub(crate) fn part(&mut self, name: &'static str) -> Part<'_, 'a> {
+        Part { reader: self, name }
+    }
+
+    pub(crate) fn invalid(&self, name: &str) -> GenError {
+        let problem = "an invalid value of the parameter";
+        GenError::Provenance { name: name.to_owned(), problem, help: HELP }
+    }
+
+    /// That no parameter is left unread.
+    pub(crate) fn finish(self) -> Result<(), GenError> {
+        match self.parameters.keys().find(|name| !self.read.contains(*name)) {
+            None => Ok(()),
+            Some(name) => {
+                let problem = "an unknown parameter";
+                Err(GenError::Provenance { name: name.clone(), problem, help: HELP })
+            }
+        }
+    }
+
+    fn text(&mut self, name: &str) -> Result<&'a str, GenError> {
+        let missing =
+            || GenError::Provenance { name: name.to_owned(), problem: "no parameter", help: HELP };
+        self.read.insert(name.to_owned());
+        self.parameters.get(name).map(String::as_str).ok_or_else(missing)
+    }
+}
+
+impl Part<'_, '_> {
+    fn full(&self, name: &str) -> String {
+        if name.is_empty() { self.name.to_owned() } else { format!("{}.{name}", self.name) }
+    }
+    pub(crate) fn get<T: FromStr>(&mut self, name: &str) -> Result<T, GenError> {
+        let name = self.full(name);
+        self.reader.get(&name)
+    }
+    pub(crate) fn list<T: FromStr>(&mut self, name: &str) -> Result<Vec<T>, GenError> {
+        let name = self.full(name);
+        self.reader.list(&name)
+    }
+    pub(crate) fn invalid(&self, name: &str) -> GenError {
+        self.reader.invalid(&self.full(name))
+    }
+}

@@ -1,0 +1,420 @@
+//! [`Recipe`]: every parameter of a family of random systems, and the systems themselves.
+
+use crate::affinity::hall_condition;
+use crate::parameters::{Reader, Writer};
+use crate::rounding::{share, uniform_rate};
+use crate::timing::PeriodSampler;
+use crate::utilization::Sampler;
+use crate::{
+    Affinities, Arrivals, Aspect, Deadlines, GenError, Offsets, Periods, Random, Utilizations,
+};
+use layland_model::{
+    CpuSet, Criticality, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
+};
+
+/// The version of the rules by which a recipe becomes a set. It changes whenever the same recipe
+/// gives other bytes.
+const RULES: u32 = 1;
+
+/// How criticality levels and their execution times are drawn.
+///
+/// The drawn utilization is that of the lowest level, `C_0 / T`. A task of level `l` has
+/// `C_k = floor(f C_{k-1})` for `k` from 1 to `l`, rounded down to a granule, with a factor `f`
+/// drawn for each; above its own level it keeps the execution time of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Criticalities {
+    /// The names of the levels, low to high: two or more.
+    pub levels: Vec<String>,
+    /// The probability of each level, in the same order; they sum to 1.
+    pub probabilities: Vec<Rate>,
+    /// The least factor, at least 1.
+    pub min_factor: Rate,
+    /// The largest factor; `f` is uniform on `[min_factor, max_factor]`.
+    pub max_factor: Rate,
+    /// Whether execution times are cut at the period, rounded down to a granule, but not below the
+    /// level before.
+    pub capped: bool,
+}
+
+/// Every parameter of a family of random systems.
+///
+/// A set is made in this order: utilizations, periods, execution times, criticality levels,
+/// deadlines, offsets, affinities. Tasks are named `t1`, `t2`, .. in the order in which their
+/// utilizations were drawn, which is also their rank.
+///
+/// `C = max(1 granule, floor(u T))` in whole granules.
+///
+/// ```
+/// use layland_gen::{Recipe, Utilizations};
+/// use layland_model::Rate;
+/// let utilizations = Utilizations::RandFixedSum {
+///     tasks: 16, total: Rate::new(76, 10), min: Rate::ZERO, max: Rate::ONE,
+/// };
+/// let recipe = Recipe::new(8, utilizations, 42);
+/// let system = recipe.generate(3).unwrap();
+/// assert_eq!(system.validate(), []);
+/// assert!((system.utilization().to_f64() - 7.6).abs() < 0.01);
+///
+/// // The set says how to make it again.
+/// let (again, index) = Recipe::from_provenance(system.provenance.as_ref().unwrap()).unwrap();
+/// assert_eq!((again.generate(index).unwrap(), index), (system, 3));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// How many CPUs, all of unit speed.
+    pub cpus: usize,
+    /// The utilizations (with criticality levels: of the lowest).
+    pub utilizations: Utilizations,
+    /// The periods.
+    pub periods: Periods,
+    /// Execution times, deadlines, offsets and separations are multiples of it (deadlines: where
+    /// the period is one).
+    pub granularity: Duration,
+    /// No execution time is shorter: a period is drawn from the part of its range with
+    /// `u T >= min_wcet`. Where that part is empty, the whole set is drawn again.
+    pub min_wcet: Service,
+    /// The relative deadlines.
+    pub deadlines: Deadlines,
+    /// The first arrivals.
+    pub offsets: Offsets,
+    /// Periodic or sporadic.
+    pub arrivals: Arrivals,
+    /// The criticality levels, if there are several.
+    pub criticalities: Option<Criticalities>,
+    /// The affinities.
+    pub affinities: Affinities,
+    /// Whether the whole set is drawn again until Hall's condition holds: no set of CPUs has tasks
+    /// that may run nowhere else with a utilization above its size (with criticality levels, at
+    /// each task's own). With implicit deadlines: until the set is feasible.
+    pub feasible: bool,
+    /// How often the whole set is drawn at most.
+    pub tries: u32,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Recipe {
+    /// Log-uniform periods from 10 ms to 1 s in whole milliseconds, implicit deadlines, synchronous
+    /// periodic arrivals, global scheduling, a granularity of 1 us; change the fields that differ.
+    pub fn new(cpus: usize, utilizations: Utilizations, seed: u64) -> Recipe {
+        Recipe {
+            cpus,
+            utilizations,
+            periods: Periods::LogUniform {
+                min: Duration::from_ms(10),
+                max: Duration::from_secs(1),
+                granularity: Duration::from_ms(1),
+            },
+            granularity: Duration::from_us(1),
+            min_wcet: Service::ZERO,
+            deadlines: Deadlines::Implicit,
+            offsets: Offsets::Synchronous,
+            arrivals: Arrivals::Periodic,
+            criticalities: None,
+            affinities: Affinities::Global,
+            feasible: false,
+            tries: 1000,
+            seed,
+        }
+    }
+
+    /// Checks the parameters and computes the tables, once for many sets.
+    pub fn generator(&self) -> Result<Generator, GenError> {
+        if !(1..=CpuSet::MAX_CPUS).contains(&self.cpus) {
+            return Err(GenError::parameter("cpus", self.cpus, "a system has 1 to 4096 CPUs"));
+        }
+        let granularity = self.granularity;
+        if granularity <= Duration::ZERO || granularity.ns() > TIME_LIMIT {
+            return Err(GenError::parameter("granularity", granularity, "it must be positive"));
+        }
+        if self.min_wcet < Service::ZERO || self.min_wcet.ns() > TIME_LIMIT {
+            return Err(GenError::parameter("min_wcet", self.min_wcet, "it cannot be negative"));
+        }
+        if self.tries == 0 {
+            return Err(GenError::parameter("tries", self.tries, "allow at least one"));
+        }
+        self.deadlines.check()?;
+        self.arrivals.check()?;
+        self.affinities.check(self.cpus)?;
+        if let Some(criticalities) = &self.criticalities {
+            criticalities.check()?;
+        }
+        let utilizations = self.utilizations.sampler()?;
+        let periods = self.periods.sampler()?;
+        if granularity > periods.shortest() {
+            let help = "it must not be longer than the shortest period";
+            return Err(GenError::parameter("granularity", granularity, help));
+        }
+        Ok(Generator { periods, utilizations, recipe: self.clone() })
+    }
+
+    /// The `index`-th set, which does not depend on the others. For many sets of one recipe,
+    /// [`Recipe::generator`] is faster.
+    pub fn generate(&self, index: u64) -> Result<System, GenError> {
+        self.generator()?.generate(index)
+    }
+
+    /// The recipe and the index of a set that [`Recipe::generate`] made.
+    pub fn from_provenance(provenance: &Provenance) -> Result<(Recipe, u64), GenError> {
+        let generator = &provenance.generator;
+        if generator.split_whitespace().next() != Some(env!("CARGO_PKG_NAME")) {
+            return Err(GenError::Provenance {
+                name: generator.clone(),
+                problem: "the generator",
+                help: "only sets that were made by layland-gen can be made again",
+            });
+        }
+        let mut from = Reader::new(&provenance.parameters);
+        let rules: u32 = from.get("rules")?;
+        if rules != RULES {
+            return Err(GenError::Provenance {
+                name: rules.to_string(),
+                problem: "the rules",
+                help: "this version has other rules: use the version that is named there",
+            });
+        }
+        let index = from.get("index")?;
+        let recipe = Recipe {
+            cpus: from.get("cpus")?,
+            utilizations: Utilizations::read(&mut from)?,
+            periods: Periods::read(&mut from)?,
+            granularity: from.get("granularity")?,
+            min_wcet: from.get("min_wcet")?,
+            deadlines: Deadlines::read(&mut from)?,
+            offsets: Offsets::read(&mut from)?,
+            arrivals: Arrivals::read(&mut from)?,
+            criticalities: Criticalities::read(&mut from)?,
+            affinities: Affinities::read(&mut from)?,
+            feasible: from.get("feasible")?,
+            tries: from.get("tries")?,
+            seed: provenance.seed,
+        };
+        from.finish()?;
+        Ok((recipe, index))
+    }
+
+    /// Where the `index`-th set comes from.
+    pub fn provenance(&self, index: u64) -> Provenance {
+        let mut to = Writer::default();
+        to.put("rules", RULES);
+        to.put("index", index);
+        to.put("cpus", self.cpus);
+        self.utilizations.write(&mut to);
+        self.periods.write(&mut to);
+        to.put("granularity", self.granularity);
+        to.put("min_wcet", self.min_wcet);
+        self.deadlines.write(&mut to);
+        to.put("offsets", self.offsets.name());
+        self.arrivals.write(&mut to);
+        if let Some(criticalities) = &self.criticalities {
+            criticalities.write(&mut to);
+        }
+        self.affinities.write(&mut to);
+        to.put("feasible", self.feasible);
+        to.put("tries", self.tries);
+        Provenance {
+            generator: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")).to_owned(),
+            seed: self.seed,
+            parameters: to.0,
+        }
+    }
+}
+
+/// A recipe whose parameters are checked and whose tables are computed.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    recipe: Recipe,
+    utilizations: Sampler,
+    periods: PeriodSampler,
+}
+
+impl Generator {
+    /// The `index`-th set: the same as [`Recipe::generate`] makes.
+    ///
+    /// ```
+    /// use layland_gen::{Recipe, Utilizations};
+    /// use layland_model::Rate;
+    /// let recipe = Recipe::new(2, Utilizations::UUniFast { tasks: 4, total: Rate::ONE }, 1);
+    /// let generator = recipe.generator().unwrap();
+    /// assert_eq!(generator.generate(5), recipe.generate(5));
+    /// assert_ne!(generator.generate(5), generator.generate(6));
+    /// ```
+    pub fn generate(&self, index: u64) -> Result<System, GenError> {
+        let recipe = &self.recipe;
+        let mut streams = Streams::new(recipe.seed, index);
+        let mut too_short = false;
+        for _ in 0..recipe.tries {
+            let Some(mut system) = self.draw(&mut streams)? else {
+                too_short = true;
+                continue;
+            };
+            if !recipe.feasible || hall_condition(&system) {
+                system.provenance = Some(recipe.provenance(index));
+                return Ok(system);
+            }
+        }
+        let (wanted, help) = if too_short {
+            (
+                "had periods long enough for `min_wcet`, where it was to be feasible as well",
+                "lower `min_wcet`, raise the longest period, or raise the smallest utilization",
+            )
+        } else {
+            (
+                "satisfied Hall's condition",
+                "lower the total utilization, widen the affinities, or raise `tries`",
+            )
+        };
+        Err(GenError::Exhausted { tries: recipe.tries, wanted, help })
+    }
+
+    /// One try; none if a period long enough does not exist.
+    fn draw(&self, streams: &mut Streams) -> Result<Option<System>, GenError> {
+        let recipe = &self.recipe;
+        let granule = recipe.granularity;
+        let utilizations = self.utilizations.draw(&mut streams.utilizations)?;
+        let mut tasks = Vec::with_capacity(utilizations.len());
+        for (i, u) in utilizations.iter().enumerate() {
+            // ceil(min_wcet / u), with min_wcet rounded up to a granule.
+            let min_wcet = granule * recipe.min_wcet.at_unit_speed().div_ceil(granule);
+            let least = match (min_wcet, u) {
+                (Duration::ZERO, _) => Duration::ZERO,
+                (_, u) if *u == Rate::ZERO => return Ok(None),
+                (least, u) => match (&Rate::whole(least.ns()) / u).ceil() {
+                    Some(ns) if ns <= TIME_LIMIT => Duration::from_ns(ns),
+                    _ => return Ok(None),
+                },
+            };
+            let Some(period) = self.periods.draw(least, &mut streams.periods) else {
+                return Ok(None);
+            };
+            let wcet = share(u, period, granule).max(granule).at_unit_speed();
+            let mut task = Task::implicit(format!("t{}", i + 1), wcet, period);
+            if let Some(criticalities) = &recipe.criticalities {
+                criticalities.draw(&mut task, granule, &mut streams.criticalities);
+            }
+            let own = task.own_wcet();
+            task.deadline = recipe.deadlines.draw(own, period, granule, &mut streams.deadlines);
+            task.offset = recipe.offsets.draw(period, granule, &mut streams.offsets);
+            task.behaviour = recipe.arrivals.behaviour(period, granule);
+            tasks.push(task);
+        }
+        let mut system = System::new(recipe.cpus, tasks);
+        if let Some(criticalities) = &recipe.criticalities {
+            system.levels = Levels::new(criticalities.levels.clone());
+        }
+        recipe.affinities.draw(&mut system, &mut streams.affinities);
+        Ok(Some(system))
+    }
+}
+
+/// The random numbers of one set.
+struct Streams {
+    utilizations: Random,
+    periods: Random,
+    deadlines: Random,
+    criticalities: Random,
+    offsets: Random,
+    affinities: Random,
+}
+
+impl Streams {
+    fn new(seed: u64, index: u64) -> Streams {
+        Streams {
+            utilizations: Random::new(seed, index, Aspect::Utilizations),
+            periods: Random::new(seed, index, Aspect::Periods),
+            deadlines: Random::new(seed, index, Aspect::Deadlines),
+            criticalities: Random::new(seed, index, Aspect::Criticalities),
+            offsets: Random::new(seed, index, Aspect::Offsets),
+            affinities: Random::new(seed, index, Aspect::Affinities),
+        }
+    }
+}
+
+impl Criticalities {
+    /// Two levels, LO and HI: a task is HI with the given probability, and then has `factor` times
+    /// the execution time; not capped.
+    pub fn dual(probability: Rate, factor: Rate) -> Criticalities {
+        Criticalities {
+            levels: vec!["LO".to_owned(), "HI".to_owned()],
+            probabilities: vec![&Rate::ONE - &probability, probability],
+            min_factor: factor.clone(),
+            max_factor: factor,
+            capped: false,
+        }
+    }
+
+    fn check(&self) -> Result<(), GenError> {
+        let names_ok =
+            self.levels.iter().all(|name| !name.is_empty() && !name.contains(char::is_whitespace));
+        if !(2..=255).contains(&self.levels.len()) || !names_ok {
+            let help = "name two levels or more, without spaces, low to high";
+            return Err(GenError::parameter("levels", self.levels.join(" "), help));
+        }
+        let sum: Rate = self.probabilities.iter().cloned().sum();
+        let negative = self.probabilities.iter().any(|p| *p < Rate::ZERO);
+        if self.probabilities.len() != self.levels.len() || negative || sum != Rate::ONE {
+            let help = "give one probability per level; they sum to 1";
+            return Err(GenError::parameter("probabilities", sum, help));
+        }
+        if self.min_factor < Rate::ONE
+            || self.min_factor > self.max_factor
+            || self.max_factor > Rate::whole(1000)
+        {
+            let value = format!("{} to {}", self.min_factor, self.max_factor);
+            let help = "factors are 1 at least, 1000 at most, and in order";
+            return Err(GenError::parameter("factor", value, help));
+        }
+        Ok(())
+    }
+
+    /// Draws the level of a task that has the execution time of the lowest, and the other times.
+    fn draw(&self, task: &mut Task, granule: Duration, random: &mut Random) {
+        let drawn = uniform_rate(&Rate::ZERO, &Rate::ONE, random);
+        let mut sum = Rate::ZERO;
+        let mut level = 0;
+        for (at, probability) in self.probabilities.iter().enumerate() {
+            sum = &sum + probability;
+            if *probability > Rate::ZERO {
+                level = at;
+                if drawn < sum {
+                    break;
+                }
+            }
+        }
+        for at in 1..self.levels.len() {
+            let below = task.wcet[at - 1];
+            let factor = uniform_rate(&self.min_factor, &self.max_factor, random);
+            task.wcet.push(if at > level {
+                below
+            } else {
+                let grown = share(&factor, below.at_unit_speed(), granule).at_unit_speed();
+                let whole = share(&Rate::ONE, task.period, granule).at_unit_speed();
+                let cap = if self.capped { whole } else { Service::MAX };
+                grown.min(cap).max(below)
+            });
+        }
+        task.criticality = Criticality(level as u8);
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.put_list("criticality.levels", &self.levels);
+        to.put_list("criticality.probabilities", &self.probabilities);
+        to.put("criticality.min_factor", &self.min_factor);
+        to.put("criticality.max_factor", &self.max_factor);
+        to.put("criticality.capped", self.capped);
+    }
+
+    fn read(from: &mut Reader) -> Result<Option<Criticalities>, GenError> {
+        if from.find::<String>("criticality.levels")?.is_none() {
+            return Ok(None);
+        }
+        let mut from = from.part("criticality");
+        Ok(Some(Criticalities {
+            levels: from.list("levels")?,
+            probabilities: from.list("probabilities")?,
+            min_factor: from.get("min_factor")?,
+            max_factor: from.get("max_factor")?,
+            capped: from.get("capped")?,
+        }))
+    }
+}
