@@ -220,11 +220,11 @@ fn write_ns(f: &mut fmt::Formatter<'_>, ns: i64) -> fmt::Result {
     if ns == i64::MAX {
         return f.pad("never");
     }
-    let magnitude = ns.unsigned_abs();
-    let (unit, scale) = [("s", 1_000_000_000u64), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]
+    let magnitude = u128::from(ns.unsigned_abs());
+    let (unit, scale) = [("s", 1_000_000_000u128), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)]
         .into_iter()
         .find(|&(_, scale)| {
-            magnitude >= scale && (magnitude * 1000u64.min(scale)).is_multiple_of(scale)
+            magnitude >= scale && (magnitude * scale.min(1000)).is_multiple_of(scale)
         })
         .unwrap_or(("ns", 1));
     let (whole, part) = (magnitude / scale, magnitude % scale);
@@ -370,6 +370,8 @@ mod tests {
             (-5_000_000, "-5ms"),
             (2_000_000_000, "2s"),
             (1_000_000_001, "1000000.001us"),
+            (TIME_LIMIT, "1152921504606846.976us"),
+            (-TIME_LIMIT + 1, "-1152921504606846975ns"),
         ] {
             assert_eq!(Duration::from_ns(ns).to_string(), text);
             assert_eq!(text.parse::<Duration>().unwrap().ns(), ns);

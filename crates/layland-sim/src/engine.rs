@@ -237,22 +237,16 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         loop {
             let mut next = self.next_time();
             if next > self.now {
-                self.show();
-                if let Some(points) = &mut checkpoints {
-                    if points.next == self.now {
-                        let mut state = State::default();
-                        save(&self, &mut state);
-                        if let Some(&from) = points.seen.get(&state) {
-                            cycle = Some(Cycle { from, length: self.now - from });
-                            break;
-                        }
-                        points.seen.insert(state, self.now);
-                        points.next += points.every;
-                    }
+                if let Some(points) = &checkpoints
+                    && points.next > self.now
+                {
                     next = next.min(points.next);
                 }
                 if next > end {
-                    self.now = end;
+                    if self.now < end {
+                        self.show();
+                        self.now = end;
+                    }
                     break;
                 }
                 instants += 1;
@@ -265,6 +259,20 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                         break;
                     }
                 }
+                if let Some(points) = &mut checkpoints
+                    && points.next == self.now
+                {
+                    let mut state = State::default();
+                    save(&self, &mut state);
+                    if let Some(&from) = points.seen.get(&state) {
+                        cycle = Some(Cycle { from, length: self.now - from });
+                        break;
+                    }
+                    points.seen.insert(state, self.now);
+                    points.next += points.every;
+                    next = next.min(points.next);
+                }
+                self.show();
                 self.now = next;
             }
             self.round();
@@ -449,7 +457,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         }
         self.cpus[cpu].task = NONE;
         self.ends.clear(cpu.index());
-        self.close_segment(cpu);
+        self.mark_dirty(cpu);
         let then = self.end_job(id, JobEnd::Completed);
         self.tell(Event::Completion { job: job.id, cpu, then });
     }
@@ -573,7 +581,10 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         if task != NONE && self.now > run.segment_start {
             let job = JobId { task: TaskId(task), seq: run.shown_seq };
             let overhead = (self.now - run.segment_start) - run.segment_progress;
-            self.tasks[job.task].last_cpu = cpu.0;
+            let owner = &mut self.tasks[job.task];
+            if owner.job.id.seq == job.seq {
+                owner.last_cpu = cpu.0;
+            }
             let segment = Segment { job, cpu, start: run.segment_start, end: self.now, overhead };
             self.recorder.executed(&segment);
         }
@@ -647,7 +658,6 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let cpu = self.tasks[id].cpu;
         if cpu != NONE {
             self.detach(CpuId(cpu));
-            self.close_segment(CpuId(cpu));
         }
         self.end_job(id, end);
     }
@@ -840,9 +850,9 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     fn finish(&mut self, interrupted: bool) {
         let now = self.now;
         for cpu in self.system.platform.cpus() {
-            self.charge(cpu);
-            self.close_segment(cpu);
+            self.detach(cpu);
         }
+        self.show();
         for id in self.system.tasks.ids() {
             let task = &mut self.tasks[id];
             if matches!(task.status, Status::Outside | Status::Gone) {

@@ -1,8 +1,22 @@
 //! Layland's traces: what every engine reports while it runs ([`Recorder`]), and what is made of
 //! it. A recorded run is a [`Trace`].
 
+pub mod checker;
+pub mod gantt;
+pub mod json;
+mod labels;
 mod record;
+mod replay;
+pub mod statistics;
+#[cfg(test)]
+mod testing;
+mod window;
 
+pub use labels::Labels;
 pub use record::{
     Answer, Both, Job, JobEnd, JobRecord, Mark, MarkKind, NoRecord, Recorder, Segment, Trace,
 };
+pub use statistics::{
+    Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
+};
+pub use window::{FirstMiss, Window};

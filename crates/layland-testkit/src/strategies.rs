@@ -1,0 +1,98 @@
+//! Random systems for property tests: small numbers, so that ties, overloads and simultaneous
+//! events are common.
+
+use layland_model::{
+    Behaviour, CpuSet, Duration, ExecutionModel, Rate, Separation, Service, System, Task, Time,
+};
+use proptest::prelude::*;
+
+fn plain_task() -> impl Strategy<Value = Task> {
+    (1i64..12, 1i64..8, 0i64..10, 0usize..3).prop_map(|(period, wcet, offset, deadline)| {
+        let wcet = wcet.min(period);
+        let mut task = Task::implicit("", Service::from_ns(wcet), Duration::from_ns(period));
+        task.offset = Duration::from_ns(offset);
+        task.deadline = Duration::from_ns(match deadline {
+            0 => period,
+            1 => (period + wcet + 1) / 2,
+            _ => period + 3,
+        });
+        task
+    })
+}
+
+fn assemble(cpus: usize, mut tasks: Vec<Task>, priorities: &[i64]) -> System {
+    for (index, task) in tasks.iter_mut().enumerate() {
+        task.name = format!("t{index}");
+        task.priority = Some(priorities[index % priorities.len()]);
+    }
+    System::new(cpus, tasks)
+}
+
+/// Periodic tasks with offsets on 1 to 4 unit-speed CPUs, any load; every task has a priority.
+pub fn periodic_system() -> impl Strategy<Value = System> {
+    (
+        1usize..5,
+        prop::collection::vec(plain_task(), 1..9),
+        prop::collection::vec(0i64..4, 8),
+        any::<u64>(),
+    )
+        .prop_map(|(cpus, tasks, priorities, ranks)| {
+            let mut system = assemble(cpus, tasks, &priorities);
+            // Ranks that disagree with the order of the tasks.
+            for (index, task) in system.tasks.values_mut().enumerate() {
+                task.rank = (ranks >> (3 * index) & 7) as i64;
+            }
+            system
+        })
+}
+
+/// The same with sporadic arrivals, jitter, drawn execution times, self-suspension, job limits and
+/// CPUs of other speeds.
+pub fn rich_system() -> impl Strategy<Value = System> {
+    let traits = (0usize..6, 0usize..6, 0i64..4, prop::option::of(1u64..6));
+    (periodic_system(), prop::collection::vec(traits, 8), prop::collection::vec(0usize..4, 4))
+        .prop_map(|(mut system, traits, speeds)| {
+            for (task, &(behaviour, execution, jitter, jobs)) in
+                system.tasks.values_mut().zip(&traits)
+            {
+                task.behaviour = match behaviour {
+                    0 | 1 => Behaviour::Periodic,
+                    2 => Behaviour::Sporadic(Separation::Uniform { max: Duration::from_ns(5) }),
+                    3 => Behaviour::SelfSuspending { gap: Duration::from_ns(jitter) },
+                    4 => Behaviour::Explicit(vec![
+                        Time::from_ns(1),
+                        Time::from_ns(1),
+                        Time::from_ns(9),
+                    ]),
+                    _ => Behaviour::Hog,
+                };
+                let wcet = task.own_wcet();
+                task.execution = match execution {
+                    0 | 1 => ExecutionModel::Wcet,
+                    2 => ExecutionModel::Fraction(Rate::new(1, 2)),
+                    3 => ExecutionModel::Uniform { min: Service::ZERO, max: wcet },
+                    4 => ExecutionModel::Discrete(vec![(wcet, 3), (Service::from_ns(1), 1)]),
+                    _ => ExecutionModel::List(vec![Service::ZERO, wcet, Service::from_ns(2)]),
+                };
+                task.jitter = Duration::from_ns(jitter);
+                task.jobs = jobs;
+            }
+            let rates = [Rate::ONE, Rate::ONE, Rate::new(1, 2), Rate::new(5, 3)];
+            for (speed, &which) in system.platform.speeds.values_mut().zip(&speeds) {
+                *speed = layland_model::Speed::new(&rates[which]).expect("a small fraction");
+            }
+            system
+        })
+}
+
+/// Splits the CPUs of a system into clusters of at most `size`, and deals the tasks to them.
+pub fn clustered(mut system: System, size: usize) -> System {
+    let cpus: Vec<_> = system.platform.cpus().collect();
+    let clusters: Vec<CpuSet> =
+        cpus.chunks(size).map(|chunk| chunk.iter().copied().collect()).collect();
+    for (index, task) in system.tasks.values_mut().enumerate() {
+        task.cluster = index % clusters.len();
+    }
+    system.platform.clusters = clusters;
+    system
+}

@@ -1,0 +1,88 @@
+//! A simulator that moves one nanosecond at a time and knows nothing of events, trees or
+//! placement: at each tick it lists the ready jobs, sorts them, and executes the first `m` of each
+//! group for one tick.
+//!
+//! It says which jobs finish when, for periodic tasks on unit-speed CPUs. Which CPU a job uses does
+//! not matter to that.
+
+use crate::twin::Order;
+use layland_model::{ScheduleRule, System, TaskId, Time};
+
+/// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finished {
+    /// When it finished.
+    pub finish: i64,
+    /// Its task.
+    pub task: TaskId,
+    /// Which of its jobs.
+    pub seq: u64,
+    /// Its absolute deadline.
+    pub deadline: i64,
+}
+
+struct Ready {
+    task: TaskId,
+    seq: u64,
+    deadline: i64,
+    left: i64,
+}
+
+/// Every job that finishes up to `until`, in the order of finishing and task.
+///
+/// # Panics
+/// If the rule is not [`ScheduleRule::HighestFirst`].
+pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time) -> Vec<Finished> {
+    let ScheduleRule::HighestFirst { groups, .. } = rule else {
+        panic!("only highest-first policies can be simulated by ticks")
+    };
+    let mut pending: Vec<Ready> = Vec::new();
+    let mut finished = Vec::new();
+    for now in 0..until.ns() {
+        for (id, task) in system.tasks.iter() {
+            let since = now - task.offset.ns();
+            if since >= 0 && since % task.period.ns() == 0 {
+                pending.push(Ready {
+                    task: id,
+                    seq: (since / task.period.ns()) as u64,
+                    deadline: now + task.deadline.ns(),
+                    left: task.own_wcet().ns(),
+                });
+            }
+        }
+        let key = |job: &Ready| {
+            let task = &system.tasks[job.task];
+            let key = match order {
+                Order::Edf => job.deadline,
+                Order::RateMonotonic => task.period.ns(),
+                Order::DeadlineMonotonic => task.deadline.ns(),
+                Order::Given => task.priority.unwrap_or(i64::MAX),
+            };
+            (key, task.rank, job.task, job.seq)
+        };
+        for group in groups {
+            let mut chosen: Vec<usize> = (0..pending.len())
+                .filter(|&at| {
+                    let job = &pending[at];
+                    let first = pending
+                        .iter()
+                        .filter(|other| other.task == job.task)
+                        .all(|other| other.seq >= job.seq);
+                    group.tasks.contains(&job.task) && first
+                })
+                .collect();
+            chosen.sort_by_key(|&at| key(&pending[at]));
+            chosen.truncate(group.cpus.len());
+            chosen.into_iter().for_each(|at| pending[at].left -= 1);
+        }
+        let done = pending.extract_if(.., |job| job.left == 0);
+        finished.extend(done.map(|job| Finished {
+            finish: now + 1,
+            task: job.task,
+            seq: job.seq,
+            deadline: job.deadline,
+        }));
+    }
+    finished.sort_unstable();
+    finished
+}

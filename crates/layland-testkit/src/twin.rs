@@ -1,0 +1,189 @@
+//! The slow twin of the highest-first policies: keeps the ready jobs in a list, and at each
+//! decision sorts all of them, takes the first `m` of each group, and places them by the locality
+//! rule (Bonifaci et al. 2016, Algorithm 6) read off the paper: every CPU picks whom it prefers,
+//! then the tasks pick in order.
+
+use layland_model::{
+    Change, CpuId, CpuSet, Group, JobId, JobOrder, ScheduleRule, System, Task, TaskId, Time,
+};
+use layland_policy::{Action, Event, Policy, Refusal, RequestId, State};
+use std::collections::BTreeMap;
+
+/// What comes first, as in [`JobOrder`], but computed from the task each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Earliest deadline first.
+    Edf,
+    /// Shortest period first.
+    RateMonotonic,
+    /// Shortest relative deadline first.
+    DeadlineMonotonic,
+    /// Smallest given priority first.
+    Given,
+}
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub struct SlowHighestFirst {
+    order: Order,
+    groups: Vec<(CpuSet, Vec<TaskId>)>,
+    tasks: BTreeMap<TaskId, Task>,
+    online: CpuSet,
+    /// Ready jobs with their deadlines.
+    ready: BTreeMap<TaskId, (JobId, Time)>,
+    running: BTreeMap<CpuId, TaskId>,
+    /// Where each task ran last, and until when.
+    last: BTreeMap<TaskId, (CpuId, Time)>,
+    refusals: Vec<(RequestId, Refusal)>,
+}
+
+impl SlowHighestFirst {
+    /// The twin of a policy with this rule.
+    ///
+    /// # Panics
+    /// If the rule is not [`ScheduleRule::HighestFirst`].
+    pub fn of(system: &System, rule: &ScheduleRule, order: Order) -> Self {
+        let ScheduleRule::HighestFirst { groups, .. } = rule else {
+            panic!("only highest-first policies have this twin")
+        };
+        Self {
+            order,
+            groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
+            tasks: system.tasks.iter().map(|(id, task)| (id, task.clone())).collect(),
+            online: CpuSet::new(),
+            ready: BTreeMap::new(),
+            running: BTreeMap::new(),
+            last: BTreeMap::new(),
+            refusals: Vec::new(),
+        }
+    }
+
+    fn key(&self, task: TaskId) -> (i64, i64, TaskId) {
+        let parameters = &self.tasks[&task];
+        let key = match self.order {
+            Order::Edf => self.ready[&task].1.ns(),
+            Order::RateMonotonic => parameters.period.ns(),
+            Order::DeadlineMonotonic => parameters.deadline.ns(),
+            Order::Given => parameters.priority.unwrap_or(i64::MAX),
+        };
+        (key, parameters.rank, task)
+    }
+
+    /// Takes a task off its CPU.
+    fn stop(&mut self, now: Time, task: TaskId) {
+        if let Some((&cpu, _)) = self.running.iter().find(|&(_, &running)| running == task) {
+            self.running.remove(&cpu);
+            self.last.insert(task, (cpu, now));
+        }
+    }
+}
+
+impl Policy for SlowHighestFirst {
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Join { .. } => {}
+            Event::Leave { task } => {
+                self.stop(now, task);
+                self.ready.remove(&task);
+            }
+            Event::Release { job, release: _, deadline } => {
+                self.ready.insert(job.task, (job, deadline));
+            }
+            Event::Completion { job, .. } => {
+                self.stop(now, job.task);
+                self.ready.remove(&job.task);
+            }
+            Event::CpuOnline { cpu } => {
+                self.online.insert(cpu);
+            }
+            Event::CpuOffline { cpu } => {
+                self.online.remove(cpu);
+                if let Some(&task) = self.running.get(&cpu) {
+                    self.stop(now, task);
+                }
+            }
+            Event::Reconfigure { task, change, request: _ } => match change {
+                Change::Parameters { period, deadline, wcet: _ } => {
+                    let parameters = self.tasks.get_mut(&task).expect("known");
+                    (parameters.period, parameters.deadline) = (period, deadline);
+                }
+                Change::Affinity(_) | Change::Cluster(_) => {
+                    unimplemented_request("an affinity or a cluster")
+                }
+            },
+            Event::SetClusterCpus { .. } => unimplemented_request("a cluster's CPUs"),
+            Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+        }
+    }
+
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        for (request, reason) in self.refusals.drain(..) {
+            actions.push(Action::Refuse { request, reason });
+        }
+        for (cpus, members) in self.groups.clone() {
+            let cpus = cpus.intersection(&self.online);
+            let mut ready: Vec<TaskId> =
+                members.into_iter().filter(|task| self.ready.contains_key(task)).collect();
+            ready.sort_by_key(|&task| self.key(task));
+            ready.truncate(cpus.len());
+            let stopped: Vec<TaskId> = self
+                .running
+                .iter()
+                .filter(|&(&cpu, task)| cpus.contains(cpu) && !ready.contains(task))
+                .map(|(_, &task)| task)
+                .collect();
+            stopped.into_iter().for_each(|task| self.stop(now, task));
+            // A task that runs was mapped last now.
+            let last = |task: TaskId| {
+                let running = self.running.iter().find(|&(_, &running)| running == task);
+                running
+                    .map(|(&cpu, _)| (cpu, now, true))
+                    .or_else(|| self.last.get(&task).map(|&(cpu, until)| (cpu, until, false)))
+            };
+            let prefers = |cpu: CpuId| {
+                let mut best: Option<(TaskId, (Time, bool))> = None;
+                for &task in &ready {
+                    if let Some((last_cpu, until, runs)) = last(task)
+                        && last_cpu == cpu
+                        && best.is_none_or(|(_, most_recent)| (until, runs) > most_recent)
+                    {
+                        best = Some((task, (until, runs)));
+                    }
+                }
+                best.map(|(task, _)| task)
+            };
+            let reserved: CpuSet = cpus.iter().filter(|&cpu| prefers(cpu).is_some()).collect();
+            let mut available = cpus.clone();
+            let mut chosen = Vec::new();
+            for &task in &ready {
+                let own = last(task).map(|(cpu, ..)| cpu);
+                let cpu = own
+                    .filter(|&cpu| available.contains(cpu) && prefers(cpu) == Some(task))
+                    .or_else(|| available.difference(&reserved).lowest())
+                    .or_else(|| available.lowest())
+                    .expect("no more tasks than CPUs");
+                available.remove(cpu);
+                chosen.push((task, cpu));
+            }
+            for (task, cpu) in chosen {
+                if self.running.insert(cpu, task) != Some(task) {
+                    actions.push(Action::Run { cpu, job: self.ready[&task].0, budget: None });
+                }
+            }
+        }
+    }
+
+    fn save(&self, _now: Time, _state: &mut State) {}
+
+    fn rule(&self) -> ScheduleRule {
+        let groups = self
+            .groups
+            .iter()
+            .map(|(cpus, tasks)| Group { cpus: cpus.clone(), tasks: tasks.clone() });
+        ScheduleRule::HighestFirst { groups: groups.collect(), order: JobOrder::Deadline }
+    }
+}
+
+fn unimplemented_request(what: &str) -> ! {
+    panic!("the slow twin does not know requests to change {what}")
+}

@@ -1,0 +1,294 @@
+//! Vectors of type `schedule` for EDF with affinities: a task set, a policy, and the exact
+//! schedule.
+//!
+//! Times in the vectors are in an arbitrary unit, possibly rational. They are multiplied by a
+//! scale that makes every time of the schedule a whole number of nanoseconds: the numerator of the
+//! CPUs' speed.
+
+use super::Verdict;
+use layland_model::{
+    Change, CpuId, CpuSet, Duration, Rate, Request, RequestKind, Service, Speed, System, Task,
+    TaskId, Time,
+};
+use layland_policy::registry;
+use layland_sim::{Options, simulate};
+use layland_trace::Trace;
+use serde_json::Value;
+
+/// Runs a vector of type `schedule`.
+pub(super) fn schedule(vector: &Value) -> Verdict {
+    match run(vector) {
+        Ok(verdict) => verdict,
+        Err(what) => Verdict::Failed(format!("the vector has no {what}")),
+    }
+}
+
+/// The reading of a value, or the name of what is missing.
+fn read<T>(value: Option<T>, what: &str) -> Result<T, String> {
+    value.ok_or_else(|| what.to_owned())
+}
+
+fn run(vector: &Value) -> Result<Verdict, String> {
+    let policy = &vector["policy"];
+    let name = read(policy["name"].as_str(), "policy name")?;
+    let speed: Rate = match &policy["speed"] {
+        Value::Null => Rate::ONE,
+        Value::String(text) => read(text.parse().ok(), "speed")?,
+        number => Rate::whole(read(number.as_i64(), "speed")?),
+    };
+    let speed = read(Speed::new(&speed), "speed")?;
+    let scale = speed.numerator();
+    let (mut system, ids) = system(vector, scale)?;
+    system.platform.speeds.values_mut().for_each(|each| *each = speed);
+    let Some(spec) = spec(name, policy, &mut system) else {
+        return Ok(Verdict::NotSupported(name.to_owned()));
+    };
+    let horizon = Time::from_ns(read(vector["horizon"].as_i64(), "horizon")? * scale);
+    let policy = match registry::build(spec, &system) {
+        Ok(policy) => policy,
+        Err(error) => return Ok(Verdict::Failed(format!("{spec} was not built: {error}"))),
+    };
+    let mut trace = Trace::default();
+    if let Err(error) = simulate(&system, policy, &mut trace, &Options::until(horizon)) {
+        return Ok(Verdict::Failed(error.to_string()));
+    }
+    let found = Found::new(&system, &ids, &trace, scale);
+    Ok(match found.first_difference(&vector["expect"])? {
+        None => Verdict::Passed,
+        Some(difference) => Verdict::Failed(difference),
+    })
+}
+
+/// The policy of this project for a policy of the vectors: masks that are all the same, clusters
+/// or single CPUs make `hpa6` global, clustered or partitioned scheduling.
+fn spec(name: &str, options: &Value, system: &mut System) -> Option<&'static str> {
+    if name != "hpa6" || !system.requests.is_empty() {
+        return None;
+    }
+    let edf = options["priority"].as_str().unwrap_or("edf") == "edf";
+    let masks: Vec<CpuSet> = system.tasks.ids().map(|task| system.allowed_cpus(task)).collect();
+    if masks.iter().all(|mask| mask.len() == 1) {
+        return Some(if edf { "p-edf" } else { "p-fp" });
+    }
+    if masks.iter().all(|mask| *mask == system.platform.all_cpus()) {
+        return Some(if edf { "g-edf" } else { "g-fp" });
+    }
+    let mut clusters: Vec<CpuSet> = Vec::new();
+    for (task, mask) in system.tasks.values_mut().zip(&masks) {
+        task.cluster = match clusters.iter().position(|cluster| cluster == mask) {
+            Some(cluster) => cluster,
+            None => {
+                clusters.push(mask.clone());
+                clusters.len() - 1
+            }
+        };
+    }
+    let disjoint =
+        clusters.iter().enumerate().all(|(at, a)| clusters[..at].iter().all(|b| a.is_disjoint(b)));
+    system.platform.clusters = clusters;
+    disjoint.then_some(if edf { "c-edf" } else { "c-fp" })
+}
+
+fn cpu_set(value: &Value) -> Result<CpuSet, String> {
+    let cpus = read(value.as_array(), "CPU list")?;
+    cpus.iter().map(|cpu| read(cpu.as_u64(), "CPU").map(|cpu| CpuId(cpu as u32))).collect()
+}
+
+/// The system, and the ids that the vector gives its tasks.
+fn system(vector: &Value, scale: i64) -> Result<(System, Vec<i64>), String> {
+    let cpus = read(vector["platform"]["cpus"].as_u64(), "number of CPUs")? as usize;
+    let mut tasks = Vec::new();
+    let mut ids = Vec::new();
+    let mut ranks = Vec::new();
+    for item in read(vector["tasks"].as_array(), "tasks")? {
+        let number = |key: &str| read(item[key].as_i64(), key);
+        let length = |key: &str| number(key).map(|units| Duration::from_ns(units * scale));
+        let id = number("id")?;
+        let runtime = Service::from_ns(number("runtime")? * scale);
+        let mut task = Task::implicit(format!("{id}"), runtime, length("period")?);
+        task.deadline = length("deadline")?;
+        task.offset = length("offset")?;
+        task.cluster = number("cluster")? as usize;
+        task.affinity =
+            if item["affinity"].is_null() { None } else { Some(cpu_set(&item["affinity"])?) };
+        task.priority = Some(item["prio"].as_i64().unwrap_or(number("rank")?));
+        task.jobs = item["jobs"].as_u64();
+        if let Some(times) = item["releases"].as_array() {
+            let time =
+                |at: &Value| read(at.as_i64(), "release").map(|at| Time::from_ns(at * scale));
+            task.behaviour = layland_model::Behaviour::Explicit(
+                times.iter().map(time).collect::<Result<_, _>>()?,
+            );
+        }
+        if let Some(times) = item["exec"].as_array() {
+            let work = |c: &Value| read(c.as_i64(), "exec").map(|c| Service::from_ns(c * scale));
+            task.execution = layland_model::ExecutionModel::List(
+                times.iter().map(work).collect::<Result<_, _>>()?,
+            );
+        }
+        ranks.push(number("rank")?);
+        ids.push(id);
+        tasks.push(task);
+    }
+    let mut system = System::new(cpus, tasks);
+    system.tasks.values_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
+    if let Some(clusters) = vector["platform"]["clusters"].as_array() {
+        system.platform.clusters = clusters.iter().map(cpu_set).collect::<Result<_, _>>()?;
+    }
+    for event in vector["events"].as_array().into_iter().flatten() {
+        let at = Time::from_ns(read(event["t"].as_i64(), "time of an event")? * scale);
+        let task = || {
+            let id = event["task"].as_i64();
+            let index = ids.iter().position(|&known| Some(known) == id);
+            read(index.map(|index| TaskId(index as u32)), "task of an event")
+        };
+        let kind = match event["op"].as_str() {
+            Some("leave") => RequestKind::Leave(task()?),
+            Some("setaffinity") => {
+                RequestKind::Reconfigure(task()?, Change::Affinity(cpu_set(&event["affinity"])?))
+            }
+            Some("attach") => {
+                let cluster = read(event["cluster"].as_u64(), "cluster")? as usize;
+                RequestKind::Reconfigure(task()?, Change::Cluster(cluster))
+            }
+            Some("setattr") => {
+                let units = |key: &str| read(event[key].as_i64(), key).map(|units| units * scale);
+                RequestKind::Reconfigure(
+                    task()?,
+                    Change::Parameters {
+                        wcet: Service::from_ns(units("runtime")?),
+                        period: Duration::from_ns(units("period")?),
+                        deadline: Duration::from_ns(units("period")?),
+                    },
+                )
+            }
+            Some("cpus") => RequestKind::SetClusterCpus {
+                cluster: read(event["cluster"].as_u64(), "cluster")? as usize,
+                cpus: cpu_set(&event["cpus"])?,
+            },
+            Some(_) | None => return Err("known op of an event".to_owned()),
+        };
+        system.requests.push(Request { at, kind });
+    }
+    Ok((system, ids))
+}
+
+/// What a run gives, in the terms of the vectors.
+struct Found {
+    ids: Vec<i64>,
+    segments: Vec<(i64, i64, Rate, Rate)>,
+    jobs: Vec<(i64, i64, Rate, Rate, Rate)>,
+    max_tardiness: Vec<Option<Rate>>,
+    migrations: Vec<i64>,
+}
+
+impl Found {
+    fn new(system: &System, ids: &[i64], trace: &Trace, scale: i64) -> Found {
+        let units = |at: Time| Rate::new(at.ns(), scale);
+        let mut segments: Vec<(i64, i64, Rate, Rate)> = Vec::new();
+        let mut by_start = trace.segments.clone();
+        by_start.sort_by_key(|segment| (segment.start, segment.cpu));
+        let mut migrations = vec![0; ids.len()];
+        let mut last_cpu = vec![None; ids.len()];
+        for segment in &by_start {
+            let index = segment.job.task.0 as usize;
+            if last_cpu[index].is_some_and(|cpu| cpu != segment.cpu) {
+                migrations[index] += 1;
+            }
+            last_cpu[index] = Some(segment.cpu);
+            let (id, cpu) = (ids[index], i64::from(segment.cpu.0));
+            let (start, end) = (units(segment.start), units(segment.end));
+            let open = segments.iter_mut().rev().find(|(_, other, ..)| *other == cpu);
+            match open {
+                Some((task, _, _, open_end)) if *task == id && *open_end == start => {
+                    *open_end = end
+                }
+                Some(_) | None => segments.push((id, cpu, start, end)),
+            }
+        }
+        let mut max_tardiness: Vec<Option<Rate>> = vec![None; ids.len()];
+        let mut jobs = Vec::new();
+        for record in &trace.jobs {
+            let Some(finish) = record.completion() else { continue };
+            let job = record.job;
+            let index = job.id.task.0 as usize;
+            let late = Rate::new(job.tardiness(finish).ns(), scale);
+            let worst = max_tardiness[index].get_or_insert(Rate::ZERO);
+            *worst = worst.clone().max(late);
+            jobs.push((
+                ids[index],
+                job.id.seq as i64,
+                units(job.release),
+                units(job.deadline),
+                units(finish),
+            ));
+        }
+        jobs.sort_by(|a, b| (&a.4, a.0).cmp(&(&b.4, b.0)));
+        debug_assert_eq!(system.tasks.len(), ids.len());
+        Found { ids: ids.to_vec(), segments, jobs, max_tardiness, migrations }
+    }
+
+    fn first_difference(&self, expect: &Value) -> Result<Option<String>, String> {
+        let segments: Vec<Vec<Rate>> = self
+            .segments
+            .iter()
+            .map(|(task, cpu, start, end)| {
+                vec![Rate::whole(*task), Rate::whole(*cpu), start.clone(), end.clone()]
+            })
+            .collect();
+        let jobs: Vec<Vec<Rate>> = self
+            .jobs
+            .iter()
+            .map(|(task, seq, release, deadline, finish)| {
+                vec![
+                    Rate::whole(*task),
+                    Rate::whole(*seq),
+                    release.clone(),
+                    deadline.clone(),
+                    finish.clone(),
+                ]
+            })
+            .collect();
+        for (what, found) in [("segments", segments), ("jobs", jobs)] {
+            let expected = rows(&expect[what], what)?;
+            for at in 0..found.len().max(expected.len()) {
+                if found.get(at) != expected.get(at) {
+                    return Ok(Some(format!(
+                        "{what}[{at}]: expected {:?}, found {:?}",
+                        expected.get(at),
+                        found.get(at)
+                    )));
+                }
+            }
+        }
+        for (index, id) in self.ids.iter().enumerate() {
+            let key = id.to_string();
+            let expected = &expect["max_tardiness"][&key];
+            let expected = if expected.is_null() { None } else { Some(rate(expected)?) };
+            if self.max_tardiness[index] != expected {
+                let found = &self.max_tardiness[index];
+                return Ok(Some(format!(
+                    "max_tardiness of {id}: expected {expected:?}, found {found:?}"
+                )));
+            }
+            let expected = read(expect["migrations"][&key].as_i64(), "migrations")?;
+            if self.migrations[index] != expected {
+                let found = self.migrations[index];
+                return Ok(Some(format!("migrations of {id}: expected {expected}, found {found}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn rate(value: &Value) -> Result<Rate, String> {
+    match value {
+        Value::String(text) => read(text.parse().ok(), "number"),
+        number => read(number.as_i64().map(Rate::whole), "number"),
+    }
+}
+
+fn rows(value: &Value, what: &str) -> Result<Vec<Vec<Rate>>, String> {
+    let rows = read(value.as_array(), what)?;
+    rows.iter().map(|row| read(row.as_array(), what)?.iter().map(rate).collect()).collect()
+}

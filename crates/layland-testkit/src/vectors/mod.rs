@@ -1,0 +1,112 @@
+//! The runner of test vectors: JSON files in the documented schemas, each with what an exact
+//! reference expects.
+
+mod edf_affinity;
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What became of one vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As expected.
+    Passed,
+    /// Not as expected: the first difference.
+    Failed(String),
+    /// Needs a policy or an analysis that does not exist yet: its name.
+    NotSupported(String),
+}
+
+/// The verdicts of many vectors.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// How many passed.
+    pub passed: usize,
+    /// Those that failed: name and first difference.
+    pub failed: Vec<(String, String)>,
+    /// How many are not supported, by what they need.
+    pub not_supported: BTreeMap<String, usize>,
+}
+
+impl Report {
+    fn add(&mut self, name: String, verdict: Verdict) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Failed(difference) => self.failed.push((name, difference)),
+            Verdict::NotSupported(what) => *self.not_supported.entry(what).or_default() += 1,
+        }
+    }
+
+    /// `vectors: N passed, M failed, K not supported (..)`.
+    pub fn summary(&self) -> String {
+        let unsupported: usize = self.not_supported.values().sum();
+        let mut text = format!(
+            "vectors: {} passed, {} failed, {unsupported} not supported",
+            self.passed,
+            self.failed.len()
+        );
+        if unsupported > 0 {
+            let each: Vec<String> =
+                self.not_supported.iter().map(|(what, count)| format!("{what}: {count}")).collect();
+            text += &format!(" ({})", each.join(", "));
+        }
+        text
+    }
+}
+
+/// Runs every `*.json` in a folder, in the order of the names.
+///
+/// # Errors
+/// If the folder cannot be read or has no vector.
+pub fn run_folder(folder: &Path, report: &mut Report) -> Result<(), String> {
+    let failed_to_read = |error| format!("failed to read {}: {error}", folder.display());
+    let entries = std::fs::read_dir(folder).map_err(failed_to_read)?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(format!("there is no *.json in {}", folder.display()));
+    }
+    for file in files {
+        let name =
+            file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let text = std::fs::read_to_string(&file)
+            .map_err(|error| format!("failed to read {}: {error}", file.display()))?;
+        match serde_json::from_str::<Value>(&text) {
+            Ok(Value::Array(vectors)) => {
+                for (index, vector) in vectors.iter().enumerate() {
+                    let id =
+                        vector["name"].as_str().map_or_else(|| index.to_string(), str::to_owned);
+                    report.add(format!("{name}/{id}"), run(vector));
+                }
+            }
+            Ok(vector) => report.add(name, run(&vector)),
+            Err(error) => report.add(name, Verdict::Failed(format!("not JSON: {error}"))),
+        }
+    }
+    Ok(())
+}
+
+/// Runs one vector of any schema.
+pub fn run(vector: &Value) -> Verdict {
+    if vector["schema"] == "layland-run-qps/1" {
+        return Verdict::NotSupported("run and qps".to_owned());
+    }
+    if vector.get("levels").is_some() {
+        let what = vector["mechanism"].as_str().unwrap_or("analysis");
+        return Verdict::NotSupported(format!("mixed criticality: {what}"));
+    }
+    match vector["type"].as_str() {
+        Some("schedule") => edf_affinity::schedule(vector),
+        Some(kind @ ("decision" | "analysis")) => {
+            let what = vector["analysis"].as_str().unwrap_or(kind);
+            Verdict::NotSupported(
+                format!("{kind}: {what}").replace("decision: decision", "decision"),
+            )
+        }
+        Some(_) | None => Verdict::Failed("no known schema".to_owned()),
+    }
+}

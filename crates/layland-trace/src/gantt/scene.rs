@@ -1,0 +1,316 @@
+//! What is to be drawn of a window, before it is known with what.
+
+use crate::{JobEnd, JobRecord, Labels, MarkKind, Trace};
+use layland_model::{CpuId, Duration, Index, JobId, TaskId, Time};
+use std::collections::BTreeSet;
+
+/// Everything that is visible between two times.
+pub(super) struct Scene {
+    pub from: Time,
+    /// After `from`.
+    pub to: Time,
+    /// Those that are shown, in the order in which they are shown.
+    pub tasks: Vec<TaskLane>,
+    /// Tasks that are not shown, in the order of their ids.
+    pub hidden: Vec<TaskLane>,
+    pub cpus: Vec<CpuLane>,
+    /// Moves of a job to another CPU, in the order of time.
+    pub migrations: Vec<Migration>,
+    /// Segments of some length in the window.
+    pub segment_count: usize,
+    pub over: Time,
+}
+
+/// A task and what its jobs do.
+pub(super) struct TaskLane {
+    pub name: String,
+    /// Its position among all tasks: decides its colour.
+    pub position: usize,
+    /// In the order of their numbers.
+    pub jobs: Vec<VisibleJob>,
+    /// In the order of time.
+    pub runs: Vec<Run>,
+    /// When a job was ready and did not run.
+    pub waits: Vec<(Time, Time)>,
+    /// How many deadlines are missed in the window.
+    pub misses: usize,
+}
+
+/// A CPU and what it runs.
+pub(super) struct CpuLane {
+    pub id: CpuId,
+    /// In the order of time.
+    pub runs: Vec<Run>,
+    pub offline: Vec<(Time, Time)>,
+}
+
+/// A job, some of whose life lies in the window.
+#[derive(Clone, Copy)]
+pub(super) struct VisibleJob {
+    pub id: JobId,
+    pub release: Time,
+    pub deadline: Time,
+    /// When the deadline was missed, or when the job was given up before it.
+    pub missed_at: Option<Time>,
+    /// When it completed, if that was late.
+    pub tardy_at: Option<Time>,
+    pub aborted_at: Option<Time>,
+    /// Until when it was late, if it was: its end, or the end of the run.
+    pub late_until: Option<Time>,
+}
+
+/// A segment.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub job: JobId,
+    /// The position of the task.
+    pub position: usize,
+    pub cpu: CpuId,
+    pub start: Time,
+    pub end: Time,
+    pub overhead: Duration,
+    /// Whether the job runs again later.
+    pub is_preempted: bool,
+    /// The CPU that it ran on before, if that was another one.
+    pub migrated_from: Option<CpuId>,
+    /// The deadline of the job, if it is known.
+    pub deadline: Option<Time>,
+}
+
+/// A job stopped on a CPU and went on on another one.
+#[derive(Clone, Copy)]
+pub(super) struct Migration {
+    pub from: (Time, CpuId),
+    pub to: (Time, CpuId),
+}
+
+/// When a job missed its deadline, if it did.
+pub(super) fn missed_at(record: &JobRecord, over: Time) -> Option<Time> {
+    record.missed(over).then(|| match record.end {
+        Some((at, JobEnd::Aborted)) => at.min(record.job.deadline),
+        Some((_, JobEnd::Completed | JobEnd::Left)) | None => record.job.deadline,
+    })
+}
+
+impl Scene {
+    /// The window from `from` to `to`, at least one nanosecond, with at most `max_rows` tasks: all
+    /// in the order of their ids, or else those with misses first, then those that do something.
+    pub fn new(trace: &Trace, labels: &Labels, from: Time, to: Time, max_rows: usize) -> Scene {
+        let from = from.min(Time::from_ns(i64::MAX - 1));
+        let to = to.max(from.saturating_add(Duration::from_ns(1)));
+        // Only ids that occur get a lane, so that a wild id in a trace costs nothing.
+        let known = (0..labels.tasks.len()).map(TaskId::from_index);
+        let ids: BTreeSet<TaskId> = known
+            .chain(trace.jobs.iter().map(|record| record.job.id.task))
+            .chain(trace.segments.iter().map(|segment| segment.job.task))
+            .collect();
+        let ids: Vec<TaskId> = ids.into_iter().collect();
+        let position = |task: TaskId| ids.binary_search(&task).expect("every id was collected");
+        let mut tasks: Vec<TaskLane> = ids
+            .iter()
+            .enumerate()
+            .map(|(position, &id)| TaskLane {
+                name: labels.task(id),
+                position,
+                jobs: Vec::new(),
+                runs: Vec::new(),
+                waits: Vec::new(),
+                misses: 0,
+            })
+            .collect();
+        let mut scene = Scene {
+            from,
+            to,
+            tasks: Vec::new(),
+            hidden: Vec::new(),
+            cpus: cpu_lanes(trace, labels),
+            migrations: Vec::new(),
+            segment_count: 0,
+            over: trace.over,
+        };
+        scene.add_runs(trace, &mut tasks, position);
+        scene.add_jobs(trace, &mut tasks, position);
+        for lane in &mut tasks {
+            lane.misses = lane.jobs.iter().filter(|job| scene.misses(job)).count();
+        }
+        scene.choose(tasks, max_rows);
+        scene
+    }
+
+    /// Whether a time is in the window, both ends included.
+    pub fn shows(&self, at: Time) -> bool {
+        self.from <= at && at <= self.to
+    }
+
+    /// Whether a job misses its deadline in the window.
+    pub fn misses(&self, job: &VisibleJob) -> bool {
+        job.missed_at.is_some_and(|at| self.shows(at))
+    }
+
+    pub fn miss_count(&self) -> usize {
+        self.tasks.iter().chain(&self.hidden).map(|lane| lane.misses).sum()
+    }
+
+    fn add_runs(
+        &mut self,
+        trace: &Trace,
+        tasks: &mut [TaskLane],
+        position: impl Fn(TaskId) -> usize,
+    ) {
+        /// Where a task executed last.
+        #[derive(Clone, Copy)]
+        struct Last {
+            job: JobId,
+            cpu: CpuId,
+            end: Time,
+        }
+        let mut last: Vec<Option<Last>> = vec![None; tasks.len()];
+        for segment in &trace.segments {
+            let lane = position(segment.job.task);
+            let before = last[lane].filter(|last| last.job == segment.job);
+            let now = Last { job: segment.job, cpu: segment.cpu, end: segment.end };
+            last[lane] = Some(now);
+            if before.is_some()
+                && let Some(run) = tasks[lane].runs.last_mut()
+                && run.job == segment.job
+            {
+                run.is_preempted = true;
+            }
+            let moved = before.filter(|before| before.cpu != segment.cpu);
+            if let Some(moved) = moved
+                && self.shows(segment.start)
+            {
+                self.migrations.push(Migration {
+                    from: (moved.end, moved.cpu),
+                    to: (segment.start, segment.cpu),
+                });
+            }
+            if segment.end <= segment.start || segment.start >= self.to || segment.end <= self.from
+            {
+                continue;
+            }
+            self.segment_count += 1;
+            tasks[lane].runs.push(Run {
+                job: segment.job,
+                position: lane,
+                cpu: segment.cpu,
+                start: segment.start,
+                end: segment.end,
+                overhead: segment.overhead,
+                is_preempted: false,
+                migrated_from: moved.map(|moved| moved.cpu),
+                deadline: None,
+            });
+        }
+        // In a valid trace they are in this order already.
+        tasks.iter_mut().for_each(|lane| lane.runs.sort_by_key(|run| (run.job, run.start)));
+    }
+
+    fn add_jobs(
+        &mut self,
+        trace: &Trace,
+        tasks: &mut [TaskLane],
+        position: impl Fn(TaskId) -> usize,
+    ) {
+        let mut by_id: Vec<&JobRecord> = trace.jobs.iter().collect();
+        by_id.sort_by_key(|record| record.job.id);
+        let mut predecessor: Option<(TaskId, Time)> = None;
+        for record in by_id {
+            let job = record.job;
+            let end = record.end.map_or(trace.over, |(at, _)| at);
+            let ready = match predecessor {
+                Some((task, end)) if task == job.id.task => end.max(job.release),
+                Some(_) | None => job.release,
+            };
+            predecessor = Some((job.id.task, end));
+            let last = end.max(job.deadline);
+            if job.arrival > self.to || last < self.from {
+                continue;
+            }
+            let missed_at = missed_at(record, trace.over);
+            let lane = &mut tasks[position(job.id.task)];
+            lane.jobs.push(VisibleJob {
+                id: job.id,
+                release: job.release,
+                deadline: job.deadline,
+                missed_at,
+                tardy_at: record.completion().filter(|&at| at > job.deadline),
+                aborted_at: match record.end {
+                    Some((at, JobEnd::Aborted)) => Some(at),
+                    Some((_, JobEnd::Completed | JobEnd::Left)) | None => None,
+                },
+                late_until: missed_at.map(|_| end).filter(|&end| end > job.deadline),
+            });
+            let first = lane.runs.partition_point(|run| run.job < job.id);
+            let mut waits_from = ready;
+            for run in lane.runs[first..].iter_mut().take_while(|run| run.job == job.id) {
+                run.deadline = Some(job.deadline);
+                if waits_from < run.start {
+                    lane.waits.push((waits_from, run.start));
+                }
+                waits_from = waits_from.max(run.end);
+            }
+            // Segments outside the window are not among the runs, but neither is what is between
+            // them of interest: the waits are cut at the window below.
+            if waits_from < end {
+                lane.waits.push((waits_from, end));
+            }
+        }
+        let (from, to) = (self.from, self.to);
+        for lane in tasks {
+            lane.waits.retain_mut(|wait| {
+                *wait = (wait.0.max(from), wait.1.min(to));
+                wait.0 < wait.1
+            });
+            for run in &lane.runs {
+                if let Some(cpu) = self.cpus.iter_mut().find(|cpu| cpu.id == run.cpu) {
+                    cpu.runs.push(*run);
+                }
+            }
+        }
+        for cpu in &mut self.cpus {
+            cpu.runs.sort_by_key(|run| (run.start, run.end, run.job));
+        }
+    }
+
+    fn choose(&mut self, tasks: Vec<TaskLane>, max_rows: usize) {
+        if tasks.len() <= max_rows {
+            self.tasks = tasks;
+            return;
+        }
+        let mut order = tasks;
+        order.sort_by_key(|lane| {
+            let is_active = !lane.runs.is_empty() || !lane.waits.is_empty();
+            (lane.misses == 0, !is_active, lane.position)
+        });
+        self.hidden = order.split_off(max_rows.min(order.len()));
+        self.hidden.sort_by_key(|lane| lane.position);
+        self.tasks = order;
+    }
+}
+
+fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
+    let known = (0..labels.cpus).map(CpuId::from_index);
+    let used = trace.segments.iter().map(|segment| segment.cpu);
+    let ids: BTreeSet<CpuId> = known.chain(used).collect();
+    let lane = |id| {
+        let mut offline: Vec<(Time, Time)> = Vec::new();
+        let mut since = None;
+        for mark in &trace.marks {
+            match mark.kind {
+                MarkKind::CpuOffline(cpu) if cpu == id => {
+                    since.get_or_insert(mark.at);
+                }
+                MarkKind::CpuOnline(cpu) if cpu == id => {
+                    offline.extend(since.take().map(|since| (since, mark.at)));
+                }
+                MarkKind::CpuOffline(_)
+                | MarkKind::CpuOnline(_)
+                | MarkKind::BudgetExhausted(..) => {}
+            }
+        }
+        offline.extend(since.map(|since| (since, trace.over)));
+        CpuLane { id, runs: Vec::new(), offline }
+    };
+    ids.into_iter().map(lane).collect()
+}

@@ -1,0 +1,252 @@
+//! Charts of small schedules as files, and of anything at all without a panic.
+
+use super::*;
+use crate::testing::{at, naive, stretched};
+use crate::{JobEnd, Mark, MarkKind};
+use layland_model::CpuId;
+
+const MS: i64 = 1_000_000;
+
+fn schedule(cpus: usize, tasks: &[(i64, i64)], over: i64, names: &[&str]) -> (Trace, Labels) {
+    let (_, trace) = naive(cpus, tasks, over);
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    (stretched(trace, MS), Labels { tasks: names.into(), cpus })
+}
+
+const NAMES: [&str; 5] = ["camera", "lidar", "fusion", "planner", "logger"];
+
+/// Five tasks on two CPUs that meet their deadlines, with preemptions and migrations.
+fn feasible() -> (Trace, Labels) {
+    schedule(2, &[(1, 4), (2, 5), (3, 10), (5, 20), (4, 20)], 40, &NAMES)
+}
+
+/// The same with too much to do, an overhead, an abort and a CPU that goes away.
+fn overloaded() -> (Trace, Labels) {
+    let (mut trace, labels) = schedule(2, &[(2, 4), (3, 5), (4, 10), (6, 20), (4, 20)], 40, &NAMES);
+    for segment in trace.segments.iter_mut().filter(|segment| segment.job.task == TaskId(1)) {
+        segment.overhead = Duration::from_ns(MS / 2);
+    }
+    let last = trace.jobs.iter_mut().rev().find(|record| record.end.is_some()).unwrap();
+    last.end = last.end.map(|(at, _)| (at, JobEnd::Aborted));
+    trace.marks = vec![
+        Mark { at: at(36 * MS), kind: MarkKind::CpuOffline(CpuId(1)) },
+        Mark { at: at(39 * MS), kind: MarkKind::CpuOnline(CpuId(1)) },
+    ];
+    trace.segments.retain(|segment| segment.cpu.0 == 0 || segment.end <= at(36 * MS));
+    (trace, labels)
+}
+
+/// Fifty tasks on eight CPUs.
+fn large() -> (Trace, Labels) {
+    let tasks: Vec<(i64, i64)> = (0..50)
+        .map(|index: i64| {
+            let period = [20, 25, 40, 50, 80, 100][(index * 7 % 6) as usize] + index % 3;
+            ((period * (10 + index * 5 % 14) / 100).max(1), period)
+        })
+        .collect();
+    let names: Vec<String> = (0..50).map(|index| format!("task-{index:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    schedule(8, &tasks, 300, &names)
+}
+
+#[test]
+#[ignore = "writes the charts to look at to the directory of temporary files"]
+fn draw() {
+    let directory = std::env::temp_dir();
+    let write = |name: &str, text: String| std::fs::write(directory.join(name), text).unwrap();
+    for (name, (trace, labels)) in
+        [("feasible", feasible()), ("overloaded", overloaded()), ("large", large())]
+    {
+        let view = View::new(&trace, &labels);
+        for (view, kind) in [(view, "whole"), (View::interesting(&trace, &labels), "part")] {
+            for (lanes, which) in
+                [(Lanes::Both, "both"), (Lanes::Cpus, "cpus"), (Lanes::Tasks, "tasks")]
+            {
+                let svg = view.svg(&SvgOptions { lanes, ..SvgOptions::default() });
+                write(&format!("gantt-{name}-{kind}-{which}.svg"), svg);
+                let text = view.text(&TextOptions { lanes, ..TextOptions::default() });
+                write(&format!("gantt-{name}-{kind}-{which}.txt"), text);
+            }
+        }
+    }
+}
+
+/// The same window and sizes whatever the defaults become.
+fn text(view: View, lanes: Lanes, charset: Charset) -> String {
+    let colours = Colours::Never;
+    view.text(&TextOptions { width: 90, lanes, charset, colours, max_rows: 24 })
+}
+fn svg(view: View, title: &str) -> String {
+    let title = Some(title.to_owned());
+    view.svg(&SvgOptions { width: 900, lanes: Lanes::Both, title, max_rows: 24 })
+}
+
+#[test]
+fn charts_are_as_recorded() {
+    for (name, (trace, labels)) in [("feasible", feasible()), ("overloaded", overloaded())] {
+        let view = View::new(&trace, &labels);
+        insta::assert_snapshot!(format!("{name}.txt"), text(view, Lanes::Both, Charset::Unicode));
+        let ascii = text(view, Lanes::Both, Charset::Ascii);
+        assert!(ascii.is_ascii());
+        insta::assert_snapshot!(format!("{name}-ascii.txt"), ascii);
+        insta::assert_snapshot!(
+            format!("{name}-cpus.txt"),
+            text(view, Lanes::Cpus, Charset::Unicode)
+        );
+        insta::assert_snapshot!(format!("{name}.svg"), svg(view, name));
+    }
+}
+
+#[test]
+fn a_coarse_chart_says_so() {
+    let (trace, labels) = large();
+    let options = TextOptions { width: 40, max_rows: 3, ..TextOptions::default() };
+    insta::assert_snapshot!("large.txt", View::new(&trace, &labels).text(&options));
+}
+
+#[test]
+fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
+    let (trace, labels) = overloaded();
+    let view = View::new(&trace, &labels);
+    for width in [1, 24, 30, 40, 80, 300] {
+        for lanes in [Lanes::Cpus, Lanes::Tasks, Lanes::Both] {
+            let chart = view.text(&TextOptions { width, lanes, ..TextOptions::default() });
+            let lane = chart.lines().skip(1).find(|line| line.contains('✗'));
+            assert!(lane.is_some(), "{width} {lanes:?}\n{chart}");
+        }
+    }
+    let options = TextOptions { max_rows: 1, ..TextOptions::default() };
+    let chart = view.text(&options);
+    assert!(chart.contains("D planner ✗1"), "{chart}");
+    assert!(chart.contains("4 tasks not shown, with 2 deadline misses"), "{chart}");
+    for width in [1, 400, 2000] {
+        // The mark of a miss, once in the legend and in each lane; two at 40 ms share one place
+        // where the tasks share a lane.
+        for (lanes, marks) in [(Lanes::Both, 4), (Lanes::Tasks, 4), (Lanes::Cpus, 3)] {
+            let svg = view.svg(&SvgOptions { width, lanes, ..SvgOptions::default() });
+            assert_eq!(svg.matches("m-2.6 -2.6l5.2 5.2").count(), marks, "{width} {lanes:?}");
+            assert!(svg.contains("logger#0 missed its deadline at 20ms by 2ms"));
+        }
+    }
+}
+
+#[test]
+fn the_interesting_window_contains_the_first_miss() {
+    let (trace, labels) = overloaded();
+    let (from, to) = View::interesting(&trace, &labels).bounds();
+    assert!(from <= at(20 * MS) && at(20 * MS) <= to && to - from <= Duration::from_ms(60));
+    let (trace, labels) = large();
+    let (from, to) = View::interesting(&trace, &labels).bounds();
+    assert_eq!(from, at(0));
+    assert!(to < at(300 * MS) && to > at(30 * MS), "{to}");
+    let empty = Trace::default();
+    assert_eq!(View::interesting(&empty, &labels).bounds(), (at(0), at(1)));
+}
+
+#[test]
+fn colours_are_reset_at_the_end_of_a_line() {
+    let (trace, labels) = overloaded();
+    let options = TextOptions { colours: Colours::Ansi, ..TextOptions::default() };
+    let plain = View::new(&trace, &labels).text(&TextOptions::default());
+    let coloured = View::new(&trace, &labels).text(&options);
+    let mut stripped = String::new();
+    for line in coloured.lines() {
+        let last = line.rfind("\x1b[").map(|at| &line[at..]);
+        assert!(last.is_none_or(|last| last.starts_with("\x1b[0m")), "{line:?}");
+        for (index, part) in line.split('\x1b').enumerate() {
+            stripped += if index == 0 { part } else { part.split_once('m').unwrap().1 };
+        }
+        stripped.push('\n');
+    }
+    assert_eq!(stripped, plain);
+}
+
+#[test]
+fn times_read_as_those_of_the_model() {
+    for ns in [0, 1, 999, 1_000, 1_500, 1_234_567, 1_200_000, -5_000_000, 2_000_000_000, 12_345] {
+        assert_eq!(Nanoseconds(ns).to_string(), Time::from_ns(ns).to_string());
+    }
+    assert_eq!(Nanoseconds(1 << 60).to_string(), "1152921504606846.976us");
+    assert_eq!(Nanoseconds(i64::MAX).to_string(), "never");
+}
+
+#[test]
+fn names_are_escaped() {
+    let (trace, mut labels) = feasible();
+    labels.tasks[TaskId(0)] = "<a & \"b\">\u{1b}[31m\n".to_owned();
+    let svg = View::new(&trace, &labels).svg(&SvgOptions::default());
+    assert!(svg.contains("&lt;a &amp; &quot;b&quot;&gt;") && !svg.contains('\u{1b}'));
+    assert!(!View::new(&trace, &labels).text(&TextOptions::default()).contains('\u{1b}'));
+}
+
+mod anything {
+    use super::*;
+    use crate::testing::{id, segment};
+    use crate::{Job, JobRecord};
+    use layland_model::Service;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn times() -> impl Strategy<Value = i64> {
+        prop_oneof![0i64..50, 0i64..1_000_000_000, Just(0), Just(i64::MAX), 0..i64::MAX]
+    }
+
+    fn traces() -> impl Strategy<Value = Trace> {
+        let ends = prop_oneof![Just(JobEnd::Completed), Just(JobEnd::Aborted), Just(JobEnd::Left)];
+        let job =
+            (0u32..250, 0u64..6, times(), times(), times(), prop::option::of((times(), ends)))
+                .prop_map(|(task, seq, arrival, release, deadline, end)| {
+                    let (arrival, release, deadline) = (at(arrival), at(release), at(deadline));
+                    let job = Job { id: id(task, seq), arrival, release, deadline };
+                    let end = end.map(|(ns, how)| (at(ns), how));
+                    JobRecord { job, end, executed: Service::ZERO }
+                });
+        let segment = (0u32..250, 0u64..6, 0u32..9, times(), times(), times()).prop_map(
+            |(task, seq, cpu, start, end, overhead)| {
+                let overhead = Duration::from_ns(overhead);
+                crate::Segment { overhead, ..segment(id(task, seq), cpu, start, end) }
+            },
+        );
+        let mark = (times(), 0u32..9, any::<bool>()).prop_map(|(ns, cpu, online)| {
+            let cpu = CpuId(cpu);
+            let kind = if online { MarkKind::CpuOnline(cpu) } else { MarkKind::CpuOffline(cpu) };
+            Mark { at: at(ns), kind }
+        });
+        (vec(job, 0..60), vec(segment, 0..120), vec(mark, 0..6), times()).prop_map(
+            |(jobs, segments, marks, over)| Trace {
+                jobs,
+                segments,
+                marks,
+                over: at(over),
+                ..Trace::default()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn is_drawn_without_a_panic(
+            trace in traces(),
+            names in 0usize..201,
+            (from, to) in (times(), times()),
+            width in prop_oneof![Just(0usize), Just(1), 2usize..300],
+            max_rows in 0usize..300,
+            lanes in prop_oneof![Just(Lanes::Cpus), Just(Lanes::Tasks), Just(Lanes::Both)],
+            colours in prop_oneof![Just(Colours::Never), Just(Colours::Ansi)],
+            charset in prop_oneof![Just(Charset::Unicode), Just(Charset::Ascii)],
+        ) {
+            let names: Vec<String> = (0..names).map(|index| format!("τ{index}")).collect();
+            let labels = Labels { tasks: names.into(), cpus: 2 };
+            let whole = View::new(&trace, &labels);
+            let views = [whole, whole.window(at(from), at(to)), View::interesting(&trace, &labels)];
+            for view in views {
+                let text =
+                    view.text(&TextOptions { width, lanes, charset, colours, max_rows });
+                prop_assert!(text.ends_with('\n'));
+                let width = width as u32 * 7;
+                let svg = view.svg(&SvgOptions { width, lanes, title: None, max_rows });
+                prop_assert!(svg.ends_with("</svg>\n"));
+            }
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! A trace as JSON, and back.
+//!
+//! The document is one object. Its members come in this order; jobs and segments stand one in a
+//! line, so that `grep`, `jq` and `diff` work on them:
+//!
+//! ```json
+//! {"version":1,"unit":"ns","tasks":["control","brake"],"cpus":2,"over":20000000,"interrupted":false,
+//! "summary":{"over_ns":20000000},
+//! "jobs":[
+//! {"task":0,"seq":0,"arrival":0,"release":0,"deadline":5000000,"end":1200000,"how":"completed","executed":1200000},
+//! {"task":1,"seq":0,"arrival":0,"release":0,"deadline":10000000,"executed":0}
+//! ],
+//! "segments":[
+//! {"task":0,"seq":0,"cpu":1,"start":0,"end":1200000}
+//! ],
+//! "marks":[{"at":0,"kind":"cpu_offline","cpu":0}],
+//! "answers":[{"at":0,"request":"leave brake"}]}
+//! ```
+//!
+//! | member | meaning |
+//! |---|---|
+//! | `version` | of this schema: 1 |
+//! | `unit` | of every time and amount of work: `ns`, as integers |
+//! | `tasks` | the names; a task is its position in this list, from 0 |
+//! | `cpus` | how many there are |
+//! | `over`, `interrupted` | when the run ended, and whether that was before its horizon |
+//! | `summary` | a [`Summary`], or null |
+//! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
+//! | `segments` | [`Segment`]s; without `overhead` if that is zero |
+//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` |
+//! | `answers` | [`Answer`]s; with `refused`, the reason, if the request was refused |
+//!
+//! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
+//! them exactly up to 2^53 ns, about 104 days.
+
+use crate::{Answer, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace};
+use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::{self, BufReader, Read, Write};
+use std::marker::PhantomData;
+
+/// The version of the schema.
+pub const VERSION: u32 = 1;
+
+/// Writes a trace as JSON. It is written as it is read: nothing is held in memory besides it. The
+/// writer should be buffered.
+///
+/// ```
+/// use layland_trace::json::{read_json, write_json};
+/// use layland_trace::{Labels, Recorder, Trace};
+/// let mut trace = Trace::default();
+/// trace.over(layland_model::Time::from_ns(7), false);
+/// let labels = Labels { tasks: vec!["control".to_owned()].into(), cpus: 2 };
+///
+/// let mut text = Vec::new();
+/// write_json(&mut text, &trace, &labels, None).unwrap();
+/// assert_eq!(read_json(text.as_slice()).unwrap(), (trace, labels));
+/// ```
+///
+/// # Errors
+/// If writing fails.
+pub fn write_json(
+    out: &mut impl Write,
+    trace: &Trace,
+    labels: &Labels,
+    summary: Option<&Summary>,
+) -> io::Result<()> {
+    write!(out, "{{\"version\":{VERSION},\"unit\":\"ns\",\"tasks\":")?;
+    serde_json::to_writer(&mut *out, labels.tasks.as_slice())?;
+    write!(
+        out,
+        ",\"cpus\":{},\"over\":{},\"interrupted\":{},\n\"summary\":",
+        labels.cpus,
+        trace.over.ns(),
+        trace.interrupted
+    )?;
+    serde_json::to_writer(&mut *out, &summary)?;
+    write_list(out, "jobs", trace.jobs.iter().map(WireJob::from))?;
+    write_list(out, "segments", trace.segments.iter().map(WireSegment::from))?;
+    write_list(out, "marks", trace.marks.iter().map(WireMark::from))?;
+    write_list(out, "answers", trace.answers.iter().map(WireAnswer::from))?;
+    writeln!(out, "}}")
+}
+
+fn write_list(
+    out: &mut impl Write,
+    name: &str,
+    items: impl Iterator<Item = impl Serialize>,
+) -> io::Result<()> {
+    write!(out, ",\n\"{name}\":[")?;
+    for (index, item) in items.enumerate() {
+        out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &item)?;
+    }
+    out.write_all(b"]")
+}
+
+/// Why a document is not a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It cannot be read, is not JSON, or is not of this schema.
+    #[error("failed to read the trace: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A task that has no name.
+    #[error("the trace names task {task}, but has {count} tasks")]
+    UnknownTask {
+        /// The task.
+        task: TaskId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A CPU that does not exist.
+    #[error("the trace names CPU {cpu}, but has {count} CPUs")]
+    UnknownCpu {
+        /// The CPU.
+        cpu: CpuId,
+        /// How many there are.
+        count: usize,
+    },
+    /// A time before the start of the run.
+    #[error("the trace has a time of {at}, before the start of the run")]
+    NegativeTime {
+        /// The time.
+        at: Time,
+    },
+}
+
+/// Reads a trace and its labels. The summary is not read: replaying the trace into
+/// [`Statistics`](crate::Statistics) gives it again.
+///
+/// # Errors
+/// If the document is not a trace of [`VERSION`], or names a task or a CPU that it does not have.
+/// Members that are not in the schema are errors.
+pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
+    let document: Document = serde_json::from_reader(BufReader::new(input))?;
+    let labels = Labels { tasks: document.tasks.into(), cpus: document.cpus };
+    let trace = Trace {
+        jobs: document.jobs,
+        segments: document.segments,
+        marks: document.marks,
+        answers: document.answers,
+        over: Time::from_ns(document.over),
+        interrupted: document.interrupted,
+    };
+    verify(&trace, &labels)?;
+    Ok((trace, labels))
+}
+
+/// That ids are in range and times not negative: whoever uses the trace relies on it.
+fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
+    let task = |task: TaskId| match labels.tasks.get(task) {
+        Some(_) => Ok(()),
+        None => Err(ReadError::UnknownTask { task, count: labels.tasks.len() }),
+    };
+    let cpu = |cpu: CpuId| {
+        if cpu.index() < labels.cpus {
+            return Ok(());
+        }
+        Err(ReadError::UnknownCpu { cpu, count: labels.cpus })
+    };
+    let time = |at: Time| {
+        if at >= Time::ZERO { Ok(()) } else { Err(ReadError::NegativeTime { at }) }
+    };
+    time(trace.over)?;
+    for record in &trace.jobs {
+        let Job { id, arrival, release, deadline } = record.job;
+        task(id.task)?;
+        let end = record.end.map(|(at, _)| at);
+        [Some(arrival), Some(release), Some(deadline), end]
+            .into_iter()
+            .flatten()
+            .try_for_each(time)?;
+    }
+    for segment in &trace.segments {
+        task(segment.job.task)?;
+        cpu(segment.cpu)?;
+        time(segment.start)?;
+        time(segment.end)?;
+    }
+    for mark in &trace.marks {
+        time(mark.at)?;
+        match mark.kind {
+            MarkKind::BudgetExhausted(job, on) => {
+                task(job.task)?;
+                cpu(on)?;
+            }
+            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) => cpu(on)?,
+        }
+    }
+    trace.answers.iter().try_for_each(|answer| time(answer.at))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "version", deserialize_with = "this_version")]
+    _version: (),
+    #[serde(rename = "unit")]
+    _unit: Unit,
+    tasks: Vec<String>,
+    cpus: usize,
+    over: i64,
+    interrupted: bool,
+    #[serde(rename = "summary", default)]
+    _summary: IgnoredAny,
+    #[serde(deserialize_with = "each::<_, WireJob, _>")]
+    jobs: Vec<JobRecord>,
+    #[serde(deserialize_with = "each::<_, WireSegment, _>")]
+    segments: Vec<Segment>,
+    #[serde(deserialize_with = "each::<_, WireMark, _>", default)]
+    marks: Vec<Mark>,
+    #[serde(deserialize_with = "each::<_, WireAnswer, _>", default)]
+    answers: Vec<Answer>,
+}
+
+#[derive(Deserialize)]
+enum Unit {
+    #[serde(rename = "ns")]
+    Nanoseconds,
+}
+
+fn this_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    match u32::deserialize(deserializer)? {
+        VERSION => Ok(()),
+        other => Err(D::Error::custom(format!(
+            "the trace has version {other} of the schema, this program reads version {VERSION}"
+        ))),
+    }
+}
+
+/// A list whose items are converted one by one, so that it is never in memory twice.
+fn each<'de, D, W, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    W: Deserialize<'de> + TryInto<T, Error: fmt::Display>,
+{
+    struct Each<W, T>(PhantomData<(W, T)>);
+    impl<'de, W: Deserialize<'de> + TryInto<T, Error: fmt::Display>, T> Visitor<'de> for Each<W, T> {
+        type Value = Vec<T>;
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a list")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element::<W>()? {
+                list.push(item.try_into().map_err(A::Error::custom)?);
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(Each::<W, T>(PhantomData))
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum How {
+    Completed,
+    Aborted,
+    Left,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireJob {
+    task: u32,
+    seq: u64,
+    arrival: i64,
+    release: i64,
+    deadline: i64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    end: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    how: Option<How>,
+    executed: i64,
+}
+
+impl From<&JobRecord> for WireJob {
+    fn from(record: &JobRecord) -> WireJob {
+        let Job { id, arrival, release, deadline } = record.job;
+        WireJob {
+            task: id.task.0,
+            seq: id.seq,
+            arrival: arrival.ns(),
+            release: release.ns(),
+            deadline: deadline.ns(),
+            end: record.end.map(|(at, _)| at.ns()),
+            how: record.end.map(|(_, how)| match how {
+                JobEnd::Completed => How::Completed,
+                JobEnd::Aborted => How::Aborted,
+                JobEnd::Left => How::Left,
+            }),
+            executed: record.executed.ns(),
+        }
+    }
+}
+
+impl TryFrom<WireJob> for JobRecord {
+    type Error = &'static str;
+    fn try_from(wire: WireJob) -> Result<JobRecord, &'static str> {
+        let end = match (wire.end, wire.how) {
+            (Some(at), Some(How::Completed)) => Some((at, JobEnd::Completed)),
+            (Some(at), Some(How::Aborted)) => Some((at, JobEnd::Aborted)),
+            (Some(at), Some(How::Left)) => Some((at, JobEnd::Left)),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => {
+                return Err("a job that ended has both `end` and `how`, a pending one neither");
+            }
+        };
+        Ok(JobRecord {
+            job: Job {
+                id: job_id(wire.task, wire.seq),
+                arrival: Time::from_ns(wire.arrival),
+                release: Time::from_ns(wire.release),
+                deadline: Time::from_ns(wire.deadline),
+            },
+            end: end.map(|(at, how)| (Time::from_ns(at), how)),
+            executed: Service::from_ns(wire.executed),
+        })
+    }
+}
+
+fn job_id(task: u32, seq: u64) -> JobId {
+    JobId { task: TaskId(task), seq }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireSegment {
+    task: u32,
+    seq: u64,
+    cpu: u32,
+    start: i64,
+    end: i64,
+    #[serde(skip_serializing_if = "is_zero", default)]
+    overhead: i64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
+fn is_zero(ns: &i64) -> bool {
+    *ns == 0
+}
+
+impl From<&Segment> for WireSegment {
+    fn from(segment: &Segment) -> WireSegment {
+        WireSegment {
+            task: segment.job.task.0,
+            seq: segment.job.seq,
+            cpu: segment.cpu.0,
+            start: segment.start.ns(),
+            end: segment.end.ns(),
+            overhead: segment.overhead.ns(),
+        }
+    }
+}
+
+impl From<WireSegment> for Segment {
+    fn from(wire: WireSegment) -> Segment {
+        Segment {
+            job: job_id(wire.task, wire.seq),
+            cpu: CpuId(wire.cpu),
+            start: Time::from_ns(wire.start),
+            end: Time::from_ns(wire.end),
+            overhead: Duration::from_ns(wire.overhead),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireKind {
+    BudgetExhausted,
+    CpuOnline,
+    CpuOffline,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireMark {
+    at: i64,
+    kind: WireKind,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    task: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    seq: Option<u64>,
+    cpu: u32,
+}
+
+impl From<&Mark> for WireMark {
+    fn from(mark: &Mark) -> WireMark {
+        let (kind, job, cpu) = match mark.kind {
+            MarkKind::BudgetExhausted(job, cpu) => (WireKind::BudgetExhausted, Some(job), cpu),
+            MarkKind::CpuOnline(cpu) => (WireKind::CpuOnline, None, cpu),
+            MarkKind::CpuOffline(cpu) => (WireKind::CpuOffline, None, cpu),
+        };
+        let (task, seq) = (job.map(|job| job.task.0), job.map(|job| job.seq));
+        WireMark { at: mark.at.ns(), kind, task, seq, cpu: cpu.0 }
+    }
+}
+
+impl TryFrom<WireMark> for Mark {
+    type Error = &'static str;
+    fn try_from(wire: WireMark) -> Result<Mark, &'static str> {
+        let cpu = CpuId(wire.cpu);
+        let kind = match (wire.kind, wire.task, wire.seq) {
+            (WireKind::BudgetExhausted, Some(task), Some(seq)) => {
+                MarkKind::BudgetExhausted(job_id(task, seq), cpu)
+            }
+            (WireKind::CpuOnline, None, None) => MarkKind::CpuOnline(cpu),
+            (WireKind::CpuOffline, None, None) => MarkKind::CpuOffline(cpu),
+            (WireKind::BudgetExhausted, ..) => {
+                return Err("a `budget_exhausted` mark has a `task` and a `seq`");
+            }
+            (WireKind::CpuOnline | WireKind::CpuOffline, ..) => {
+                return Err("only a `budget_exhausted` mark has a `task` and a `seq`");
+            }
+        };
+        Ok(Mark { at: Time::from_ns(wire.at), kind })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireAnswer {
+    at: i64,
+    request: String,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    refused: Option<String>,
+}
+
+impl From<&Answer> for WireAnswer {
+    fn from(answer: &Answer) -> WireAnswer {
+        WireAnswer {
+            at: answer.at.ns(),
+            request: answer.request.clone(),
+            refused: answer.refused.clone(),
+        }
+    }
+}
+
+impl From<WireAnswer> for Answer {
+    fn from(wire: WireAnswer) -> Answer {
+        Answer { at: Time::from_ns(wire.at), request: wire.request, refused: wire.refused }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Statistics;
+    use crate::testing::{at, id, naive};
+    use layland_model::System;
+    use proptest::prelude::*;
+
+    fn full() -> (Trace, System) {
+        let (system, mut trace) = naive(2, &[(2, 4), (3, 5), (5, 6)], 23);
+        trace.segments[0].overhead = Duration::from_ns(1);
+        trace.jobs[0].end = Some((at(2), JobEnd::Aborted));
+        trace.jobs[1].end = Some((at(3), JobEnd::Left));
+        trace.marks = vec![
+            Mark { at: at(1), kind: MarkKind::CpuOffline(CpuId(1)) },
+            Mark { at: at(2), kind: MarkKind::CpuOnline(CpuId(1)) },
+            Mark { at: at(3), kind: MarkKind::BudgetExhausted(id(2, 7), CpuId(0)) },
+        ];
+        trace.answers = vec![
+            Answer { at: at(4), request: "a \"quoted\" request".to_owned(), refused: None },
+            Answer { at: at(5), request: "join".to_owned(), refused: Some("full".to_owned()) },
+        ];
+        trace.interrupted = true;
+        (trace, system)
+    }
+
+    fn written(trace: &Trace, labels: &Labels, summary: Option<&Summary>) -> String {
+        let mut text = Vec::new();
+        write_json(&mut text, trace, labels, summary).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_trace_reads_back_as_written() {
+        let (trace, system) = full();
+        let labels = Labels::of(&system);
+        let mut statistics = Statistics::default();
+        trace.replay(&mut statistics);
+        let summary = statistics.summary(&labels);
+        for summary in [None, Some(&summary)] {
+            let text = written(&trace, &labels, summary);
+            assert_eq!(read_json(text.as_bytes()).unwrap(), (trace.clone(), labels.clone()));
+            serde_json::from_str::<IgnoredAny>(&text).unwrap();
+        }
+    }
+
+    #[test]
+    fn wrong_documents_are_refused() {
+        let (trace, system) = full();
+        let text = written(&trace, &Labels::of(&system), None);
+        for (from, to, message) in [
+            ("\"version\":1", "\"version\":2", "version 2 of the schema"),
+            ("\"unit\":\"ns\"", "\"unit\":\"ms\"", "unknown variant `ms`"),
+            ("\"over\"", "\"oven\"", "unknown field `oven`"),
+            ("\"cpus\":2", "\"cpus\":1", "names CPU 1, but has 1 CPUs"),
+            ("\"task\":2", "\"task\":3", "names task 3, but has 3 tasks"),
+            ("\"how\":\"aborted\",", "", "both `end` and `how`"),
+            ("\"arrival\":0", "\"arrival\":-1", "a time of -1ns"),
+            ("\"seq\":7,", "", "a `budget_exhausted` mark has"),
+            ("]}", "]", "EOF"),
+        ] {
+            let error = read_json(text.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(message), "{message}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_schedule_reads_back(
+            cpus in 1usize..4,
+            tasks in prop::collection::vec((1i64..5, 5i64..12), 0..5),
+            over in 0i64..60,
+        ) {
+            let (system, trace) = naive(cpus, &tasks, over);
+            let labels = Labels::of(&system);
+            let text = written(&trace, &labels, None);
+            prop_assert_eq!(read_json(text.as_bytes()).unwrap(), (trace, labels));
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! [`Labels`]: what a trace is about, for those who show it. A [`Trace`] knows tasks and CPUs by
+//! number only.
+
+use crate::Trace;
+use layland_model::{Index, System, TaskId, TaskMap};
+
+/// The names of the tasks and the number of CPUs.
+///
+/// ```
+/// use layland_model::{Duration, Service, System, Task, TaskId};
+/// use layland_trace::Labels;
+/// let control = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+/// let labels = Labels::of(&System::new(2, vec![control]));
+/// assert_eq!(labels.task(TaskId(0)), "control");
+/// assert_eq!(labels.task(TaskId(7)), "task 7");
+/// assert_eq!(labels.cpus, 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The name of each task.
+    pub tasks: TaskMap<String>,
+    /// How many CPUs there are.
+    pub cpus: usize,
+}
+
+impl Labels {
+    /// The names in a system.
+    pub fn of(system: &System) -> Labels {
+        Labels {
+            tasks: system.tasks.values().map(|task| task.name.clone()).collect(),
+            cpus: system.platform.cpu_count(),
+        }
+    }
+
+    /// Numbers for names, for a trace of which nothing else is known.
+    pub fn numbered(trace: &Trace) -> Labels {
+        let of_jobs = trace.jobs.iter().map(|record| record.job.id.task);
+        let of_segments = trace.segments.iter().map(|segment| segment.job.task);
+        let count = of_jobs.chain(of_segments).map(|task| task.index() + 1).max().unwrap_or(0);
+        Labels {
+            tasks: (0..count).map(|index| default_name(TaskId::from_index(index))).collect(),
+            cpus: trace.cpu_count(),
+        }
+    }
+
+    /// The name of a task; `task N` if it has none.
+    pub fn task(&self, task: TaskId) -> String {
+        self.tasks.get(task).cloned().unwrap_or_else(|| default_name(task))
+    }
+}
+
+fn default_name(task: TaskId) -> String {
+    format!("task {task}")
+}
