@@ -1,1 +1,56 @@
-//! In preparation.
+//! Layland's file formats: text in, a [`System`](layland_model::System) out, and back.
+//!
+//! [`read`] takes the bytes of a file and gives a [`Loaded`] system or a [`Report`] that points at
+//! every place that is wrong, all of them in one pass, and says what to do. It never panics, never
+//! defaults silently, and refuses what would need unreasonable memory. It looks at nothing but its
+//! arguments: files, the machine and the terminal are the caller's.
+//!
+//! | format | in | out |
+//! |---|---|---|
+//! | task-set file (TOML) | [`read`] | [`to_toml`]: what it writes reads back as the same system |
+//! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for everything that is lost |
+//! | CSV | [`read`] | [`to_csv`], with a warning for everything that is lost |
+//! | `name=1ms/5ms` | [`parse_inline`] | |
+//!
+//! ```
+//! use layland_config::{Format, Host, read, to_toml};
+//! let text = r#"
+//! layland = 1
+//! [platform]
+//! cpus = 2
+//! [[task]]
+//! name = "control"
+//! period = "5ms"
+//! wcet = "1.2ms"
+//! "#;
+//! let loaded = read("control.toml", text.as_bytes(), Format::Toml, &Host::default()).unwrap();
+//! assert_eq!(loaded.system.tasks.len(), 1);
+//! let again = to_toml(&loaded.system);
+//! let again = read("again", again.as_bytes(), Format::Toml, &Host::default()).unwrap();
+//! assert_eq!(again.system, loaded.system);
+//! ```
+
+mod cpus;
+mod demos;
+mod inline;
+mod json;
+mod problem;
+mod read;
+mod rtapp;
+mod schema;
+mod spelling;
+mod table;
+mod taskset;
+mod time_text;
+
+pub use demos::{Demo, demo, demos};
+pub use inline::parse_inline;
+pub use problem::{LISTED, Position, Problem, Report, Severity, Span};
+pub use read::{Format, Host, Loaded, MAX_BYTES, MAX_TASKS, read};
+pub use rtapp::to_rt_app;
+pub use schema::schema;
+pub use table::to_csv;
+pub use taskset::to_toml;
+
+/// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.
+pub type Failure = Report;

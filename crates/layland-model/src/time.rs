@@ -371,7 +371,7 @@ mod tests {
             (2_000_000_000, "2s"),
             (1_000_000_001, "1000000.001us"),
             (TIME_LIMIT, "1152921504606846.976us"),
-            (-TIME_LIMIT + 1, "-1152921504606846975ns"),
+            (-TIME_LIMIT + 1, "-1152921504606846.975us"),
         ] {
             assert_eq!(Duration::from_ns(ns).to_string(), text);
             assert_eq!(text.parse::<Duration>().unwrap().ns(), ns);
