@@ -41,7 +41,6 @@ mod schema;
 mod spelling;
 mod table;
 mod taskset;
-mod time_text;
 
 pub use demos::{Demo, demo, demos};
 pub use inline::parse_inline;

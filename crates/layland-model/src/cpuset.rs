@@ -2,7 +2,9 @@
 
 use crate::{CpuId, Index};
 use smallvec::SmallVec;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 /// A set of CPUs, one bit each; up to 128 CPUs need no allocation.
@@ -16,9 +18,9 @@ use std::str::FromStr;
 /// assert!(set.contains(CpuId(5)) && !set.contains(CpuId(3)));
 /// assert_eq!(set.to_string(), "0-2,5");
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Default)]
 pub struct CpuSet {
-    /// Without trailing zero words, so that equal sets are equal values.
+    /// Words at the end may be zero: they mean nothing.
     words: SmallVec<[u64; 2]>,
 }
 
@@ -68,15 +70,13 @@ impl CpuSet {
         let Some(slot) = self.words.get_mut(word) else { return false };
         let was_in = *slot & bit != 0;
         *slot &= !bit;
-        self.trim();
         was_in
     }
 
-    #[inline]
-    fn trim(&mut self) {
-        while self.words.last() == Some(&0) {
-            self.words.pop();
-        }
+    /// The words up to the last one that is not zero.
+    fn significant(&self) -> &[u64] {
+        let count = self.words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        &self.words[..count]
     }
 
     /// Whether a CPU is in.
@@ -93,7 +93,7 @@ impl CpuSet {
     /// Whether none is in.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.words.iter().all(|&word| word == 0)
     }
 
     /// The lowest CPU.
@@ -105,8 +105,9 @@ impl CpuSet {
 
     /// The highest CPU.
     pub fn highest(&self) -> Option<CpuId> {
-        let last = self.words.last()?;
-        Some(CpuId::from_index(self.words.len() * WORD - 1 - last.leading_zeros() as usize))
+        let words = self.significant();
+        let last = words.last()?;
+        Some(CpuId::from_index(words.len() * WORD - 1 - last.leading_zeros() as usize))
     }
 
     /// The CPUs, ascending.
@@ -123,8 +124,8 @@ impl CpuSet {
 
     /// Whether every CPU of it is in `other`.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
-        self.words.len() <= other.words.len()
-            && self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+        let words = self.significant();
+        words.len() <= other.words.len() && words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
     /// Whether no CPU is in both.
@@ -145,18 +146,36 @@ impl CpuSet {
 
     /// The CPUs in both.
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
-        let mut set =
-            CpuSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() };
-        set.trim();
-        set
+        CpuSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
     /// The CPUs in this one alone.
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
         set.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
-        set.trim();
         set
+    }
+}
+
+impl PartialEq for CpuSet {
+    fn eq(&self, other: &CpuSet) -> bool {
+        self.significant() == other.significant()
+    }
+}
+impl Eq for CpuSet {}
+impl Ord for CpuSet {
+    fn cmp(&self, other: &CpuSet) -> Ordering {
+        self.significant().cmp(other.significant())
+    }
+}
+impl PartialOrd for CpuSet {
+    fn partial_cmp(&self, other: &CpuSet) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Hash for CpuSet {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.significant().hash(state);
     }
 }
 

@@ -11,7 +11,6 @@ mod rule;
 mod system;
 mod task;
 mod time;
-mod tournament;
 
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
@@ -21,4 +20,3 @@ pub use rule::{Group, JobOrder, ScheduleRule};
 pub use system::{Change, Field, Invalid, Place, Provenance, Request, RequestKind, System};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
-pub use tournament::{LargestLast, Rule, SmallestFirst, Tournament};

@@ -18,14 +18,16 @@
 //!    most recently is preferred, among equals the first in the order.
 //! 3. A preferred task takes its CPU; any other takes the lowest free CPU that prefers nobody.
 //!
-//! A release or a completion costs O(log n) for `n` tasks of its group.
+//! A release or a completion costs O(log w) for `w` waiting jobs of its group. The running job that
+//! comes last is remembered; it is looked for, in O(m), only after it has stopped.
 
 use crate::{Action, Event, Policy, Refusal, RequestId, State};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, JobOrder, LargestLast, ScheduleRule,
-    SmallestFirst, System, Task, TaskId, TaskMap, Time, Tournament,
+    Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, JobOrder, ScheduleRule, System, Task,
+    TaskId, TaskMap, Time,
 };
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The key of a job: what decides which job comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,15 +67,34 @@ pub(crate) enum Scope {
 
 const NO_CPU: u32 = u32::MAX;
 
+/// The place of a ready job in the order of its group: the key, then the seat of its task, in one
+/// number. Smaller comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u128);
+
+impl Place {
+    /// Before every job: the place of a CPU that runs nothing.
+    const FIRST: Place = Place(0);
+
+    fn new(key: i64, seat: u32) -> Place {
+        // Signed keys in unsigned order, and 1 so that FIRST is before all.
+        let key = u128::from(key as u64 ^ 1 << 63) + 1;
+        Place(key << 32 | u128::from(seat))
+    }
+    fn seat(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
 #[derive(Clone, Debug)]
 struct TaskState {
-    group: usize,
-    /// Its place in the tie-breaking order of its group.
-    leaf: usize,
+    group: u32,
+    /// Its place among the tasks of its group, by rank, then by id.
+    seat: u32,
     rank: i64,
     /// The key of its jobs, where that is fixed.
     fixed_key: Option<i64>,
-    /// Its ready job, if it has one: sequence number and key.
+    /// Its ready job, if it has one.
     ready: bool,
     seq: u64,
     key: i64,
@@ -84,17 +105,25 @@ struct TaskState {
     last_time: Time,
 }
 
+impl TaskState {
+    fn place(&self) -> Place {
+        Place::new(self.key, self.seat)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct GroupState {
-    /// The CPUs that are online.
+    /// The CPUs that are online, as a set and as a list.
     online: CpuSet,
+    online_list: Vec<CpuId>,
     /// Those of them that run nothing.
     idle: CpuSet,
     idle_count: usize,
-    /// The tasks by leaf: ascending rank, then id.
+    /// The tasks by seat.
     members: Vec<TaskId>,
-    waiting: Tournament<SmallestFirst>,
-    running: Tournament<LargestLast>,
+    waiting: BinaryHeap<Reverse<Place>>,
+    /// The CPU that runs the job that comes last, if that is known.
+    last: Option<CpuId>,
     /// Whether something happened since the last decision.
     touched: bool,
 }
@@ -109,13 +138,16 @@ pub struct HighestFirst {
     groups: Vec<GroupState>,
     /// The group of each CPU, if it is in one.
     group_of: CpuMap<Option<usize>>,
-    running_on: CpuMap<Option<TaskId>>,
+    /// The place of the job that each CPU runs; [`Place::FIRST`] if it runs nothing.
+    running: CpuMap<Place>,
     online: CpuSet,
     touched: Vec<usize>,
     /// CPUs whose job was taken away without a decision: idle unless something new runs.
     vacated: Vec<CpuId>,
     refusals: Vec<(RequestId, Refusal)>,
+    /// Scratch: the tasks that start, and whom each CPU prefers.
     starting: Vec<TaskId>,
+    claims: CpuMap<Option<(Time, TaskId)>>,
 }
 
 impl HighestFirst {
@@ -134,22 +166,24 @@ impl HighestFirst {
             tasks: TaskMap::filled(None, system.tasks.len()),
             groups: Vec::with_capacity(groups.len()),
             group_of: CpuMap::filled(None, system.platform.cpu_count()),
-            running_on: CpuMap::filled(None, system.platform.cpu_count()),
+            running: CpuMap::filled(Place::FIRST, system.platform.cpu_count()),
             online: CpuSet::new(),
             touched: Vec::with_capacity(groups.len()),
             vacated: Vec::new(),
             refusals: Vec::new(),
             starting: Vec::with_capacity(system.platform.cpu_count()),
+            claims: CpuMap::filled(None, system.platform.cpu_count()),
         };
         for (index, (cpus, members)) in groups.iter().enumerate() {
             cpus.iter().for_each(|cpu| policy.group_of[cpu] = Some(index));
             policy.groups.push(GroupState {
                 online: CpuSet::new(),
+                online_list: Vec::new(),
                 idle: CpuSet::new(),
                 idle_count: 0,
                 members: members.clone(),
-                waiting: Tournament::new(0),
-                running: Tournament::new(0),
+                waiting: BinaryHeap::new(),
+                last: None,
                 touched: false,
             });
             for &task in members {
@@ -160,20 +194,20 @@ impl HighestFirst {
         policy
     }
 
-    /// Orders the members of a group and builds its trees anew.
+    /// Gives every member of a group its seat, and all that depends on seats anew.
     fn seat_members(&mut self, group: usize) {
-        let Self { tasks, groups, .. } = self;
+        let Self { tasks, groups, running, .. } = self;
         let group = &mut groups[group];
         group.members.sort_by_key(|&task| (tasks[task].as_ref().map(|state| state.rank), task));
-        group.waiting = Tournament::new(group.members.len());
-        group.running = Tournament::new(group.members.len());
-        for (leaf, &task) in group.members.iter().enumerate() {
+        group.waiting.clear();
+        group.last = None;
+        for (seat, &task) in group.members.iter().enumerate() {
             let Some(state) = &mut tasks[task] else { continue };
-            state.leaf = leaf;
+            state.seat = seat as u32;
             if state.ready && state.cpu == NO_CPU {
-                group.waiting.set(leaf, state.key);
+                group.waiting.push(Reverse(state.place()));
             } else if state.ready {
-                group.running.set(leaf, state.key);
+                running[CpuId(state.cpu)] = state.place();
             }
         }
     }
@@ -197,8 +231,8 @@ impl HighestFirst {
         state.ready = true;
         state.seq = job.seq;
         state.key = state.fixed_key.unwrap_or(deadline.ns());
-        let group = state.group;
-        self.groups[group].waiting.set(state.leaf, state.key);
+        let (group, place) = (state.group as usize, state.place());
+        self.groups[group].waiting.push(Reverse(place));
         self.touch(group);
     }
 
@@ -210,42 +244,39 @@ impl HighestFirst {
             return;
         }
         state.ready = false;
-        let (group, leaf) = (state.group, state.leaf);
+        let (group, place) = (state.group as usize, state.place());
         if state.cpu == NO_CPU {
-            self.groups[group].waiting.clear(leaf);
+            self.groups[group].waiting.retain(|&Reverse(other)| other != place);
         } else {
             let cpu = CpuId(state.cpu);
-            state.last_cpu = state.cpu;
-            state.last_time = now;
-            state.cpu = NO_CPU;
-            self.groups[group].running.clear(leaf);
-            self.groups[group].set_idle(cpu);
-            self.running_on[cpu] = None;
+            state.stop(now);
+            self.groups[group].vacate(cpu, &mut self.running);
         }
         self.touch(group);
     }
 
     /// The running job of a task goes back to waiting; its CPU is free if it is still online.
     fn suspend(&mut self, now: Time, task: TaskId) {
-        let state = self.state(task);
-        let (group, leaf, key, cpu) = (state.group, state.leaf, state.key, CpuId(state.cpu));
-        state.last_cpu = state.cpu;
-        state.last_time = now;
-        state.cpu = NO_CPU;
-        self.running_on[cpu] = None;
-        let group_state = &mut self.groups[group];
-        group_state.running.clear(leaf);
-        group_state.waiting.set(leaf, key);
-        if group_state.online.contains(cpu) {
-            group_state.set_idle(cpu);
-        }
+        let state = self.tasks[task].as_mut().expect("a running task has joined");
+        let (group, place, cpu) = (state.group as usize, state.place(), CpuId(state.cpu));
+        state.stop(now);
+        self.groups[group].vacate(cpu, &mut self.running);
+        self.groups[group].waiting.push(Reverse(place));
         self.touch(group);
+    }
+
+    /// The task that a CPU runs.
+    fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
+        let group = self.group_of[cpu]?;
+        (self.running[cpu] != Place::FIRST)
+            .then(|| self.groups[group].members[self.running[cpu].seat()])
     }
 
     fn cpu_online(&mut self, cpu: CpuId) {
         self.online.insert(cpu);
         let Some(group) = self.group_of[cpu] else { return };
         if self.groups[group].online.insert(cpu) {
+            self.groups[group].online_list = self.groups[group].online.iter().collect();
             self.groups[group].set_idle(cpu);
             self.touch(group);
         }
@@ -253,17 +284,18 @@ impl HighestFirst {
 
     /// Takes a CPU out of its group.
     fn withdraw(&mut self, now: Time, cpu: CpuId) {
-        let Some(group) = self.group_of[cpu] else { return };
-        let group = &mut self.groups[group];
-        if !group.online.remove(cpu) {
+        let Some(index) = self.group_of[cpu] else { return };
+        if !self.groups[index].online.contains(cpu) {
             return;
         }
-        if group.idle.remove(cpu) {
-            group.idle_count -= 1;
-        }
-        if let Some(task) = self.running_on[cpu] {
+        if let Some(task) = self.running_on(cpu) {
             self.suspend(now, task);
         }
+        let group = &mut self.groups[index];
+        group.online.remove(cpu);
+        group.online_list = group.online.iter().collect();
+        group.idle.remove(cpu);
+        group.idle_count -= 1;
     }
 
     fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
@@ -303,7 +335,7 @@ impl HighestFirst {
     /// Moves a task to another group; if its job runs, the job waits there.
     fn move_to(&mut self, now: Time, task: TaskId, group: usize) {
         let state = self.state(task);
-        let old = state.group;
+        let old = state.group as usize;
         if old == group {
             return;
         }
@@ -312,7 +344,7 @@ impl HighestFirst {
             self.suspend(now, task);
             self.vacated.push(cpu);
         }
-        self.state(task).group = group;
+        self.state(task).group = group as u32;
         self.groups[old].members.retain(|&member| member != task);
         self.groups[group].members.push(task);
         self.seat_members(old);
@@ -335,7 +367,7 @@ impl HighestFirst {
                 return;
             }
             Change::Affinity(cpus) => {
-                let home = self.state(task).group;
+                let home = self.state(task).group as usize;
                 let covers =
                     self.group_of.iter().all(|(cpu, &of)| of != Some(home) || cpus.contains(cpu));
                 if covers {
@@ -377,7 +409,7 @@ impl HighestFirst {
                 for cpu in self.group_of.ids() {
                     let is_in = self.group_of[cpu] == Some(cluster);
                     if is_in && !cpus.contains(cpu) {
-                        if self.running_on[cpu].is_some() {
+                        if self.running_on(cpu).is_some() {
                             self.vacated.push(cpu);
                         }
                         self.withdraw(now, cpu);
@@ -398,31 +430,28 @@ impl HighestFirst {
 
     /// Fills the free CPUs of a group, preempts where a waiting job comes before a running one, and
     /// places what starts.
+    #[inline]
     fn decide_group(&mut self, now: Time, index: usize, actions: &mut Vec<Action>) {
-        let Self { groups, tasks, running_on, starting, .. } = self;
+        let Self { groups, tasks, running, claims, starting, .. } = self;
         let group = &mut groups[index];
         group.touched = false;
         starting.clear();
-        while let Some((leaf, key)) = group.waiting.best() {
+        while let Some(&Reverse(first)) = group.waiting.peek() {
             if starting.len() == group.idle_count {
-                // No CPU is left over: the last of the running ones gives way, or nobody does.
-                let Some((last, last_key)) = group.running.best() else { break };
-                if (key, leaf) > (last_key, last) {
+                // No CPU is left over: the last of the running jobs gives way, or none does.
+                let Some((cpu, last)) = group.last_running(running) else { break };
+                if first > last {
                     break;
                 }
-                let victim =
-                    tasks[group.members[last]].as_mut().expect("a running task has joined");
-                let cpu = CpuId(victim.cpu);
-                victim.last_cpu = victim.cpu;
-                victim.last_time = now;
-                victim.cpu = NO_CPU;
-                running_on[cpu] = None;
-                group.running.clear(last);
-                group.waiting.set(last, last_key);
-                group.set_idle(cpu);
+                let victim = tasks[group.members[last.seat()]].as_mut().expect("it has joined");
+                victim.stop(now);
+                group.vacate(cpu, running);
+                group.waiting.pop();
+                group.waiting.push(Reverse(last));
+            } else {
+                group.waiting.pop();
             }
-            group.waiting.clear(leaf);
-            starting.push(group.members[leaf]);
+            starting.push(group.members[first.seat()]);
         }
         if let &[task] = starting.as_slice() {
             let last = tasks[task].as_ref().map_or(NO_CPU, |state| state.last_cpu);
@@ -431,9 +460,9 @@ impl HighestFirst {
             } else {
                 group.idle.lowest().expect("there is a free CPU for each task that starts")
             };
-            start(group, tasks, running_on, task, cpu, actions);
+            start(group, tasks, running, task, cpu, actions);
         } else if !starting.is_empty() {
-            place(group, tasks, running_on, starting, actions);
+            place(group, tasks, running, claims, starting, actions);
         }
     }
 }
@@ -444,13 +473,33 @@ impl GroupState {
         self.idle.insert(cpu);
         self.idle_count += 1;
     }
+
+    /// A CPU no longer runs its job.
+    #[inline]
+    fn vacate(&mut self, cpu: CpuId, running: &mut CpuMap<Place>) {
+        running[cpu] = Place::FIRST;
+        if self.last == Some(cpu) {
+            self.last = None;
+        }
+        self.set_idle(cpu);
+    }
+
+    /// The running job that comes last, and its CPU.
+    #[inline]
+    fn last_running(&mut self, running: &CpuMap<Place>) -> Option<(CpuId, Place)> {
+        if self.last.is_none() {
+            self.last = self.online_list.iter().copied().max_by_key(|&cpu| running[cpu]);
+        }
+        let cpu = self.last?;
+        (running[cpu] != Place::FIRST).then_some((cpu, running[cpu]))
+    }
 }
 
 impl TaskState {
     fn new(key: Key, group: usize, task: &Task) -> Self {
         Self {
-            group,
-            leaf: 0,
+            group: group as u32,
+            seat: 0,
             rank: task.rank,
             fixed_key: key.of_task(task),
             ready: false,
@@ -461,62 +510,71 @@ impl TaskState {
             last_time: Time::ZERO,
         }
     }
+
+    /// It no longer runs.
+    #[inline]
+    fn stop(&mut self, now: Time) {
+        self.last_cpu = self.cpu;
+        self.last_time = now;
+        self.cpu = NO_CPU;
+    }
 }
 
 /// Places several tasks that start at once, in their order, by the locality rule.
 fn place(
     group: &mut GroupState,
     tasks: &mut TaskMap<Option<TaskState>>,
-    running_on: &mut CpuMap<Option<TaskId>>,
+    running: &mut CpuMap<Place>,
+    claims: &mut CpuMap<Option<(Time, TaskId)>>,
     starting: &[TaskId],
     actions: &mut Vec<Action>,
 ) {
-    let last = |task: TaskId| {
-        let state = tasks[task].as_ref().expect("a starting task has joined");
-        (state.last_cpu, state.last_time)
-    };
-    // (CPU, most recent first, position): the first entry of each CPU is the task it prefers.
-    let mut claims: Vec<(u32, Reverse<Time>, usize)> = starting
-        .iter()
-        .enumerate()
-        .map(|(position, &task)| (last(task).0, Reverse(last(task).1), position))
-        .filter(|&(cpu, ..)| cpu != NO_CPU && group.idle.contains(CpuId(cpu)))
-        .collect();
-    claims.sort_unstable();
-    claims.dedup_by_key(|&mut (cpu, ..)| cpu);
-    let mut chosen = vec![NO_CPU; starting.len()];
-    let mut unreserved = group.idle.clone();
-    for &(cpu, _, position) in &claims {
-        chosen[position] = cpu;
-        unreserved.remove(CpuId(cpu));
+    for &task in starting {
+        let Some((cpu, time)) = last_place(tasks, task) else { continue };
+        if group.idle.contains(cpu) && claims[cpu].is_none_or(|(most_recent, _)| time > most_recent)
+        {
+            claims[cpu] = Some((time, task));
+        }
     }
-    for (position, &task) in starting.iter().enumerate() {
-        let cpu = if chosen[position] == NO_CPU {
-            let cpu = unreserved.lowest().expect("there is a free CPU for each task that starts");
-            unreserved.remove(cpu);
-            cpu
-        } else {
-            CpuId(chosen[position])
-        };
-        start(group, tasks, running_on, task, cpu, actions);
+    // The CPUs that prefer somebody are all different, so these can start first.
+    for &task in starting {
+        let Some((cpu, _)) = last_place(tasks, task) else { continue };
+        if claims[cpu].is_some_and(|(_, preferred)| preferred == task) {
+            claims[cpu] = None;
+            start(group, tasks, running, task, cpu, actions);
+        }
     }
+    for &task in starting {
+        if tasks[task].as_ref().is_some_and(|state| state.cpu == NO_CPU) {
+            let cpu = group.idle.lowest().expect("there is a free CPU for each task that starts");
+            start(group, tasks, running, task, cpu, actions);
+        }
+    }
+}
+
+/// Where a task ran last, and until when.
+fn last_place(tasks: &TaskMap<Option<TaskState>>, task: TaskId) -> Option<(CpuId, Time)> {
+    let state = tasks[task].as_ref().filter(|state| state.last_cpu != NO_CPU)?;
+    Some((CpuId(state.last_cpu), state.last_time))
 }
 
 #[inline]
 fn start(
     group: &mut GroupState,
     tasks: &mut TaskMap<Option<TaskState>>,
-    running_on: &mut CpuMap<Option<TaskId>>,
+    running: &mut CpuMap<Place>,
     task: TaskId,
     cpu: CpuId,
     actions: &mut Vec<Action>,
 ) {
     let state = tasks[task].as_mut().expect("a starting task has joined");
     state.cpu = cpu.0;
-    group.running.set(state.leaf, state.key);
+    running[cpu] = state.place();
     group.idle.remove(cpu);
     group.idle_count -= 1;
-    running_on[cpu] = Some(task);
+    if group.last.is_some_and(|last| running[last] < running[cpu]) {
+        group.last = Some(cpu);
+    }
     actions.push(Action::Run { cpu, job: JobId { task, seq: state.seq }, budget: None });
 }
 
@@ -555,7 +613,7 @@ impl Policy for HighestFirst {
             self.decide_group(now, group, actions);
         }
         for cpu in std::mem::take(&mut self.vacated) {
-            if self.running_on[cpu].is_none() {
+            if self.running_on(cpu).is_none() {
                 actions.push(Action::Idle { cpu });
             }
         }
@@ -563,7 +621,7 @@ impl Policy for HighestFirst {
 
     fn save(&self, now: Time, state: &mut State) {
         for task in self.tasks.values().flatten() {
-            state.number(task.group as i64);
+            state.number(i64::from(task.group));
             state.number(if task.ready { i64::from(task.cpu) } else { -1 });
             match task.fixed_key {
                 Some(key) => state.number(key),

@@ -13,14 +13,15 @@
 //! A segment is recorded when the instant in which its job was taken off is over, and only if it
 //! has a positive length: what a policy does and undoes within one instant leaves no mark.
 //!
-//! The next arrival of every task, the next end on every CPU and every timer sit in three
-//! tournament trees: an event costs O(log n + log m).
+//! The next arrival of every task, the next end on every CPU and every timer sit in three agendas
+//! (see `agenda.rs`): an event costs O(log n + log m).
 
+use crate::agenda::Agenda;
 use crate::options::{Cycle, Horizon, Options, Outcome, SimError, last_offset};
 use crate::stream::{Grains, Stream, generator, uniform};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, Duration, ExecutionModel, Index, JobId, Overheads,
-    RequestKind, Service, SmallestFirst, System, Task, TaskId, TaskMap, Time, Tournament,
+    RequestKind, Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Policy, Refusal, RequestId, State, TimerId};
 use layland_trace::{Answer, Job, JobEnd, Mark, MarkKind, Recorder, Segment};
@@ -158,9 +159,9 @@ struct Engine<'a, P, R> {
     cpus: CpuMap<CpuRun>,
     /// The tasks by leaf.
     by_rank: Vec<TaskId>,
-    arrivals: Tournament<SmallestFirst>,
-    ends: Tournament<SmallestFirst>,
-    timers: Tournament<SmallestFirst>,
+    arrivals: Agenda,
+    ends: Agenda,
+    timers: Agenda,
     next_tick: Time,
     next_request: usize,
     dirty: Vec<CpuId>,
@@ -178,7 +179,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let platform = &system.platform;
         let grains = Grains::new(&platform.speeds);
         let by_rank = system.by_rank();
-        let mut arrivals = Tournament::new(by_rank.len());
+        let mut arrivals = Agenda::new(by_rank.len());
         let mut streams: TaskMap<Stream> = system
             .tasks
             .iter()
@@ -191,7 +192,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             .collect();
         for (leaf, &task) in by_rank.iter().enumerate() {
             tasks[task].leaf = leaf as u32;
-            arrivals.set(leaf, tasks[task].next_release.ns());
+            arrivals.set(leaf, tasks[task].next_release);
         }
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
@@ -211,8 +212,8 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             cpus,
             by_rank,
             arrivals,
-            ends: Tournament::new(platform.cpu_count()),
-            timers: Tournament::new(0),
+            ends: Agenda::new(platform.cpu_count()),
+            timers: Agenda::new(0),
             next_tick,
             next_request: 0,
             dirty: Vec::with_capacity(platform.cpu_count()),
@@ -288,9 +289,8 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     }
 
     #[inline]
-    fn next_time(&self) -> Time {
-        let next = self.ends.best_key().min(self.arrivals.best_key()).min(self.timers.best_key());
-        let mut next = Time::from_ns(next);
+    fn next_time(&mut self) -> Time {
+        let mut next = self.ends.next().min(self.arrivals.next()).min(self.timers.next());
         if let Some(request) = self.system.requests.get(self.next_request) {
             next = next.min(request.at);
         }
@@ -309,22 +309,22 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         if self.next_tick == self.now {
             self.tick();
         }
-        let now = self.now.ns();
-        while self.ends.best_key() == now {
-            if let Some((cpu, _)) = self.ends.best() {
+        let now = self.now;
+        while self.ends.next() == now {
+            if let Some(cpu) = self.ends.first() {
                 self.end_on(CpuId::from_index(cpu));
             }
         }
         if self.exploration.is_some() {
             self.explore_round(before);
         } else {
-            while self.timers.best_key() == now {
-                if let Some((timer, _)) = self.timers.best() {
+            while self.timers.next() == now {
+                if let Some(timer) = self.timers.first() {
                     self.fire(timer);
                 }
             }
-            while self.arrivals.best_key() == now {
-                if let Some((leaf, _)) = self.arrivals.best() {
+            while self.arrivals.next() == now {
+                if let Some(leaf) = self.arrivals.first() {
                     self.arrive(self.by_rank[leaf]);
                 }
             }
@@ -339,16 +339,16 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
 
     /// Deals a random batch of what is due, in random order; the rest has another round.
     fn explore_round(&mut self, events_before: u64) {
-        let now = self.now.ns();
+        let now = self.now;
         let mut due: Vec<(bool, usize)> = Vec::new();
-        while self.timers.best_key() == now {
-            if let Some((timer, _)) = self.timers.best() {
+        while self.timers.next() == now {
+            if let Some(timer) = self.timers.first() {
                 self.timers.clear(timer);
                 due.push((true, timer));
             }
         }
-        while self.arrivals.best_key() == now {
-            if let Some((leaf, _)) = self.arrivals.best() {
+        while self.arrivals.next() == now {
+            if let Some(leaf) = self.arrivals.first() {
                 self.arrivals.clear(leaf);
                 due.push((false, leaf));
             }
@@ -432,7 +432,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         task.remaining = task.demand;
         // A job that has arrived already is noticed within this instant, and waits.
         let key = task.next_release.max(self.now);
-        self.arrivals.set(task.leaf as usize, key.ns());
+        self.arrivals.set(task.leaf as usize, key);
         self.recorder.released(&job);
         self.tell(Event::Release { job: job.id, release: job.release, deadline: job.deadline });
         if self.costs.is_some() {
@@ -474,12 +474,12 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         self.recorder.ended(&job, now, end, executed);
         let task = &mut self.tasks[id];
         if task.blocked {
-            self.arrivals.set(task.leaf as usize, now.ns());
+            self.arrivals.set(task.leaf as usize, now);
         } else if task.regular.is_none() {
             let stream = &mut self.streams[id];
             if let Some(arrival) = stream.after_completion(job.id.seq, now) {
                 task.set_next(Some(arrival));
-                self.arrivals.set(task.leaf as usize, task.next_release.ns());
+                self.arrivals.set(task.leaf as usize, task.next_release);
             }
             if stream.yields() {
                 return AfterJob::Yields;
@@ -517,7 +517,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let run = &self.cpus[cpu];
         let left = self.tasks[TaskId(run.task)].remaining.min(run.budget).max(0);
         let length = if run.per_ns == 1 { left } else { (left + run.per_ns - 1) / run.per_ns };
-        self.ends.set(cpu.index(), (run.progress_from + Duration::from_ns(length)).ns());
+        self.ends.set(cpu.index(), run.progress_from + Duration::from_ns(length));
     }
 
     /// Takes the job off a CPU, which then runs nothing. The job stays ready.
@@ -627,7 +627,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 Action::Idle { cpu } => self.detach(cpu),
                 Action::SetTimer { id, at } => {
                     self.timers.grow(id.0 as usize + 1);
-                    self.timers.set(id.0 as usize, at.max(self.now).ns());
+                    self.timers.set(id.0 as usize, at.max(self.now));
                 }
                 Action::ClearTimer { id } => {
                     self.timers.grow(id.0 as usize + 1);
@@ -995,10 +995,10 @@ fn save<P: Policy, R: Recorder>(engine: &Engine<'_, P, R>, state: &mut State) {
         }));
     }
     let mut timers = engine.timers.clone();
-    while let Some((timer, at)) = timers.best() {
-        timers.clear(timer);
+    while let Some(timer) = timers.first() {
         state.number(timer as i64);
-        state.time(Time::from_ns(at), now);
+        state.time(timers.next(), now);
+        timers.clear(timer);
     }
     state.time(engine.next_tick, now);
     state.number((engine.system.requests.len() - engine.next_request) as i64);

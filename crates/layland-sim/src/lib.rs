@@ -3,6 +3,7 @@
 //! It names no policy and reads no clock. Everything random is drawn from streams seeded per task,
 //! so that the same system, policy and seed give the same schedule on any machine.
 
+mod agenda;
 mod engine;
 mod explore;
 mod options;

@@ -1,0 +1,59 @@
+//! Task sets that come with the program.
+
+/// A bundled task set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demo {
+    /// Its name, as in `demo:robot`.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub title: &'static str,
+    /// The task-set file.
+    pub text: &'static str,
+}
+
+const DEMOS: &[Demo] = &[
+    Demo {
+        name: "dhall",
+        title: "the Dhall effect: global EDF misses at a low load, partitioned EDF does not",
+        text: include_str!("../demos/dhall.toml"),
+    },
+    Demo {
+        name: "three-tasks",
+        title: "no partition exists, and global EDF is late by at most 2 ms",
+        text: include_str!("../demos/three-tasks.toml"),
+    },
+    Demo {
+        name: "robot",
+        title: "a mobile robot on four CPUs, with affinities and varying execution times",
+        text: include_str!("../demos/robot.toml"),
+    },
+    Demo {
+        name: "constrained",
+        title: "rate-monotonic priorities miss a deadline, deadline-monotonic ones do not",
+        text: include_str!("../demos/constrained.toml"),
+    },
+    Demo {
+        name: "overload",
+        title: "more work than the CPUs can do, and a CPU that goes away",
+        text: include_str!("../demos/overload.toml"),
+    },
+    Demo {
+        name: "mixed",
+        title: "two criticality levels, and jobs that overrun their low-level times",
+        text: include_str!("../demos/mixed.toml"),
+    },
+];
+
+/// Every bundled task set. Each is a valid task-set file that starts with what it shows.
+pub fn demos() -> &'static [Demo] {
+    DEMOS
+}
+
+/// The bundled task set of this name.
+///
+/// ```
+/// assert!(layland_config::demo("robot").is_some());
+/// ```
+pub fn demo(name: &str) -> Option<&'static Demo> {
+    DEMOS.iter().find(|demo| demo.name == name)
+}

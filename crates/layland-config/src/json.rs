@@ -1,0 +1,358 @@
+//! A JSON reader that keeps the place of every key and value, the order of keys, and keys that are
+//! given twice. It takes the liberties that hand-written files take: comments, a comma before a
+//! closing bracket, a key without a value.
+
+use crate::problem::{Problem, Problems, Span};
+
+/// Deeper nesting is an error.
+const MAX_DEPTH: usize = 64;
+/// More values are an error: each needs some 100 bytes.
+const MAX_VALUES: usize = 4_000_000;
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(crate) struct Json {
+    pub span: Span,
+    pub value: Value,
+}
+
+#[derive(Debug)]
+pub(crate) enum Value {
+    /// Nothing after the key: `"suspend",`.
+    Omitted,
+    Null,
+    Bool,
+    /// As written.
+    Number(String),
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<Member>),
+}
+
+/// A key with its value.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub key: String,
+    pub key_span: Span,
+    pub value: Json,
+}
+
+impl Json {
+    /// What it is, in words.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Omitted => "nothing",
+            Value::Null => "null",
+            Value::Bool => "true or false",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "a text",
+            Value::List(_) => "a list",
+            Value::Object(_) => "an object",
+        }
+    }
+}
+
+/// Parses a text, or reports the first fault of its grammar.
+pub(crate) fn parse(text: &str, problems: &mut Problems) -> Option<Json> {
+    let mut parser = Parser { text, at: 0, depth: 0, values: 0, commas: Vec::new() };
+    if text.starts_with('\u{feff}') {
+        parser.at = '\u{feff}'.len_utf8();
+    }
+    let parsed = parser.document();
+    if let Some((first, more)) = parser.commas.split_first() {
+        let message = "a comma before a closing bracket".to_owned();
+        let mut problem = Problem::warning("layland::json::trailing_comma", message)
+            .at(first.clone(), "here")
+            .help("JSON forbids it, rt-app takes it: remove it");
+        for span in more {
+            problem = problem.and_at(span.clone(), "and here");
+        }
+        problems.push(problem);
+    }
+    parsed.map_err(|problem| problems.push(*problem)).ok()
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+    values: usize,
+    /// The first commas before closing brackets.
+    commas: Vec<Span>,
+}
+
+type Parsed<T> = Result<T, Box<Problem>>;
+
+impl Parser<'_> {
+    fn document(&mut self) -> Parsed<Json> {
+        self.space()?;
+        let value = self.value()?;
+        self.space()?;
+        match self.peek() {
+            None => Ok(value),
+            Some(_) => Err(self.fault("there is more after the end", "remove it")),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// A fault at the current character.
+    fn fault(&self, message: &str, help: &str) -> Box<Problem> {
+        let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
+        let label = if length == 0 { "the text ends here" } else { "here" };
+        let problem = Problem::error("layland::json::syntax", format!("not JSON: {message}"));
+        Box::new(problem.at(self.at..self.at + length, label).help(help))
+    }
+
+    /// Skips blanks and comments.
+    fn space(&mut self) -> Parsed<()> {
+        loop {
+            let rest = &self.text[self.at..];
+            let blank = rest.len() - rest.trim_start().len();
+            self.at += blank;
+            let rest = &rest[blank..];
+            if rest.starts_with("//") || rest.starts_with('#') {
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else if rest.starts_with("/*") {
+                match rest.find("*/") {
+                    Some(end) => self.at += end + 2,
+                    None => return Err(self.fault("the comment does not end", "close it with */")),
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn value(&mut self) -> Parsed<Json> {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(self.fault("there are more than 4 million values", "split the file"));
+        }
+        let start = self.at;
+        let value = match self.peek() {
+            Some(b'{') => self.nested(Self::object)?,
+            Some(b'[') => self.nested(Self::list)?,
+            Some(b'"') => Value::Text(self.string()?),
+            Some(b'-' | b'+' | b'.' | b'0'..=b'9') => {
+                let rest = &self.text[start..];
+                let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+                let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+                self.at += length;
+                Value::Number(rest[..length].to_owned())
+            }
+            Some(_) => {
+                let rest = &self.text[start..];
+                let word = |word: &str| {
+                    rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+                };
+                let (value, length) = if word("true") {
+                    (Value::Bool, 4)
+                } else if word("false") {
+                    (Value::Bool, 5)
+                } else if word("null") {
+                    (Value::Null, 4)
+                } else {
+                    let help = "a value is \"text\", 12, true, [ .. ] or { \"key\" : .. }";
+                    return Err(self.fault("a value is missing", help));
+                };
+                self.at += length;
+                value
+            }
+            None => {
+                return Err(
+                    self.fault("a value is missing", "the file is cut off, or was not JSON")
+                );
+            }
+        };
+        Ok(Json { span: start..self.at, value })
+    }
+
+    /// Goes one level deeper.
+    fn nested(&mut self, inner: fn(&mut Self) -> Parsed<Value>) -> Parsed<Value> {
+        if self.depth == MAX_DEPTH {
+            let message = format!("brackets are nested more than {MAX_DEPTH} deep");
+            return Err(self.fault(&message, "is one left open?"));
+        }
+        self.depth += 1;
+        self.at += 1;
+        let value = inner(self);
+        self.depth -= 1;
+        value
+    }
+
+    /// After an item: whether the next one follows, `close` ends it.
+    fn next_item(&mut self, close: u8) -> Parsed<bool> {
+        self.space()?;
+        let comma = self.at;
+        match self.peek() {
+            Some(b',') => {
+                self.at += 1;
+                self.space()?;
+                if self.peek() == Some(close) {
+                    if self.commas.len() < 9 {
+                        self.commas.push(comma..comma + 1);
+                    }
+                    self.at += 1;
+                    return Ok(false);
+                }
+                Ok(true)
+            }
+            Some(byte) if byte == close => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(_) | None => {
+                let message = format!("`,` or `{}` is missing", char::from(close));
+                Err(self.fault(&message, "put it before this"))
+            }
+        }
+    }
+
+    fn list(&mut self) -> Parsed<Value> {
+        let mut items = Vec::new();
+        self.space()?;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Value::List(items));
+        }
+        loop {
+            items.push(self.value()?);
+            if !self.next_item(b']')? {
+                return Ok(Value::List(items));
+            }
+        }
+    }
+
+    fn object(&mut self) -> Parsed<Value> {
+        let mut members = Vec::new();
+        self.space()?;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Value::Object(members));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.fault("a key is missing", "write \"key\" : value"));
+            }
+            let start = self.at;
+            let key = self.string()?;
+            let key_span = start..self.at;
+            self.space()?;
+            let value = match self.peek() {
+                Some(b':') => {
+                    self.at += 1;
+                    self.space()?;
+                    self.value()?
+                }
+                Some(b',' | b'}') => Json { span: key_span.clone(), value: Value::Omitted },
+                Some(_) | None => return Err(self.fault("`:` is missing", "put it after the key")),
+            };
+            members.push(Member { key, key_span, value });
+            if !self.next_item(b'}')? {
+                return Ok(Value::Object(members));
+            }
+        }
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let start = self.at;
+        self.at += 1;
+        let mut out = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(stop) = rest.find(['"', '\\', '\n']) else {
+                self.at = start;
+                return Err(self.fault("the text does not end", "close it with \""));
+            };
+            out += &rest[..stop];
+            self.at += stop + 1;
+            match rest.as_bytes()[stop] {
+                b'"' => return Ok(out),
+                b'\\' => self.escape(&mut out)?,
+                _ => {
+                    self.at = start;
+                    return Err(self.fault("the text does not end on its line", "close it with \""));
+                }
+            }
+        }
+    }
+
+    /// What follows a backslash.
+    fn escape(&mut self, out: &mut String) -> Parsed<()> {
+        let c = self.peek();
+        let plain = match c {
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            Some(b'/') => '/',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'n') => '\n',
+            Some(b'r') => '\r',
+            Some(b't') => '\t',
+            Some(b'u') => {
+                let hex = self.text.get(self.at + 1..self.at + 5);
+                let code = hex
+                    .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+                    .and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                match code {
+                    // One half of a pair stands for nothing by itself.
+                    Some(code) => {
+                        self.at += 5;
+                        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                        return Ok(());
+                    }
+                    None => return Err(self.fault("`\\u` needs four digits", "as in \\u00b5")),
+                }
+            }
+            Some(_) | None => {
+                return Err(self.fault("this escape is unknown", "write \\\\ for a backslash"));
+            }
+        };
+        self.at += 1;
+        out.push(plain);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn liberties_are_taken_and_places_kept() {
+        let text = "/* c */ { \"a\" : [1, 2.5,], // d\n \"suspend\", \"a\" : \"x\\n\\u00b5\" }";
+        let mut problems = Problems::default();
+        let json = parse(text, &mut problems).unwrap();
+        assert!(!problems.has_errors());
+        let Value::Object(members) = json.value else { panic!("an object") };
+        let keys: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
+        assert_eq!(keys, ["a", "suspend", "a"]);
+        assert_eq!(&text[members[0].value.span.clone()], "[1, 2.5,]");
+        assert!(matches!(members[1].value.value, Value::Omitted));
+        assert!(matches!(&members[2].value.value, Value::Text(text) if text == "x\nµ"));
+    }
+
+    #[test]
+    fn faults_have_places() {
+        for (text, at) in [
+            ("", 0),
+            ("{", 1),
+            ("{ \"a\" 1 }", 6),
+            ("[1 2]", 3),
+            ("{} x", 3),
+            ("/* a", 0),
+            ("\"a", 0),
+            ("[tru]", 1),
+            ("\"\\q\"", 2),
+            ("\"\\u12\"", 2),
+        ] {
+            let mut problems = Problems::default();
+            assert!(parse(text, &mut problems).is_none(), "{text}");
+            let problem = problems.into_vec().remove(0);
+            assert_eq!(problem.span.unwrap().start, at, "{text}");
+        }
+    }
+}

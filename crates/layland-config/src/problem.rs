@@ -1,0 +1,448 @@
+//! What is wrong with a file: [`Problem`]s with places, collected into a [`Report`].
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError};
+use miette::{
+    MietteSpanContents, SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
+};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A range of bytes of the text.
+pub type Span = Range<usize>;
+
+/// How many problems a report lists at most; [`Report::unlisted`] counts the rest.
+pub const LISTED: usize = 50;
+
+/// How many errors, and how many warnings, are kept while reading, so that a huge broken file needs no huge memory.
+const KEPT: usize = 1000;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The text cannot be used.
+    Error,
+    /// The text can be used, but something in it does not count as written.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+/// A line and a column, both from 1. Columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// One thing that is wrong: what, where, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Problem {
+    /// Error or warning.
+    pub severity: Severity,
+    /// Stable name of the kind of problem, as in `layland::taskset::unknown_key`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// Short text beside the place.
+    pub label: String,
+    /// The bytes of the text that cause it; none if the text as a whole does.
+    pub span: Option<Span>,
+    /// Where the span starts.
+    pub position: Option<Position>,
+    /// Other places that belong to it, each with a short text.
+    pub related: Vec<(Span, String)>,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// An error without a place.
+    pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Problem {
+        Problem {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            label: String::new(),
+            span: None,
+            position: None,
+            related: Vec::new(),
+            help: None,
+        }
+    }
+    /// A warning without a place.
+    pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::error(code, message) }
+    }
+    /// Names the place.
+    pub(crate) fn at(mut self, span: Span, label: impl Into<String>) -> Problem {
+        (self.span, self.label) = (Some(span), label.into());
+        self
+    }
+    /// Names another place.
+    pub(crate) fn and_at(mut self, span: Span, label: impl Into<String>) -> Problem {
+        self.related.push((span, label.into()));
+        self
+    }
+    /// Says what to do.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Problem {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl Diagnostic for Problem {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(self.code))
+    }
+    fn severity(&self) -> Option<miette::Severity> {
+        Some(match self.severity {
+            Severity::Error => miette::Severity::Error,
+            Severity::Warning => miette::Severity::Warning,
+        })
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let short = |span: &Span| (span.start, span.len().min(MARKED));
+        let primary = self.span.as_ref().map(|span| {
+            LabeledSpan::new_primary_with_span(label(&self.label), SourceSpan::from(short(span)))
+        });
+        let related = self
+            .related
+            .iter()
+            .map(move |(span, text)| LabeledSpan::new_with_span(label(text), short(span)));
+        Some(Box::new(primary.into_iter().chain(related)))
+    }
+}
+
+/// At most so many bytes of a span are marked in a picture.
+const MARKED: usize = 80;
+/// At most so many bytes of a line are shown on either side of a mark.
+const SHOWN: usize = 160;
+
+/// Everything that is wrong with one text, and the text. Never panics on any span.
+///
+/// It is a [`miette::Diagnostic`]; [`Report::graphical`] draws it, [`Report::plain`] lists it with
+/// one line per problem, and the fields serve anything else.
+///
+/// ```
+/// use layland_config::{Format, Host, read};
+/// let report = read("robot.toml", b"layland = 1\nplatfrom = 4\n", Format::Toml, &Host::default())
+///     .unwrap_err();
+/// assert_eq!(report.problems[0].position.unwrap().to_string(), "2:1");
+/// assert!(report.plain().starts_with("robot.toml:2:1: error: unknown key `platfrom`"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The name of the text: a path, `<stdin>`, `demo:robot`.
+    pub name: String,
+    /// The text. Up to the first byte that is not UTF-8.
+    pub text: Arc<str>,
+    /// Errors, then warnings; each in the order of the text, those without a place last.
+    pub problems: Vec<Problem>,
+    /// How many more there are.
+    pub unlisted: usize,
+}
+
+impl Report {
+    /// Orders the problems, keeps the first [`LISTED`] and finds their lines and columns.
+    pub(crate) fn new(name: &str, text: &str, problems: Problems) -> Report {
+        let Problems { found: mut problems, mut unlisted, .. } = problems;
+        for problem in &mut problems {
+            problem.span = problem.span.take().map(|span| within(text, span));
+            problem.related.truncate(8);
+            for (span, _) in &mut problem.related {
+                *span = within(text, span.clone());
+            }
+        }
+        let start = |problem: &Problem| problem.span.as_ref().map(|span| span.start);
+        // What has no place comes last.
+        let rank = |problem: &Problem| start(problem).unwrap_or(usize::MAX);
+        problems.sort_by_key(|problem| (problem.severity, rank(problem)));
+        unlisted += problems.len().saturating_sub(LISTED);
+        problems.truncate(LISTED);
+        let mut order: Vec<usize> = (0..problems.len()).collect();
+        order.sort_by_key(|&index| start(&problems[index]));
+        let (mut line, mut line_start, mut seen) = (1, 0, 0);
+        for index in order {
+            let Some(at) = start(&problems[index]) else { continue };
+            let between = &text.as_bytes()[seen..at];
+            line += newlines(between);
+            if let Some(last) = between.iter().rposition(|&byte| byte == b'\n') {
+                line_start = seen + last + 1;
+            }
+            seen = at;
+            let column = text[line_start..at].chars().count() + 1;
+            problems[index].position = Some(Position { line, column });
+        }
+        let text = if problems.is_empty() { "" } else { text };
+        Report { name: name.to_owned(), text: text.into(), problems, unlisted }
+    }
+
+    /// Whether there is nothing to report.
+    pub fn is_empty(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// How many of the listed problems are of this severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.severity == severity).count()
+    }
+
+    /// One line per problem, `name:line:column: error: message [code]`, and one for its help.
+    pub fn plain(&self) -> String {
+        let mut out = String::new();
+        for problem in &self.problems {
+            out += &self.name;
+            if let Some(position) = problem.position {
+                out += &format!(":{position}");
+            }
+            out += &format!(": {}: {problem} [{}]\n", problem.severity, problem.code);
+            if let Some(help) = &problem.help {
+                out += &format!("  help: {help}\n");
+            }
+        }
+        out + &self.more()
+    }
+
+    /// A picture of every problem with the lines of the text, `width` columns wide.
+    pub fn graphical(&self, width: usize, colour: bool, unicode: bool) -> String {
+        let theme = GraphicalTheme {
+            characters: if unicode { ThemeCharacters::unicode() } else { ThemeCharacters::ascii() },
+            styles: if colour { ThemeStyles::ansi() } else { ThemeStyles::none() },
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_links(false)
+            .with_width(width)
+            .with_context_lines(1);
+        let mut out = String::new();
+        for problem in &self.problems {
+            let shown = Shown { problem, report: self };
+            // Writing to a string never fails, and spans were clamped to the text.
+            if handler.render_report(&mut out, &shown).is_err() {
+                out += &format!("{}: {problem}\n", problem.severity);
+            }
+            out += "\n";
+        }
+        out + &self.more()
+    }
+
+    fn more(&self) -> String {
+        match self.unlisted {
+            0 => String::new(),
+            more => format!("and {more} more\n"),
+        }
+    }
+}
+
+/// The span, cut to the text and to whole characters.
+fn within(text: &str, span: Span) -> Span {
+    let start = boundary_before(text, span.start);
+    start..boundary_after(text, span.end.max(start))
+}
+
+/// The last boundary of characters at or before `at`.
+fn boundary_before(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
+}
+
+/// The first boundary of characters at or after `at`.
+fn boundary_after(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |severity, what: &str| match self.count(severity) {
+            0 => None,
+            1 => Some(format!("1 {what}")),
+            many => Some(format!("{many} {what}s")),
+        };
+        let counts: Vec<String> =
+            [count(Severity::Error, "error"), count(Severity::Warning, "warning")]
+                .into_iter()
+                .flatten()
+                .chain((self.unlisted > 0).then(|| format!("{} more", self.unlisted)))
+                .collect();
+        write!(f, "{}: {}", self.name, counts.join(", "))
+    }
+}
+
+impl std::error::Error for Report {}
+
+impl Diagnostic for Report {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self)
+    }
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
+    }
+}
+
+/// Finds the lines around a span without a walk over the whole text, and shows a part of a line
+/// that is very long.
+impl SourceCode for Report {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        after: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let text = &*self.text;
+        let asked = within(text, span.offset()..span.offset().saturating_add(span.len()));
+        let bytes = text.as_bytes();
+        let line_start = |at: usize| {
+            bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1)
+        };
+        let line_end = |at: usize| {
+            bytes[at..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |n| at + n)
+        };
+        let first = line_start(asked.start);
+        let (mut start, mut end) = (first, line_end(asked.end));
+        for _ in 0..before {
+            start = if start == 0 { 0 } else { line_start(start - 1) };
+        }
+        for _ in 0..after {
+            end = if end == text.len() { end } else { line_end(end + 1) };
+        }
+        if asked.start - start > SHOWN || first - start > SHOWN {
+            start = first.max(boundary_after(text, asked.start.saturating_sub(SHOWN)));
+        }
+        if end - asked.end > SHOWN {
+            end = line_end(asked.end).min(boundary_before(text, asked.end + SHOWN));
+        }
+        if before == 0 && after == 0 {
+            // Only the place is asked for, not its surroundings.
+            (start, end) = (asked.start, asked.end);
+        }
+        let line = newlines(&bytes[..start]);
+        let column = text[line_start(start)..start].chars().count();
+        let shown = SourceSpan::from((start, end - start));
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            &bytes[start..end],
+            shown,
+            line,
+            column,
+            newlines(&bytes[start..end]) + 1,
+        )))
+    }
+}
+
+/// A problem with its text.
+#[derive(Debug, thiserror::Error)]
+#[error("{problem}")]
+struct Shown<'a> {
+    problem: &'a Problem,
+    report: &'a Report,
+}
+
+impl Diagnostic for Shown<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problem.code()
+    }
+    fn severity(&self) -> Option<miette::Severity> {
+        Diagnostic::severity(self.problem)
+    }
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Diagnostic::help(self.problem)
+    }
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.problem.labels()
+    }
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self.report)
+    }
+}
+
+/// Cuts a text that quotes a huge part of the file.
+fn shorten(text: &mut String) {
+    const LONGEST: usize = 600;
+    if text.len() > LONGEST {
+        text.truncate(boundary_before(text, LONGEST));
+        text.push_str("..");
+    }
+}
+
+/// Collects problems, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Problems {
+    found: Vec<Problem>,
+    seen: BTreeSet<(Severity, Option<usize>, &'static str, String)>,
+    errors: usize,
+    warnings: usize,
+    unlisted: usize,
+}
+
+impl Problems {
+    /// Adds a problem, unless the same was found in the same place.
+    pub(crate) fn push(&mut self, mut problem: Problem) {
+        let kept = match problem.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        if *kept == KEPT {
+            self.unlisted += 1;
+            return;
+        }
+        shorten(&mut problem.message);
+        if let Some(help) = &mut problem.help {
+            shorten(help);
+        }
+        let start = problem.span.as_ref().map(|span| span.start);
+        if self.seen.insert((problem.severity, start, problem.code, problem.message.clone())) {
+            *kept += 1;
+            self.found.push(problem);
+        }
+    }
+    /// Whether no further error is kept, only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors == KEPT
+    }
+    /// Adds those of another collection.
+    pub(crate) fn absorb(&mut self, other: Problems) {
+        self.unlisted += other.unlisted;
+        other.found.into_iter().for_each(|problem| self.push(problem));
+    }
+    /// Whether there is an error.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.found.iter().any(|problem| problem.severity == Severity::Error)
+    }
+    /// Drops those that `keep` refuses.
+    pub(crate) fn retain(&mut self, keep: impl FnMut(&Problem) -> bool) {
+        self.found.retain(keep);
+    }
+    /// Whether there is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+    /// The problems as they were found.
+    #[cfg(test)]
+    pub(crate) fn into_vec(self) -> Vec<Problem> {
+        self.found
+    }
+}

@@ -1,0 +1,188 @@
+//! From bytes to a system: which format it is, what is refused before any parsing, and [`read`].
+
+use crate::problem::{Problem, Problems, Report};
+use crate::{rtapp, table, taskset};
+use layland_model::{CpuSet, Duration, System};
+
+/// Longer texts are refused.
+pub const MAX_BYTES: usize = 64 << 20;
+/// Larger task sets are refused.
+pub const MAX_TASKS: usize = 1_000_000;
+
+/// A format that task sets are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Layland's own task-set file, TOML.
+    Toml,
+    /// The JSON of rt-app 1.0, with the liberties that its example files and `workgen` take.
+    RtApp,
+    /// A table: comma, semicolon or tab between the columns, names of our keys on top.
+    Csv,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 3] = [Format::Toml, Format::RtApp, Format::Csv];
+
+    /// Its name, for options and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Toml => "toml",
+            Format::RtApp => "rt-app",
+            Format::Csv => "csv",
+        }
+    }
+
+    /// The format of a file: by the ending of its name, or else by how the text begins.
+    ///
+    /// ```
+    /// use layland_config::Format;
+    /// assert_eq!(Format::detect("a.json", b""), Format::RtApp);
+    /// assert_eq!(Format::detect("<stdin>", b"/* two tasks */ {"), Format::RtApp);
+    /// assert_eq!(Format::detect("<stdin>", b"name,period,wcet\n"), Format::Csv);
+    /// assert_eq!(Format::detect("<stdin>", b"# mine\nlayland = 1\n"), Format::Toml);
+    /// ```
+    pub fn detect(name: &str, bytes: &[u8]) -> Format {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        match ending.as_deref() {
+            Some("toml") => return Format::Toml,
+            Some("json") => return Format::RtApp,
+            Some("csv" | "tsv") => return Format::Csv,
+            Some(_) | None => {}
+        }
+        let start = &bytes[..bytes.len().min(1 << 16)];
+        let text = String::from_utf8_lossy(start);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        if text.starts_with('{') || text.starts_with("/*") || text.starts_with("//") {
+            return Format::RtApp;
+        }
+        let first =
+            text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
+        let is_header = |line: &str| {
+            let fields: Vec<&str> = line.split([',', ';', '\t']).collect();
+            fields.len() > 1
+                && !line.contains(['=', '['])
+                && fields.iter().any(|f| f.trim().trim_matches('"') == "name")
+        };
+        if first.is_some_and(is_header) { Format::Csv } else { Format::Toml }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl std::str::FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Format, String> {
+        let known = Format::ALL.into_iter().find(|format| format.name() == text);
+        known.ok_or_else(|| format!("`{text}` is not a format: use toml, rt-app or csv"))
+    }
+}
+
+/// What the caller knows about the machine. This crate does not look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// How many CPUs this machine has: the meaning of `cpus = "host"`.
+    pub cpus: Option<usize>,
+    /// How many CPUs a set has whose file does not say, as asked for by the user.
+    pub default_cpus: Option<usize>,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The system. It is valid: [`System::validate`] finds nothing.
+    pub system: System,
+    /// What does not count as written. Often empty.
+    pub warnings: Report,
+    /// How long the file asks to run, if it does (`duration` of rt-app).
+    pub until: Option<Duration>,
+}
+
+/// Reads a text of the given format. `name` is what reports call it.
+///
+/// # Errors
+/// A report with every error of the text (at most [`LISTED`](crate::LISTED) are listed), and with
+/// its warnings.
+pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loaded, Report> {
+    let mut problems = Problems::default();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let good = error.valid_up_to();
+            let text = std::str::from_utf8(&bytes[..good]).unwrap_or_default();
+            let problem = Problem::error(
+                "layland::text::not_utf8",
+                format!("the text is not UTF-8: byte {good} (0x{:02x})", bytes[good]),
+            );
+            problems.push(problem.at(good..good, "here").help(if bytes.contains(&0) {
+                "this looks like a binary file: a task set is a text"
+            } else {
+                "save the file as UTF-8"
+            }));
+            return Err(Report::new(name, text, problems));
+        }
+    };
+    if text.len() > MAX_BYTES {
+        let message = format!(
+            "the text is {} MB long; at most {} are read",
+            text.len() >> 20,
+            MAX_BYTES >> 20
+        );
+        let help = "split the set, or write equal tasks as one [[task]] with `count`";
+        problems.push(Problem::error("layland::text::too_long", message).help(help));
+        return Err(Report::new(name, "", problems));
+    }
+    let (system, until) = match format {
+        Format::Toml => (taskset::read(text, host, &mut problems), None),
+        Format::RtApp => match rtapp::read(text, host, &mut problems) {
+            Some((system, until)) => (Some(system), until),
+            None => (None, None),
+        },
+        Format::Csv => (table::read(text, host, &mut problems), None),
+    };
+    match system {
+        Some(system) if !problems.has_errors() => {
+            Ok(Loaded { system, warnings: Report::new(name, text, problems), until })
+        }
+        Some(_) | None => {
+            debug_assert!(problems.has_errors(), "nothing was read and nothing was wrong");
+            Err(Report::new(name, text, problems))
+        }
+    }
+}
+
+/// The number of CPUs of a format that does not say it, with its warning.
+pub(crate) fn default_cpus(
+    host: &Host,
+    used: Option<usize>,
+    what: &str,
+    problems: &mut Problems,
+) -> Option<usize> {
+    let code = "layland::platform::cpus_not_given";
+    let warning = |cpus: usize, why: &str| {
+        let message =
+            format!("{what} does not say how many CPUs there are: taken as {cpus}, {why}");
+        Problem::warning(code, message).help("say it with --cpus")
+    };
+    match (host.default_cpus, used, host.cpus) {
+        // One more than there can be is an error of its own, and no reason to reserve memory.
+        (Some(cpus), _, _) => Some(cpus.min(CpuSet::MAX_CPUS + 1)),
+        (None, Some(used), _) => {
+            problems.push(warning(used, "after the highest CPU that a task names"));
+            Some(used)
+        }
+        (None, None, Some(cpus)) => {
+            problems.push(warning(cpus, "as this machine has"));
+            Some(cpus)
+        }
+        (None, None, None) => {
+            let message = format!("{what} does not say how many CPUs there are");
+            problems.push(Problem::error(code, message).help("say it with --cpus"));
+            None
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The JSON of rt-app 1.0, in and out.
+
+mod read;
+mod write;
+
+pub(crate) use read::read;
+pub use write::to_rt_app;

@@ -1,0 +1,254 @@
+//! A system as rt-app JSON. What rt-app cannot say is a warning that names it.
+
+use crate::problem::Problem;
+use layland_model::{Behaviour, Duration, ExecutionModel, Overheads, Service, System, Task};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// A system as a file for rt-app 1.0, and everything that is lost on the way.
+///
+/// Threads with a budget run under SCHED_DEADLINE, those with a priority under SCHED_FIFO, the
+/// others under SCHED_OTHER. Timers are absolute, execution times are calibrated work (`run`),
+/// times are rounded up to microseconds.
+///
+/// ```
+/// use layland_config::to_rt_app;
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+/// let (text, lost) = to_rt_app(&System::new(2, vec![task]));
+/// assert!(text.contains("\"run\": 1000"));
+/// assert!(lost.is_empty());
+/// ```
+pub fn to_rt_app(system: &System) -> (String, Vec<Problem>) {
+    let mut writer = Writer { lost: Vec::new(), priorities: priorities(system) };
+    let mut tasks = Map::new();
+    for task in system.tasks.values() {
+        let thread = writer.thread(task, system);
+        tasks.insert(task.name.clone(), thread);
+    }
+    writer.set(system);
+    let file = json!({
+        "tasks": tasks,
+        "global": {
+            "duration": -1,
+            "calibration": "CPU0",
+            "default_policy": "SCHED_OTHER",
+            "pi_enabled": false,
+            "lock_pages": true,
+            "logdir": "./",
+            "log_basename": "rt-app",
+            "ftrace": false,
+            "gnuplot": false,
+        },
+    });
+    (format!("{file:#}\n"), writer.lost)
+}
+
+/// The different priorities, the most important first.
+fn priorities(system: &System) -> Vec<i64> {
+    let found: BTreeSet<i64> = system.tasks.values().filter_map(|task| task.priority).collect();
+    found.into_iter().collect()
+}
+
+struct Writer {
+    lost: Vec<Problem>,
+    priorities: Vec<i64>,
+}
+
+impl Writer {
+    fn lose(&mut self, message: String, help: &str) {
+        self.lost.push(Problem::warning("layland::rtapp::lost", message).help(help));
+    }
+
+    /// What the whole set loses.
+    fn set(&mut self, system: &System) {
+        let platform = &system.platform;
+        if !platform.is_unit_speed() {
+            self.lose("the speeds of the CPUs are lost".to_owned(), "rt-app calibrates on one CPU");
+        }
+        if platform.clusters != [platform.all_cpus()] {
+            self.lose("the clusters are lost".to_owned(), "make cpusets, and start rt-app in them");
+        }
+        if platform.overheads != Overheads::default() {
+            self.lose("the overheads are lost".to_owned(), "the machine has its own");
+        }
+        if system.levels.is_mixed() {
+            let help = "the execution time at each task's own level is written";
+            self.lose("the criticality levels are lost".to_owned(), help);
+        }
+        if !system.requests.is_empty() {
+            let message = format!("{} requests are lost", system.requests.len());
+            self.lose(message, "rt-app changes nothing while it runs");
+        }
+    }
+
+    /// Whole microseconds, rounded up.
+    fn micros(&mut self, of: &str, what: &str, ns: i64) -> i64 {
+        let us = ns.div_euclid(1000) + i64::from(ns.rem_euclid(1000) != 0);
+        if ns.rem_euclid(1000) != 0 {
+            let exact = Duration::from_ns(ns);
+            self.lose(
+                format!("{what} of `{of}` is {exact}: {us}us is written"),
+                "rt-app counts in microseconds",
+            );
+        }
+        us
+    }
+
+    fn thread(&mut self, task: &Task, system: &System) -> Value {
+        let name = &task.name;
+        let mut thread = Map::new();
+        self.policy(task, &mut thread);
+        if let Some(affinity) = &task.affinity {
+            let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
+            thread.insert("cpus".to_owned(), json!(cpus));
+            if task.budget.is_some() && *affinity != system.platform.all_cpus() {
+                let message = format!("the affinity of `{name}` needs a cpuset");
+                self.lose(message, "the kernel refuses SCHED_DEADLINE with an affinity otherwise");
+            }
+        }
+        if task.offset > Duration::ZERO {
+            let delay = self.micros(name, "the offset", task.offset.ns());
+            thread.insert("delay".to_owned(), json!(delay));
+        }
+        if task.jitter > Duration::ZERO {
+            self.lose(format!("the jitter of `{name}` is lost"), "rt-app has none");
+        }
+        if task.deadline != task.period && task.budget.is_none() {
+            let help = "give it a budget: SCHED_DEADLINE has deadlines";
+            self.lose(format!("the deadline of `{name}` is lost"), help);
+        }
+        let period = self.micros(name, "the period", task.period.ns());
+        let end = self.end(task, period);
+        let times = self.times(task);
+        // Without phases rt-app 1.0 repeats a thread for ever, whatever its `loop` says.
+        if let ([run], None) = (&times[..], task.jobs) {
+            thread.insert("loop".to_owned(), json!(-1));
+            thread.insert("run".to_owned(), json!(run));
+            if let Some((key, value)) = end {
+                thread.insert(key.to_owned(), value);
+            }
+        } else {
+            let count = times.len() as u64;
+            let turns = task.jobs.map(|jobs| jobs.div_ceil(count));
+            if task.jobs.is_some_and(|jobs| jobs % count != 0) {
+                let message = format!("`{name}` ends after a whole turn of its {count} jobs");
+                self.lose(message, "rt-app repeats all phases together");
+            }
+            let loops = turns.map_or(-1, |turns| i64::try_from(turns).unwrap_or(i64::MAX));
+            thread.insert("loop".to_owned(), json!(loops));
+            let mut phases = Map::new();
+            for (index, run) in times.into_iter().enumerate() {
+                let mut phase = Map::new();
+                phase.insert("loop".to_owned(), json!(1));
+                phase.insert("run".to_owned(), json!(run));
+                if let Some((key, value)) = &end {
+                    phase.insert((*key).to_owned(), value.clone());
+                }
+                phases.insert(format!("job{index}"), Value::Object(phase));
+            }
+            thread.insert("phases".to_owned(), Value::Object(phases));
+        }
+        Value::Object(thread)
+    }
+
+    fn policy(&mut self, task: &Task, thread: &mut Map<String, Value>) {
+        let name = &task.name;
+        if let Some(budget) = task.budget {
+            thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
+            for (key, what, ns) in [
+                ("dl-runtime", "the budget", budget.ns()),
+                ("dl-deadline", "the deadline", task.deadline.ns()),
+                ("dl-period", "the period", task.period.ns()),
+            ] {
+                let us = self.micros(name, what, ns);
+                thread.insert(key.to_owned(), json!(us));
+            }
+            if task.deadline > task.period {
+                let message = format!("the deadline of `{name}` is longer than its period");
+                self.lose(message, "the kernel refuses such a reservation");
+            }
+            if task.priority.is_some() {
+                let help = "SCHED_DEADLINE has no priorities";
+                self.lose(format!("the priority of `{name}` is lost"), help);
+            }
+        } else if let Some(priority) = task.priority {
+            let index = self.priorities.iter().position(|&other| other == priority).unwrap_or(0);
+            let as_is = self.priorities.iter().all(|priority| (-99..=-1).contains(priority));
+            let number = if as_is { -priority } else { 99 - (index as i64).min(98) };
+            thread.insert("policy".to_owned(), json!("SCHED_FIFO"));
+            thread.insert("priority".to_owned(), json!(number));
+            if !as_is {
+                let message = format!("the priority {priority} of `{name}` is written as {number}");
+                let help = "rt-app has 1 to 99, and the larger number is more important";
+                self.lose(message, help);
+            }
+            if !as_is && index > 98 {
+                let message = format!("`{name}` shares a priority that it had for itself");
+                self.lose(message, "there are 99 priorities only");
+            }
+        } else {
+            thread.insert("policy".to_owned(), json!("SCHED_OTHER"));
+        }
+    }
+
+    /// What ends a job.
+    fn end(&mut self, task: &Task, period: i64) -> Option<(&'static str, Value)> {
+        let name = &task.name;
+        let timer = json!({ "ref": "unique", "period": period, "mode": "absolute" });
+        match &task.behaviour {
+            Behaviour::Periodic => Some(("timer", timer)),
+            Behaviour::Sporadic(_) => {
+                let message = format!("`{name}` is sporadic: it is written as periodic");
+                self.lose(message, "rt-app draws no times between jobs");
+                Some(("timer", timer))
+            }
+            Behaviour::Explicit(_) => {
+                let message = format!("the release times of `{name}` are lost");
+                self.lose(message, "it is written as periodic");
+                Some(("timer", timer))
+            }
+            Behaviour::Hog => None,
+            Behaviour::Yield => {
+                if task.budget.is_none() {
+                    let message = format!("`{name}` yields without a budget");
+                    self.lose(message, "it runs without end unless it is SCHED_DEADLINE");
+                }
+                Some(("yield", json!("")))
+            }
+            Behaviour::SelfSuspending { gap } => {
+                let gap = self.micros(name, "the gap", gap.ns());
+                Some(("sleep", json!(gap)))
+            }
+        }
+    }
+
+    /// The execution times of the jobs, in microseconds; one if all are the same.
+    fn times(&mut self, task: &Task) -> Vec<i64> {
+        let name = &task.name;
+        let own = task.own_wcet();
+        let drawn = |writer: &mut Self| {
+            let message = format!("the execution times of `{name}` are drawn: its wcet is written");
+            writer.lose(message, "rt-app draws no times");
+            vec![own]
+        };
+        let times: Vec<Service> = match &task.execution {
+            ExecutionModel::Wcet => vec![own],
+            ExecutionModel::Level(level) => {
+                vec![task.wcet.get(level.level()).copied().unwrap_or(own)]
+            }
+            ExecutionModel::Fraction(rate) => {
+                let scaled = rate.as_i64_pair().map(|(n, d)| {
+                    let product = i128::from(own.ns()) * i128::from(n);
+                    let ns = product.div_euclid(i128::from(d))
+                        + i128::from(product.rem_euclid(i128::from(d)) != 0);
+                    Service::from_ns(i64::try_from(ns).unwrap_or(i64::MAX))
+                });
+                vec![scaled.unwrap_or(own)]
+            }
+            ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_) => drawn(self),
+            ExecutionModel::List(values) => values.clone(),
+        };
+        times.iter().map(|time| self.micros(name, "an execution time", time.ns())).collect()
+    }
+}

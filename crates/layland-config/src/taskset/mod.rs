@@ -1,0 +1,430 @@
+//! The task-set file, format 1: TOML.
+//!
+//! [`read`] is strict: an unknown key, a bare number where a time belongs, a missing `period` or
+//! `wcet` is an error. What is left out has one meaning only, given in the schema.
+//!
+//! A text with faults of TOML itself still has its values checked, as far as these faults leave
+//! them readable.
+
+mod platform;
+mod request;
+mod task;
+mod value;
+mod write;
+
+pub use write::to_toml;
+
+use crate::problem::{Problem, Problems, Span};
+use crate::read::Host;
+use layland_model::{Duration, Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
+use platform::PlatformSpans;
+use std::collections::BTreeMap;
+use task::TaskTable;
+use toml::de::{DeTable, DeValue};
+use value::{Reader, entry, in_table};
+
+/// The version that this reader understands.
+const VERSION: i64 = 1;
+
+pub(crate) const TOP: &[&str] =
+    &["layland", "platform", "criticality", "defaults", "task", "request", "provenance"];
+pub(crate) const CRITICALITY: &[&str] = &["levels"];
+pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters"];
+#[cfg(test)]
+pub(crate) use {
+    platform::{OVERHEAD, PLATFORM},
+    request::REQUEST,
+    task::{DEFAULTS, TASK},
+};
+
+/// More signs and words than this are refused: the parser needs some 50 bytes for each.
+const MAX_TOKENS: usize = 10_000_000;
+/// In longer texts only the first fault of TOML is looked for.
+const RECOVERABLE: usize = 1 << 20;
+/// Reads a task-set file; `None` if there are errors.
+pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<System> {
+    if tokens(text) > MAX_TOKENS {
+        let message =
+            format!("the text has more than {} million words and signs", MAX_TOKENS / 1_000_000);
+        let help = "split the set, or write equal tasks as one [[task]] with `count`";
+        problems.push(Problem::error("layland::text::too_long", message).help(help));
+        return None;
+    }
+    let (document, faults) = parse(text);
+    let broken_from = faults.iter().filter_map(|fault| fault.span()).map(|span| span.start).min();
+    for fault in &faults {
+        problems.push(syntax(fault, text));
+    }
+    let table = document.get_ref();
+    let mut found = Problems::default();
+    let system = Decoder::new(&mut found, host).document(table);
+    match (faults.is_empty(), broken_from) {
+        (true, _) => {}
+        // What comes after a fault may be its consequence, and so may be what is missing.
+        (false, Some(from)) => found.retain(|problem| {
+            problem.code != "layland::taskset::missing"
+                && problem.code != "layland::taskset::invalid"
+                && problem.span.as_ref().is_some_and(|span| span.end <= from)
+        }),
+        (false, None) => found = Problems::default(),
+    }
+    let failed = found.has_errors() || !faults.is_empty();
+    problems.absorb(found);
+    system.filter(|_| !failed)
+}
+
+/// Parses, with every fault if the text is not too long for that.
+fn parse(text: &str) -> (toml::Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
+    match DeTable::parse(text) {
+        Ok(document) => (document, Vec::new()),
+        Err(_) if text.len() <= RECOVERABLE => DeTable::parse_recoverable(text),
+        Err(first) => (DeTable::parse_recoverable("").0, vec![first]),
+    }
+}
+
+/// About the number of tokens of the text; hardly ever less.
+fn tokens(text: &str) -> usize {
+    let is_quote = |byte: u8| byte == b'"' || byte == b'\'';
+    // Blanks in a row are one token, and so is a word with its quotes; other signs are one each.
+    let class = |byte: u8| match byte {
+        b' ' | b'\t' => 0,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'"' | b'\'' | 0x80.. => 1,
+        _ => 2,
+    };
+    let (mut count, mut before) = (0, b'\n');
+    for byte in text.bytes() {
+        let starts = class(byte) == 2 || class(byte) != class(before);
+        count += usize::from(starts || (is_quote(byte) && is_quote(before)));
+        before = byte;
+    }
+    count
+}
+
+/// A fault of TOML as a problem.
+fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
+    let span = fault.span().unwrap_or(0..0);
+    let word = text.get(span.clone()).unwrap_or_default();
+    if fault.message() == "duplicate key" {
+        let message = format!("`{word}` is given twice");
+        let problem = Problem::error("layland::taskset::duplicate_key", message);
+        return problem.at(span, "again").help("remove one of the two");
+    }
+    let mut problem =
+        Problem::error("layland::toml::syntax", format!("not TOML: {}", fault.message()));
+    if fault.span().is_some() {
+        problem = problem.at(span.clone(), "here");
+    }
+    let before = text.get(..span.start).unwrap_or_default();
+    let after = &text[before.len()..];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let start = before.rfind(['=', '[', ',', '\n']).map_or(0, |at| at + 1);
+    let end = before.len() + after.find(['\n', ',', ']', '}', '#']).unwrap_or(after.len());
+    let value = text[start..end].trim();
+    if value.len() < 40 && value.parse::<Duration>().is_ok() {
+        problem.help(format!("a time is written in quotes: \"{value}\""))
+    } else if fault.message().contains("recurs") {
+        problem.help("lists and tables are nested too deep: is a bracket left open?")
+    } else if text[line_start..].starts_with('[') {
+        problem.help("write [platform] or [[task]] on a line of its own, with all brackets")
+    } else {
+        problem.help("a value is \"text\", 12, true, [ .. ] or { key = .. }")
+    }
+}
+
+/// Reads one document.
+struct Decoder<'p, 'h> {
+    reader: Reader<'p>,
+    host: &'h Host,
+}
+
+/// What could not be read, so that nothing is concluded from its stand-in.
+#[derive(Default)]
+struct Broken {
+    platform: bool,
+    levels: bool,
+    /// For each table of a task, the fields, as bits of [`bit`].
+    fields: Vec<u16>,
+}
+
+/// A field as a bit.
+fn bit(field: Field) -> u16 {
+    1 << field as u16
+}
+
+impl<'p, 'h> Decoder<'p, 'h> {
+    fn new(problems: &'p mut Problems, host: &'h Host) -> Self {
+        Decoder { reader: Reader { problems }, host }
+    }
+
+    fn document<'t>(&mut self, top: &'t DeTable<'t>) -> Option<System> {
+        if !self.version(top) {
+            return None;
+        }
+        self.reader.only(top, TOP, "a task-set file");
+        let mut broken = Broken::default();
+        let (platform, platform_spans) = self.platform(top, &mut broken);
+        let levels = self.levels(top, &mut broken);
+        let tables = self.task_tables(top);
+        let defaults = self.defaults(top, &platform, &levels);
+        let (tasks, origin) = self.tasks(&tables, defaults, &platform, &levels, &mut broken);
+        let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
+        let provenance = entry(top, "provenance").and_then(|entry| self.provenance(&entry));
+        let system = System { platform, levels, tasks: tasks.into(), requests, provenance };
+        for invalid in system.validate() {
+            let places = Places {
+                tables: &tables,
+                defaults,
+                origin: &origin,
+                platform: &platform_spans,
+                requests: &request_spans,
+                requests_complete: all_requests,
+                broken: &broken,
+            };
+            if let Some(problem) = places.problem(&system, invalid) {
+                self.reader.problems.push(problem);
+            }
+        }
+        (!self.reader.problems.has_errors()).then_some(system)
+    }
+
+    /// Whether this is the version that we read.
+    fn version(&mut self, top: &DeTable<'_>) -> bool {
+        let Some(entry) = entry(top, "layland") else {
+            let problem =
+                Problem::error("layland::taskset::missing", "the file has no `layland` key");
+            let help = "start it with `layland = 1`, the version of the format";
+            self.reader.problems.push(problem.at(0..0, "here").help(help));
+            return true;
+        };
+        match entry.value {
+            DeValue::Integer(number) if number.as_str().parse() == Ok(VERSION) => true,
+            DeValue::Integer(number) => {
+                let message = format!("format version {number} is not understood");
+                let help = "this program understands version 1";
+                self.reader.error(
+                    "layland::taskset::version",
+                    entry.span,
+                    message,
+                    "unknown version",
+                    help,
+                );
+                false
+            }
+            DeValue::String(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_)
+            | DeValue::Table(_) => {
+                self.reader.wrong_type(&entry, "a whole number", "write layland = 1");
+                true
+            }
+        }
+    }
+
+    fn levels(&mut self, top: &DeTable<'_>, broken: &mut Broken) -> Levels {
+        let Some(section) = entry(top, "criticality") else { return Levels::default() };
+        let names = self.level_names(&section);
+        broken.levels = names.is_none();
+        Levels::new(names.unwrap_or_default())
+    }
+
+    fn level_names(&mut self, section: &value::Entry<'_>) -> Option<Vec<String>> {
+        const EXAMPLE: &str = "[\"LO\", \"HI\"]";
+        let reader = &mut self.reader;
+        let table = reader.table(section, "[criticality]")?;
+        reader.only(table, CRITICALITY, "[criticality]");
+        let Some(list) = entry(table, "levels") else {
+            let help = format!("name the levels from low to high: levels = {EXAMPLE}");
+            reader.missing(section.key_span.clone(), "[criticality]", "levels", help);
+            return None;
+        };
+        let mut names: Vec<String> = Vec::new();
+        let code = "layland::taskset::levels";
+        for element in reader.list(&list, EXAMPLE)? {
+            let name = reader.text(&element, "LO")?;
+            if name.is_empty() {
+                reader.error(code, element.span, "a level has no name", "empty", "name it");
+                return None;
+            }
+            if names.iter().any(|other| other == name) {
+                let message = format!("the level `{name}` is there twice");
+                reader.error(code, element.span, message, "again", "remove one of the two");
+                return None;
+            }
+            if names.len() > usize::from(u8::MAX) {
+                let message = "there are more than 256 levels";
+                reader.error(code, list.span, message, "too many", "use at most 256");
+                return None;
+            }
+            names.push(name.to_owned());
+        }
+        if names.is_empty() {
+            let help = format!("name them from low to high: levels = {EXAMPLE}");
+            reader.error(code, list.span, "there is no level", "empty", help);
+            return None;
+        }
+        Some(names)
+    }
+
+    fn provenance(&mut self, section: &value::Entry<'_>) -> Option<Provenance> {
+        let reader = &mut self.reader;
+        let table = reader.table(section, "[provenance]")?;
+        reader.only(table, PROVENANCE, "[provenance]");
+        let generator = match entry(table, "generator") {
+            Some(entry) => reader.text(&entry, "layland gen 0.1.0 uunifast").map(str::to_owned),
+            None => {
+                let help = "name the program: generator = \"layland gen\"";
+                reader.missing(section.key_span.clone(), "[provenance]", "generator", help);
+                None
+            }
+        };
+        let seed = match entry(table, "seed") {
+            // TOML promises 63 bits only, so larger seeds are written as texts.
+            Some(value::Entry { value: DeValue::String(text), span, .. }) => {
+                let seed = text.parse::<u64>().ok();
+                if seed.is_none() {
+                    let help = "write a whole number below 2^64: seed = 7";
+                    let code = "layland::taskset::out_of_range";
+                    reader.error(code, span, format!("`{text}` is not a seed"), "not a seed", help);
+                }
+                seed
+            }
+            Some(entry) => reader.integer(&entry, 0..=i128::from(u64::MAX)),
+            None => {
+                let help = "give the seed that makes it again: seed = 7";
+                reader.missing(section.key_span.clone(), "[provenance]", "seed", help);
+                None
+            }
+        };
+        let mut parameters = BTreeMap::new();
+        if let Some(entry) = entry(table, "parameters") {
+            for (key, value) in reader.table(&entry, "[provenance.parameters]")?.iter() {
+                let entry = in_table(key, value);
+                if let Some(text) = reader.text(&entry, "0.75") {
+                    parameters.insert(entry.key.to_owned(), text.to_owned());
+                }
+            }
+        }
+        Some(Provenance { generator: generator?, seed: seed?, parameters })
+    }
+}
+
+/// Where the parts of a system stand in the text.
+struct Places<'a, 't> {
+    tables: &'a [TaskTable<'t>],
+    defaults: Option<&'t DeTable<'t>>,
+    /// For each task the index of its table, and whether it is a further copy.
+    origin: &'a [(u32, bool)],
+    platform: &'a PlatformSpans,
+    requests: &'a [Span],
+    requests_complete: bool,
+    broken: &'a Broken,
+}
+
+impl Places<'_, '_> {
+    /// The problem that an invalid part is, if it is not the consequence of another.
+    fn problem(&self, system: &System, invalid: Invalid) -> Option<Problem> {
+        let Invalid { place, message, help } = invalid;
+        let problem = Problem::error("layland::taskset::invalid", message).help(help);
+        let platform = &self.platform;
+        let place = match place {
+            Place::Set if self.tables.is_empty() => return Some(problem),
+            Place::Set if self.broken.platform || self.broken.fields.iter().any(|&f| f != 0) => {
+                return None;
+            }
+            Place::Set => platform.speed.clone(),
+            Place::Cpus | Place::Cluster(_) | Place::Overheads | Place::Speed(_)
+                if self.broken.platform =>
+            {
+                return None;
+            }
+            Place::Cpus => platform.cpus.clone(),
+            Place::Speed(_) => platform.speed.clone(),
+            Place::Cluster(index) => platform.cluster(index),
+            Place::Overheads => platform.overhead.clone(),
+            Place::Request(_) if !self.requests_complete || self.broken.platform => return None,
+            Place::Request(index) => self.requests.get(index).cloned(),
+            Place::Task(task, field) => {
+                let (table, copy) = self.origin[task.index()];
+                let table = table as usize;
+                if self.follows(table, field) || (copy && field != Field::Name) {
+                    return None;
+                }
+                let here = self.field(table, field);
+                if field == Field::Name {
+                    let name = &system.tasks[task].name;
+                    let first = system.tasks.iter().find(|(_, other)| other.name == *name);
+                    let first = first.map(|(id, _)| self.origin[id.index()].0 as usize);
+                    if let Some(first) = first.filter(|&first| first != table) {
+                        let there = self.field(first, Field::Name);
+                        return Some(problem.at(here, "again").and_at(there, "first here"));
+                    }
+                }
+                Some(here)
+            }
+        };
+        Some(match place {
+            Some(span) => problem.at(span, "here"),
+            None => problem,
+        })
+    }
+
+    /// Whether a fault in a field may come from another one that could not be read.
+    fn follows(&self, table: usize, field: Field) -> bool {
+        let others = match field {
+            Field::Budget => bit(Field::Deadline) | bit(Field::Period),
+            Field::Wcet => bit(Field::Criticality),
+            Field::Affinity => bit(Field::Cluster),
+            Field::Name
+            | Field::Period
+            | Field::Deadline
+            | Field::Criticality
+            | Field::Offset
+            | Field::Jitter
+            | Field::Cluster
+            | Field::Behaviour
+            | Field::Execution => 0,
+        };
+        let section = match field {
+            Field::Affinity | Field::Cluster => self.broken.platform,
+            Field::Wcet | Field::Criticality | Field::Execution => self.broken.levels,
+            Field::Name
+            | Field::Period
+            | Field::Deadline
+            | Field::Budget
+            | Field::Offset
+            | Field::Jitter
+            | Field::Behaviour => false,
+        };
+        section || self.broken.fields[table] & (bit(field) | others) != 0
+    }
+
+    /// The value of a field, or else the header of the table.
+    fn field(&self, table: usize, field: Field) -> Span {
+        let table = &self.tables[table];
+        let keys: &[&str] = match field {
+            Field::Name => &["name"],
+            Field::Period => &["period"],
+            Field::Deadline => &["deadline", "period"],
+            Field::Wcet => &["wcet"],
+            Field::Criticality => &["criticality"],
+            Field::Budget => &["budget"],
+            Field::Offset => &["offset"],
+            Field::Jitter => &["jitter"],
+            Field::Affinity => &["affinity"],
+            Field::Cluster => &["cluster"],
+            Field::Behaviour => &["release"],
+            Field::Execution => &["exec"],
+        };
+        let found = keys.iter().find_map(|key| {
+            entry(table.table, key).or_else(|| self.defaults.and_then(|table| entry(table, key)))
+        });
+        found.map_or(table.span.clone(), |entry| entry.span)
+    }
+}
+
+/// The platform that stands in for one that could not be read.
+fn stand_in() -> Platform {
+    Platform::identical(1)
+}

@@ -1,0 +1,642 @@
+//! The `[[task]]` tables and `[defaults]`.
+
+use super::value::{Entry, entry};
+use super::{Broken, Decoder, bit};
+use crate::problem::{Problem, Span};
+use crate::read::MAX_TASKS;
+use crate::spelling::nearest;
+use layland_model::{
+    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Separation,
+    Service, Task,
+};
+use toml::de::{DeTable, DeValue};
+
+pub(crate) const TASK: &[&str] = &[
+    "name",
+    "count",
+    "period",
+    "deadline",
+    "wcet",
+    "budget",
+    "criticality",
+    "affinity",
+    "cluster",
+    "offset",
+    "jitter",
+    "rank",
+    "priority",
+    "jobs",
+    "release",
+    "exec",
+];
+/// The keys that a task without them takes from `[defaults]`.
+pub(crate) const DEFAULTS: &[&str] =
+    &["criticality", "affinity", "cluster", "offset", "jitter", "jobs", "release", "exec"];
+
+/// At most so many numbers and texts in all tasks together, after `count` is carried out.
+const MAX_VALUES: usize = 16_000_000;
+
+/// A `[[task]]` and where it starts.
+pub(super) struct TaskTable<'t> {
+    pub table: &'t DeTable<'t>,
+    pub span: Span,
+}
+
+/// Looks keys up: in the table of a task, then in the defaults.
+struct Lookup<'t> {
+    table: &'t DeTable<'t>,
+    defaults: Option<&'t DeTable<'t>>,
+}
+
+impl<'t> Lookup<'t> {
+    fn get(&self, key: &str) -> Option<Entry<'t>> {
+        entry(self.table, key).or_else(|| self.defaults.and_then(|table| entry(table, key)))
+    }
+}
+
+/// The fields of a task that could not be read.
+#[derive(Default)]
+struct Faults(u16);
+
+impl Faults {
+    /// Notes that `field` could not be read, and goes on with `stand_in`.
+    fn or<T>(&mut self, read: Option<T>, field: Field, stand_in: T) -> T {
+        read.unwrap_or_else(|| {
+            self.0 |= bit(field);
+            stand_in
+        })
+    }
+}
+
+impl Decoder<'_, '_> {
+    /// Every `[[task]]`.
+    pub(super) fn task_tables<'t>(&mut self, top: &'t DeTable<'t>) -> Vec<TaskTable<'t>> {
+        let Some(section) = entry(top, "task") else { return Vec::new() };
+        if let DeValue::Table(_) = section.value {
+            let help = "write [[task]], with two brackets, before each task";
+            self.reader.wrong_type(&section, "a list of tables", help);
+            return Vec::new();
+        }
+        let elements = self.reader.list(&section, "[]").unwrap_or_default();
+        let mut tables = Vec::new();
+        for element in elements {
+            if let Some(table) = self.reader.table(&element, "[[task]] before each task") {
+                tables.push(TaskTable { table, span: element.span });
+            }
+        }
+        tables
+    }
+
+    /// The `[defaults]`, checked even if no task uses them.
+    pub(super) fn defaults<'t>(
+        &mut self,
+        top: &'t DeTable<'t>,
+        platform: &Platform,
+        levels: &Levels,
+    ) -> Option<&'t DeTable<'t>> {
+        let section = entry(top, "defaults")?;
+        let table = self.reader.table(&section, "[defaults]")?;
+        for key in TASK.iter().filter(|key| !DEFAULTS.contains(key)) {
+            if let Some(entry) = entry(table, key) {
+                let message = format!("`{key}` has no default");
+                let help = "give it in every [[task]]";
+                let code = "layland::taskset::unknown_key";
+                self.reader.error(code, entry.key_span, message, "not here", help);
+            }
+        }
+        self.reader.only(table, TASK, "[defaults]");
+        let lookup = Lookup { table, defaults: None };
+        let mut ignored = Faults::default();
+        self.criticality(&lookup, levels, &mut ignored);
+        self.cpus_of_task(&lookup, None, platform, &mut ignored);
+        self.lengths(&lookup, &mut ignored);
+        self.behaviour(&lookup);
+        self.execution(&lookup, levels);
+        Some(table)
+    }
+
+    /// The tasks; for each, the index of its table and whether it is a further copy.
+    pub(super) fn tasks<'t>(
+        &mut self,
+        tables: &[TaskTable<'t>],
+        defaults: Option<&'t DeTable<'t>>,
+        platform: &Platform,
+        levels: &Levels,
+        broken: &mut Broken,
+    ) -> (Vec<Task>, Vec<(u32, bool)>) {
+        let (mut tasks, mut origin) = (Vec::new(), Vec::new());
+        let mut values = 0usize;
+        for (index, table) in tables.iter().enumerate() {
+            let lookup = Lookup { table: table.table, defaults };
+            let mut faults = Faults::default();
+            let task = self.task(table, &lookup, platform, levels, &mut faults);
+            broken.fields.push(faults.0);
+            let count = match entry(table.table, "count") {
+                None => Some(None),
+                Some(entry) => self.reader.integer(&entry, 1..=MAX_TASKS as i128).map(Some),
+            };
+            let Some(count) = count else { continue };
+            let copies: usize = count.unwrap_or(1);
+            values = values.saturating_add(copies.saturating_mul(size(&task)));
+            if tasks.len() + copies > MAX_TASKS || values > MAX_VALUES {
+                let message = "the set is too large".to_owned();
+                let help = format!("at most {MAX_TASKS} tasks, with {MAX_VALUES} values, are read");
+                let code = "layland::taskset::too_many";
+                let problem = Problem::error(code, message).at(table.span.clone(), "from here on");
+                self.reader.problems.push(problem.help(help));
+                break;
+            }
+            for copy in 0..copies {
+                let name = match count {
+                    Some(_) => format!("{}.{copy}", task.name),
+                    None => task.name.clone(),
+                };
+                // Ranks are positions, so that ties break in the order of the file.
+                let rank = if entry(table.table, "rank").is_some() {
+                    task.rank
+                } else {
+                    tasks.len() as i64
+                };
+                tasks.push(Task { name, rank, ..task.clone() });
+                origin.push((index as u32, copy > 0));
+            }
+        }
+        broken.fields.resize(tables.len(), 0);
+        (tasks, origin)
+    }
+
+    fn task(
+        &mut self,
+        here: &TaskTable<'_>,
+        lookup: &Lookup<'_>,
+        platform: &Platform,
+        levels: &Levels,
+        faults: &mut Faults,
+    ) -> Task {
+        self.reader.only(here.table, TASK, "a task");
+        let name = match lookup.get("name") {
+            Some(entry) => self.reader.text(&entry, "control").map(str::to_owned),
+            None => {
+                let help = "name it: name = \"control\"";
+                self.reader.missing(here.span.clone(), "a task", "name", help);
+                None
+            }
+        };
+        let what = name.as_ref().map_or("a task".to_owned(), |name| format!("task `{name}`"));
+        let name = faults.or(name, Field::Name, String::new());
+        let mut required = |key: &str, help: &str| {
+            let found = lookup.get(key);
+            // A key that was meant to be this one is reported as unknown.
+            let meant = |other: &str| {
+                !TASK.contains(&other) && nearest(other, TASK.iter().copied()) == Some(key)
+            };
+            if found.is_none() && !here.table.keys().any(|other| meant(other.get_ref())) {
+                self.reader.missing(here.span.clone(), &what, key, help);
+            }
+            found
+        };
+        let period = required(
+            "period",
+            "give the least time between two jobs: period = \"5ms\"; there is no default",
+        );
+        let wcet = required(
+            "wcet",
+            "give the longest execution time of a job: wcet = \"1ms\"; there is no default",
+        );
+        let period = period.and_then(|entry| self.reader.time(&entry));
+        let period = faults.or(period, Field::Period, Duration::from_secs(1));
+        let deadline = match lookup.get("deadline") {
+            Some(entry) => faults.or(self.reader.time(&entry), Field::Deadline, period),
+            None => period,
+        };
+        let criticality = self.criticality(lookup, levels, faults);
+        let known = faults.0 & bit(Field::Criticality) == 0;
+        let wcet =
+            wcet.and_then(|entry| self.wcet(&entry, &what, levels, known.then_some(criticality)));
+        let wcet = faults.or(wcet, Field::Wcet, vec![Service::from_ns(1); levels.count()]);
+        let budget = lookup
+            .get("budget")
+            .and_then(|entry| faults.or(self.reader.time(&entry).map(Some), Field::Budget, None));
+        let (offset, jitter, jobs) = self.lengths(lookup, faults);
+        let (affinity, cluster) =
+            self.cpus_of_task(lookup, Some((&what, here.span.clone())), platform, faults);
+        let number = i128::from(i64::MIN)..=i128::from(i64::MAX);
+        let rank = lookup.get("rank").and_then(|e| self.reader.integer(&e, number.clone()));
+        let priority = lookup.get("priority").and_then(|e| self.reader.integer(&e, number));
+        let behaviour = faults.or(self.behaviour(lookup), Field::Behaviour, Behaviour::Periodic);
+        let execution =
+            faults.or(self.execution(lookup, levels), Field::Execution, ExecutionModel::Wcet);
+        Task {
+            name,
+            period,
+            deadline,
+            wcet,
+            criticality,
+            budget,
+            offset,
+            jitter,
+            affinity,
+            cluster,
+            rank: rank.unwrap_or(0),
+            priority,
+            behaviour,
+            execution,
+            jobs,
+        }
+    }
+
+    fn criticality(
+        &mut self,
+        lookup: &Lookup<'_>,
+        levels: &Levels,
+        faults: &mut Faults,
+    ) -> Criticality {
+        let level = match lookup.get("criticality") {
+            Some(entry) => self.level(&entry, levels),
+            None => Some(Criticality::default()),
+        };
+        faults.or(level, Field::Criticality, Criticality::default())
+    }
+
+    /// The name of a level.
+    fn level(&mut self, entry: &Entry<'_>, levels: &Levels) -> Option<Criticality> {
+        let name = self.reader.text(entry, "HI")?;
+        let level = levels.find(name);
+        if level.is_none() {
+            self.unknown_level(name, entry.span.clone(), levels);
+        }
+        level
+    }
+
+    fn unknown_level(&mut self, name: &str, span: Span, levels: &Levels) {
+        let names = levels.names().iter().map(String::as_str);
+        let help = if *levels == Levels::default() {
+            "list the levels first: [criticality] with levels = [\"LO\", \"HI\"]".to_owned()
+        } else if let Some(near) = nearest(name, names) {
+            format!("did you mean `{near}`?")
+        } else {
+            format!("the levels are {}", levels.names().join(", "))
+        };
+        let message = format!("`{name}` is not a criticality level");
+        self.reader.error("layland::taskset::levels", span, message, "unknown level", help);
+    }
+
+    /// One time for every level, or a table of times by level. Levels above the task's own that
+    /// the table leaves out get the time of its own level: the task never runs longer than that.
+    fn wcet(
+        &mut self,
+        entry: &Entry<'_>,
+        what: &str,
+        levels: &Levels,
+        own: Option<Criticality>,
+    ) -> Option<Vec<Service>> {
+        let DeValue::Table(table) = entry.value else {
+            return self.reader.time(entry).map(|wcet| vec![wcet; levels.count()]);
+        };
+        let mut times: Vec<Option<Service>> = vec![None; levels.count()];
+        let mut ok = true;
+        for (key, value) in table.iter() {
+            let of_level = super::in_table(key, value);
+            let time = self.reader.time(&of_level);
+            match levels.find(of_level.key) {
+                Some(level) => times[level.level()] = time,
+                None => self.unknown_level(of_level.key, of_level.key_span.clone(), levels),
+            }
+            ok &= time.is_some() && levels.find(of_level.key).is_some();
+        }
+        let own = own.filter(|_| ok)?;
+        let missing: Vec<&str> = levels.names()[..=own.level()]
+            .iter()
+            .zip(&times)
+            .filter(|(_, time)| time.is_none())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        if !missing.is_empty() {
+            let message = format!("`wcet` of {what} has no time for level {}", missing.join(", "));
+            let help = format!("give one for every level up to {}", levels.names()[own.level()]);
+            let code = "layland::taskset::missing";
+            self.reader.error(code, entry.span.clone(), message, "here", help);
+            return None;
+        }
+        let at_own = times[own.level()]?;
+        Some(times.into_iter().map(|time| time.unwrap_or(at_own)).collect())
+    }
+
+    /// Offset, jitter and number of jobs.
+    fn lengths(
+        &mut self,
+        lookup: &Lookup<'_>,
+        faults: &mut Faults,
+    ) -> (Duration, Duration, Option<u64>) {
+        let mut length = |key, field| {
+            let read = match lookup.get(key) {
+                Some(entry) => self.reader.time(&entry),
+                None => Some(Duration::ZERO),
+            };
+            faults.or(read, field, Duration::ZERO)
+        };
+        let (offset, jitter) = (length("offset", Field::Offset), length("jitter", Field::Jitter));
+        let jobs = lookup
+            .get("jobs")
+            .and_then(|entry| self.reader.integer(&entry, 0..=i128::from(u64::MAX)));
+        (offset, jitter, jobs)
+    }
+
+    /// Affinity and cluster. With several clusters a task names its own, or its affinity lies
+    /// within one.
+    fn cpus_of_task(
+        &mut self,
+        lookup: &Lookup<'_>,
+        required: Option<(&str, Span)>,
+        platform: &Platform,
+        faults: &mut Faults,
+    ) -> (Option<CpuSet>, usize) {
+        let choice = lookup.get("affinity").map(|entry| {
+            let choice = self.reader.cpus(&entry, &platform.topology);
+            (entry, choice)
+        });
+        let clusters = &platform.clusters;
+        let fixed = match &choice {
+            Some((_, Some(choice))) if !choice.is_relative() => choice.of(&CpuSet::new()),
+            Some(_) | None => None,
+        };
+        let cluster = match (lookup.get("cluster"), fixed) {
+            (Some(entry), _) => {
+                let last = clusters.len().saturating_sub(1) as i128;
+                self.reader.integer(&entry, 0..=last)
+            }
+            (None, _) if clusters.len() == 1 => Some(0),
+            (None, Some(cpus)) if clusters.iter().any(|cluster| cpus.is_subset(cluster)) => {
+                clusters.iter().position(|cluster| cpus.is_subset(cluster))
+            }
+            (None, _) => {
+                if let Some((what, span)) = required {
+                    let last = clusters.len() - 1;
+                    let help = format!("name one of the clusters 0 to {last}: cluster = 0");
+                    self.reader.missing(span, what, "cluster", help);
+                }
+                None
+            }
+        };
+        let cluster = faults.or(cluster, Field::Cluster, 0);
+        let Some((entry, choice)) = choice else { return (None, cluster) };
+        let affinity = choice.and_then(|choice| {
+            let excluded = choice.excluded();
+            let platform_known = faults.0 & bit(Field::Cluster) == 0;
+            if platform_known && !self.reader.exist(&entry, excluded, &platform.all_cpus()) {
+                return None;
+            }
+            Some(choice.of(&clusters[cluster]))
+        });
+        (faults.or(affinity, Field::Affinity, None), cluster)
+    }
+
+    /// `release`.
+    fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
+        const KINDS: &[&str] =
+            &["periodic", "sporadic", "explicit", "self-suspending", "hog", "yield"];
+        const SPORADIC: &str = "write { kind = \"sporadic\", extra = \"4ms\" }: jobs come up to 4ms later than the period";
+        let Some(release) = lookup.get("release") else { return Some(Behaviour::Periodic) };
+        let reader = &mut self.reader;
+        let (kind, kind_span, table) = match release.value {
+            DeValue::String(kind) => (&**kind, release.span.clone(), None),
+            DeValue::Table(table) => match entry(table, "kind") {
+                Some(entry) => (reader.text(&entry, "sporadic")?, entry.span, Some(table)),
+                None => {
+                    let help = "write { kind = \"sporadic\", extra = \"4ms\" }";
+                    reader.missing(release.span, "`release`", "kind", help);
+                    return None;
+                }
+            },
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => {
+                let help =
+                    "write release = \"periodic\", or { kind = \"sporadic\", extra = \"4ms\" }";
+                reader.wrong_type(&release, "a text or a table", help);
+                return None;
+            }
+        };
+        let parameter = match kind {
+            "periodic" | "hog" | "yield" => None,
+            "sporadic" => Some(("extra", SPORADIC)),
+            "explicit" => Some(("at", "write { kind = \"explicit\", at = [\"0s\", \"5ms\"] }")),
+            "self-suspending" => {
+                Some(("gap", "write { kind = \"self-suspending\", gap = \"1ms\" }"))
+            }
+            _ => {
+                let help = match nearest(kind, KINDS.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("there are: {}", KINDS.join(", ")),
+                };
+                let message = format!("`{kind}` is not a way to release jobs");
+                reader.error("layland::taskset::release", kind_span, message, "unknown", help);
+                return None;
+            }
+        };
+        let value = parameter.and_then(|(key, _)| entry(table?, key));
+        if let Some(table) = table {
+            let known: &[&str] = match parameter {
+                Some((key, _)) => &["kind", key],
+                None => &["kind"],
+            };
+            reader.only(table, known, "this release");
+        }
+        let Some((key, help)) = parameter else {
+            return match kind {
+                "hog" => Some(Behaviour::Hog),
+                "yield" => Some(Behaviour::Yield),
+                _ => Some(Behaviour::Periodic),
+            };
+        };
+        let Some(value) = value else {
+            reader.missing(release.span, &format!("the {kind} release"), key, help);
+            return None;
+        };
+        match key {
+            "gap" => reader.time(&value).map(|gap| Behaviour::SelfSuspending { gap }),
+            "at" => {
+                let times = reader.list(&value, "[\"0s\", \"5ms\"]")?;
+                let read: Vec<_> = times.iter().map(|time| reader.time(time)).collect();
+                read.into_iter().collect::<Option<Vec<_>>>().map(Behaviour::Explicit)
+            }
+            _ => self.separation(&value).map(Behaviour::Sporadic),
+        }
+    }
+
+    /// `extra` of a sporadic release.
+    fn separation(&mut self, value: &Entry<'_>) -> Option<Separation> {
+        const EXPONENTIAL: &str = "{ dist = \"exponential\", mean = \"4ms\", max = \"20ms\" }";
+        const UNIFORM: &str = "{ dist = \"uniform\", max = \"4ms\" }";
+        let reader = &mut self.reader;
+        let DeValue::Table(table) = value.value else {
+            return reader.time(value).map(|max| Separation::Uniform { max });
+        };
+        let Some(dist) = entry(table, "dist") else {
+            reader.missing(value.span.clone(), "`extra`", "dist", format!("write {EXPONENTIAL}"));
+            return None;
+        };
+        let name = reader.text(&dist, "exponential")?;
+        let (keys, example): (&[&str], _) = match name {
+            "exponential" => (&["dist", "mean", "max"], EXPONENTIAL),
+            "uniform" => (&["dist", "max"], UNIFORM),
+            _ => {
+                let message = format!("`{name}` is not a distribution");
+                let help = format!("write {EXPONENTIAL} or {UNIFORM}");
+                let code = "layland::taskset::release";
+                reader.error(code, dist.span, message, "unknown", help);
+                return None;
+            }
+        };
+        reader.only(table, keys, "`extra`");
+        let mut time = |key: &str| match entry(table, key) {
+            Some(entry) => reader.time(&entry),
+            None => {
+                reader.missing(value.span.clone(), "`extra`", key, format!("write {example}"));
+                None
+            }
+        };
+        let max = time("max");
+        match name {
+            "exponential" => {
+                let mean = time("mean");
+                Some(Separation::Exponential { mean: mean?, max: max? })
+            }
+            _ => Some(Separation::Uniform { max: max? }),
+        }
+    }
+
+    /// `exec`.
+    fn execution(&mut self, lookup: &Lookup<'_>, levels: &Levels) -> Option<ExecutionModel> {
+        const MODELS: &[(&str, &[&str], &str)] = &[
+            ("wcet", &["model"], "\"wcet\""),
+            ("level", &["model", "level"], "{ model = \"level\", level = \"HI\" }"),
+            ("fraction", &["model", "of"], "{ model = \"fraction\", of = \"0.95\" }"),
+            (
+                "uniform",
+                &["model", "min", "max"],
+                "{ model = \"uniform\", min = \"1ms\", max = \"2ms\" }",
+            ),
+            (
+                "discrete",
+                &["model", "values", "weights"],
+                "{ model = \"discrete\", values = [\"1ms\", \"2ms\"], weights = [9, 1] }",
+            ),
+            ("list", &["model", "values"], "{ model = \"list\", values = [\"1ms\", \"2ms\"] }"),
+        ];
+        let Some(exec) = lookup.get("exec") else { return Some(ExecutionModel::Wcet) };
+        let reader = &mut self.reader;
+        let (name, name_span, table) = match exec.value {
+            DeValue::String(name) => (&**name, exec.span.clone(), None),
+            DeValue::Table(table) => match entry(table, "model") {
+                Some(entry) => (reader.text(&entry, "uniform")?, entry.span, Some(table)),
+                None => {
+                    let help = format!("write {}", MODELS[3].2);
+                    reader.missing(exec.span, "`exec`", "model", help);
+                    return None;
+                }
+            },
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => {
+                let help = format!("write exec = {}", MODELS[3].2);
+                reader.wrong_type(&exec, "a text or a table", help);
+                return None;
+            }
+        };
+        let Some((_, keys, example)) = MODELS.iter().find(|(model, ..)| *model == name) else {
+            let names = || MODELS.iter().map(|(model, ..)| *model);
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            let message = format!("`{name}` is not an execution model");
+            reader.error("layland::taskset::exec", name_span, message, "unknown", help);
+            return None;
+        };
+        if let Some(table) = table {
+            reader.only(table, keys, "this execution model");
+        }
+        let mut all_there = true;
+        let found: Vec<Entry<'_>> = keys[1..]
+            .iter()
+            .filter_map(|key| {
+                let value = table.and_then(|table| entry(table, key));
+                if value.is_none() {
+                    let what = format!("the execution model `{name}`");
+                    reader.missing(exec.span.clone(), &what, key, format!("write {example}"));
+                    all_there = false;
+                }
+                value
+            })
+            .collect();
+        if !all_there {
+            return None;
+        }
+        match (name, &found[..]) {
+            ("level", [level]) => self.level(level, levels).map(ExecutionModel::Level),
+            ("fraction", [of]) => reader.rate(of).map(ExecutionModel::Fraction),
+            ("uniform", [min, max]) => {
+                let (min, max) = (reader.time(min), reader.time(max));
+                Some(ExecutionModel::Uniform { min: min?, max: max? })
+            }
+            ("discrete", [values, weights]) => {
+                let times = self.services(values);
+                let reader = &mut self.reader;
+                let list = reader.list(weights, "[9, 1]")?;
+                let numbers: Vec<Option<u64>> =
+                    list.iter().map(|weight| reader.integer(weight, 0..=1 << 59)).collect();
+                let (times, numbers) = (times?, numbers.into_iter().collect::<Option<Vec<_>>>()?);
+                if times.len() != numbers.len() {
+                    let message =
+                        format!("there are {} values and {} weights", times.len(), numbers.len());
+                    let code = "layland::taskset::exec";
+                    let problem = Problem::error(code, message)
+                        .at(weights.span.clone(), "weights")
+                        .and_at(values.span.clone(), "values")
+                        .help("give one weight for each value");
+                    reader.problems.push(problem);
+                    return None;
+                }
+                Some(ExecutionModel::Discrete(times.into_iter().zip(numbers).collect()))
+            }
+            ("list", [values]) => self.services(values).map(ExecutionModel::List),
+            _ => Some(ExecutionModel::Wcet),
+        }
+    }
+
+    /// A list of execution times.
+    fn services(&mut self, values: &Entry<'_>) -> Option<Vec<Service>> {
+        let list = self.reader.list(values, "[\"1ms\", \"2ms\"]")?;
+        let times: Vec<Option<Service>> =
+            list.iter().map(|value| self.reader.time(value)).collect();
+        times.into_iter().collect()
+    }
+}
+
+/// How many values a task keeps.
+fn size(task: &Task) -> usize {
+    let list = match &task.execution {
+        ExecutionModel::Wcet
+        | ExecutionModel::Level(_)
+        | ExecutionModel::Fraction(_)
+        | ExecutionModel::Uniform { .. } => 0,
+        ExecutionModel::Discrete(values) => 2 * values.len(),
+        ExecutionModel::List(values) => values.len(),
+    };
+    let releases = match &task.behaviour {
+        Behaviour::Explicit(times) => times.len(),
+        Behaviour::Periodic
+        | Behaviour::Sporadic(_)
+        | Behaviour::Hog
+        | Behaviour::Yield
+        | Behaviour::SelfSuspending { .. } => 0,
+    };
+    let cpus =
+        task.affinity.as_ref().and_then(CpuSet::highest).map_or(0, |cpu| cpu.0 as usize / 64);
+    8 + task.name.len() / 8 + task.wcet.len() + list + releases + cpus
+}

@@ -1,0 +1,330 @@
+//! A system as a task-set file.
+
+use layland_model::{
+    Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, Overheads, Platform,
+    RequestKind, Separation, Speed, System, Task,
+};
+use std::fmt::Write;
+
+/// A system as a task-set file: the same text for the same system, without what is the default.
+/// It reads back as an equal system if [`System::validate`] finds nothing, no two levels have one
+/// name, and requests are in the order of their times.
+///
+/// ```
+/// use layland_config::to_toml;
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+/// assert_eq!(
+///     to_toml(&System::new(2, vec![task])),
+///     "layland = 1\n\n[platform]\ncpus = 2\n\n\
+///      [[task]]\nname = \"control\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n"
+/// );
+/// ```
+pub fn to_toml(system: &System) -> String {
+    let mut out = Out(String::from("layland = 1\n"));
+    out.platform(&system.platform);
+    if system.levels != Levels::default() {
+        out.table("[criticality]");
+        out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
+    }
+    for (id, task) in system.tasks.iter() {
+        out.task(task, id.index() as i64, system);
+    }
+    for request in &system.requests {
+        out.table("[[request]]");
+        out.key("at", time(request.at));
+        out.request(&request.kind, system);
+    }
+    if let Some(provenance) = &system.provenance {
+        out.table("[provenance]");
+        out.key("generator", quoted(&provenance.generator));
+        // TOML promises 63 bits only.
+        out.key(
+            "seed",
+            match i64::try_from(provenance.seed) {
+                Ok(seed) => seed.to_string(),
+                Err(_) => quoted(&provenance.seed.to_string()),
+            },
+        );
+        if !provenance.parameters.is_empty() {
+            out.table("[provenance.parameters]");
+            for (key, value) in &provenance.parameters {
+                out.key(&bare_or_quoted(key), quoted(value));
+            }
+        }
+    }
+    out.0
+}
+
+/// The text so far.
+struct Out(String);
+
+impl Out {
+    fn table(&mut self, header: &str) {
+        self.0 += &format!("\n{header}\n");
+    }
+    fn key(&mut self, key: &str, value: impl std::fmt::Display) {
+        self.0 += &format!("{key} = {value}\n");
+    }
+
+    fn platform(&mut self, platform: &Platform) {
+        self.table("[platform]");
+        self.key("cpus", platform.cpu_count());
+        if platform.clusters != [platform.all_cpus()] {
+            self.key("clusters", list(platform.clusters.iter().map(cpus)));
+        }
+        if !platform.topology.is_empty() {
+            let names = platform.topology.iter().map(|(name, sets)| {
+                format!("{} = {}", bare_or_quoted(name), list(sets.iter().map(cpus)))
+            });
+            self.key("topology", inline(names));
+        }
+        let mut speeds: Vec<(Speed, CpuSet)> = Vec::new();
+        for (cpu, &speed) in platform.speeds.iter() {
+            match speeds.iter_mut().find(|(other, _)| *other == speed) {
+                _ if speed == Speed::UNIT => {}
+                Some((_, set)) => drop(set.insert(cpu)),
+                None => speeds.push((speed, CpuSet::single(cpu))),
+            }
+        }
+        if !speeds.is_empty() {
+            let entries =
+                speeds.iter().map(|(speed, set)| format!("{} = {}", cpus(set), text(speed)));
+            self.key("speed", inline(entries));
+        }
+        let Overheads {
+            release,
+            scheduling,
+            context_switch,
+            migration,
+            interrupt,
+            tick,
+            tick_period,
+        } = platform.overheads;
+        if platform.overheads != Overheads::default() {
+            self.table("[platform.overhead]");
+            for (key, cost) in [
+                ("release", release),
+                ("scheduling", scheduling),
+                ("context_switch", context_switch),
+                ("migration", migration),
+                ("interrupt", interrupt),
+                ("tick", tick),
+                ("tick_period", tick_period),
+            ] {
+                if cost.ns() != 0 {
+                    self.key(key, time(cost));
+                }
+            }
+        }
+    }
+
+    fn task(&mut self, task: &Task, position: i64, system: &System) {
+        let Task {
+            name,
+            period,
+            deadline,
+            wcet,
+            criticality,
+            budget,
+            offset,
+            jitter,
+            affinity,
+            cluster,
+            rank,
+            priority,
+            behaviour,
+            execution,
+            jobs,
+        } = task;
+        let level = |index: usize| match system.levels.names().get(index) {
+            Some(name) => name.clone(),
+            None => index.to_string(),
+        };
+        self.table("[[task]]");
+        self.key("name", quoted(name));
+        self.key("period", time(period));
+        if deadline != period {
+            self.key("deadline", time(deadline));
+        }
+        if wcet.windows(2).all(|pair| pair[0] == pair[1]) {
+            self.key("wcet", time(task.own_wcet()));
+        } else {
+            let own = criticality.level();
+            let by_level = wcet.iter().enumerate().filter(|&(at, c)| at <= own || *c != wcet[own]);
+            self.key(
+                "wcet",
+                inline(
+                    by_level.map(|(at, c)| format!("{} = {}", bare_or_quoted(&level(at)), time(c))),
+                ),
+            );
+        }
+        if let Some(budget) = budget {
+            self.key("budget", time(budget));
+        }
+        if criticality.level() != 0 {
+            self.key("criticality", quoted(&level(criticality.level())));
+        }
+        if let Some(affinity) = affinity {
+            self.key("affinity", cpus(affinity));
+        }
+        if system.platform.clusters.len() > 1 {
+            self.key("cluster", cluster);
+        }
+        for (key, length) in [("offset", offset), ("jitter", jitter)] {
+            if length.ns() != 0 {
+                self.key(key, time(length));
+            }
+        }
+        if *rank != position {
+            self.key("rank", rank);
+        }
+        if let Some(priority) = priority {
+            self.key("priority", priority);
+        }
+        if let Some(jobs) = jobs {
+            self.key("jobs", jobs);
+        }
+        self.behaviour(behaviour);
+        let model = |name: &str, rest: String| format!("{{ model = \"{name}\", {rest} }}");
+        match execution {
+            ExecutionModel::Wcet => {}
+            ExecutionModel::Level(of) => {
+                let rest = format!("level = {}", quoted(&level(of.level())));
+                self.key("exec", model("level", rest));
+            }
+            ExecutionModel::Fraction(of) => {
+                self.key("exec", model("fraction", format!("of = {}", text(of))));
+            }
+            ExecutionModel::Uniform { min, max } => {
+                let rest = format!("min = {}, max = {}", time(min), time(max));
+                self.key("exec", model("uniform", rest));
+            }
+            ExecutionModel::Discrete(values) => {
+                let (times, weights) = (
+                    list(values.iter().map(|(c, _)| time(c))),
+                    list(values.iter().map(|(_, weight)| weight.to_string())),
+                );
+                let rest = format!("values = {times}, weights = {weights}");
+                self.key("exec", model("discrete", rest));
+            }
+            ExecutionModel::List(values) => {
+                let rest = format!("values = {}", list(values.iter().map(time)));
+                self.key("exec", model("list", rest));
+            }
+        }
+    }
+
+    fn behaviour(&mut self, behaviour: &Behaviour) {
+        let kind = |name: &str, rest: String| format!("{{ kind = \"{name}\", {rest} }}");
+        match behaviour {
+            Behaviour::Periodic => {}
+            Behaviour::Hog => self.key("release", "\"hog\""),
+            Behaviour::Yield => self.key("release", "\"yield\""),
+            Behaviour::Sporadic(Separation::Uniform { max }) => {
+                self.key("release", kind("sporadic", format!("extra = {}", time(max))));
+            }
+            Behaviour::Sporadic(Separation::Exponential { mean, max }) => {
+                let (mean, max) = (time(mean), time(max));
+                let extra =
+                    format!("extra = {{ dist = \"exponential\", mean = {mean}, max = {max} }}");
+                self.key("release", kind("sporadic", extra));
+            }
+            Behaviour::Explicit(times) => {
+                let times = list(times.iter().map(time));
+                self.key("release", kind("explicit", format!("at = {times}")));
+            }
+            Behaviour::SelfSuspending { gap } => {
+                self.key("release", kind("self-suspending", format!("gap = {}", time(gap))));
+            }
+        }
+    }
+
+    fn request(&mut self, kind: &RequestKind, system: &System) {
+        let name = |task| quoted(&system.tasks[task].name);
+        let cpu = |cpu: &CpuId| cpu.to_string();
+        match kind {
+            RequestKind::Leave(task) => {
+                self.key("task", name(*task));
+                self.key("leave", true);
+            }
+            RequestKind::Reconfigure(task, change) => {
+                self.key("task", name(*task));
+                match change {
+                    Change::Parameters { wcet, period, deadline } => {
+                        self.key("wcet", time(wcet));
+                        self.key("period", time(period));
+                        if deadline != period {
+                            self.key("deadline", time(deadline));
+                        }
+                    }
+                    Change::Affinity(set) => self.key("affinity", cpus(set)),
+                    Change::Cluster(cluster) => self.key("cluster", cluster),
+                }
+            }
+            RequestKind::SetClusterCpus { cluster, cpus: set } => {
+                self.key("cluster", cluster);
+                self.key("cpus", cpus(set));
+            }
+            RequestKind::CpuOnline(id) => {
+                self.key("cpu", cpu(id));
+                self.key("online", true);
+            }
+            RequestKind::CpuOffline(id) => {
+                self.key("cpu", cpu(id));
+                self.key("online", false);
+            }
+        }
+    }
+}
+
+/// A value that needs no escapes, in quotes.
+fn text(value: impl std::fmt::Display) -> String {
+    format!("\"{value}\"")
+}
+
+/// A time in quotes.
+fn time(value: impl std::fmt::Display) -> String {
+    text(value)
+}
+
+/// CPUs in quotes.
+fn cpus(set: &CpuSet) -> String {
+    text(set)
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn inline(entries: impl Iterator<Item = String>) -> String {
+    format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+}
+
+/// A key: bare where TOML allows it.
+fn bare_or_quoted(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) { key.to_owned() } else { quoted(key) }
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            '\n' => out += "\\n",
+            '\r' => out += "\\r",
+            '\t' => out += "\\t",
+            c if c.is_control() => {
+                // Writing to a string never fails.
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

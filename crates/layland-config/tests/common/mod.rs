@@ -1,0 +1,221 @@
+//! What the tests of this crate share: valid systems of every shape.
+#![allow(dead_code, reason = "not every test uses every helper")]
+
+use layland_config::{Format, Host, Loaded, Report, read};
+use layland_model::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+pub fn toml(text: &str) -> Result<Loaded, Report> {
+    read("set.toml", text.as_bytes(), Format::Toml, &Host::default())
+}
+
+pub fn csv(text: &str) -> Result<Loaded, Report> {
+    read("set.csv", text.as_bytes(), Format::Csv, &Host::default())
+}
+
+pub fn rt_app(text: &str) -> Result<Loaded, Report> {
+    read("set.json", text.as_bytes(), Format::RtApp, &Host { cpus: Some(4), default_cpus: None })
+}
+
+/// A name that no other task has.
+fn name(index: usize, text: String) -> String {
+    format!("{text}{index}")
+}
+
+fn length(least: i64) -> impl Strategy<Value = i64> {
+    prop_oneof![
+        3 => (least.max(1)..1_000).prop_map(|ms| ms * 1_000_000),
+        1 => least..=10_000_000_000i64,
+        1 => Just(TIME_LIMIT),
+    ]
+}
+
+fn cpus(of: CpuSet) -> impl Strategy<Value = CpuSet> {
+    let all: Vec<CpuId> = of.iter().collect();
+    let count = all.len();
+    prop::sample::subsequence(all, 1..=count).prop_map(|cpus| cpus.into_iter().collect())
+}
+
+fn execution(levels: u8) -> impl Strategy<Value = ExecutionModel> {
+    let service = || length(0).prop_map(Service::from_ns);
+    prop_oneof![
+        4 => Just(ExecutionModel::Wcet),
+        1 => (0..levels).prop_map(|level| ExecutionModel::Level(Criticality(level))),
+        1 => (1i64..1000, 1i64..1000).prop_map(|(n, d)| ExecutionModel::Fraction(Rate::new(n, d))),
+        1 => (service(), service())
+            .prop_map(|(a, b)| ExecutionModel::Uniform { min: a.min(b), max: a.max(b) }),
+        1 => prop::collection::vec((service(), 1u64..100), 1..4).prop_map(ExecutionModel::Discrete),
+        1 => prop::collection::vec(service(), 1..4).prop_map(ExecutionModel::List),
+    ]
+}
+
+fn behaviour() -> impl Strategy<Value = Behaviour> {
+    let duration = |least| length(least).prop_map(Duration::from_ns);
+    prop_oneof![
+        4 => Just(Behaviour::Periodic),
+        1 => Just(Behaviour::Hog),
+        1 => Just(Behaviour::Yield),
+        1 => duration(0).prop_map(|max| Behaviour::Sporadic(Separation::Uniform { max })),
+        1 => (duration(1), duration(0))
+            .prop_map(|(mean, max)| Behaviour::Sporadic(Separation::Exponential { mean, max })),
+        1 => duration(0).prop_map(|gap| Behaviour::SelfSuspending { gap }),
+        1 => prop::collection::vec(length(0).prop_map(Time::from_ns), 0..4).prop_map(|mut times| {
+            times.sort();
+            Behaviour::Explicit(times)
+        }),
+    ]
+}
+
+/// A task, given the platform and the number of levels. Its name is not yet unique.
+fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
+    let clusters = platform.clusters.clone();
+    let place = (0..clusters.len()).prop_flat_map(move |cluster| {
+        (Just(cluster), prop::option::of(cpus(clusters[cluster].clone())))
+    });
+    let times =
+        (0..levels, length(1), length(1), prop::collection::vec(length(1), levels as usize));
+    let rest = (
+        prop_oneof![Just(0), length(0)],
+        prop_oneof![Just(0), length(0)],
+        prop_oneof![Just(None), any::<i64>().prop_map(Some)],
+        prop::option::of(any::<i64>()),
+        prop::option::of(any::<u64>()),
+        prop::option::of(1i64..1000),
+    );
+    ("[a-zA-Z\\PC\"\\\\ \\n]{0,6}", times, place, rest, behaviour(), execution(levels)).prop_map(
+        move |(
+            name,
+            (own, period, deadline, mut wcet),
+            (cluster, affinity),
+            rest,
+            behaviour,
+            execution,
+        )| {
+            let (offset, jitter, rank, priority, jobs, budget) = rest;
+            wcet.sort();
+            let mut task = Task::implicit(name, Service::ZERO, Duration::from_ns(period));
+            task.wcet = wcet.into_iter().map(Service::from_ns).collect();
+            task.criticality = Criticality(own);
+            if deadline % 2 == 0 {
+                task.deadline = Duration::from_ns(deadline);
+            }
+            task.budget = budget.map(|part| Service::from_ns((task.deadline.ns() / part).max(1)));
+            task.offset = Duration::from_ns(offset);
+            task.jitter = Duration::from_ns(jitter);
+            task.rank = rank.unwrap_or(i64::MIN);
+            (task.priority, task.jobs) = (priority, jobs);
+            (task.cluster, task.affinity) = (cluster, affinity);
+            (task.behaviour, task.execution) = (behaviour, execution);
+            task
+        },
+    )
+}
+
+fn platform() -> impl Strategy<Value = Platform> {
+    let overheads = prop::option::of(prop::array::uniform6(0i64..10_000));
+    (1usize..9, 1usize..4, prop::collection::vec(1i64..20, 9), overheads, any::<bool>()).prop_map(
+        |(count, clusters, speeds, overheads, named)| {
+            let mut platform = Platform::identical(count);
+            if clusters <= count && clusters > 1 {
+                platform.clusters = (0..clusters)
+                    .map(|index| {
+                        (0..count)
+                            .filter(|cpu| cpu % clusters == index)
+                            .map(CpuId::from_index)
+                            .collect()
+                    })
+                    .collect();
+            }
+            for (cpu, &speed) in (0..count).zip(&speeds) {
+                // No long common denominators: they are invalid with long execution times.
+                if speed > 10 {
+                    let speed = Speed::new(&Rate::new(speed, 1));
+                    platform.speeds[CpuId::from_index(cpu)] = speed.unwrap();
+                }
+            }
+            if let Some([a, b, c, d, e, f]) = overheads {
+                let us = Duration::from_ns;
+                platform.overheads = Overheads {
+                    release: us(a),
+                    scheduling: us(b),
+                    context_switch: us(c),
+                    migration: us(d),
+                    interrupt: us(e),
+                    tick: us(f),
+                    tick_period: us(f + 1),
+                };
+            }
+            if named {
+                platform.topology = BTreeMap::from([
+                    ("l3".to_owned(), vec![CpuSet::first(1), platform.all_cpus()]),
+                    ("big cores".to_owned(), vec![platform.all_cpus()]),
+                ]);
+            }
+            platform
+        },
+    )
+}
+
+fn request(platform: Platform, tasks: usize) -> impl Strategy<Value = Request> {
+    let all = platform.all_cpus();
+    let clusters = platform.clusters.len();
+    let cpu = (0..all.len()).prop_map(CpuId::from_index);
+    let task = (0..tasks).prop_map(TaskId::from_index);
+    let kind = prop_oneof![
+        task.clone().prop_map(RequestKind::Leave),
+        cpu.clone().prop_map(RequestKind::CpuOnline),
+        cpu.prop_map(RequestKind::CpuOffline),
+        (0..clusters, cpus(all.clone()))
+            .prop_map(|(cluster, cpus)| RequestKind::SetClusterCpus { cluster, cpus }),
+        (task.clone(), cpus(all))
+            .prop_map(|(task, cpus)| RequestKind::Reconfigure(task, Change::Affinity(cpus))),
+        (task.clone(), 0..clusters)
+            .prop_map(|(task, cluster)| RequestKind::Reconfigure(task, Change::Cluster(cluster))),
+        (task, length(1), length(1), length(1)).prop_map(|(task, c, t, d)| {
+            let change = Change::Parameters {
+                wcet: Service::from_ns(c),
+                period: Duration::from_ns(t),
+                deadline: Duration::from_ns(d),
+            };
+            RequestKind::Reconfigure(task, change)
+        }),
+    ];
+    (length(0), kind).prop_map(|(at, kind)| Request { at: Time::from_ns(at), kind })
+}
+
+/// A valid system.
+pub fn system() -> impl Strategy<Value = System> {
+    let provenance =
+        ("\\PC{0,8}", any::<u64>(), prop::collection::btree_map("\\PC{0,4}", "\\PC{0,4}", 0..3));
+    (platform(), 1u8..4, prop::option::of(provenance))
+        .prop_flat_map(|(platform, levels, provenance)| {
+            let tasks = prop::collection::vec(task(platform.clone(), levels), 1..5);
+            (Just(platform), Just(levels), Just(provenance), tasks)
+        })
+        .prop_flat_map(|(platform, levels, provenance, tasks)| {
+            let requests = prop::collection::vec(request(platform.clone(), tasks.len()), 0..4);
+            (Just(platform), Just(levels), Just(provenance), Just(tasks), requests)
+        })
+        .prop_map(|(platform, levels, provenance, tasks, mut requests)| {
+            requests.sort_by_key(|request| request.at);
+            let names = ["LO", "a mid", "HI"];
+            let levels = match levels {
+                1 => Levels::default(),
+                count => {
+                    Levels::new(names[..count as usize].iter().map(|&n| n.to_owned()).collect())
+                }
+            };
+            let tasks = tasks.into_iter().enumerate().map(|(index, task)| Task {
+                name: name(index, task.name),
+                rank: if task.rank == i64::MIN { index as i64 } else { task.rank },
+                ..task
+            });
+            let provenance = provenance.map(|(generator, seed, parameters)| Provenance {
+                generator,
+                seed,
+                parameters,
+            });
+            System { platform, levels, tasks: tasks.collect(), requests, provenance }
+        })
+}

@@ -1,0 +1,120 @@
+//! An agenda: for each of a number of things the time of its next event, and which comes first.
+//!
+//! A tournament tree: every inner node holds the earlier of the two below. Looking is O(1);
+//! changing one time is O(log n), in a loop without a branch that depends on the times.
+
+use layland_model::Time;
+use std::hint::select_unpredictable;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    at: i64,
+    id: u32,
+}
+
+impl Entry {
+    const NEVER: Entry = Entry { at: i64::MAX, id: 0 };
+
+    /// The earlier of the two; of two at the same time the one with the smaller number.
+    ///
+    /// Which one it is cannot be predicted, and a processor that guesses wrong loses more time than
+    /// this takes: hence no branch.
+    #[inline(always)]
+    fn earlier(self, other: Entry) -> Entry {
+        let other_wins = (other.at < self.at) | ((other.at == self.at) & (other.id < self.id));
+        Entry {
+            at: select_unpredictable(other_wins, other.at, self.at),
+            id: select_unpredictable(other_wins, other.id, self.id),
+        }
+    }
+}
+
+/// See the file header. Times are not negative; ties go to the smaller number.
+#[derive(Clone, Debug)]
+pub(crate) struct Agenda {
+    /// Node 1 is the root. Node `i` wins between the two of pair `i`, which are the nodes `2i` and
+    /// `2i + 1`; the last level has the entries.
+    pairs: Vec<[Entry; 2]>,
+    first: Entry,
+}
+
+impl Agenda {
+    /// An empty agenda for the numbers below `size`.
+    pub fn new(size: usize) -> Agenda {
+        let width = size.next_power_of_two().max(2);
+        let mut agenda = Agenda { pairs: vec![[Entry::NEVER; 2]; width], first: Entry::NEVER };
+        (0..width).for_each(|id| agenda.set(id, Time::NEVER));
+        agenda
+    }
+
+    /// Sets the time of a number, in place of an earlier one; [`Time::NEVER`] takes it back.
+    #[inline]
+    pub fn set(&mut self, id: usize, at: Time) {
+        let mut entry = Entry { at: at.ns(), id: id as u32 };
+        let mut node = self.pairs.len() + id;
+        while node > 1 {
+            let pair = &mut self.pairs[node / 2];
+            pair[node % 2] = entry;
+            entry = entry.earlier(pair[1 - node % 2]);
+            node /= 2;
+        }
+        self.first = entry;
+    }
+
+    /// Takes a time back.
+    #[inline]
+    pub fn clear(&mut self, id: usize) {
+        self.set(id, Time::NEVER);
+    }
+
+    /// The earliest time; [`Time::NEVER`] if there is none.
+    #[inline]
+    pub fn next(&self) -> Time {
+        Time::from_ns(self.first.at)
+    }
+
+    /// The number with the earliest time.
+    #[inline]
+    pub fn first(&self) -> Option<usize> {
+        (self.next() != Time::NEVER).then_some(self.first.id as usize)
+    }
+
+    /// Makes room for the numbers below `size`.
+    pub fn grow(&mut self, size: usize) {
+        if size > self.pairs.len() {
+            let mut larger = Agenda::new(size);
+            let last_level = self.pairs[self.pairs.len() / 2..].iter().flatten();
+            last_level.for_each(|entry| larger.set(entry.id as usize, Time::from_ns(entry.at)));
+            *self = larger;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn first_is_what_a_scan_finds(
+            size in 1usize..20,
+            steps in prop::collection::vec((0usize..20, prop::option::of(0i64..9)), 0..200),
+        ) {
+            let mut agenda = Agenda::new(size);
+            let mut times = vec![Time::NEVER; size + 20];
+            for (step, (id, at)) in steps.into_iter().enumerate() {
+                if step == 100 {
+                    agenda.grow(size + 20);
+                }
+                let id = id % if step < 100 { size } else { size + 20 };
+                times[id] = at.map_or(Time::NEVER, Time::from_ns);
+                agenda.set(id, times[id]);
+                let present = (0..times.len()).map(|id| (times[id], id));
+                let expected = present.min().filter(|(at, _)| *at < Time::NEVER);
+                prop_assert_eq!(agenda.first(), expected.map(|(_, id)| id));
+                prop_assert_eq!(agenda.next(), expected.map_or(Time::NEVER, |(at, _)| at));
+            }
+        }
+    }
+}
