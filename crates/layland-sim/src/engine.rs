@@ -405,7 +405,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     #[cold]
     fn join(&mut self, id: TaskId) {
         let request = self.new_request(Asked::Join(id));
-        let parameters = Arc::new(self.system.tasks[id].clone());
+        let parameters = self.streams[id].parameters();
         self.tell(Event::Join { task: id, parameters, request });
     }
 

@@ -110,6 +110,11 @@ impl Stream {
         &self.task
     }
 
+    /// The same, to share.
+    pub(crate) fn parameters(&self) -> Arc<Task> {
+        Arc::clone(&self.task)
+    }
+
     /// Whether its thread yields at the end of a job.
     pub(crate) fn yields(&self) -> bool {
         matches!(self.task.behaviour, Behaviour::Yield)
