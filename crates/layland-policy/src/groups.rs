@@ -77,7 +77,7 @@ fn clusters_of_size(
     )
     .map_err(|unplaced| {
         let task = &system.tasks[TaskId(unplaced.item as u32)].name;
-        no_packing(name, heuristic, &format!("{unplaced} (task `{task}`, bins are clusters)"))
+        no_packing(heuristic, &format!("{unplaced} (task `{task}`, bins are clusters)"))
     })?;
     let mut groups: Groups = clusters.iter().map(|cpus| (cpus.clone(), Vec::new())).collect();
     for (id, &bin) in system.tasks.ids().zip(&bins) {
@@ -117,7 +117,7 @@ pub(crate) fn partitioned(
     }
     let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
     let assignment = layland_partition::partition(system, heuristic)
-        .map_err(|unplaced| no_packing(name, heuristic, &unplaced))?;
+        .map_err(|unplaced| no_packing(heuristic, &unplaced))?;
     for (id, &cpu) in assignment.iter() {
         groups[cpu.0 as usize].1.push(id);
     }
@@ -136,8 +136,6 @@ fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal> {
     options.text("fit").map(parse).transpose()
 }
 
-fn no_packing(name: &str, heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {
-    Refusal::busy(format!(
-        "{name} with {heuristic} {unplaced}; try another fit=.., or a policy that migrates"
-    ))
+fn no_packing(heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {
+    Refusal::busy(format!("{heuristic} {unplaced}; try another fit=.., or a policy that migrates"))
 }

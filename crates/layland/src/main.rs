@@ -9,39 +9,70 @@ mod input;
 mod interrupt;
 mod reference;
 mod simulate;
+mod table;
 mod terminal;
 
-use args::{Cli, Command};
+use args::{Cli, Colour, Command};
 use clap::Parser;
-use exit::{Exit, Failure};
+use exit::{Exit, Failure, Outcome};
 
 fn main() -> std::process::ExitCode {
-    let cli = Cli::parse();
     std::panic::set_hook(Box::new(|panic| {
         terminal::talk(&format!(
-            "layland has a bug: {panic}\n\
-             Please report it with the command line, the task set and the seed."
+            "layland {} has a bug: {panic}\n\
+             Please report it with the command line, the task set and the seed.",
+            env!("CARGO_PKG_VERSION")
         ));
     }));
-    let run = || match &cli.command {
+    std::process::ExitCode::from(guarded(answer).code())
+}
+
+/// What the command line asks for.
+fn answer() -> Outcome {
+    let cli = Cli::parse();
+    match cli.color {
+        Colour::Auto => {}
+        Colour::Always => anstream::ColorChoice::Always.write_global(),
+        Colour::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    match &cli.command {
         Command::Sim(args) => simulate::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Policies(args) => reference::policies(args),
-        Command::Demos => reference::demos(),
+        Command::Demos(args) => reference::demos(args),
         Command::Schema => reference::schema(),
         Command::Completions { shell } => reference::completions(*shell),
-        Command::Man { folder } => reference::man(folder.as_deref()),
-    };
-    let exit = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        Command::Man(args) => reference::man(args),
+    }
+}
+
+/// What to end with. A failure is told here; of a panic, the hook has told.
+fn guarded(run: impl FnOnce() -> Outcome) -> Exit {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
         Ok(Ok(exit)) => exit,
         Ok(Err(Failure { exit, message })) => {
-            if !message.is_empty() {
-                terminal::talk(&message);
-            }
+            terminal::complain(&message);
             exit
         }
         Err(_) => Exit::Bug,
-    };
-    std::process::ExitCode::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_has_its_code() {
+        assert_eq!(guarded(|| Ok(Exit::No)).code(), 1);
+        assert_eq!(guarded(|| Err(Failure::usage("a test of a failure"))).code(), 2);
+        assert_eq!(guarded(|| panic!("a test of a panic")).code(), 70);
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
 }

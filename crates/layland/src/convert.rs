@@ -1,0 +1,38 @@
+//! `layland convert`: a task set in another format.
+
+use crate::args::ConvertArgs;
+use crate::exit::{Exit, Outcome};
+use crate::{input, terminal};
+use layland_config::{Format, Problem};
+use layland_model::System;
+use std::path::Path;
+
+pub fn run(args: &ConvertArgs) -> Outcome {
+    let set = input::load(&args.set)?;
+    let text = write(&set.system, format(args.to, args.output.as_deref()));
+    terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
+    Ok(Exit::Yes)
+}
+
+/// The system in a format. What is lost goes to standard error.
+pub fn write(system: &System, format: Format) -> String {
+    let (text, lost) = match format {
+        Format::Toml => (layland_config::to_toml(system), Vec::new()),
+        Format::RtApp => layland_config::to_rt_app(system),
+        Format::Csv => layland_config::to_csv(system),
+    };
+    lost.iter().for_each(|problem: &Problem| {
+        terminal::warn(&problem.to_string(), problem.help.as_deref());
+    });
+    text
+}
+
+/// The format that was asked for, or that the ending of the file names, or TOML.
+pub fn format(asked: Option<Format>, output: Option<&Path>) -> Format {
+    let ending = output.and_then(Path::extension).and_then(|ending| ending.to_str());
+    asked.unwrap_or(match ending {
+        Some("csv") => Format::Csv,
+        Some("json") => Format::RtApp,
+        Some(_) | None => Format::Toml,
+    })
+}

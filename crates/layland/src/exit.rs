@@ -1,0 +1,110 @@
+//! What the command ends with.
+
+use serde::Serialize;
+
+/// An exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done; every asked verdict is yes.
+    Yes,
+    /// Done; a verdict is no: a deadline was missed, a policy refused the set.
+    No,
+    /// Wrong usage.
+    Usage,
+    /// The input is invalid.
+    BadInput,
+    /// The system refused: a file that cannot be written.
+    Refused,
+    /// Interrupted; partial results were kept and marked.
+    Interrupted,
+    /// A bug of ours.
+    Bug,
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Yes => 0,
+            Exit::No => 1,
+            Exit::Usage => 2,
+            Exit::BadInput => 3,
+            Exit::Refused => 5,
+            Exit::Bug => 70,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// The name, for JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Exit::Yes => "yes",
+            Exit::No => "no",
+            Exit::Usage => "usage",
+            Exit::BadInput => "bad input",
+            Exit::Refused => "refused by the system",
+            Exit::Bug => "bug",
+            Exit::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl Serialize for Exit {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut exit = serializer.serialize_struct("Exit", 2)?;
+        exit.serialize_field("code", &self.code())?;
+        exit.serialize_field("name", self.name())?;
+        exit.end()
+    }
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// What to say on standard error.
+    pub message: Message,
+}
+
+/// What to say on standard error.
+#[derive(Debug)]
+pub enum Message {
+    /// What is wrong, and what to do about it.
+    Plain(String, Option<String>),
+    /// A report that is drawn already.
+    Drawn(String),
+}
+
+impl Failure {
+    fn plain(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure { exit, message: Message::Plain(message.into(), None) }
+    }
+    /// Wrong usage.
+    pub fn usage(message: impl Into<String>) -> Failure {
+        Failure::plain(Exit::Usage, message)
+    }
+    /// Invalid input.
+    pub fn input(message: impl Into<String>) -> Failure {
+        Failure::plain(Exit::BadInput, message)
+    }
+    /// Refused by the system.
+    pub fn refused(message: impl Into<String>) -> Failure {
+        Failure::plain(Exit::Refused, message)
+    }
+    /// Invalid input, with a report that is drawn already.
+    pub fn report(drawn: String) -> Failure {
+        Failure { exit: Exit::BadInput, message: Message::Drawn(drawn) }
+    }
+    /// Says what to do, too.
+    pub fn help(mut self, text: impl Into<String>) -> Failure {
+        if let Message::Plain(_, help) = &mut self.message {
+            *help = Some(text.into());
+        }
+        self
+    }
+}
+
+/// What a command returns.
+pub type Outcome = Result<Exit, Failure>;

@@ -1,0 +1,133 @@
+//! The task set that the user means: a file, standard input, a bundled set, inline tasks.
+
+use crate::args::SetArgs;
+use crate::exit::Failure;
+use crate::terminal;
+use layland_config::{Format, Host, Loaded, Report};
+use layland_model::{Duration, System};
+use std::io::Read;
+
+const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
+
+/// A task set and what is known about it.
+pub struct Set {
+    /// What to call it.
+    pub name: String,
+    /// The system. Valid.
+    pub system: System,
+    /// How long the file asks to run.
+    pub until: Option<Duration>,
+}
+
+/// Reads the task set. Warnings go to standard error.
+pub fn load(args: &SetArgs) -> Result<Set, Failure> {
+    let host = Host {
+        cpus: std::thread::available_parallelism().ok().map(usize::from),
+        default_cpus: args.cpus.map(|cpus| cpus as usize),
+    };
+    let mut set = match &args.set {
+        None if args.task.is_empty() => {
+            return Err(Failure::usage("which task set?").help(
+                "name a file, - for standard input, or a bundled set (demo:dhall), or give tasks (-t a=1ms/5ms)",
+            ));
+        }
+        None => Set {
+            name: "inline".to_owned(),
+            system: System::new(host.default_cpus.unwrap_or(1), Vec::new()),
+            until: None,
+        },
+        Some(name) => {
+            let (bytes, format) = bytes(name)?;
+            let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
+            let name = if name == "-" { "<stdin>" } else { name };
+            if bytes.trim_ascii().is_empty() {
+                return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
+            }
+            let Loaded { system, warnings, until } =
+                layland_config::read(name, &bytes, format, &host)
+                    .map_err(|report| failure(&report))?;
+            tell(&warnings);
+            Set { name: name.to_owned(), system, until }
+        }
+    };
+    for text in &args.task {
+        let mut task = layland_config::parse_inline(text).map_err(|report| failure(&report))?;
+        task.rank = set.system.tasks.len() as i64;
+        let level = set.system.levels.count();
+        let wcet = task.wcet[0];
+        task.wcet.resize(level, wcet);
+        set.system.tasks.push(task);
+    }
+    if !args.task.is_empty() {
+        let faults = set.system.validate();
+        if !faults.is_empty() {
+            let (messages, helps): (Vec<_>, Vec<_>) =
+                faults.iter().map(|fault| (fault.to_string(), fault.help.to_string())).unzip();
+            return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
+        }
+    }
+    if let Some(cpus) = args.cpus
+        && cpus as usize != set.system.platform.cpu_count()
+    {
+        return Err(Failure::input(format!(
+            "{} has {} CPUs, and --cpus says {cpus}",
+            set.name,
+            set.system.platform.cpu_count()
+        ))
+        .help("change `cpus` under [platform], or leave --cpus out"));
+    }
+    Ok(set)
+}
+
+/// The bytes of the set, and its format where the name says so.
+pub fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
+    if let Some(demo) = name.strip_prefix("demo:") {
+        let found = layland_config::demo(demo).ok_or_else(|| {
+            let names: Vec<&str> = layland_config::demos().iter().map(|demo| demo.name).collect();
+            Failure::input(format!("there is no bundled task set `{demo}`"))
+                .help(format!("there are {}", names.join(", ")))
+        })?;
+        return Ok((found.text.as_bytes().to_vec(), Some(Format::Toml)));
+    }
+    let limit = layland_config::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok((bytes, None)),
+        Err(error) => Err(unreadable(name, &error)),
+    }
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    let failure = Failure::input(format!("failed to read {name}: {error}"));
+    if layland_config::demo(name).is_some() {
+        failure.help(format!("the bundled set is called demo:{name}"))
+    } else if std::path::Path::new(name).is_dir() {
+        failure.help("name a file in it")
+    } else if error.kind() == std::io::ErrorKind::NotFound {
+        failure
+            .help("`layland demos` lists the bundled sets; a task without a file is -t a=1ms/5ms")
+    } else {
+        failure
+    }
+}
+
+/// Invalid input, with the places.
+pub fn failure(report: &Report) -> Failure {
+    Failure::report(draw(report))
+}
+
+/// Says what a report has to say, if anything.
+pub fn tell(report: &Report) {
+    if !report.is_empty() {
+        terminal::talk(&draw(report));
+    }
+}
+
+fn draw(report: &Report) -> String {
+    report.graphical(terminal::width(), terminal::talk_colours(), true)
+}

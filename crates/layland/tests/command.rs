@@ -1,0 +1,516 @@
+//! The command from outside: exit codes, signals, pipes, files, and the same bytes every time.
+#![cfg(unix)]
+
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+
+fn layland(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
+    command.args(args).env("COLUMNS", "100").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    layland(args).stdin(Stdio::null()).output().expect("the command starts")
+}
+
+fn run_with_input(args: &[&str], input: &[u8]) -> Output {
+    let mut child = layland(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("standard input is a pipe");
+    stdin.write_all(input).expect("the command reads its input");
+    drop(stdin);
+    child.wait_with_output().expect("the command ends")
+}
+
+/// Standard output of a run that ends with this code and says nothing on standard error.
+#[track_caller]
+fn stdout(args: &[&str], code: i32) -> String {
+    let output = run(args);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {output:?}");
+    assert_eq!(text(&output.stderr), "", "{args:?}");
+    text(&output.stdout)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the output is UTF-8")
+}
+
+/// An empty folder for one test.
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("the folder can be made");
+    path
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().expect("the path is UTF-8")
+}
+
+// Signals.
+
+fn signal(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill starts").success());
+}
+
+/// Waits at most so many seconds.
+#[expect(clippy::disallowed_methods, reason = "a test of a process waits for it")]
+fn wait(child: &mut Child, seconds: u64) -> ExitStatus {
+    for _ in 0..seconds * 50 {
+        if let Some(status) = child.try_wait().expect("the child can be asked") {
+            return status;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    panic!("the command did not end within {seconds} s");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command takes a moment to start")]
+fn a_moment() {
+    std::thread::sleep(std::time::Duration::from_millis(1000));
+}
+
+/// A simulation that would take years.
+fn endless(more: &[&str]) -> Child {
+    let args = [&["sim", "demo:dhall", "--until", "1000000000s"], more].concat();
+    let child = layland(&args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    a_moment();
+    child
+}
+
+fn rest(child: &mut Child) -> (String, String) {
+    let (mut out, mut err) = (String::new(), String::new());
+    child.stdout.take().expect("a pipe").read_to_string(&mut out).expect("UTF-8");
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("UTF-8");
+    (out, err)
+}
+
+#[test]
+fn an_interrupt_keeps_and_marks_partial_results() {
+    let mut child = endless(&["--check"]);
+    signal(&child, "-INT");
+    assert_eq!(wait(&mut child, 20).code(), Some(130));
+    let (out, err) = rest(&mut child);
+    assert!(out.contains("g-edf: INTERRUPTED at"), "{out}");
+    assert!(out.contains("g-edf: INTERRUPTED: not checked"), "{out}");
+    assert!(out.contains("jobs"), "{out}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn an_interrupt_marks_the_json() {
+    let mut child = endless(&["--json", "--policy", "g-edf,p-edf"]);
+    signal(&child, "-INT");
+    assert_eq!(wait(&mut child, 20).code(), Some(130));
+    let (out, _) = rest(&mut child);
+    let result: Value = serde_json::from_str(&out).expect("the output is JSON");
+    assert_eq!(result["exit"]["code"], 130);
+    for policy in result["results"].as_array().expect("a list") {
+        assert_eq!(policy["interrupted"], true);
+        assert_eq!(policy["summary"]["interrupted"], true);
+        assert!(policy["end_ns"].as_i64().expect("a number") > 0);
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_at_once() {
+    let folder = folder("second_interrupt");
+    // After the first interrupt the file is being written.
+    let mut child = endless(&["-o", name(&folder.join("trace.json"))]);
+    signal(&child, "-INT");
+    let mut first = [0; 11];
+    child.stderr.as_mut().expect("a pipe").read_exact(&mut first).expect("it says so");
+    assert_eq!(&first, b"interrupted");
+    if child.try_wait().expect("the child can be asked").is_none() {
+        signal(&child, "-INT");
+    }
+    assert_eq!(wait(&mut child, 5).code(), Some(130));
+}
+
+// Pipes.
+
+#[test]
+fn standard_input_is_read() {
+    let demo = stdout(&["demos", "dhall"], 0);
+    let output = run_with_input(&["sim", "-", "--chart", "none"], demo.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).starts_with("<stdin>: 3 tasks on 2 CPUs"));
+}
+
+#[test]
+fn empty_standard_input_is_an_error_that_helps() {
+    let output = run_with_input(&["sim", "-"], b"\n");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(
+        text(&output.stderr),
+        "error: <stdin> is empty\n  help: a task set is expected; `layland demos robot` prints one \
+         to start from\n"
+    );
+    assert_eq!(text(&output.stdout), "");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = layland(&["gen", "-n", "20000", "-u", "5", "--generator", "uunifast"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut pipe = child.stdout.take().expect("a pipe");
+    pipe.read_exact(&mut [0; 7]).expect("there is output");
+    drop(pipe);
+    assert_eq!(wait(&mut child, 20).code(), Some(0));
+    let mut err = String::new();
+    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("UTF-8");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_full_disk_is_the_systems_refusal() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
+        skipped("a_full_disk_is_the_systems_refusal", "/dev/full");
+        return;
+    };
+    let output = layland(&["sim", "demo:dhall"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .expect("the command starts");
+    assert_eq!(output.status.code(), Some(5));
+    assert!(text(&output.stderr).starts_with("error: failed to write to standard output"));
+}
+
+/// Says so past the test harness, which would keep it to itself.
+fn skipped(test: &str, needs: &str) {
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: needs {needs}");
+}
+
+// The same bytes.
+
+#[test]
+fn output_depends_on_nothing_but_the_arguments() {
+    let policies = "g-edf,p-edf,p-edf:fit=wfd,g-rm,p-rm,c-edf:size=2,p-dm";
+    let made = folder("same_bytes");
+    let set = made.join("set.toml");
+    let args = ["gen", "-n", "12", "-u", "3.1", "--cpus", "4", "--seed", "7", "-o", name(&set)];
+    assert_eq!(stdout(&args, 0), "");
+    let all = |threads: &str, run_name: &str| -> Vec<(String, Vec<u8>)> {
+        let folder = made.join(run_name);
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        let (svg, json) = (folder.join("x.svg"), folder.join("x.json"));
+        let sim = ["sim", name(&set), "--until", "2s", "-p", policies, "--threads", threads, "-q"];
+        let drawn = run(&[&sim[..], &["--check", "-o", name(&svg), "-o", name(&json)]].concat());
+        assert!(matches!(drawn.status.code(), Some(0 | 1)), "{drawn:?}");
+        let found = run(&[&sim[..], &["--json"]].concat());
+        let explored = run(&[&sim[..], &["--explore", "3", "--chart", "both"]].concat());
+        let mut files: Vec<(String, Vec<u8>)> = std::fs::read_dir(&folder)
+            .expect("the folder can be read")
+            .map(|entry| entry.expect("the folder can be read"))
+            .map(|entry| {
+                let bytes = std::fs::read(entry.path()).expect("the file can be read");
+                (entry.file_name().to_string_lossy().into_owned(), bytes)
+            })
+            .collect();
+        files.sort();
+        files.push(("text".to_owned(), drawn.stdout));
+        files.push(("json".to_owned(), found.stdout));
+        files.push(("explored".to_owned(), explored.stdout));
+        files
+    };
+    let (one, eight, again) = (all("1", "one"), all("8", "eight"), all("8", "again"));
+    assert!(one.len() > 6, "charts and traces were written");
+    for ((first, second), third) in one.iter().zip(&eight).zip(&again) {
+        assert_eq!(first.0, second.0);
+        assert!(first.1 == second.1, "{} depends on --threads", first.0);
+        assert!(second.1 == third.1, "{} differs from run to run", first.0);
+    }
+    assert_eq!((one.len(), eight.len()), (eight.len(), again.len()));
+}
+
+#[test]
+fn a_generated_set_can_be_made_again() {
+    let made = folder("again");
+    let args = "-n 10 -u 2.5 --cpus 4 --seed 42 --first 5 --criticality LO,HI --factor 1.5..3 \
+                --affinity clustered:2 --deadlines constrained:0.5..1 --offsets uniform";
+    let args: Vec<&str> = std::iter::once("gen").chain(args.split_whitespace()).collect();
+    let first = stdout(&args, 0);
+    assert_eq!(first, stdout(&args, 0));
+    let set = made.join("set.toml");
+    std::fs::write(&set, &first).expect("the file can be written");
+    assert_eq!(first, stdout(&["gen", "--again", name(&set)], 0));
+    let piped = run_with_input(&["gen", "--again", "-"], first.as_bytes());
+    assert_eq!(first, text(&piped.stdout));
+    // A set depends on the seed and its number, and not on how many are made.
+    let sets = made.join("sets");
+    let mut many = args.clone();
+    many.extend(["--sets", "2", "-o", name(&sets)]);
+    assert_eq!(stdout(&many, 0), "");
+    let fifth = std::fs::read_to_string(sets.join("set-00005.toml")).expect("it was written");
+    assert_eq!(first, fifth);
+    let output = run_with_input(&["sim", "-", "-p", "c-edf", "--json"], first.as_bytes());
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+}
+
+// Size.
+
+#[test]
+fn a_hundred_thousand_tasks_fit_into_memory() {
+    let made = folder("large");
+    let set = made.join("large.toml");
+    let output = run(&[
+        "gen",
+        "-n",
+        "100000",
+        "-u",
+        "30",
+        "--cpus",
+        "32",
+        "--generator",
+        "uunifast",
+        "-o",
+        name(&set),
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_layland")])
+        .args(["sim", name(&set), "--until", "200ms", "--chart", "none", "--threads", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let status = wait(&mut child, 120);
+    let (out, err) = rest(&mut child);
+    assert!(matches!(status.code(), Some(0 | 1)), "{status}: {err}");
+    assert!(out.contains("100000 tasks on 32 CPUs"), "{out}");
+}
+
+// Formats.
+
+#[test]
+fn conversions_lose_nothing_that_the_format_has() {
+    let made = folder("convert");
+    let set = "-t control=1.2ms/5ms/4ms -t log=8ms/20ms@1 -t video=3ms/33.333333ms --cpus 2";
+    let set: Vec<&str> = set.split_whitespace().collect();
+    let first = stdout(&[&["convert"], &set[..]].concat(), 0);
+    let table = made.join("set.csv");
+    assert_eq!(stdout(&[&["convert", "-o", name(&table)], &set[..]].concat(), 0), "");
+    assert!(std::fs::read_to_string(&table).expect("written").contains("name,"));
+    assert_eq!(first, stdout(&["convert", name(&table)], 0));
+    let twice = run_with_input(&["convert", "-"], first.as_bytes());
+    assert_eq!(first, text(&twice.stdout));
+}
+
+#[test]
+fn an_rt_app_file_that_was_written_can_be_simulated() {
+    let made = folder("rt_app");
+    let file = made.join("set.json");
+    let args = "convert -t control=1ms/5ms -t log=8ms/20ms --cpus 2 --to rt-app".split_whitespace();
+    let written = run(&[&args.collect::<Vec<_>>()[..], &["-o", name(&file)]].concat());
+    assert_eq!(written.status.code(), Some(0), "{written:?}");
+    let args = ["sim", name(&file), "--cpus", "2", "--until", "1s", "--json", "-p", "g-edf"];
+    let output = run(&args);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let result: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    // At 0, 5, .., 1000 ms and at 0, 20, .., 1000 ms.
+    assert_eq!(result["results"][0]["summary"]["total"]["released"], 201 + 51);
+}
+
+#[test]
+fn the_json_of_a_simulation_has_its_members() {
+    let output = run(&["sim", "demo:three-tasks", "-p", "g-edf,p-edf", "--check", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("the output is JSON");
+    let members = |value: &Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    assert_eq!(
+        members(&result),
+        ["layland", "command", "set", "seed", "explore", "results", "exit"]
+    );
+    assert_eq!(result["command"], "sim");
+    assert_eq!(members(&result["set"]), ["name", "tasks", "cpus", "utilization"]);
+    assert_eq!(result["set"]["tasks"], 3);
+    let ran = &result["results"][0];
+    assert_eq!(
+        members(ran),
+        [
+            "policy",
+            "end_ns",
+            "interrupted",
+            "cycle",
+            "events",
+            "decisions",
+            "first_missed_deadline_ns",
+            "broken_rules",
+            "summary"
+        ]
+    );
+    assert_eq!(ran["interrupted"], false);
+    assert_eq!(ran["broken_rules"], serde_json::json!([]));
+    assert_eq!(ran["first_missed_deadline_ns"], 10_000_000);
+    assert_eq!(ran["summary"]["total"]["max_tardiness_ns"], 2_000_000);
+    assert_eq!(ran["summary"]["tasks"].as_array().expect("a list").len(), 3);
+    assert_eq!(members(&result["results"][1]), ["policy", "refused"]);
+    assert_eq!(result["exit"], serde_json::json!({ "code": 1, "name": "no" }));
+}
+
+#[test]
+fn files_that_are_asked_for_are_written() {
+    let made = folder("outputs");
+    let path = |file: &str| made.join(file);
+    let (svg, txt, json) = (path("a.svg"), path("a.txt"), path("a.json"));
+    let args = ["sim", "demo:dhall", "-o", name(&svg), "-o", name(&txt), "-o", name(&json)];
+    let output = run(&args);
+    assert_eq!(output.status.code(), Some(1));
+    let talk: String =
+        [&svg, &txt, &json].iter().map(|path| format!("wrote {}\n", path.display())).collect();
+    assert_eq!(text(&output.stderr), talk);
+    assert!(std::fs::read_to_string(&svg).expect("written").starts_with("<svg"));
+    assert!(std::fs::read_to_string(&txt).expect("written").contains("CPU 0"));
+    let trace: Value =
+        serde_json::from_slice(&std::fs::read(&json).expect("written")).expect("it is JSON");
+    assert_eq!(trace["interrupted"], false);
+    assert!(!trace["segments"].as_array().expect("a list").is_empty());
+    // With several policies each has files of its own, and -q says nothing.
+    let args = ["sim", "demo:dhall", "-p", "g-edf,p-edf:fit=wfd", "-q", "-o", name(&svg)];
+    assert_eq!(text(&run(&args).stderr), "");
+    assert!(path("a.g-edf.svg").exists() && path("a.p-edf-fit-wfd.svg").exists());
+}
+
+// What can be looked up.
+
+#[test]
+fn lists_are_json_where_asked() {
+    for args in [
+        &["schema"][..],
+        &["policies", "--json"],
+        &["policies", "p-edf", "--json"],
+        &["demos", "--json"],
+        &["demos", "robot", "--json"],
+    ] {
+        let value: Value = serde_json::from_str(&stdout(args, 0)).expect("the output is JSON");
+        assert!(value.is_object(), "{args:?}");
+    }
+}
+
+#[test]
+fn every_demo_can_be_simulated() {
+    let demos: Value = serde_json::from_str(&stdout(&["demos", "--json"], 0)).expect("JSON");
+    for demo in demos["demos"].as_array().expect("a list") {
+        let name = demo["name"].as_str().expect("a name");
+        let output = run(&["sim", name, "-p", "g-edf,p-edf,g-rm,p-dm", "--check"]);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{name}: {output:?}");
+    }
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let made = folder("man");
+    assert_eq!(stdout(&["man", "-o", name(&made)], 0), "");
+    for page in ["layland", "layland-sim", "layland-gen", "layland-convert", "layland-policies"] {
+        let page = std::fs::read_to_string(made.join(format!("{page}.1"))).expect("written");
+        assert!(page.contains(".SH NAME"));
+    }
+    assert!(stdout(&["man"], 0).contains("Exit codes"));
+    assert!(stdout(&["man", "sim"], 0).contains("demo:dhall"));
+}
+
+#[test]
+fn completions_are_scripts() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&["completions", shell], 0);
+        assert!(script.contains("layland") && script.contains("policies"), "{shell}");
+    }
+    let script = folder("completions").join("layland.bash");
+    std::fs::write(&script, stdout(&["completions", "bash"], 0)).expect("written");
+    match Command::new("bash").args(["-n", name(&script)]).output() {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(_) => skipped("completions_are_scripts", "bash"),
+    }
+}
+
+// Width and colour.
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    // Sentences under a chart are not broken.
+    for width in [80, 100, 200] {
+        let args = ["sim", "demo:overload", "-p", "g-edf,g-rm", "--chart", "both", "--tasks"];
+        let output = layland(&args).env("COLUMNS", width.to_string()).output().expect("starts");
+        for line in text(&output.stdout).lines() {
+            assert!(line.chars().count() <= width, "wider than {width}: {line}");
+        }
+    }
+}
+
+#[test]
+fn ascii_is_ascii_and_colours_can_be_chosen() {
+    let args = ["sim", "demo:overload", "-p", "g-edf,p-edf", "--chart", "both", "--tasks"];
+    assert!(run(&[&args[..], &["--ascii"]].concat()).stdout.is_ascii());
+    let escapes = |color: &str| {
+        let output = run(&[&args[..], &["--color", color]].concat());
+        text(&output.stdout).contains('\u{1b}')
+    };
+    assert!(!escapes("auto") && !escapes("never") && escapes("always"));
+}
+
+// Somebody else's files.
+
+#[test]
+fn the_examples_of_rt_app_are_read_or_refused_at_a_place() {
+    let examples = Path::new("/usr/share/doc/rt-app/examples");
+    if !examples.is_dir() {
+        skipped(
+            "the_examples_of_rt_app_are_read_or_refused_at_a_place",
+            "the examples of the Debian package rt-app",
+        );
+        return;
+    }
+    let mut files = Vec::new();
+    let mut folders = vec![examples.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the folder can be read") {
+            let path = entry.expect("the folder can be read").path();
+            match path.extension() {
+                _ if path.is_dir() => folders.push(path),
+                Some(ending) if ending == "json" => files.push(path),
+                Some(_) | None => {}
+            }
+        }
+    }
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let file = name(&file);
+        let output = run(&["sim", file, "-p", "g-edf,p-edf", "--until", "2s", "--cpus", "8"]);
+        let err = text(&output.stderr);
+        match output.status.code() {
+            Some(0 | 1) => {}
+            Some(3) => assert!(names_a_place(&err, file), "{file}: {err}"),
+            code => panic!("{file}: exit code {code:?}: {err}"),
+        }
+    }
+}
+
+/// Whether `FILE:LINE:COLUMN` occurs.
+fn names_a_place(text: &str, file: &str) -> bool {
+    text.match_indices(&format!("{file}:")).any(|(at, prefix)| {
+        let mut numbers = text[at + prefix.len()..].split(|letter: char| !letter.is_ascii_digit());
+        let number = |text: Option<&str>| text.is_some_and(|text| text.parse::<u32>().is_ok());
+        number(numbers.next()) && number(numbers.next())
+    })
+}
