@@ -8,7 +8,6 @@
 //!
 //! `counters` counts jobs, misses, tardiness, preemptions and migrations, and response times;
 //! `statistics` also keeps the distribution of response times; `trace` records everything.
-#![expect(missing_docs, reason = "criterion's macros define undocumented functions")]
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, Utilizations};
@@ -50,14 +49,14 @@ fn jobs(system: &System, until: Time) -> u64 {
 fn bench<R: Recorder>(
     c: &mut Criterion,
     name: &str,
-    (system, policy, until): (&System, &Box<dyn Policy>, Time),
+    (system, policy, until): (&System, &dyn Policy, Time),
     recorder: impl Fn() -> R,
 ) {
     let mut group = c.benchmark_group("simulate");
     group.throughput(Throughput::Elements(jobs(system, until))).sample_size(20);
     group.bench_function(name, |b| {
         b.iter_batched(
-            || (policy.clone(), recorder()),
+            || (policy.clone_policy(), recorder()),
             |(policy, mut recorder)| {
                 simulate(system, policy, &mut recorder, &Options::until(until)).expect("in range");
                 recorder
@@ -78,7 +77,8 @@ fn headline(c: &mut Criterion) {
         let until = Time::from_ms(1000 * seconds);
         let (tasks, cpus) = (system.tasks.len(), system.platform.cpu_count());
         for name in ["g-edf", "p-edf"] {
-            let run = (system, &policy(name, system), until);
+            let policy = policy(name, system);
+            let run = (system, &*policy, until);
             bench(c, &format!("{set}/{name}/counters"), run, || Counters::new(tasks, cpus));
             bench(c, &format!("{set}/{name}/statistics"), run, || Statistics::new(tasks, cpus));
             bench(c, &format!("{set}/{name}/trace"), run, Trace::default);
@@ -96,7 +96,8 @@ fn growth(c: &mut Criterion) {
         };
         let system = generated(8, utilizations, tasks as i64 / 10);
         let until = Time::from_ms(80 * tasks as i64);
-        let run = (&system, &policy("g-edf", &system), until);
+        let policy = policy("g-edf", &system);
+        let run = (&system, &*policy, until);
         bench(c, &format!("growth/{tasks}"), run, || Counters::new(tasks, 8));
     }
 }

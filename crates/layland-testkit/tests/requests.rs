@@ -131,7 +131,7 @@ const QUANTUM: Service = Service::from_ms(2);
 impl Policy for Quanta {
     fn on_event(&mut self, _now: Time, event: Event) {
         match event {
-            Event::Join { task, request, .. } if task == TaskId(1) => self.refused = Some(request),
+            Event::Join { task: TaskId(1), request, .. } => self.refused = Some(request),
             Event::Release { job, .. } if job.task != TaskId(1) => self.queue.push((job, 0)),
             Event::Completion { .. } => {
                 self.queue.remove(0);

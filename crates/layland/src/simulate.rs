@@ -324,12 +324,14 @@ impl Context<'_> {
             .min()
             .unwrap_or_default();
         let few = i64::try_from(per_segment * CHART_SEGMENTS).unwrap_or(i64::MAX);
-        let span = Duration::from_ns(span.ns().min(few).clamp(1, end.ns()));
+        let span = span.ns().min(few).clamp(1, end.ns());
+        let step = step(span);
+        let span = Duration::from_ns(span / step * step);
         // After an interrupt nobody wants to wait until the first miss is found again.
         let focus = ran().filter_map(|ran| ran.first_miss).min().filter(|_| !self.cut);
         let from = focus
             .map_or(Time::ZERO, |miss| Time::ZERO.max(miss - Duration::from_ns(span.ns() / 3 * 2)));
-        let from = from.min(end - span);
+        let from = Time::from_ns(from.min(end - span).ns() / step * step);
         (from, from + span)
     }
 
@@ -545,6 +547,15 @@ impl Context<'_> {
             "exit": exit,
         })
     }
+}
+
+/// The unit of the third digit of a number: charts begin and end at multiples of it.
+fn step(length: i64) -> i64 {
+    let mut step = 1;
+    while length / step >= 1000 {
+        step *= 10;
+    }
+    step
 }
 
 /// `dir/name.ending` with the policy before the ending.
