@@ -160,8 +160,14 @@ pub struct SetArgs {
     /// The task set: a file (TOML, rt-app JSON, CSV), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
-    /// Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET
-    #[arg(short, long, value_name = "TASK", help_heading = "Task set")]
+    // An attribute, because brackets in a comment would be links.
+    #[arg(
+        short,
+        long,
+        value_name = "TASK",
+        help_heading = "Task set",
+        help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
+    )]
     pub task: Vec<String>,
     /// How many CPUs there are, if the set does not say
     #[arg(long, value_name = "N", help_heading = "Task set")]

@@ -49,28 +49,6 @@ fn large() -> (Trace, Labels) {
     schedule(8, &tasks, 300, &names)
 }
 
-#[test]
-#[ignore = "writes the charts to look at to the directory of temporary files"]
-fn draw() {
-    let directory = std::env::temp_dir();
-    let write = |name: &str, text: String| std::fs::write(directory.join(name), text).unwrap();
-    for (name, (trace, labels)) in
-        [("feasible", feasible()), ("overloaded", overloaded()), ("large", large())]
-    {
-        let view = View::new(&trace, &labels);
-        for (view, kind) in [(view, "whole"), (View::interesting(&trace, &labels), "part")] {
-            for (lanes, which) in
-                [(Lanes::Both, "both"), (Lanes::Cpus, "cpus"), (Lanes::Tasks, "tasks")]
-            {
-                let svg = view.svg(&SvgOptions { lanes, ..SvgOptions::default() });
-                write(&format!("gantt-{name}-{kind}-{which}.svg"), svg);
-                let text = view.text(&TextOptions { lanes, ..TextOptions::default() });
-                write(&format!("gantt-{name}-{kind}-{which}.txt"), text);
-            }
-        }
-    }
-}
-
 /// The same window and sizes whatever the defaults become.
 fn text(view: View, lanes: Lanes, charset: Charset) -> String {
     let colours = Colours::Never;
