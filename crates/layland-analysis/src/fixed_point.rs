@@ -17,6 +17,9 @@ pub enum Diverged {
         /// A point above it that the fixed point is not below.
         reached: Duration,
     },
+    /// There is none: more work comes than the CPU can do.
+    #[error("it grows for ever: what comes is more than one CPU can do")]
+    Overload,
     /// The search took too many steps: the fixed point is not known.
     #[error("gave up at {reached} after {steps} steps")]
     OutOfSteps {

@@ -39,7 +39,7 @@ mod verdict;
 pub use assumption::{Assumption, Refusal};
 pub use citation::Citation;
 pub use enclosure::Enclosure;
-pub use test::{BoundTest, SchedulabilityTest};
+pub use test::{BoundTest, SchedulabilityTest, Subject};
 pub use verdict::{
     Comparison, Finding, Kind, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
     Verdict,

@@ -7,7 +7,7 @@
 //! cannot fail (b).
 
 use crate::group::weaken_if_finite;
-use crate::{Assumption, Finding, Quantity, Reason, SchedulabilityTest, Scope, Verdict};
+use crate::{Assumption, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict};
 use layland_model::{Rate, RateSum, System};
 
 /// Whether the CPUs are fast and many enough.
@@ -24,7 +24,7 @@ use layland_model::{Rate, RateSum, System};
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "CAPACITY",
     title: "no job is too long for its deadline, and the CPUs can do the sum of the utilizations",
-    policies: &[],
+    subject: Subject::SomeScheduler,
     kind: crate::Kind::Necessary,
     assumptions: &[Assumption::WcetKept],
     citations: &[],

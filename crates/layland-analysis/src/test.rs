@@ -3,6 +3,31 @@
 use crate::{Assumption, Citation, Finding, Kind, Refusal, Tardiness};
 use layland_model::System;
 
+/// What a test's *yes* promises; a *no* denies just that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Every deadline is met under each of these policies.
+    Policies(&'static [&'static str]),
+    /// Every deadline is met by some scheduler.
+    SomeScheduler,
+    /// Every deadline is met by EDF on each CPU of some partition.
+    SomePartition,
+    /// Every deadline is met by some fixed priorities.
+    SomePriorities,
+    /// The tasks are admitted under these policies. That says nothing about deadlines.
+    Admission(&'static [&'static str]),
+}
+
+impl Subject {
+    /// The policies that the verdict is about, by name.
+    pub const fn policies(self) -> &'static [&'static str] {
+        match self {
+            Subject::Policies(policies) | Subject::Admission(policies) => policies,
+            Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => &[],
+        }
+    }
+}
+
 /// A schedulability test.
 #[derive(Clone, Copy)]
 pub struct SchedulabilityTest {
@@ -10,8 +35,8 @@ pub struct SchedulabilityTest {
     pub name: &'static str,
     /// What it tests, in a sentence.
     pub title: &'static str,
-    /// The policies that a *yes* is about, by name; empty: that some scheduler can do it.
-    pub policies: &'static [&'static str],
+    /// What a *yes* promises.
+    pub subject: Subject,
     /// What its answer is worth.
     pub kind: Kind,
     /// What it assumes, in the order in which it numbers them.

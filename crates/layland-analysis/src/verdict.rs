@@ -177,6 +177,8 @@ pub enum Reason {
     PriorityOrder(Vec<TaskId>),
     /// No task of these can have the lowest priority among them.
     NoneCanBeLowest(Vec<TaskId>),
+    /// Something about a task has no bound.
+    NoBound(TaskId, Diverged),
     /// The computation was given up.
     GaveUp(Diverged),
     /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
@@ -233,6 +235,9 @@ impl Reason {
             }
             Reason::NoneCanBeLowest(tasks) => {
                 format!("none of {} can have the lowest priority among them", names(tasks))
+            }
+            Reason::NoBound(task, diverged) => {
+                format!("the response time of {} has no bound: {diverged}", name(task))
             }
             Reason::GaveUp(diverged) => diverged.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \

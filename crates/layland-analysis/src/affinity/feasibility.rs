@@ -20,7 +20,7 @@
 use crate::Assumption::*;
 use crate::deadline::TANG;
 use crate::group::{Group, exact_in_the_long_run};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
 use layland_model::{CpuSet, Index, Rate, RateSum, System};
 use num_integer::Integer;
 use std::collections::VecDeque;
@@ -72,7 +72,7 @@ pub const VORONOV_ANDERSON: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "AFFINITY",
     title: "feasibility with affinities (Hall's condition, or a flow)",
-    policies: &[],
+    subject: Subject::SomeScheduler,
     kind: Kind::Exact,
     assumptions: &[
         SporadicReleases,

@@ -14,7 +14,7 @@
 use super::TANG;
 use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::group::{Group, together};
-use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope};
+use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
 use layland_model::{CpuSet, Rate, RateSum, System, Task};
 
 /// What part of each CPU real-time tasks may use.
@@ -37,7 +37,7 @@ impl Default for Limit {
 pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     name: "AC",
     title: "admission control of SCHED_DEADLINE with its default limit",
-    policies: &["dl"],
+    subject: Subject::Admission(&["dl"]),
     kind: Kind::Exact,
     assumptions: &[WholeClusters],
     citations: &[&TANG],
@@ -48,7 +48,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
 pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     name: "AC-SP",
     title: "admission control of semi-partitioned SCHED_DEADLINE with the default limit",
-    policies: &["dlsp"],
+    subject: Subject::Admission(&["dlsp"]),
     kind: Kind::Exact,
     assumptions: &[SemiPartitioned],
     citations: &[&TANG],

@@ -14,7 +14,9 @@
 
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Verdict};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+};
 use layland_model::{Rate, RateSum, Task};
 
 /// Baker 2003.
@@ -42,7 +44,7 @@ pub const BAKER: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BAK",
     title: "busy-window load test for global EDF",
-    policies: POLICIES,
+    subject: Subject::Policies(POLICIES),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BAKER],

@@ -12,7 +12,9 @@
 
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Verdict};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+};
 use layland_model::Task;
 
 /// Bertogna, Cirinei and Lipari 2005.
@@ -40,7 +42,7 @@ pub const BERTOGNA: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BCL",
     title: "interference test for global EDF",
-    policies: POLICIES,
+    subject: Subject::Policies(POLICIES),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA],

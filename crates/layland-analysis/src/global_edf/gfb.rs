@@ -12,7 +12,7 @@
 
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
 use layland_model::{Rate, RateSum};
 
 /// Goossens, Funk and Baruah 2003.
@@ -40,7 +40,7 @@ pub const GOOSSENS: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "GFB",
     title: "density test for global EDF",
-    policies: POLICIES,
+    subject: Subject::Policies(POLICIES),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],

@@ -16,7 +16,7 @@
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
 use crate::uniprocessor::edf::{Demand, processor_demand};
-use crate::{Finding, Kind, Reason, SchedulabilityTest, Verdict};
+use crate::{Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_partition::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
@@ -38,7 +38,7 @@ pub const NODES: u64 = 1_000_000;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "PARTITION",
     title: "a partition on which EDF meets every deadline: heuristics, then exhaustive search",
-    policies: &["p-edf"],
+    subject: Subject::SomePartition,
     kind: Kind::Exact,
     assumptions: &[
         SporadicReleases,

@@ -11,7 +11,7 @@
 //! | `beta` | `floor(1 / u_max)`: that many of the largest tasks always fit one CPU |
 
 use crate::Assumption::*;
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
 use layland_model::{Rate, System};
 
 /// Lopez, Diaz and Garcia 2004.
@@ -30,7 +30,7 @@ pub const LOPEZ: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "LOPEZ",
     title: "utilization bound of partitioned EDF",
-    policies: &["p-edf"],
+    subject: Subject::Policies(&["p-edf"]),
     kind: Kind::Sufficient,
     assumptions: &[
         SporadicReleases,

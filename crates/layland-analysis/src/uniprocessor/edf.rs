@@ -20,7 +20,9 @@ use crate::Assumption::*;
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::necessary::load;
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Verdict};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+};
 use layland_model::{Duration, Rate, RateSum, TIME_LIMIT, Task};
 
 /// Baruah, Mok and Rosier 1990.
@@ -66,7 +68,7 @@ pub const ZHANG_BURNS: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "QPA",
     title: "processor demand of EDF on each CPU",
-    policies: &["p-edf"],
+    subject: Subject::Policies(&["p-edf"]),
     kind: Kind::Exact,
     assumptions: &[
         OneCpuEach,

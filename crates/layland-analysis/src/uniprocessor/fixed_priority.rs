@@ -29,9 +29,9 @@ use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, SchedulabilityTest, Scope,
-    Verdict,
+    Subject, Verdict,
 };
-use layland_model::{Duration, Rate, System, TIME_LIMIT, Task, TaskId, TaskMap};
+use layland_model::{Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap};
 use std::borrow::Borrow;
 
 /// Liu and Layland 1973.
@@ -144,7 +144,7 @@ macro_rules! response_time_test {
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
             title: concat!("response times under fixed priorities on each CPU (", $policy, ")"),
-            policies: &[$policy],
+            subject: Subject::Policies(&[$policy]),
             kind: Kind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
@@ -186,7 +186,7 @@ response_time_test! {
 pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     name: "LL",
     title: "Liu and Layland's utilization bound for rate-monotonic priorities",
-    policies: &["p-rm", "p-dm"],
+    subject: Subject::Policies(&["p-rm", "p-dm"]),
     kind: Kind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&LIU],
@@ -204,7 +204,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
 pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     name: "HB",
     title: "hyperbolic bound for rate-monotonic priorities",
-    policies: &["p-rm", "p-dm"],
+    subject: Subject::Policies(&["p-rm", "p-dm"]),
     kind: Kind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&BINI],
@@ -236,7 +236,7 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
 pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     name: "OPA",
     title: "Audsley's assignment of fixed priorities on each CPU",
-    policies: &["p-fp"],
+    subject: Subject::SomePriorities,
     kind: Kind::Exact,
     assumptions: PINNED,
     citations: &[&AUDSLEY_1991],
@@ -257,15 +257,21 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
 /// ```
 ///
 /// # Errors
-/// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::OutOfSteps`] if it is not found.
+/// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
+/// [`Diverged::OutOfSteps`] if it is not found.
 pub fn response_time(
     tau_i: &Task,
     H_i: &[impl Borrow<Task>],
     limit: Duration,
 ) -> Result<Duration, Diverged> {
     let (C_i, T_i, J_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.period, tau_i.jitter);
+    // Within a period the search ends soon, even of what has no end.
+    if limit > T_i && overloaded(tau_i, H_i) {
+        return Err(Diverged::Overload);
+    }
     let mut R_i = Duration::ZERO;
     let mut w = Duration::ZERO;
+    let mut repeats_from = i64::MAX;
     for q in 0..MAX_STEPS as i64 {
         // w(q), the least fixed point of w = (q + 1) C_i + sum ceil((w + J_j) / T_j) C_j.
         // R_i >= w(q) + J_i - q T_i, so that a w(q) beyond this limit ends the search.
@@ -280,15 +286,38 @@ pub fn response_time(
         w = least(start, w_limit.min(Duration::from_ns(TIME_LIMIT)), |w| interference(own, H_i, w))
             .map_err(|diverged| match diverged {
                 Diverged::Beyond { reached, .. } => beyond(reached),
-                Diverged::OutOfSteps { .. } => diverged,
+                Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
             })?;
         R_i = R_i.max(w + J_i - first);
         // The next job becomes ready after the busy period: no later job responds more slowly.
         if w <= first + T_i - J_i {
             return Ok(R_i);
         }
+        // Where jitter and a full load keep the CPU busy for ever, w(q + H / T_i) = w(q) + H for
+        // the hyperperiod H: the responses of later jobs are those of earlier ones.
+        if q == 0 {
+            repeats_from = hyperperiod(tau_i, H_i).map_or(i64::MAX, |H| H.div_floor(T_i));
+        }
+        if q + 1 >= repeats_from {
+            return Ok(R_i);
+        }
     }
     Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+}
+
+/// The least common multiple of the periods, if it is not too long.
+fn hyperperiod(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> Option<Duration> {
+    let lcm = |H: i64, tau_j: &Task| {
+        let T_j = tau_j.period.ns();
+        H.checked_mul(T_j / num_integer::gcd(H, T_j)).filter(|&ns| ns <= TIME_LIMIT)
+    };
+    H_i.iter().try_fold(tau_i.period.ns(), |H, tau_j| lcm(H, tau_j.borrow())).map(Duration::from_ns)
+}
+
+fn overloaded(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> bool {
+    let mut sum = RateSum::default();
+    H_i.iter().for_each(|tau_j| sum.add(&tau_j.borrow().utilization()));
+    !sum.fits(&tau_i.utilization(), &Rate::ONE)
 }
 
 fn interference(own: Duration, H_i: &[impl Borrow<Task>], w: Duration) -> Duration {
@@ -349,6 +378,9 @@ fn every_response(group: &Group<'_>, order: Order) -> Finding {
             Err(Diverged::Beyond { reached, .. }) => {
                 return exact(group, false, response_reason(group, id, reached, D_i, false));
             }
+            Err(diverged @ Diverged::Overload) => {
+                return exact(group, false, Reason::NoBound(id, diverged));
+            }
             Err(diverged @ Diverged::OutOfSteps { .. }) => {
                 return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
             }
@@ -374,7 +406,7 @@ fn audsley(group: &Group<'_>) -> Finding {
                     found = Some(at);
                     break;
                 }
-                Err(Diverged::Beyond { .. }) => {}
+                Err(Diverged::Beyond { .. } | Diverged::Overload) => {}
                 Err(diverged @ Diverged::OutOfSteps { .. }) => {
                     return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
                 }
