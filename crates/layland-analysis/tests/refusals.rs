@@ -3,7 +3,6 @@
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
 use layland_analysis::fixed_point::Diverged;
-use layland_analysis::uniprocessor::edf::{Demand, processor_demand};
 use layland_analysis::uniprocessor::fixed_priority::{Order, RTA, RTA_DM, response_bounds};
 use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
@@ -119,23 +118,17 @@ fn the_necessary_test_knows_speeds_and_ends() {
     assert_eq!(necessary::TEST.run(&ends).unwrap().verdict, Verdict::Unknown);
 }
 
-/// A full load with unrelated periods: the busy period is too long to be searched, and QPA says so.
+/// A full load whose busy period is too long to be walked through: QPA says that it gave up.
 #[test]
 fn what_is_given_up_is_unknown() {
     let ns = |name: &str, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
-    let (p, q) = (999_999_937, 999_999_929);
-    let mut tasks = [ns("a", p / 2, p), ns("b", q / 2, q)];
-    tasks[0].deadline = Duration::from_ns(p - 1);
-    let both: Vec<&Task> = tasks.iter().collect();
-    // 1 - U is about 10^-9; the bound L_a is then short enough.
-    assert_eq!(processor_demand(&both), Ok(Demand::Met));
-    // With the bit that is missing to 1 the set is full.
-    let third = Task::implicit("c", Service::from_ns((p + q) / 2), Duration::from_ns(p * q));
-    let all = [&tasks[0], &tasks[1], &third];
-    assert!(matches!(
-        processor_demand(&all),
-        Ok(Demand::Met | Demand::Exceeds { .. }) | Err(Diverged::OutOfSteps { .. })
-    ));
+    let p = 999_999_937;
+    // 1/2 + 1/2 of two periods without a common one: full, and no bound from the load.
+    let mut half = System::new(1, vec![ns("a", 500_000_000, 1_000_000_000), ns("b", p, 2 * p)]);
+    half.tasks[TaskId(1)].deadline = Duration::from_ns(2 * p - 1);
+    let finding = catalogue::test("QPA").unwrap().run(&half).unwrap();
+    let gave_up = matches!(finding.reasons[..], [Reason::GaveUp(Diverged::OutOfSteps { .. })]);
+    assert!(finding.verdict == Verdict::Unknown && gave_up, "{finding:?}");
 }
 
 #[test]
