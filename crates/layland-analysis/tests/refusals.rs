@@ -173,3 +173,17 @@ fn the_kernel_accepts_what_rounds_down() {
     assert_eq!(kernel(system.tasks.values(), &all, &Limit::default()).verdict, Verdict::Yes);
     assert_eq!(kernel(system.tasks.values(), &all, &Limit::Off).verdict, Verdict::Yes);
 }
+
+/// The kernel rounds the limit down per CPU: 8 * 996 147 is less than 95 % of 8 * 2^20, which is
+/// 7 969 177.6. Tasks that round to nothing less can lie between.
+#[test]
+fn the_kernel_refuses_what_lies_between_its_limit_and_the_limit() {
+    let units = [996_147, 996_147, 996_147, 996_147, 996_147, 996_147, 996_147, 996_148];
+    let task = |(index, &q): (usize, &i64)| {
+        Task::implicit(index.to_string(), Service::from_ns(q), Duration::from_ns(1 << 20))
+    };
+    let system = System::new(8, units.iter().enumerate().map(task).collect());
+    assert_eq!(global(&system, &Limit::default()).unwrap().verdict, Verdict::Yes);
+    let all = system.platform.all_cpus();
+    assert_eq!(kernel(system.tasks.values(), &all, &Limit::default()).verdict, Verdict::No);
+}
