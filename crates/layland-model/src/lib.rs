@@ -3,6 +3,7 @@
 //!
 //! Nothing in here knows a scheduling policy, a file format or a floating-point deadline.
 
+mod citation;
 mod cpuset;
 mod id;
 mod platform;
@@ -12,6 +13,7 @@ mod system;
 mod task;
 mod time;
 
+pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use platform::{Overheads, Platform, Speed};

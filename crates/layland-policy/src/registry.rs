@@ -4,18 +4,8 @@
 
 use crate::fixed::{self, Priorities};
 use crate::{Policy, Refusal, edf};
+pub use layland_model::Citation;
 use layland_model::System;
-
-/// Whom to cite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Citation {
-    /// BibTeX key.
-    pub key: &'static str,
-    /// As a line of text.
-    pub text: &'static str,
-    /// As a BibTeX entry.
-    pub bibtex: &'static str,
-}
 
 /// An option of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,302 @@
+//! Feasibility with processor affinities (Baruah and Brandenburg 2013; Voronov and Anderson 2018;
+//! Tang, Anderson, Abeni 2021, Lemma 9). **Exact**, about all schedulers: *yes* says that some
+//! scheduler meets every deadline, *no* that no scheduler keeps tardiness bounded.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while
+//! the system runs.
+//!
+//! The condition: `u_i <= 1` for every task, and (Hall) for every set `S` of CPUs the utilizations
+//! of the tasks whose affinity `alpha_i` lies within `S` sum to at most `|S|`.
+//!
+//! - Where the affinities are laminar (any two nested or disjoint) only the affinities themselves
+//!   need to be looked at, [`by_hall`]: O(tasks + CPUs * affinities).
+//! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: feasible if and
+//!   only if all of it arrives. If not, the CPUs that a minimum cut reaches are an `S` that fails.
+//!
+//! Capacities are integers over the common multiple of the periods, or rationals where that is too
+//! large: exact in both cases.
+
+use crate::Assumption::*;
+use crate::deadline::TANG;
+use crate::group::{Group, exact_in_the_long_run};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use layland_model::{CpuSet, Index, Rate, RateSum, System};
+use num_integer::Integer;
+use std::collections::VecDeque;
+use std::ops::{Add, Sub};
+
+/// Baruah and Brandenburg 2013.
+pub const BARUAH_BRANDENBURG: Citation = Citation {
+    key: "baruah2013multiprocessor",
+    text: "S. Baruah and B. Brandenburg. Multiprocessor feasibility analysis of recurrent task systems \
+           with specified processor affinities. RTSS 2013, pages 160-169.",
+    bibtex: "@inproceedings{baruah2013multiprocessor,
+  author    = {Sanjoy Baruah and Bj{\\\"o}rn Brandenburg},
+  title     = {Multiprocessor Feasibility Analysis of Recurrent Task Systems with Specified Processor Affinities},
+  booktitle = {34th IEEE Real-Time Systems Symposium (RTSS)}, pages = {160--169}, year = {2013}
+}",
+};
+
+/// Voronov and Anderson 2018.
+pub const VORONOV_ANDERSON: Citation = Citation {
+    key: "voronov2018optimal",
+    text: "S. Voronov and J. H. Anderson. An optimal semi-partitioned scheduler assuming arbitrary \
+           affinity masks. RTSS 2018, pages 408-420.",
+    bibtex: "@inproceedings{voronov2018optimal,
+  author    = {Sergey Voronov and James H. Anderson},
+  title     = {An Optimal Semi-Partitioned Scheduler Assuming Arbitrary Affinity Masks},
+  booktitle = {39th IEEE Real-Time Systems Symposium (RTSS)}, pages = {408--420}, year = {2018}
+}",
+};
+
+/// Feasibility, by Hall's condition if the affinities are laminar and by a flow if they are not.
+///
+/// ```
+/// use layland_analysis::{Verdict, affinity::feasibility};
+/// use layland_model::{Duration, Service, System, Task};
+/// // Two CPUs could do the sum of 1.8, but the first two tasks share CPU 0.
+/// let tasks = [(6, "0"), (6, "0"), (6, "0-1")].map(|(c, cpus)| {
+///     let mut task = Task::implicit(format!("{c} on {cpus}"), Service::from_ms(c), Duration::from_ms(10));
+///     task.affinity = cpus.parse().ok();
+///     task
+/// });
+/// let system = System::new(2, tasks.to_vec());
+/// let finding = feasibility::TEST.run(&system).unwrap();
+/// assert_eq!(finding.verdict, Verdict::No);
+/// assert_eq!(
+///     finding.reasons[0].describe(&system),
+///     "the utilization of the tasks confined to these CPUs on CPU 0 is 1.200000, not within 1",
+/// );
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "AFFINITY",
+    title: "feasibility with affinities (Hall's condition, or a flow)",
+    subject: Subject::SomeScheduler,
+    kind: Kind::Exact,
+    assumptions: &[
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        NoRequests,
+    ],
+    citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &TANG],
+    decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
+};
+
+/// Hall's condition for laminar affinities; `None` if they are not laminar. For a system that keeps
+/// the assumptions.
+pub fn by_hall(system: &System) -> Option<Finding> {
+    let mut masks = masks(system);
+    // Ascending by size; the tasks confined to a mask are those of the mask and of its children.
+    masks.sort_by_key(|(mask, _)| mask.len());
+    let all = system.platform.all_cpus();
+    if masks.last().is_none_or(|(largest, _)| *largest != all) {
+        masks.push((all, RateSum::default()));
+    }
+    // Of each CPU, the largest mask so far that contains it.
+    let mut top: Vec<Option<usize>> = vec![None; system.platform.cpu_count()];
+    let mut confined: Vec<RateSum> = Vec::with_capacity(masks.len());
+    let mut violated = None;
+    for (at, (mask, own)) in masks.iter().enumerate() {
+        let mut sum = own.clone();
+        let mut children: Vec<usize> = mask.iter().filter_map(|cpu| top[cpu.index()]).collect();
+        children.sort_unstable();
+        children.dedup();
+        for &child in &children {
+            if !masks[child].0.is_subset(mask) {
+                return None;
+            }
+            sum.add(&confined[child].exact());
+        }
+        mask.iter().for_each(|cpu| top[cpu.index()] = Some(at));
+        if violated.is_none() && !sum.fits(&Rate::ZERO, &Rate::whole(mask.len() as i64)) {
+            violated = Some(at);
+        }
+        confined.push(sum);
+    }
+    let at = violated.unwrap_or(masks.len() - 1);
+    Some(finding(system, &masks[at].0, confined[at].exact(), violated.is_none()))
+}
+
+/// The utilizations sent to CPUs by a maximum flow (Dinic 1970). For a system that keeps the
+/// assumptions.
+pub fn by_flow(system: &System) -> Finding {
+    let masks = masks(system);
+    let one = Rate::ONE;
+    let sums: Vec<Rate> = masks.iter().map(|(_, sum)| sum.exact()).collect();
+    let cut = match scale(system, &masks) {
+        Some((demands, unit)) => unsent(&masks, &demands, unit, 0, system),
+        None => unsent(&masks, &sums, one, Rate::ZERO, system),
+    };
+    let all = system.platform.all_cpus();
+    let total = |within: &CpuSet| {
+        let inside = masks.iter().zip(&sums).filter(|((mask, _), _)| mask.is_subset(within));
+        inside.fold(Rate::ZERO, |total, (_, sum)| &total + sum)
+    };
+    match cut {
+        Some(cpus) => finding(system, &cpus, total(&cpus), false),
+        None => finding(system, &all, total(&all), true),
+    }
+}
+
+/// The different affinities, each with the sum of the utilizations of its tasks.
+fn masks(system: &System) -> Vec<(CpuSet, RateSum)> {
+    let groups = Group::affinities(system);
+    groups.iter().map(|group| (group.cpus.clone(), group.utilization())).collect()
+}
+
+fn finding(system: &System, cpus: &CpuSet, sum: Rate, hall: bool) -> Finding {
+    // A task alone, whatever its affinity.
+    let heavy = system.tasks.iter().find(|(_, task)| task.own_wcet().at_unit_speed() > task.period);
+    if let Some((id, task)) = heavy {
+        let (value, bound) = (Quantity::Number(task.utilization()), Quantity::Number(Rate::ONE));
+        let scope = Scope { task: Some(id), ..Scope::default() };
+        let reason = Reason::compared("the utilization", scope, value, bound, false);
+        return exact_in_the_long_run(system, false, reason);
+    }
+    let (value, bound) = (Quantity::Number(sum), Quantity::Number(Rate::whole(cpus.len() as i64)));
+    let what = "the utilization of the tasks confined to these CPUs";
+    let reason = Reason::compared(what, Scope::cpus(cpus), value, bound, hall);
+    exact_in_the_long_run(system, hall, reason)
+}
+
+/// The sums as integers over the common multiple of the periods, and that multiple; if it, and all
+/// sums together, fit.
+fn scale(system: &System, masks: &[(CpuSet, RateSum)]) -> Option<(Vec<i128>, i128)> {
+    let mut common = 1i128;
+    for task in system.tasks.values() {
+        let period = i128::from(task.period.ns());
+        common = common.checked_mul(period / common.gcd(&period))?;
+    }
+    let mut demands = vec![0i128; masks.len()];
+    let mut total = 0i128;
+    for (id, task) in system.tasks.iter() {
+        let allowed = system.allowed_cpus(id);
+        let at = masks.iter().position(|(mask, _)| *mask == allowed)?;
+        let share = common / i128::from(task.period.ns());
+        let demand = share.checked_mul(i128::from(task.own_wcet().ns()))?;
+        demands[at] = demands[at].checked_add(demand)?;
+        total = total.checked_add(demand)?;
+    }
+    common.checked_mul(system.platform.cpu_count() as i128)?;
+    Some((demands, common))
+}
+
+/// Sends the demand of each mask to its CPUs, each of which takes `unit`. If not all of it arrives:
+/// the CPUs on the source's side of a minimum cut.
+fn unsent<T>(
+    masks: &[(CpuSet, RateSum)],
+    demands: &[T],
+    unit: T,
+    zero: T,
+    system: &System,
+) -> Option<CpuSet>
+where
+    T: Clone + Ord,
+    for<'a> &'a T: Add<&'a T, Output = T> + Sub<&'a T, Output = T>,
+{
+    let cpus = system.platform.cpu_count();
+    let (source, sink) = (0, 1);
+    let (mask_node, cpu_node) = (|at: usize| 2 + at, |cpu: usize| 2 + masks.len() + cpu);
+    let mut network = Network::new(2 + masks.len() + cpus, zero.clone());
+    let mut total = zero;
+    for (at, ((mask, _), demand)) in masks.iter().zip(demands).enumerate() {
+        network.add(source, mask_node(at), demand.clone());
+        total = &total + demand;
+        for cpu in mask.iter() {
+            // As much as one likes; more than the demand never flows.
+            network.add(mask_node(at), cpu_node(cpu.index()), demand.clone());
+        }
+    }
+    (0..cpus).for_each(|cpu| network.add(cpu_node(cpu), sink, unit.clone()));
+    let sent = network.maximum(source, sink, &total);
+    if sent == total {
+        return None;
+    }
+    // The last search from the source did not reach the sink: what it reached is its side of the cut.
+    let reached = |cpu: &layland_model::CpuId| network.level[cpu_node(cpu.index())].is_some();
+    Some(system.platform.cpus().filter(reached).collect())
+}
+
+/// A network with exact capacities.
+struct Network<T> {
+    /// Target and remaining capacity; an edge and its reverse are neighbours, 2k and 2k + 1.
+    edges: Vec<(usize, T)>,
+    from: Vec<Vec<usize>>,
+    level: Vec<Option<usize>>,
+    zero: T,
+}
+
+impl<T> Network<T>
+where
+    T: Clone + Ord,
+    for<'a> &'a T: Add<&'a T, Output = T> + Sub<&'a T, Output = T>,
+{
+    fn new(nodes: usize, zero: T) -> Network<T> {
+        Network { edges: Vec::new(), from: vec![Vec::new(); nodes], level: vec![None; nodes], zero }
+    }
+
+    fn add(&mut self, from: usize, to: usize, capacity: T) {
+        self.from[from].push(self.edges.len());
+        self.edges.push((to, capacity));
+        self.from[to].push(self.edges.len());
+        self.edges.push((from, self.zero.clone()));
+    }
+
+    fn maximum(&mut self, source: usize, sink: usize, limit: &T) -> T {
+        let mut sent = self.zero.clone();
+        while self.search(source, sink) {
+            let mut next = vec![0; self.from.len()];
+            loop {
+                let more = self.push(source, sink, &(limit - &sent), &mut next);
+                if more == self.zero {
+                    break;
+                }
+                sent = &sent + &more;
+            }
+        }
+        sent
+    }
+
+    /// The distance of every node from the source; whether the sink is reached.
+    fn search(&mut self, source: usize, sink: usize) -> bool {
+        self.level.fill(None);
+        self.level[source] = Some(0);
+        let mut queue = VecDeque::from([(source, 0)]);
+        while let Some((node, distance)) = queue.pop_front() {
+            for &edge in &self.from[node] {
+                let (to, capacity) = &self.edges[edge];
+                if self.level[*to].is_none() && *capacity > self.zero {
+                    self.level[*to] = Some(distance + 1);
+                    queue.push_back((*to, distance + 1));
+                }
+            }
+        }
+        self.level[sink].is_some()
+    }
+
+    /// Sends up to this much along one shortest path; `next` skips edges that are of no more use.
+    fn push(&mut self, node: usize, sink: usize, most: &T, next: &mut [usize]) -> T {
+        if node == sink {
+            return most.clone();
+        }
+        while let Some(&edge) = self.from[node].get(next[node]) {
+            let (to, capacity) = self.edges[edge].clone();
+            let farther = self.level[to] == self.level[node].map(|level| level + 1);
+            if farther && capacity > self.zero {
+                let sent = self.push(to, sink, most.min(&capacity), next);
+                if sent > self.zero {
+                    self.edges[edge].1 = &capacity - &sent;
+                    self.edges[edge ^ 1].1 = &self.edges[edge ^ 1].1 + &sent;
+                    return sent;
+                }
+            }
+            next[node] += 1;
+        }
+        self.zero.clone()
+    }
+}

@@ -1,0 +1,302 @@
+//! What the tests assume, as data that can be listed and checked.
+
+use layland_model::{
+    Behaviour, CpuSet, Duration, ExecutionModel, Field, Place, Rate, Service, System, Task, TaskId,
+};
+use std::fmt;
+
+/// Something that a test assumes of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Assumption {
+    /// Jobs of a task arrive at least a period apart, whatever happens to earlier jobs.
+    SporadicReleases,
+    /// A job is ready when it arrives.
+    NoJitter,
+    /// Every deadline is the period.
+    ImplicitDeadlines,
+    /// No deadline is longer than the period.
+    ConstrainedDeadlines,
+    /// No task needs more processor time per job than it has until its deadline.
+    FitsAlone,
+    /// No job executes for longer than the WCET.
+    WcetKept,
+    /// Budgets, where given, are the WCETs.
+    BudgetIsWcet,
+    /// Overheads are part of the WCETs.
+    NoOverheads,
+    /// Every CPU has unit speed.
+    UnitSpeeds,
+    /// Nothing about tasks and CPUs changes while the system runs.
+    NoRequests,
+    /// Every task may use every CPU of its cluster.
+    WholeClusters,
+    /// There is one cluster with every CPU.
+    OneCluster,
+    /// Every task may use exactly one CPU.
+    OneCpuEach,
+    /// Every task may use its whole cluster or exactly one CPU.
+    SemiPartitioned,
+    /// Every task has a priority.
+    Priorities,
+    /// Affinities are all CPUs, or disjoint sets of CPUs.
+    TwoLevels,
+}
+use Assumption::{
+    BudgetIsWcet, ConstrainedDeadlines, FitsAlone, ImplicitDeadlines, NoJitter, NoOverheads,
+    NoRequests, OneCluster, OneCpuEach, Priorities, SemiPartitioned, SporadicReleases, TwoLevels,
+    UnitSpeeds, WcetKept, WholeClusters,
+};
+
+/// Why a test cannot be applied to a system.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// The assumption that is broken.
+    pub assumption: Assumption,
+    /// Where.
+    pub place: Place,
+    /// What the system has instead.
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
+}
+
+impl Refusal {
+    /// The task that breaks the assumption, if it is one.
+    pub fn task(&self) -> Option<TaskId> {
+        match self.place {
+            Place::Task(task, _) => Some(task),
+            Place::Set
+            | Place::Cpus
+            | Place::Speed(_)
+            | Place::Cluster(_)
+            | Place::Overheads
+            | Place::Request(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.text())
+    }
+}
+
+impl Assumption {
+    /// As a clause.
+    pub const fn text(self) -> &'static str {
+        match self {
+            SporadicReleases => "jobs of a task arrive at least a period apart",
+            NoJitter => "a job is ready when it arrives",
+            ImplicitDeadlines => "every deadline is the period",
+            ConstrainedDeadlines => "no deadline is longer than the period",
+            FitsAlone => "no WCET is longer than the deadline",
+            WcetKept => "no job executes for longer than the WCET",
+            BudgetIsWcet => "budgets, where given, are the WCETs",
+            NoOverheads => "overheads are part of the WCETs",
+            UnitSpeeds => "every CPU has unit speed",
+            NoRequests => "tasks and CPUs stay as they are",
+            WholeClusters => "every task may use every CPU of its cluster",
+            OneCluster => "there is one cluster with every CPU",
+            OneCpuEach => "every task may use exactly one CPU",
+            SemiPartitioned => "every task may use its whole cluster or exactly one CPU",
+            Priorities => "every task has a priority",
+            TwoLevels => "affinities are all CPUs, or disjoint sets of CPUs",
+        }
+    }
+
+    /// Checks these in their order.
+    pub(crate) fn check_all(assumptions: &[Assumption], system: &System) -> Result<(), Refusal> {
+        assumptions.iter().try_for_each(|assumption| assumption.check(system))
+    }
+
+    /// Whether a valid system keeps it.
+    ///
+    /// # Errors
+    /// Where it does not, and what to do.
+    pub fn check(self, system: &System) -> Result<(), Refusal> {
+        let tasks = |field: Field, broken: &dyn Fn(TaskId, &Task) -> Option<String>, help| {
+            for (id, task) in system.tasks.iter() {
+                if let Some(what) = broken(id, task) {
+                    let message = format!("task `{}` {what}", task.name);
+                    let place = Place::Task(id, field);
+                    return Err(Refusal { assumption: self, place, message, help });
+                }
+            }
+            Ok(())
+        };
+        let refuse = |place, message, help| Err(Refusal { assumption: self, place, message, help });
+        match self {
+            SporadicReleases => tasks(
+                Field::Behaviour,
+                &|_, task| releases_too_close(task),
+                "make it periodic or sporadic with the shortest separation as its period",
+            ),
+            NoJitter => tasks(
+                Field::Jitter,
+                &|_, task| {
+                    (task.jitter > Duration::ZERO)
+                        .then(|| format!("has a release jitter of {}", task.jitter))
+                },
+                "shorten its deadline and its period by the jitter, and leave out `jitter`",
+            ),
+            ImplicitDeadlines => tasks(
+                Field::Deadline,
+                &|_, task| {
+                    let (d, t) = (task.deadline, task.period);
+                    (d != t).then(|| format!("has the deadline {d} and the period {t}"))
+                },
+                "make the deadline the period, or use a test for other deadlines",
+            ),
+            ConstrainedDeadlines => tasks(
+                Field::Deadline,
+                &|_, task| {
+                    let (d, t) = (task.deadline, task.period);
+                    (d > t).then(|| format!("has the deadline {d}, longer than its period {t}"))
+                },
+                "shorten the deadline to the period",
+            ),
+            FitsAlone => tasks(
+                Field::Wcet,
+                &|_, task| {
+                    let (c, d) = (task.own_wcet(), task.deadline);
+                    (c.at_unit_speed() > d).then(|| format!("needs {c} within {d}"))
+                },
+                "no scheduler can do that: lower `wcet` or raise `deadline`",
+            ),
+            WcetKept => tasks(
+                Field::Execution,
+                &|_, task| {
+                    let (c, longest) = (task.own_wcet(), longest_execution(task));
+                    (longest > c).then(|| format!("executes for up to {longest}, its WCET is {c}"))
+                },
+                "raise `wcet` to what it executes at most",
+            ),
+            BudgetIsWcet => tasks(
+                Field::Budget,
+                &|_, task| {
+                    let (c, q) = (task.own_wcet(), task.reservation());
+                    (q != c).then(|| format!("has a budget of {q} for a WCET of {c}"))
+                },
+                "leave out `budget`, or set it to the WCET",
+            ),
+            NoOverheads => match system.platform.overheads.is_zero() {
+                true => Ok(()),
+                false => refuse(
+                    Place::Overheads,
+                    "the platform has overheads".to_owned(),
+                    "add them to the WCETs and set them to zero",
+                ),
+            },
+            UnitSpeeds => {
+                match system.platform.speeds.iter().find(|(_, s)| s.rate() != Rate::ONE) {
+                    None => Ok(()),
+                    Some((cpu, speed)) => refuse(
+                        Place::Speed(cpu),
+                        format!("CPU {cpu} has speed {speed}"),
+                        "give every CPU speed 1 and scale the WCETs",
+                    ),
+                }
+            }
+            NoRequests => match system.requests.first() {
+                None => Ok(()),
+                Some(request) => refuse(
+                    Place::Request(0),
+                    format!("the system changes at {}", request.at),
+                    "analyse the system before and after the change as two systems",
+                ),
+            },
+            WholeClusters => tasks(
+                Field::Affinity,
+                &|id, _| {
+                    let (allowed, cluster) = masks(system, id);
+                    (allowed != *cluster)
+                        .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
+                },
+                "leave out `affinity`, make it a cluster, or use the test for affinities",
+            ),
+            OneCluster => match &system.platform.clusters[..] {
+                [only] if *only == system.platform.all_cpus() => Ok(()),
+                _ => refuse(
+                    Place::Cluster(0),
+                    "the platform is divided into clusters".to_owned(),
+                    "leave out `clusters`, or analyse each one as a system",
+                ),
+            },
+            OneCpuEach => tasks(
+                Field::Affinity,
+                &|id, _| {
+                    let allowed = system.allowed_cpus(id);
+                    (allowed.len() != 1).then(|| format!("may use CPUs {allowed}"))
+                },
+                "give it an affinity to one CPU, or use a test for several CPUs",
+            ),
+            SemiPartitioned => tasks(
+                Field::Affinity,
+                &|id, _| {
+                    let (allowed, cluster) = masks(system, id);
+                    (allowed.len() != 1 && allowed != *cluster)
+                        .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
+                },
+                "give it one CPU, or leave out `affinity`",
+            ),
+            Priorities => tasks(
+                Field::Name,
+                &|_, task| task.priority.is_none().then(|| "has no priority".to_owned()),
+                "give every task a `priority`, or use the rate- or deadline-monotonic form",
+            ),
+            TwoLevels => {
+                let all = system.platform.all_cpus();
+                let small: Vec<CpuSet> = (system.tasks.ids())
+                    .map(|task| system.allowed_cpus(task))
+                    .filter(|mask| *mask != all)
+                    .collect();
+                let overlaps =
+                    |mask: &CpuSet| small.iter().any(|s| s != mask && !s.is_disjoint(mask));
+                tasks(
+                    Field::Affinity,
+                    &|id, _| {
+                        let mask = system.allowed_cpus(id);
+                        (mask != all && overlaps(&mask))
+                            .then(|| format!("may use CPUs {mask}, which another affinity shares"))
+                    },
+                    "use disjoint sets of CPUs, or all CPUs",
+                )
+            }
+        }
+    }
+}
+
+fn masks(system: &System, task: TaskId) -> (CpuSet, &CpuSet) {
+    (system.allowed_cpus(task), &system.platform.clusters[system.tasks[task].cluster])
+}
+
+fn releases_too_close(task: &Task) -> Option<String> {
+    match &task.behaviour {
+        Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Hog | Behaviour::Yield => None,
+        Behaviour::SelfSuspending { gap } => {
+            Some(format!("comes back {gap} after each completion, not each period"))
+        }
+        Behaviour::Explicit(releases) => (releases.windows(2))
+            .find(|pair| pair[1] - pair[0] < task.period)
+            .map(|pair| format!("is released at {} and at {}", pair[0], pair[1]))
+            .map(|what| format!("{what}, less than its period {} apart", task.period)),
+    }
+}
+
+/// The most that a job of the task executes, as its execution model says.
+fn longest_execution(task: &Task) -> Service {
+    let wcet = task.own_wcet();
+    match &task.execution {
+        ExecutionModel::Wcet => wcet,
+        ExecutionModel::Level(level) => task.wcet.get(level.level()).copied().unwrap_or(wcet),
+        ExecutionModel::Fraction(fraction) => (fraction * &Rate::whole(wcet.ns()))
+            .ceil()
+            .map_or(Service::MAX, |ns| Service::from_ns(ns.max(1))),
+        ExecutionModel::Uniform { max, .. } => *max,
+        ExecutionModel::Discrete(values) => {
+            values.iter().map(|&(work, _)| work).max().unwrap_or_default()
+        }
+        ExecutionModel::List(values) => values.iter().max().copied().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Admission control of `SCHED_DEADLINE` (Tang, Anderson, Abeni 2021): **exact**, for the set of
+//! tasks as it enters. It says whether the kernel lets the tasks in, not whether they meet deadlines.
+//!
+//! | condition | of | meaning |
+//! |---|---|---|
+//! | (1) | every cluster | the utilizations of its tasks sum to at most `limit * CPUs` |
+//! | (2) | every CPU | those of the tasks that may use this CPU alone sum to at most `limit` |
+//!
+//! Linux tests (1) and demands affinities to whole clusters: [`global`]. The semi-partitioned patch
+//! also lets in tasks with one CPU, and tests (2): [`semi_partitioned`]. Utilizations are those of
+//! the reservations (`budget` if given); equality is accepted. The kernel rounds: [`kernel`] is its
+//! own arithmetic, which accepts a little more.
+
+use super::TANG;
+use crate::Assumption::{self, SemiPartitioned, WholeClusters};
+use crate::group::{Group, together};
+use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
+use layland_model::{CpuSet, Rate, RateSum, System, Task};
+
+/// What part of each CPU real-time tasks may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Admission control is off (`sched_rt_runtime_us = -1`).
+    Off,
+    /// `sched_rt_runtime_us / sched_rt_period_us`.
+    Share(Rate),
+}
+
+impl Default for Limit {
+    /// 950 ms of every second.
+    fn default() -> Limit {
+        Limit::Share(Rate::new(19, 20))
+    }
+}
+
+/// Condition (1) with the default limit.
+pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
+    name: "AC",
+    title: "admission control of SCHED_DEADLINE with its default limit",
+    subject: Subject::Admission(&["dl"]),
+    kind: Kind::Exact,
+    assumptions: &[WholeClusters],
+    citations: &[&TANG],
+    decide: |system| condition_1(system, &Limit::default()),
+};
+
+/// Conditions (1) and (2) with the default limit.
+pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
+    name: "AC-SP",
+    title: "admission control of semi-partitioned SCHED_DEADLINE with the default limit",
+    subject: Subject::Admission(&["dlsp"]),
+    kind: Kind::Exact,
+    assumptions: &[SemiPartitioned],
+    citations: &[&TANG],
+    decide: |system| both_conditions(system, &Limit::default()),
+};
+
+/// Whether Linux admits all tasks: condition (1).
+///
+/// ```
+/// use layland_analysis::{Verdict, deadline::admission::{Limit, global}};
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = [(95, 100), (19, 20)]
+///     .map(|(q, t)| Task::implicit(format!("{q}/{t}"), Service::from_ms(q), Duration::from_ms(t)));
+/// let finding = global(&System::new(2, tasks.to_vec()), &Limit::default()).unwrap();
+/// assert_eq!(finding.verdict, Verdict::Yes); // Equality is accepted.
+/// ```
+///
+/// # Errors
+/// If a task may not use its whole cluster.
+pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
+    Assumption::check_all(GLOBAL.assumptions, system)?;
+    Ok(condition_1(system, limit))
+}
+
+/// Whether the semi-partitioned patch admits all tasks: conditions (1) and (2).
+///
+/// # Errors
+/// If a task may use some CPUs of its cluster, neither all nor one.
+pub fn semi_partitioned(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
+    Assumption::check_all(SEMI_PARTITIONED.assumptions, system)?;
+    Ok(both_conditions(system, limit))
+}
+
+pub(super) fn both_conditions(system: &System, limit: &Limit) -> Finding {
+    together([condition_1(system, limit), condition_2(system, limit)].into_iter())
+}
+
+fn condition_1(system: &System, limit: &Limit) -> Finding {
+    let compare = |group: &Group<'_>| at_most(group, limit, "(1) the utilization");
+    together(Group::clusters(system).iter().map(compare))
+}
+
+/// A one-CPU cluster has no partitioned tasks: its tasks may use all of it. The sums are the same.
+fn condition_2(system: &System, limit: &Limit) -> Finding {
+    let groups = Group::affinities(system);
+    let partitioned = groups.iter().filter(|group| group.cpus.len() == 1);
+    together(partitioned.map(|group| at_most(group, limit, "(2) the partitioned utilization")))
+}
+
+fn reserved(task: &Task) -> Rate {
+    Rate::new(task.reservation().ns(), task.period.ns())
+}
+
+fn at_most(group: &Group<'_>, limit: &Limit, what: &'static str) -> Finding {
+    let mut sum = RateSum::default();
+    group.tasks().for_each(|task| sum.add(&reserved(task)));
+    let capacity = Rate::whole(group.cpu_count());
+    let (bound, holds) = match limit {
+        Limit::Off => (capacity, true),
+        Limit::Share(share) => {
+            let bound = share * &capacity;
+            let holds = sum.fits(&Rate::ZERO, &bound);
+            (bound, holds)
+        }
+    };
+    let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
+    let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
+    Finding::new(Kind::Exact.verdict(holds), reason)
+}
+
+/// The kernel's fixed point: a bandwidth is a multiple of 2^-20, rounded down.
+const BW_SHIFT: u32 = 20;
+
+/// `floor(Q * 2^20 / T)`, the bandwidth of a reservation as the kernel computes it (`to_ratio`).
+///
+/// ```
+/// use layland_analysis::deadline::admission::kernel_bandwidth;
+/// use layland_model::{Duration, Service, Task};
+/// let third = Task::implicit("third", Service::from_ms(1), Duration::from_ms(3));
+/// assert_eq!(kernel_bandwidth(&third), 349_525); // 2^20 / 3 is 349 525.33
+/// ```
+pub fn kernel_bandwidth(task: &Task) -> u128 {
+    to_ratio(task.reservation().ns(), task.period.ns())
+}
+
+fn to_ratio(runtime: i64, period: i64) -> u128 {
+    (u128::from(runtime.unsigned_abs()) << BW_SHIFT) / u128::from(period.unsigned_abs().max(1))
+}
+
+/// Whether the kernel's own arithmetic admits these tasks to a cluster: the sum of their
+/// [`kernel_bandwidth`]s is at most `floor(limit * 2^20)` times the CPUs.
+///
+/// Utilizations are rounded down by up to 2^-20 each, and so is the limit: where the default limit
+/// applies this accepts a little more or, right at the limit, a little less than condition (1).
+pub fn kernel<'a>(tasks: impl Iterator<Item = &'a Task>, cpus: &CpuSet, limit: &Limit) -> Finding {
+    let total: u128 = tasks.map(kernel_bandwidth).sum();
+    let scale = Rate::whole(1 << BW_SHIFT);
+    let (capacity, holds) = match limit {
+        Limit::Off => (u128::MAX, true),
+        Limit::Share(share) => {
+            let per_cpu = (share * &scale).floor().and_then(|share| u128::try_from(share).ok());
+            let capacity = per_cpu.unwrap_or(0) * cpus.len() as u128;
+            (capacity, total <= capacity)
+        }
+    };
+    let number = |units: u128| {
+        Quantity::Number(&Rate::whole(i64::try_from(units).unwrap_or(i64::MAX)) / &scale)
+    };
+    let what = "(1) the utilization, rounded down by the kernel,";
+    let reason = Reason::compared(what, Scope::cpus(cpus), number(total), number(capacity), holds);
+    Finding::new(Kind::Exact.verdict(holds), reason)
+}

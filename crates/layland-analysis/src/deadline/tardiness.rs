@@ -1,0 +1,85 @@
+//! The tardiness of semi-partitioned `SCHED_DEADLINE`, Theorem 1 of Tang, Anderson and Abeni 2021.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) WCETs are kept, (5) the budget is the WCET, (6) overheads are part of `C_i`, (7) unit speeds,
+//! (8) every affinity is a whole cluster or one CPU, (9) nothing changes while the system runs. There
+//! is a bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
+//!
+//! The bound is very pessimistic: what simulations see stays below 3 % of it.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `m` | the largest number of CPUs that the cluster has over time |
+//! | `T_max`, `C_max`, `u_min` | over the tasks of the cluster |
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use super::TANG;
+use super::admission::{Limit, both_conditions};
+use crate::Assumption::*;
+use crate::group::Group;
+use crate::{BoundTest, Tardiness, TardinessBound, Verdict};
+use layland_model::{Rate, System, TaskId, TaskMap};
+
+/// Theorem 1, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Tardiness, deadline::tardiness};
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = [(2, 6), (2, 2), (1, 6), (2, 2), (2, 6)]; // Example 5
+/// let tasks = tasks.iter().enumerate().map(|(i, &(c, t))| {
+///     Task::implicit(i.to_string(), Service::from_ns(c), Duration::from_ns(t))
+/// });
+/// let system = System::new(3, tasks.collect());
+/// let Tardiness::Bounded(bounds) = tardiness::TEST.run(&system).unwrap() else { panic!() };
+/// let bounds: Vec<i64> = bounds.values().map(|bound| bound.rounded_up().unwrap().ns()).collect();
+/// assert_eq!(bounds, [1326, 1170, 1365, 1170, 1326]);
+/// ```
+pub const TEST: BoundTest = BoundTest {
+    name: "TANG",
+    title: "tardiness under semi-partitioned SCHED_DEADLINE (Theorem 1)",
+    policies: &["dlsp"],
+    assumptions: &[
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        WcetKept,
+        BudgetIsWcet,
+        NoOverheads,
+        UnitSpeeds,
+        SemiPartitioned,
+        NoRequests,
+    ],
+    citations: &[&TANG],
+    bound: bounds,
+};
+
+fn bounds(system: &System) -> Tardiness {
+    let admitted = both_conditions(system, &Limit::Share(Rate::ONE));
+    if admitted.verdict != Verdict::Yes {
+        return Tardiness::Unknown(admitted.reasons);
+    }
+    let groups = Group::clusters(system);
+    let mut bounds: Vec<TardinessBound> = groups.iter().flat_map(theorem_1).collect();
+    bounds.sort_by_key(|bound| bound.task);
+    Tardiness::Bounded(bounds.into_iter().collect::<TaskMap<TardinessBound>>())
+}
+
+/// `(T_max + 2 m C_max / u_min) (2 m - u_i) / (2 u_min)`.
+fn theorem_1(group: &Group<'_>) -> Vec<TardinessBound> {
+    let two = Rate::whole(2);
+    let m = Rate::whole(group.cpu_count());
+    let over = |ns: &dyn Fn(&layland_model::Task) -> i64| {
+        Rate::whole(group.tasks().map(ns).max().unwrap_or(0))
+    };
+    let T_max = over(&|task| task.period.ns());
+    let C_max = over(&|task| task.own_wcet().ns());
+    let u_min = group.tasks().map(|task| task.utilization()).min().unwrap_or(Rate::ONE);
+    let two_m = &two * &m;
+    let first = &T_max + &(&(&two_m * &C_max) / &u_min);
+    let bound = |task: TaskId, u_i: Rate| TardinessBound {
+        task,
+        tardiness: &(&first * &(&two_m - &u_i)) / &(&two * &u_min),
+    };
+    group.tasks.iter().map(|&(id, task)| bound(id, task.utilization())).collect()
+}

@@ -1,0 +1,156 @@
+//! Compliant-vector analysis (**CVA**): response times and tardiness under global EDF with
+//! constrained deadlines (Erickson, Devi, Baruah 2010; with priority points Erickson, Anderson 2012).
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) no affinities within a
+//! cluster, (8) nothing changes while the system runs. There is a bound if `U <= m` and `u_i <= 1`.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `Y_i` | relative priority point: the job with the earliest one runs. `D_i`, or with the same schedule and a smaller bound `D_i - min D` |
+//! | `S_i` | `max(0, C_i (1 - Y_i / T_i))` |
+//! | `G(s)` | the sum of the `ceil(U) - 1` largest `C_i - S_i - C_i u_i / m + s u_i` |
+//! | `s` | the least value from 0 on with `G(s) + sum S_i <= m s` |
+//!
+//! `G(s) + sum S_i - m s` is convex, piecewise linear and decreasing, so that Newton's iteration
+//! from 0 ends at its zero after finitely many steps: exact, in rationals.
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use super::POLICIES;
+use crate::Assumption::*;
+use crate::group::Group;
+use crate::{Assumption, BoundTest, Citation};
+use layland_model::{Rate, TaskId};
+
+/// Erickson, Devi and Baruah 2010.
+pub const ERICKSON_DEVI: Citation = Citation {
+    key: "erickson2010improved",
+    text: "J. P. Erickson, U. Devi and S. Baruah. Improved tardiness bounds for global EDF. ECRTS 2010, \
+           pages 14-23.",
+    bibtex: "@inproceedings{erickson2010improved,
+  author    = {Jeremy P. Erickson and UmaMaheswari Devi and Sanjoy Baruah},
+  title     = {Improved Tardiness Bounds for Global {EDF}},
+  booktitle = {22nd Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {14--23}, year = {2010}
+}",
+};
+
+/// Erickson and Anderson 2012.
+pub const ERICKSON_ANDERSON: Citation = Citation {
+    key: "erickson2012fair",
+    text: "J. P. Erickson and J. H. Anderson. Fair lateness scheduling: reducing maximum lateness in \
+           G-EDF-like scheduling. ECRTS 2012, pages 3-12.",
+    bibtex: "@inproceedings{erickson2012fair,
+  author    = {Jeremy P. Erickson and James H. Anderson},
+  title     = {Fair Lateness Scheduling: Reducing Maximum Lateness in {G-EDF}-like Scheduling},
+  booktitle = {24th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {3--12}, year = {2012}
+}",
+};
+
+const ASSUMPTIONS: &[Assumption] = &[
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    WholeClusters,
+    NoRequests,
+];
+
+/// Which priority points describe the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Points {
+    /// `Y_i = D_i`.
+    Plain,
+    /// `Y_i = D_i - min D`.
+    Reduced,
+}
+
+/// The bound with `Y_i = D_i`, for each cluster.
+pub const PLAIN: BoundTest = BoundTest {
+    name: "CVA",
+    title: "tardiness under global EDF by a compliant vector",
+    policies: POLICIES,
+    assumptions: ASSUMPTIONS,
+    citations: &[&ERICKSON_DEVI],
+    bound: |system| super::each_cluster(system, |group| bounds(group, Points::Plain)),
+};
+
+/// The bound with `Y_i = D_i - min D`, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Tardiness, global_edf::compliant_vector};
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(3));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// let Tardiness::Bounded(bounds) = compliant_vector::REDUCED.run(&system).unwrap() else { panic!() };
+/// // Every Y is 0, every S is 2, s is 4: at most 4 - 2/2 + 2 - 3 late.
+/// assert!(bounds.values().all(|bound| bound.rounded_up() == Some(Duration::from_ms(2))));
+/// ```
+pub const REDUCED: BoundTest = BoundTest {
+    name: "CVA-REDUCED",
+    title: "tardiness under global EDF by a compliant vector with reduced priority points",
+    policies: POLICIES,
+    assumptions: ASSUMPTIONS,
+    citations: &[&ERICKSON_DEVI, &ERICKSON_ANDERSON],
+    bound: |system| super::each_cluster(system, |group| bounds(group, Points::Reduced)),
+};
+
+struct Entry {
+    task: TaskId,
+    C: Rate,
+    D: Rate,
+    u: Rate,
+    Y: Rate,
+    S: Rate,
+}
+
+fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
+    let m = Rate::whole(group.cpu_count());
+    let least_deadline = group.tasks().map(|task| task.deadline.ns()).min().unwrap_or(0);
+    let entry = |&(task, tau): &(TaskId, &layland_model::Task)| {
+        let [C, D, T] = [tau.own_wcet().ns(), tau.deadline.ns(), tau.period.ns()].map(Rate::whole);
+        let Y = match points {
+            Points::Plain => D.clone(),
+            Points::Reduced => &D - &Rate::whole(least_deadline),
+        };
+        let S = (&C * &(&Rate::ONE - &(&Y / &T))).max(Rate::ZERO);
+        Entry { task, C, D, u: tau.utilization(), Y, S }
+    };
+    let entries: Vec<Entry> = group.tasks.iter().map(entry).collect();
+    // One CPU and implicit deadlines: EDF is optimal.
+    let implicit = group.tasks().all(|task| task.deadline == task.period);
+    if group.cpu_count() == 1 && implicit {
+        return entries.iter().map(|entry| (entry.task, Rate::ZERO)).collect();
+    }
+    let s = least_s(&entries, &m, super::ceil_of_load(group).saturating_sub(1));
+    let tardiness = |Entry { C, D, Y, .. }: &Entry| {
+        let response = &(&(&s - &(C / &m)) + C) + Y;
+        (&response - D).max(Rate::ZERO)
+    };
+    entries.iter().map(|entry| (entry.task, tardiness(entry))).collect()
+}
+
+/// The least `s >= 0` with `G(s) + sum S_i <= m s`.
+fn least_s(entries: &[Entry], m: &Rate, largest: usize) -> Rate {
+    let sum_S = entries.iter().fold(Rate::ZERO, |sum, entry| &sum + &entry.S);
+    let at_zero = |Entry { C, u, S, .. }: &Entry| &(C - S) - &(&(C * u) / m);
+    let mut lines: Vec<(Rate, &Rate)> = entries.iter().map(|e| (at_zero(e), &e.u)).collect();
+    let mut s = Rate::ZERO;
+    loop {
+        // The tangent at s: A + B s, from the tasks that are the largest there (ties: the steepest,
+        // which is the tangent to the right).
+        lines.sort_by_cached_key(|(a, u)| std::cmp::Reverse((a + &(*u * &s), (*u).clone())));
+        let (mut A, mut B) = (sum_S.clone(), Rate::ZERO);
+        for (a, u) in lines.iter().take(largest) {
+            (A, B) = (&A + a, &B + u);
+        }
+        // B < m: at most ceil(U) - 1 < m utilizations of at most 1.
+        let zero = &A / &(m - &B);
+        if zero <= s {
+            return s;
+        }
+        s = zero;
+    }
+}

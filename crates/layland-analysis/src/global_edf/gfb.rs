@@ -1,0 +1,66 @@
+//! GFB, the density test for global EDF (Goossens, Funk, Baruah 2003 for implicit deadlines;
+//! Bertogna, Cirinei, Lipari 2005 for constrained ones). **Sufficient.**
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
+//! affinities within a cluster, (9) nothing changes while the system runs.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `delta_i` | density of a task, `C_i / D_i` |
+//! | `m` | number of CPUs |
+
+use super::{CONSTRAINED, POLICIES};
+use crate::group::{Group, together};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use layland_model::{Rate, RateSum};
+
+/// Goossens, Funk and Baruah 2003.
+pub const GOOSSENS: Citation = Citation {
+    key: "goossens2003priority",
+    text: "J. Goossens, S. Funk and S. Baruah. Priority-driven scheduling of periodic task systems on \
+           multiprocessors. Real-Time Systems 25(2-3):187-205, 2003.",
+    bibtex: "@article{goossens2003priority,
+  author  = {Jo{\\\"e}l Goossens and Shelby Funk and Sanjoy Baruah},
+  title   = {Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors},
+  journal = {Real-Time Systems}, volume = {25}, number = {2-3}, pages = {187--205}, year = {2003}
+}",
+};
+
+/// GFB, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Verdict, global_edf::gfb};
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = [(18, 80), (90, 120), (9, 80)]
+///     .map(|(c, t)| Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t)));
+/// let finding = gfb::TEST.run(&System::new(3, tasks.to_vec())).unwrap();
+/// assert_eq!(finding.verdict, Verdict::Yes);
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "GFB",
+    title: "density test for global EDF",
+    subject: Subject::Policies(POLICIES),
+    kind: Kind::Sufficient,
+    assumptions: CONSTRAINED,
+    citations: &[&GOOSSENS, &super::bcl::BERTOGNA],
+    decide: |system| together(Group::clusters(system).iter().map(gfb)),
+};
+
+/// `sum delta_i <= m - (m - 1) max delta_i`.
+fn gfb(group: &Group<'_>) -> Finding {
+    let m = group.cpu_count();
+    let mut sum = RateSum::default();
+    group.tasks().for_each(|task| sum.add(&task.density()));
+    let largest = group.tasks().map(|task| task.density()).max().unwrap_or(Rate::ZERO);
+    let bound = &Rate::whole(m) - &(&Rate::whole(m - 1) * &largest);
+    let holds = sum.fits(&Rate::ZERO, &bound);
+    let reason = Reason::compared(
+        "the sum of the densities",
+        Scope::cpus(&group.cpus),
+        Quantity::Number(sum.exact()),
+        Quantity::Number(bound),
+        holds,
+    );
+    Finding::new(Kind::Sufficient.verdict(holds), reason)
+}

@@ -1,0 +1,129 @@
+//! The parts of a system that are scheduled on their own: clusters, or single CPUs.
+
+use crate::{Finding, Kind, Reason, Verdict};
+use layland_model::{Behaviour, CpuSet, Duration, Rate, RateSum, Separation, System, Task, TaskId};
+use std::collections::BTreeMap;
+
+/// CPUs, and the tasks that run on them and nowhere else.
+pub(crate) struct Group<'a> {
+    pub(crate) cpus: CpuSet,
+    pub(crate) tasks: Vec<(TaskId, &'a Task)>,
+}
+
+impl<'a> Group<'a> {
+    /// The clusters that have tasks, in the order of their lowest CPU. For tasks that may use all
+    /// of their cluster.
+    pub(crate) fn clusters(system: &'a System) -> Vec<Group<'a>> {
+        Group::by(system, |task| system.platform.clusters[system.tasks[task].cluster].clone())
+    }
+
+    /// The sets of CPUs that are the affinity of some task, in the order of their lowest CPU.
+    pub(crate) fn affinities(system: &'a System) -> Vec<Group<'a>> {
+        Group::by(system, |task| system.allowed_cpus(task))
+    }
+
+    fn by(system: &'a System, cpus_of: impl Fn(TaskId) -> CpuSet) -> Vec<Group<'a>> {
+        let mut groups: BTreeMap<_, Group<'a>> = BTreeMap::new();
+        for (id, task) in system.tasks.iter() {
+            let cpus = cpus_of(id);
+            let group = groups
+                .entry((cpus.lowest(), cpus.clone()))
+                .or_insert_with(|| Group { cpus, tasks: Vec::new() });
+            group.tasks.push((id, task));
+        }
+        groups.into_values().collect()
+    }
+
+    /// `m`.
+    pub(crate) fn cpu_count(&self) -> i64 {
+        self.cpus.len() as i64
+    }
+
+    pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a Task> + '_ {
+        self.tasks.iter().map(|&(_, task)| task)
+    }
+
+    /// `U`.
+    pub(crate) fn utilization(&self) -> RateSum {
+        let mut sum = RateSum::default();
+        self.tasks().for_each(|task| sum.add(&task.utilization()));
+        sum
+    }
+}
+
+/// The finding on a system whose parts have these findings: of a *yes* all reasons, otherwise those
+/// of the parts that decided.
+pub(crate) fn together(findings: impl Iterator<Item = Finding>) -> Finding {
+    let mut whole = Finding { verdict: Verdict::Yes, reasons: Vec::new() };
+    for part in findings {
+        let verdict = whole.verdict.both(part.verdict);
+        if verdict != whole.verdict {
+            whole.reasons.clear();
+        }
+        whole.verdict = verdict;
+        if part.verdict == verdict {
+            whole.reasons.extend(part.reasons);
+        }
+    }
+    whole
+}
+
+/// The finding of an exact test about sporadic tasks, on tasks that may be more special: a *no*
+/// holds for those only if the worst pattern, in which all tasks become ready together as late after
+/// their arrival as they may, must be expected.
+pub(crate) fn exact(group: &Group<'_>, holds: bool, reason: Reason) -> Finding {
+    let mut finding = Finding::new(Kind::Exact.verdict(holds), reason);
+    if finding.verdict == Verdict::No && !may_become_ready_together(group) {
+        finding.verdict = Verdict::Unknown;
+        finding.reasons.push(Reason::PatternMayNotOccur);
+    }
+    finding
+}
+
+fn may_become_ready_together(group: &Group<'_>) -> bool {
+    let mut common = None;
+    group.tasks().all(|task| {
+        let ready = task.offset + task.jitter;
+        comes_for_ever(task) && (drifts(task) || *common.get_or_insert(ready) == ready)
+    })
+}
+
+/// Whether the releases can be at any distance from those of other tasks.
+fn drifts(task: &Task) -> bool {
+    match &task.behaviour {
+        Behaviour::Sporadic(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
+            *max > Duration::ZERO
+        }
+        Behaviour::Periodic
+        | Behaviour::Hog
+        | Behaviour::Yield
+        | Behaviour::Explicit(_)
+        | Behaviour::SelfSuspending { .. } => false,
+    }
+}
+
+/// Whether jobs can come at the rate of the period for as long as one likes.
+fn comes_for_ever(task: &Task) -> bool {
+    task.jobs.is_none() && !matches!(task.behaviour, Behaviour::Explicit(_))
+}
+
+/// The finding of an exact test about long-run rates: a *no* holds only for tasks that do not end.
+pub(crate) fn exact_in_the_long_run(system: &System, holds: bool, reason: Reason) -> Finding {
+    let mut finding = Finding::new(Kind::Exact.verdict(holds), reason);
+    weaken_if_finite(system, &mut finding);
+    finding
+}
+
+/// Turns a *no* that follows from rates alone into *unknown* if some task ends.
+pub(crate) fn weaken_if_finite(system: &System, finding: &mut Finding) {
+    if finding.verdict == Verdict::No && !system.tasks.values().all(comes_for_ever) {
+        finding.verdict = Verdict::Unknown;
+        finding.reasons.push(Reason::PatternMayNotOccur);
+    }
+}
+
+/// The sum of the `count` largest.
+pub(crate) fn sum_of_largest(mut values: Vec<Rate>, count: usize) -> Rate {
+    values.sort_by(|a, b| b.cmp(a));
+    values.iter().take(count).fold(Rate::ZERO, |sum, value| &sum + value)
+}

@@ -1,0 +1,45 @@
+//! Layland's analyses: can it be guaranteed, and if not, how late can it get?
+//!
+//! Every test is **exact**, **sufficient** or **necessary** ([`Kind`]), lists its [`Assumption`]s,
+//! and refuses a system that breaks one ([`Refusal`]). An answer is a [`Verdict`] with the
+//! [`Reason`]s that explain it: a sufficient test that fails says [`Verdict::Unknown`], never
+//! [`Verdict::No`]. Integers and exact rationals decide everything. Nothing in here runs a
+//! simulation or knows a scheduler's code; a policy is known by its name alone.
+//!
+//! [`catalogue`] lists every test and bound: that is what a program that "checks" a system walks.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`necessary`] | can any scheduler do it? |
+//! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
+//! | [`global_edf`] | GFB, BCL, BAK; tardiness by Devi-Anderson and by compliant vectors |
+//! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
+//! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
+//! | [`affinity`] | processor affinities: feasibility, the speed that hierarchical EDF needs |
+//!
+//! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
+//! apart that execute for up to their WCET. What a task-set file says about drawn execution times
+//! and separations is for simulations.
+
+pub mod affinity;
+mod assumption;
+pub mod catalogue;
+pub mod deadline;
+mod enclosure;
+pub mod fixed_point;
+pub mod global_edf;
+mod group;
+pub mod necessary;
+pub mod partitioned;
+mod test;
+pub mod uniprocessor;
+mod verdict;
+
+pub use assumption::{Assumption, Refusal};
+pub use enclosure::Enclosure;
+pub use layland_model::Citation;
+pub use test::{BoundTest, SchedulabilityTest, Subject};
+pub use verdict::{
+    Comparison, Finding, Kind, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
+    Verdict,
+};

@@ -1,0 +1,77 @@
+//! The utilization bound of partitioned EDF (Lopez, Diaz, Garcia 2004). **Sufficient.**
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) one
+//! cluster and (9) no affinities within it, (10) nothing changes while the system runs. Then first
+//! fit (and every allocation that fails only where a task fits nowhere, in decreasing order) finds a
+//! partition.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `beta` | `floor(1 / u_max)`: that many of the largest tasks always fit one CPU |
+
+use crate::Assumption::*;
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use layland_model::{Rate, System};
+
+/// Lopez, Diaz and Garcia 2004.
+pub const LOPEZ: Citation = Citation {
+    key: "lopez2004utilization",
+    text: "J. M. Lopez, J. L. Diaz and D. F. Garcia. Utilization bounds for EDF scheduling on \
+           real-time multiprocessor systems. Real-Time Systems 28(1):39-68, 2004.",
+    bibtex: "@article{lopez2004utilization,
+  author  = {Jos{\\'e} Mar{\\'i}a L{\\'o}pez and Jos{\\'e} Luis D{\\'i}az and Daniel F. Garc{\\'i}a},
+  title   = {Utilization Bounds for {EDF} Scheduling on Real-Time Multiprocessor Systems},
+  journal = {Real-Time Systems}, volume = {28}, number = {1}, pages = {39--68}, year = {2004}
+}",
+};
+
+/// The bound, for the largest utilization of the set.
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "LOPEZ",
+    title: "utilization bound of partitioned EDF",
+    subject: Subject::Policies(&["p-edf"]),
+    kind: Kind::Sufficient,
+    assumptions: &[
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        FitsAlone,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        OneCluster,
+        WholeClusters,
+        NoRequests,
+    ],
+    citations: &[&LOPEZ],
+    decide: within_bound,
+};
+
+fn within_bound(system: &System) -> Finding {
+    let largest = system.tasks.values().map(|task| task.utilization()).max().unwrap_or(Rate::ONE);
+    let bound = utilization_bound(system.platform.cpu_count(), &largest);
+    let sum = system.utilization();
+    let holds = sum.fits(&Rate::ZERO, &bound);
+    let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
+    let reason = Reason::compared("the utilization", Scope::default(), value, bound, holds);
+    Finding::new(Kind::Sufficient.verdict(holds), reason)
+}
+
+/// `(beta m + 1) / (beta + 1)` with `beta = floor(1 / u_max)`, for `0 < u_max <= 1`.
+///
+/// ```
+/// use layland_analysis::partitioned::lopez::utilization_bound;
+/// use layland_model::Rate;
+/// assert_eq!(utilization_bound(4, &Rate::ONE), Rate::new(5, 2));
+/// assert_eq!(utilization_bound(8, &Rate::new(3, 10)), Rate::new(25, 4));
+/// ```
+///
+/// # Panics
+/// If `u_max` is zero.
+pub fn utilization_bound(cpus: usize, u_max: &Rate) -> Rate {
+    // A beta beyond 64 bits would need an u_max below 2^-63: 2^63 is then a smaller, safe beta.
+    let beta = Rate::whole((&Rate::ONE / u_max).floor().unwrap_or(i64::MAX));
+    let m = Rate::whole(cpus as i64);
+    &(&(&beta * &m) + &Rate::ONE) / &(&beta + &Rate::ONE)
+}

@@ -1,0 +1,103 @@
+//! A test or a bound as data: what it is called, what it assumes, what it is worth.
+
+use crate::{Assumption, Citation, Finding, Kind, Refusal, Tardiness};
+use layland_model::System;
+
+/// What a test's *yes* promises; a *no* denies just that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Every deadline is met under each of these policies.
+    Policies(&'static [&'static str]),
+    /// Every deadline is met by some scheduler.
+    SomeScheduler,
+    /// Every deadline is met by EDF on each CPU of some partition.
+    SomePartition,
+    /// Every deadline is met by some fixed priorities.
+    SomePriorities,
+    /// The tasks are admitted under these policies. That says nothing about deadlines.
+    Admission(&'static [&'static str]),
+}
+
+impl Subject {
+    /// The policies that the verdict is about, by name.
+    pub const fn policies(self) -> &'static [&'static str] {
+        match self {
+            Subject::Policies(policies) | Subject::Admission(policies) => policies,
+            Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => &[],
+        }
+    }
+}
+
+/// A schedulability test.
+#[derive(Clone, Copy)]
+pub struct SchedulabilityTest {
+    /// Its short name, SchedCAT's where there is one.
+    pub name: &'static str,
+    /// What it tests, in a sentence.
+    pub title: &'static str,
+    /// What a *yes* promises.
+    pub subject: Subject,
+    /// What its answer is worth.
+    pub kind: Kind,
+    /// What it assumes, in the order in which it numbers them.
+    pub assumptions: &'static [Assumption],
+    /// Whom to cite.
+    pub citations: &'static [&'static Citation],
+    /// The test, for a system that keeps the assumptions.
+    pub(crate) decide: fn(&System) -> Finding,
+}
+
+impl SchedulabilityTest {
+    /// Runs the test on a valid system.
+    ///
+    /// # Errors
+    /// If the system breaks an assumption: the first one, and what to do about it.
+    pub fn run(&self, system: &System) -> Result<Finding, Refusal> {
+        Assumption::check_all(self.assumptions, system)?;
+        Ok((self.decide)(system))
+    }
+
+    /// Whether the test applies to a valid system.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
+        Assumption::check_all(self.assumptions, system)
+    }
+}
+
+/// An analysis that bounds the tardiness of every task.
+#[derive(Clone, Copy)]
+pub struct BoundTest {
+    /// Its short name.
+    pub name: &'static str,
+    /// What it bounds, in a sentence.
+    pub title: &'static str,
+    /// The policies that the bounds are about, by name.
+    pub policies: &'static [&'static str],
+    /// What it assumes, in the order in which it numbers them.
+    pub assumptions: &'static [Assumption],
+    /// Whom to cite.
+    pub citations: &'static [&'static Citation],
+    /// The analysis, for a system that keeps the assumptions.
+    pub(crate) bound: fn(&System) -> Tardiness,
+}
+
+impl BoundTest {
+    /// Runs the analysis on a valid system.
+    ///
+    /// # Errors
+    /// If the system breaks an assumption: the first one, and what to do about it.
+    pub fn run(&self, system: &System) -> Result<Tardiness, Refusal> {
+        Assumption::check_all(self.assumptions, system)?;
+        Ok((self.bound)(system))
+    }
+
+    /// Whether the analysis applies to a valid system.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
+        Assumption::check_all(self.assumptions, system)
+    }
+}

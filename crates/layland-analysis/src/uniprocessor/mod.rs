@@ -1,0 +1,7 @@
+//! One CPU, or several whose tasks are pinned to one each: every test looks at each CPU.
+//!
+//! - [`edf`]: earliest deadline first, by processor demand: exact;
+//! - [`fixed_priority`]: response times: exact; utilization bounds; the assignment of priorities.
+
+pub mod edf;
+pub mod fixed_priority;

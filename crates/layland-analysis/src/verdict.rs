@@ -1,0 +1,283 @@
+//! What a test answers: a verdict, and the numbers that explain it.
+
+use crate::fixed_point::Diverged;
+use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap};
+
+/// What a test's answer is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// *Yes* and *no* are both true.
+    Exact,
+    /// *Yes* is true; where the test fails the answer is *unknown*.
+    Sufficient,
+    /// *No* is true; where the test passes the answer is *unknown*.
+    Necessary,
+}
+
+impl Kind {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Exact => "exact",
+            Kind::Sufficient => "sufficient",
+            Kind::Necessary => "necessary",
+        }
+    }
+
+    /// The verdict of a test of this kind whose condition holds, or does not.
+    ///
+    /// ```
+    /// use layland_analysis::{Kind, Verdict};
+    /// assert_eq!(Kind::Exact.verdict(false), Verdict::No);
+    /// assert_eq!(Kind::Sufficient.verdict(false), Verdict::Unknown);
+    /// assert_eq!(Kind::Necessary.verdict(true), Verdict::Unknown);
+    /// ```
+    pub const fn verdict(self, holds: bool) -> Verdict {
+        match (self, holds) {
+            (Kind::Exact | Kind::Sufficient, true) => Verdict::Yes,
+            (Kind::Exact | Kind::Necessary, false) => Verdict::No,
+            (Kind::Sufficient, false) | (Kind::Necessary, true) => Verdict::Unknown,
+        }
+    }
+}
+
+/// The answer to "is it guaranteed?".
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It is guaranteed.
+    Yes,
+    /// It is not: what the parameters allow breaks it.
+    No,
+    /// This test cannot tell.
+    Unknown,
+}
+
+impl Verdict {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::No => "no",
+            Verdict::Unknown => "unknown",
+        }
+    }
+
+    /// The verdict on a whole of which these are the parts.
+    pub(crate) fn both(self, other: Verdict) -> Verdict {
+        match (self, other) {
+            (Verdict::No, _) | (_, Verdict::No) => Verdict::No,
+            (Verdict::Unknown, _) | (_, Verdict::Unknown) => Verdict::Unknown,
+            (Verdict::Yes, Verdict::Yes) => Verdict::Yes,
+        }
+    }
+}
+
+/// A verdict with its reasons.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The answer.
+    pub verdict: Verdict,
+    /// What decided it: for a *yes* what was compared or constructed, otherwise what failed.
+    pub reasons: Vec<Reason>,
+}
+
+impl Finding {
+    /// A verdict for one reason.
+    pub fn new(verdict: Verdict, reason: Reason) -> Finding {
+        Finding { verdict, reasons: vec![reason] }
+    }
+}
+
+/// What a reason is about. Empty: the system as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// A task.
+    pub task: Option<TaskId>,
+    /// These CPUs.
+    pub cpus: Option<CpuSet>,
+    /// An interval of this length.
+    pub interval: Option<Duration>,
+}
+
+impl Scope {
+    /// These CPUs.
+    pub fn cpus(cpus: &CpuSet) -> Scope {
+        Scope { cpus: Some(cpus.clone()), ..Scope::default() }
+    }
+    /// A task on these CPUs.
+    pub fn task(task: TaskId, cpus: &CpuSet) -> Scope {
+        Scope { task: Some(task), ..Scope::cpus(cpus) }
+    }
+}
+
+/// A number that was compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A plain number: a utilization, a sum of densities.
+    Number(Rate),
+    /// A time in nanoseconds, perhaps a fraction of one.
+    Time(Rate),
+}
+
+impl Quantity {
+    /// A time.
+    pub fn of_ns(ns: i128) -> Quantity {
+        let rate = match i64::try_from(ns) {
+            Ok(ns) => Rate::whole(ns),
+            Err(_) => ns.to_string().parse().unwrap_or(Rate::whole(i64::MAX)),
+        };
+        Quantity::Time(rate)
+    }
+
+    fn text(&self, exact: bool) -> String {
+        match self {
+            Quantity::Number(rate) | Quantity::Time(rate) if exact => match self {
+                Quantity::Number(_) => rate.to_string(),
+                Quantity::Time(_) => format!("{rate} ns"),
+            },
+            Quantity::Number(rate) => match rate.as_i64_pair() {
+                Some((whole, 1)) => whole.to_string(),
+                Some(_) | None => format!("{:.6}", rate.to_f64()),
+            },
+            Quantity::Time(rate) => match rate.as_i64_pair() {
+                Some((whole, 1)) => Duration::from_ns(whole).to_string(),
+                Some(_) | None => format!("{:.3}us", rate.to_f64() / 1e3),
+            },
+        }
+    }
+}
+
+/// A quantity that was compared with its bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// What the quantity is, as in "the sum of the densities".
+    pub what: &'static str,
+    /// Of what.
+    pub scope: Scope,
+    /// Its value.
+    pub value: Quantity,
+    /// What it may be at most.
+    pub bound: Quantity,
+    /// Whether the condition holds.
+    pub holds: bool,
+}
+
+/// What decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A quantity and its bound.
+    Compared(Box<Comparison>),
+    /// A partition that works.
+    Partition(TaskMap<CpuId>),
+    /// No partition was found, or there is none: what stood in the way, in words.
+    NotPartitioned(String),
+    /// An assignment of priorities that works, the highest first.
+    PriorityOrder(Vec<TaskId>),
+    /// No task of these can have the lowest priority among them.
+    NoneCanBeLowest(Vec<TaskId>),
+    /// Something about a task has no bound.
+    NoBound(TaskId, Diverged),
+    /// The computation was given up.
+    GaveUp(Diverged),
+    /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
+    /// that the offsets or the given releases of this system may exclude.
+    PatternMayNotOccur,
+}
+
+impl Reason {
+    /// A comparison.
+    pub fn compared(
+        what: &'static str,
+        scope: Scope,
+        value: Quantity,
+        bound: Quantity,
+        holds: bool,
+    ) -> Reason {
+        Reason::Compared(Box::new(Comparison { what, scope, value, bound, holds }))
+    }
+
+    /// As a sentence without a full stop, with the names of the tasks of the system.
+    pub fn describe(&self, system: &System) -> String {
+        let name = |task: &TaskId| format!("`{}`", system.tasks[*task].name);
+        let names = |tasks: &[TaskId]| tasks.iter().map(name).collect::<Vec<String>>().join(", ");
+        match self {
+            Reason::Compared(comparison) => {
+                let Comparison { what, scope, value, bound, holds } = &**comparison;
+                let mut text = (*what).to_owned();
+                if let Some(task) = &scope.task {
+                    text += &format!(" of {}", name(task));
+                }
+                if let Some(cpus) = &scope.cpus
+                    && *cpus != system.platform.all_cpus()
+                {
+                    let word = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+                    text += &format!(" on {word} {cpus}");
+                }
+                if let Some(interval) = &scope.interval {
+                    text += &format!(" in {interval}");
+                }
+                // Numbers that look alike are written out.
+                let exact = value != bound && value.text(false) == bound.text(false);
+                let verb = if *holds { "within" } else { "not within" };
+                let (value, bound) = (value.text(exact), bound.text(exact));
+                format!("{text} is {value}, {verb} {bound}")
+            }
+            Reason::Partition(cpu_of) => {
+                let each: Vec<String> =
+                    cpu_of.iter().map(|(task, cpu)| format!("{} on {cpu}", name(&task))).collect();
+                format!("a partition is {}", each.join(", "))
+            }
+            Reason::NotPartitioned(why) => why.clone(),
+            Reason::PriorityOrder(order) => {
+                format!("priorities that work, highest first: {}", names(order))
+            }
+            Reason::NoneCanBeLowest(tasks) => {
+                format!("none of {} can have the lowest priority among them", names(tasks))
+            }
+            Reason::NoBound(task, diverged) => {
+                format!("the response time of {} has no bound: {diverged}", name(task))
+            }
+            Reason::GaveUp(diverged) => diverged.to_string(),
+            Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
+                 offsets or release times may exclude"
+                .to_owned(),
+        }
+    }
+}
+
+/// A bound on how late the jobs of a task finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TardinessBound {
+    /// The task.
+    pub task: TaskId,
+    /// No job finishes later than this after its deadline; in nanoseconds, exact.
+    pub tardiness: Rate,
+}
+
+impl TardinessBound {
+    /// The bound, rounded up to a whole nanosecond; none if it is beyond 292 years.
+    pub fn rounded_up(&self) -> Option<Duration> {
+        self.tardiness.ceil().map(Duration::from_ns)
+    }
+}
+
+/// What a tardiness analysis answers.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tardiness {
+    /// A bound for each task.
+    Bounded(TaskMap<TardinessBound>),
+    /// This analysis gives no bound, because of this.
+    Unknown(Vec<Reason>),
+}
+
+/// A bound on the response times of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseBound {
+    /// The task.
+    pub task: TaskId,
+    /// No job finishes later than this after its arrival.
+    pub response: Duration,
+}
