@@ -285,7 +285,10 @@ impl<'a> Checker<'a> {
             let (cpu, goes_offline) = match mark.kind {
                 MarkKind::CpuOnline(cpu) => (cpu, false),
                 MarkKind::CpuOffline(cpu) => (cpu, true),
-                MarkKind::BudgetExhausted(..) => continue,
+                MarkKind::BudgetExhausted(..)
+                | MarkKind::Moved { .. }
+                | MarkKind::Throttled(_)
+                | MarkKind::Replenished { .. } => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline
