@@ -689,7 +689,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     fn end_endless(&mut self, job: JobId) {
         let task = &self.tasks[job.task];
         assert!(
-            task.status == Status::Ready && task.job.id == job && task.endless,
+            task.endless && task.job.id == job && task.status != Status::Idle,
             "the policy ends {job:?}, which is not the ready job of a hog"
         );
         let cpu = CpuId(task.cpu);
@@ -704,6 +704,15 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         (task.demand, task.remaining) = (ENDLESS, ENDLESS);
         task.last_cpu = NONE;
         task.dated = false;
+    }
+
+    /// A hog has left, after the decision of that instant.
+    fn left(&mut self, id: TaskId) {
+        let task = &mut self.tasks[id];
+        if task.endless && std::mem::take(&mut task.dated) {
+            let executed = self.grains.to_service(task.demand - task.remaining);
+            self.recorder.ended(&task.job, self.now, JobEnd::Left, executed);
+        }
     }
 
     fn set_dates(&mut self, job: JobId, release: Time, deadline: Time) {
@@ -804,7 +813,13 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     fn leave(&mut self, id: TaskId) {
         let before = self.tasks[id].status;
         if before == Status::Ready {
-            self.stop(id, JobEnd::Left);
+            let cpu = self.tasks[id].cpu;
+            if !self.tasks[id].endless {
+                self.stop(id, JobEnd::Left);
+            } else if cpu != NONE {
+                // The policy may still say that a job of the hog ended in this instant: see `left`.
+                self.detach(CpuId(cpu));
+            }
         }
         let task = &mut self.tasks[id];
         task.status = Status::Gone;
@@ -827,6 +842,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         if let Some(id) = joining {
             if self.tasks[id].status == Status::Ready {
                 self.stop(id, JobEnd::Left);
+                self.tasks[id].dated = false;
             }
             self.tasks[id].status = Status::Gone;
             self.arrivals.clear(self.tasks[id].leaf as usize);
@@ -858,6 +874,9 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 task.budget = task.budget.map(|_| *wcet);
                 (task.period, task.deadline) = (*period, *deadline);
                 self.tasks[*id].reconfigure(&task, self.grains, &mut self.streams[*id]);
+            }
+            if let RequestKind::Leave(id) = &self.system.requests[index].kind {
+                self.left(*id);
             }
             self.answer_request(index, refused);
         }

@@ -73,8 +73,11 @@ pub(crate) struct Thread {
     /// Its ready job, and the one released while the other is still to be handled.
     job: Option<u64>,
     next_job: Option<u64>,
-    /// When it entered, when its ready job was released, and whether that job has run.
-    entered: Time,
+    /// The release of its last job as a hog, or when it entered; when its ready job was released, and
+    /// whether that job has run.
+    previous: Time,
+    /// `d - T`, with the `T` by which `d` was set.
+    begin: Time,
     released: Time,
     ran: bool,
     /// What the engine was told last of the dates of the job.
@@ -108,7 +111,8 @@ impl Thread {
             tie: 0,
             job: None,
             next_job: None,
-            entered: Time::ZERO,
+            previous: Time::ZERO,
+            begin: Time::ZERO,
             released: Time::ZERO,
             ran: false,
             told: (Time::NEVER, Time::NEVER),
@@ -120,13 +124,17 @@ impl Thread {
         !matches!(self.server.state, ServerState::Inactive | ServerState::Dead)
     }
 
+    fn set_begin(&mut self) {
+        self.begin = self.server.deadline() - self.server.period();
+    }
+
     /// Release and deadline of the ready job, where its server gives them.
     fn dates(&self) -> (Time, Time) {
         let d = self.server.deadline();
         let release = match self.kind {
             // One budget: from one period before its deadline. A job that has run keeps its release.
             Kind::Hog if self.ran => self.told.0,
-            Kind::Hog => (d - self.server.period()).max(self.entered),
+            Kind::Hog => self.begin.max(self.previous),
             Kind::SelfSuspending | Kind::Jobs => self.released,
         };
         (release, d)
@@ -411,19 +419,26 @@ impl RunQueues {
         }
     }
 
-    /// A thread whose CPU it may no longer use gets the lowest that it may use, if there is one.
-    pub fn settle(&mut self, p: TaskId) {
+    /// Where a thread has to go whose CPU it can no longer use: to the lowest that it can; if there is
+    /// none, to one that is offline, where it waits.
+    fn refuge(&self, p: TaskId) -> Option<CpuId> {
+        let thread = &self.threads[p];
         let allowed = self.allowed(p);
-        if !allowed.contains(self.threads[p].cpu)
-            && let Some(lowest) = allowed.lowest()
-        {
-            self.set_cpu(p, lowest);
+        let among = if allowed.is_empty() { &thread.mask } else { &allowed };
+        if among.contains(thread.cpu) { None } else { among.lowest() }
+    }
+
+    /// Takes a thread that is not queued off a CPU that it can no longer use.
+    pub fn settle(&mut self, p: TaskId) {
+        if let Some(cpu) = self.refuge(p) {
+            self.set_cpu(p, cpu);
         }
     }
 
     pub fn new_period(&mut self, p: TaskId) {
         debug_assert!(!self.threads[p].queued);
         self.threads[p].server.new_period(self.now);
+        self.threads[p].set_begin();
         self.dated.push(p);
     }
 
@@ -434,6 +449,7 @@ impl RunQueues {
         if self.lag_reset {
             thread.server.reset_lag(self.now);
         }
+        thread.set_begin();
         let d = thread.server.deadline();
         self.dated.push(p);
         self.out.push(Action::Note { note: Note::Replenished { task: p, deadline: d } });
@@ -522,9 +538,8 @@ impl RunQueues {
     /// Moves a thread whose CPU it may no longer use to the lowest that it may use. The CPU in whose
     /// queue it is then.
     pub fn evict(&mut self, p: TaskId, renew: bool) -> Option<CpuId> {
-        let allowed = self.allowed(p);
+        let lowest = self.refuge(p)?;
         let thread = &self.threads[p];
-        let lowest = allowed.lowest().filter(|_| !allowed.contains(thread.cpu))?;
         if !thread.queued {
             self.set_cpu(p, lowest);
             return None;
@@ -551,7 +566,8 @@ impl RunQueues {
         self.update_usable();
         for at in 0..self.seats.len() {
             let p = self.seats[at];
-            if self.threads[p].cluster == cluster {
+            let thread = &self.threads[p];
+            if thread.cluster == cluster && thread.server.state != ServerState::Dead {
                 self.set_mask(p, cpus.clone());
                 self.evict(p, false);
             }
@@ -582,11 +598,8 @@ impl RunQueues {
                 assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
                 assert!((thread.server.deadline(), thread.tie) == (d, tie));
                 assert!(thread.due || !thread.server.is_exhausted() || self.curr[c] == Some(p));
-                assert!(
-                    thread.mask.contains(c) || self.allowed(p).is_empty(),
-                    "{p:?} is on {c:?}, and may use {:?}",
-                    thread.mask
-                );
+                let mask = &thread.mask;
+                assert!(mask.contains(c), "{p:?} is on {c:?}, and may use {mask:?}");
                 let entry = (d, thread.seat, p);
                 assert_eq!(queue.movable.contains(&entry), thread.migrates);
             }
@@ -712,6 +725,7 @@ impl<R: Rules> Threads<R> {
                     let job = JobId { task: p, seq: *seq };
                     *seq += 1;
                     thread.ran = false;
+                    thread.previous = thread.told.0;
                     thread.told = (Time::NEVER, Time::NEVER);
                     rq.out.push(Action::EndJob { job });
                 }
@@ -786,7 +800,7 @@ impl<R: Rules> Threads<R> {
         match rq.threads[p].server.state {
             ServerState::Inactive => {
                 rq.next_job(p);
-                rq.threads[p].entered = rq.now;
+                rq.threads[p].previous = rq.now;
                 rq.new_period(p);
             }
             ServerState::Blocked => {
@@ -836,7 +850,13 @@ impl<R: Rules> Threads<R> {
                 rq.out.push(Action::ClearTimer { id });
             }
             Event::Reconfigure { task, change, request } => {
-                if let Err(reason) = rules.reconfigure(rq, *task, change) {
+                // A task that was refused in this very instant.
+                let verdict = if rq.threads[*task].admitted {
+                    rules.reconfigure(rq, *task, change)
+                } else {
+                    Err(Refusal::busy("the task is not in the system"))
+                };
+                if let Err(reason) = verdict {
                     rq.out.push(Action::Refuse { request: *request, reason });
                 }
             }
@@ -848,6 +868,13 @@ impl<R: Rules> Threads<R> {
             Event::CpuOnline { cpu } => {
                 rq.online.insert(*cpu);
                 rq.update_usable();
+                // Threads that waited for a CPU that they can use.
+                for at in 0..rq.seats.len() {
+                    let p = rq.seats[at];
+                    if rq.threads[p].is_in() {
+                        rq.evict(p, false);
+                    }
+                }
                 rules.pull(rq, *cpu);
                 rq.need.insert(*cpu);
             }
