@@ -48,6 +48,11 @@ const DEMOS: &[Demo] = &[
         text: include_str!("../demos/parameter-defect.toml"),
     },
     Demo {
+        name: "frequency-defect",
+        title: "CPUs as fast as their tasks ask for are too slow (Example 2)",
+        text: include_str!("../demos/frequency-defect.toml"),
+    },
+    Demo {
         name: "cluster-defect",
         title: "a task that moves to another cluster makes another one late (Example 3)",
         text: include_str!("../demos/cluster-defect.toml"),

@@ -46,13 +46,13 @@ pub const LELLI: Citation = Citation {
 pub const TANG: Citation = Citation {
     key: "tang2021defectiveness",
     text: "S. Tang, J. H. Anderson and L. Abeni. On the defectiveness of SCHED_DEADLINE w.r.t. \
-           tardiness and affinities, and a partial fix. RTNS 2021, pages 46-56.",
+           tardiness and affinities, and a partial fix. RTNS 2021, 14 pages.",
     bibtex: "@inproceedings{tang2021defectiveness,
   author    = {Stephen Tang and James H. Anderson and Luca Abeni},
   title     = {On the Defectiveness of {SCHED\\_DEADLINE} w.r.t. Tardiness and Affinities, and a
                Partial Fix},
   booktitle = {29th International Conference on Real-Time Networks and Systems (RTNS)},
-  pages     = {46--56}, year = {2021}
+  year      = {2021}, doi = {10.1145/3453417.3453440}
 }",
 };
 
@@ -80,6 +80,10 @@ pub(crate) const LAG_RESET: OptionInfo = OptionInfo {
 pub(crate) const LIMIT: OptionInfo = OptionInfo {
     name: "limit",
     help: "the bandwidth that admission control grants per CPU (default 19/20)",
+};
+pub(crate) const GRUB_PA: OptionInfo = OptionInfo {
+    name: "grub_pa",
+    help: "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
 };
 pub(crate) const START: OptionInfo = OptionInfo {
     name: "start",
@@ -118,6 +122,9 @@ pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues
         }
     };
     let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
+    if options.switch("grub_pa", false)? {
+        rq.scale_speeds(system)?;
+    }
     if let Some(list) = options.text("start") {
         let cpus: Vec<CpuId> = list
             .split(',')

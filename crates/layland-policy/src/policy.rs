@@ -1,6 +1,8 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
-use layland_model::{Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Task, TaskId, Time};
+use layland_model::{
+    Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Speed, Task, TaskId, Time,
+};
 use std::sync::Arc;
 
 /// Names a timer of a policy; the policy chooses the numbers.
@@ -155,6 +157,14 @@ pub enum Action {
         release: Time,
         /// Its absolute deadline.
         deadline: Time,
+    },
+    /// From now on a CPU has this speed. If it runs a job with a budget, a `Run` that grants the budget
+    /// anew follows in the same decision.
+    SetSpeed {
+        /// The CPU.
+        cpu: CpuId,
+        /// Its speed.
+        speed: Speed,
     },
     /// Says what went on inside, for the trace. Has no effect.
     Note {

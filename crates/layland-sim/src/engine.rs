@@ -21,7 +21,7 @@ use crate::options::{Cycle, Horizon, Options, Outcome, SimError, last_offset};
 use crate::stream::{Grains, Stream, generator, uniform};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, Duration, ExecutionModel, Index, JobId, Overheads,
-    RequestKind, Service, System, Task, TaskId, TaskMap, Time,
+    RequestKind, Service, Speed, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{
     Action, AfterJob, Event, Note, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
@@ -665,6 +665,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 Action::SetDates { job, release, deadline } => {
                     self.set_dates(job, release, deadline);
                 }
+                Action::SetSpeed { cpu, speed } => self.set_speed(cpu, speed),
                 Action::Note { note } => self.note(note),
                 Action::Refuse { request, reason } => self.refuse(request, reason),
             }
@@ -727,6 +728,39 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             if !std::mem::replace(&mut task.dated, true) {
                 self.recorder.released(&task.job);
             }
+        }
+    }
+
+    #[cold]
+    fn set_speed(&mut self, cpu: CpuId, speed: Speed) {
+        self.charge(cpu);
+        let factor = self.grains.refine(speed);
+        if factor > 1 {
+            self.system.platform.cpus().for_each(|other| self.charge(other));
+            self.rescale(factor);
+        }
+        self.cpus[cpu].per_ns = self.grains.per_ns(speed);
+        if self.cpus[cpu].task != NONE {
+            self.schedule_end(cpu);
+        }
+        self.recorder.marked(&Mark { at: self.now, kind: MarkKind::Speed(cpu, speed) });
+    }
+
+    /// Every grain becomes `factor` grains.
+    fn rescale(&mut self, factor: i64) {
+        for cpu in self.cpus.values_mut() {
+            cpu.per_ns *= factor;
+        }
+        for task in self.tasks.values_mut() {
+            if task.endless {
+                task.remaining = task.demand - (task.demand - task.remaining) * factor;
+                continue;
+            }
+            let scale = |grains: i64| {
+                grains.checked_mul(factor).expect("execution times fit the speeds of the policy")
+            };
+            (task.demand, task.remaining) = (scale(task.demand), scale(task.remaining));
+            task.regular = task.regular.map(|(period, demand)| (period, scale(demand)));
         }
     }
 

@@ -90,6 +90,22 @@ fn example_1_parameters_change_within_a_period() {
 }
 
 #[test]
+fn example_2_frequencies_follow_reservations() {
+    let system = system("frequency-defect");
+    let slow = run(&system, "dl:ac=on:grub_pa=on", 2000);
+    assert_eq!(refused(&slow), 0);
+    // 1.63 per unit of time is delivered at most, and 1.89 is needed: the deficit grows.
+    let delivered: i64 = slow.jobs.iter().map(|record| record.executed.ns()).sum();
+    assert!(delivered <= 3_260_000_000, "{delivered}");
+    for task in 1..=3 {
+        let late = tardiness(&slow, tau(task));
+        assert!((200..=280).contains(&late), "tau{task} is late by {late}");
+    }
+    let full = run(&system, "dl:ac=on", 2000);
+    assert!((1..=3).all(|task| tardiness(&full, tau(task)) < 63));
+}
+
+#[test]
 fn example_3_a_budget_moves_to_another_cluster() {
     let system = system("cluster-defect");
     let dl = run(&system, "dl:ac=on", 200);

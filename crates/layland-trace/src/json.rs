@@ -27,7 +27,7 @@
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
-//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `moved` (with `task`, `from`, `cpu`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
+//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
 //! | `answers` | [`Answer`]s; with `refused`, the reason, and `errno` (`busy`, `not_permitted`, `invalid`) if the request was refused |
 //!
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
@@ -36,7 +36,7 @@
 use crate::{
     Answer, Errno, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace,
 };
-use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -188,7 +188,7 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 task(job.task)?;
                 cpu(on)?;
             }
-            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) => cpu(on)?,
+            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) | MarkKind::Speed(on, _) => cpu(on)?,
             MarkKind::Moved { task: moved, from, to } => {
                 task(moved)?;
                 cpu(from)?;
@@ -385,6 +385,7 @@ enum WireKind {
     BudgetExhausted,
     CpuOnline,
     CpuOffline,
+    Speed,
     Moved,
     Throttled,
     Replenished,
@@ -405,6 +406,8 @@ struct WireMark {
     cpu: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     deadline: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    speed: Option<String>,
 }
 
 impl From<&Mark> for WireMark {
@@ -417,8 +420,14 @@ impl From<&Mark> for WireMark {
             from: None,
             cpu: None,
             deadline: None,
+            speed: None,
         };
         match mark.kind {
+            MarkKind::Speed(cpu, speed) => WireMark {
+                cpu: Some(cpu.0),
+                speed: Some(speed.to_string()),
+                ..wire(WireKind::Speed)
+            },
             MarkKind::BudgetExhausted(job, cpu) => WireMark {
                 task: Some(job.task.0),
                 seq: Some(job.seq),
@@ -450,7 +459,15 @@ impl From<&Mark> for WireMark {
 impl TryFrom<WireMark> for Mark {
     type Error = &'static str;
     fn try_from(wire: WireMark) -> Result<Mark, &'static str> {
-        let WireMark { at, kind, task, seq, from, cpu, deadline } = wire;
+        let WireMark { at, kind, task, seq, from, cpu, deadline, speed } = wire;
+        if let (WireKind::Speed, Some(cpu), Some(speed)) = (kind, cpu, &speed) {
+            let speed = speed.parse().ok().and_then(|rate| Speed::new(&rate));
+            let speed = speed.ok_or("a `speed` is a positive fraction")?;
+            return Ok(Mark { at: Time::from_ns(at), kind: MarkKind::Speed(CpuId(cpu), speed) });
+        }
+        if speed.is_some() {
+            return Err("only a `speed` mark has a `speed`");
+        }
         let fields = (task.map(TaskId), seq, from.map(CpuId), cpu.map(CpuId), deadline);
         let kind = match (kind, fields) {
             (WireKind::BudgetExhausted, (Some(task), Some(seq), None, Some(cpu), None)) => {
@@ -475,6 +492,7 @@ impl TryFrom<WireMark> for Mark {
             (WireKind::CpuOnline | WireKind::CpuOffline, _) => {
                 return Err("only a `budget_exhausted` mark has a `task` and a `seq`");
             }
+            (WireKind::Speed, _) => return Err("a `speed` mark has a `cpu` and a `speed`"),
             (WireKind::Moved, _) => return Err("a `moved` mark has a `task`, `from` and a `cpu`"),
             (WireKind::Throttled, _) => return Err("a `throttled` mark has a `task`"),
             (WireKind::Replenished, _) => {
@@ -552,6 +570,13 @@ mod tests {
                 kind: MarkKind::Moved { task: TaskId(1), from: CpuId(0), to: CpuId(1) },
             },
             Mark { at: at(5), kind: MarkKind::Throttled(TaskId(0)) },
+            Mark {
+                at: at(5),
+                kind: MarkKind::Speed(
+                    CpuId(1),
+                    Speed::new(&layland_model::Rate::new(63, 100)).unwrap(),
+                ),
+            },
             Mark { at: at(6), kind: MarkKind::Replenished { task: TaskId(0), deadline: at(9) } },
         ];
         trace.answers = vec![

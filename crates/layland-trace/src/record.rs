@@ -1,6 +1,6 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
-use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
 
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub enum MarkKind {
     CpuOnline(CpuId),
     /// A CPU can no longer be used.
     CpuOffline(CpuId),
+    /// A CPU has another speed from now on.
+    Speed(CpuId, Speed),
     /// A task is in the run queue of another CPU from now on.
     Moved {
         /// The task.

@@ -24,6 +24,11 @@
 //!    rescheduling. A replenishment for now that another event of this instant caused comes before
 //!    the events that are left.
 //!
+//! With the option `grub_pa` the speed of a CPU follows the bandwidth of the threads of its queue, the
+//! throttled ones included (the power-aware form of GRUB): `min(1, sum of Q/T)`, kept exactly if the
+//! bandwidths have a common denominator up to 10^6, and otherwise rounded up to a thousandth. A CPU
+//! without threads keeps its speed.
+//!
 //! What is decided is the difference between what the engine runs and `curr` after all that.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
@@ -76,7 +81,8 @@ pub(crate) struct Thread {
     /// The release of its last job as a hog, or when it entered; when its ready job was released, and
     /// whether that job has run.
     previous: Time,
-    /// `d - T`, with the `T` by which `d` was set.
+    /// `d - T`, with the `T` by which `d` was set; not after that instant, where an overrun cost a
+    /// whole budget.
     begin: Time,
     released: Time,
     ran: bool,
@@ -124,8 +130,8 @@ impl Thread {
         !matches!(self.server.state, ServerState::Inactive | ServerState::Dead)
     }
 
-    fn set_begin(&mut self) {
-        self.begin = self.server.deadline() - self.server.period();
+    fn set_begin(&mut self, now: Time) {
+        self.begin = (self.server.deadline() - self.server.period()).min(now);
     }
 
     /// Release and deadline of the ready job, where its server gives them.
@@ -168,6 +174,8 @@ pub(crate) struct RunQueues {
     need: CpuSet,
     online: CpuSet,
     speeds: CpuMap<Speed>,
+    /// Speeds follow the bandwidth, in multiples of one over this.
+    speed_grid: Option<i64>,
     /// Enqueueings so far.
     enqueued: i64,
     /// Since when what a CPU runs is not accounted for.
@@ -243,6 +251,7 @@ impl RunQueues {
             need: CpuSet::new(),
             online: CpuSet::new(),
             speeds: system.platform.speeds.clone(),
+            speed_grid: None,
             enqueued: 0,
             since: CpuMap::filled(Time::ZERO, cpus),
             running: CpuMap::filled(None, cpus),
@@ -257,6 +266,58 @@ impl RunQueues {
             rq.threads[p].seat = seat as u32;
         }
         rq
+    }
+
+    /// From now on the speed of a CPU follows the bandwidth of its threads.
+    pub fn scale_speeds(&mut self, system: &System) -> Result<(), Refusal> {
+        if !system.platform.is_unit_speed() {
+            return Err(Refusal::invalid("grub_pa needs CPUs of unit speed at full frequency"));
+        }
+        let mut grid = Some(1i64);
+        for thread in self.threads.values() {
+            let denominator = thread.u.as_i64_pair().map(|(_, denominator)| denominator);
+            grid = grid.zip(denominator).and_then(|(grid, denominator)| {
+                let common = num_integer::Integer::gcd(&grid, &denominator);
+                (grid / common).checked_mul(denominator).filter(|&grid| grid <= Speed::LIMIT)
+            });
+        }
+        let grid = grid.unwrap_or(1000);
+        let longest = system.tasks.values().flat_map(|task| &task.wcet).max();
+        let work = longest.map_or(0, |wcet| wcet.ns());
+        if work.checked_mul(grid).is_none_or(|grains| grains > layland_model::TIME_LIMIT) {
+            return Err(Refusal::invalid(
+                "execution times are too long for grub_pa to be kept exactly",
+            ));
+        }
+        self.speed_grid = Some(grid);
+        Ok(())
+    }
+
+    /// Gives every CPU the speed that the bandwidth of its threads asks for.
+    fn update_speeds(&mut self, grid: i64) {
+        for c in self.curr.ids() {
+            let bandwidth: Rate = self
+                .threads
+                .values()
+                .filter(|thread| {
+                    thread.cpu == c
+                        && matches!(
+                            thread.server.state,
+                            ServerState::Eligible | ServerState::Throttled
+                        )
+                })
+                .map(|thread| thread.u.clone())
+                .sum();
+            let steps = (&bandwidth * &Rate::whole(grid)).ceil().map_or(grid, |n| n.min(grid));
+            let Some(speed) = Speed::new(&Rate::new(steps, grid)) else { continue };
+            if speed != self.speeds[c] {
+                self.charge(c);
+                self.speeds[c] = speed;
+                self.out.push(Action::SetSpeed { cpu: c, speed });
+                self.touched.insert(c);
+                self.regrant.insert(c);
+            }
+        }
     }
 
     /// From now on `load` is the sum of the bandwidths of the threads of each CPU.
@@ -357,7 +418,6 @@ impl RunQueues {
         self.enqueued += 1;
         let thread = &mut self.threads[p];
         debug_assert!(!thread.queued);
-        debug_assert!(!thread.server.is_exhausted(), "a queued server has a budget");
         thread.tie = match self.tie {
             Tie::Fifo => self.enqueued,
             Tie::Sticky | Tie::Rank => i64::from(thread.seat),
@@ -438,7 +498,7 @@ impl RunQueues {
     pub fn new_period(&mut self, p: TaskId) {
         debug_assert!(!self.threads[p].queued);
         self.threads[p].server.new_period(self.now);
-        self.threads[p].set_begin();
+        self.threads[p].set_begin(self.now);
         self.dated.push(p);
     }
 
@@ -449,7 +509,7 @@ impl RunQueues {
         if self.lag_reset {
             thread.server.reset_lag(self.now);
         }
-        thread.set_begin();
+        thread.set_begin(self.now);
         let d = thread.server.deadline();
         self.dated.push(p);
         self.out.push(Action::Note { note: Note::Replenished { task: p, deadline: d } });
@@ -592,12 +652,15 @@ impl RunQueues {
     /// What holds after every drain.
     fn assert_invariants(&self) {
         let mut queued = 0;
+        let is_unit_speed =
+            self.speed_grid.is_none() && self.speeds.values().all(|&speed| speed == Speed::UNIT);
         for (c, queue) in self.queues.iter() {
             for &(d, tie, p) in &queue.order {
                 let thread = &self.threads[p];
                 assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
                 assert!((thread.server.deadline(), thread.tie) == (d, tie));
-                assert!(thread.due || !thread.server.is_exhausted() || self.curr[c] == Some(p));
+                let has_budget = thread.due || !thread.server.is_exhausted();
+                assert!(has_budget || !is_unit_speed, "a queued server has a budget");
                 let mask = &thread.mask;
                 assert!(mask.contains(c), "{p:?} is on {c:?}, and may use {mask:?}");
                 let entry = (d, thread.seat, p);
@@ -928,6 +991,9 @@ impl<R: Rules> Threads<R> {
     /// Tells the engine what is different now.
     fn emit(&mut self) {
         let rq = &mut self.rq;
+        if let Some(grid) = rq.speed_grid {
+            rq.update_speeds(grid);
+        }
         rq.dated.sort_unstable();
         rq.dated.dedup();
         for p in std::mem::take(&mut rq.dated) {
@@ -1099,6 +1165,9 @@ impl<R: Rules> Policy for Threads<R> {
             state.number(curr.map_or(-1, |p| i64::from(p.0)));
         }
         state.text(&rq.online.to_string());
+        for speed in rq.speeds.values() {
+            state.text(&speed.to_string());
+        }
         rq.clusters.iter().for_each(|cluster| state.text(&cluster.to_string()));
     }
 }

@@ -31,7 +31,8 @@
 //!
 //! Rounding: `q` is exact, and rational where the last rule of a wake-up makes it so. A CPU is told
 //! to run for the whole nanoseconds in it; a rest below one nanosecond counts as used up, but is not
-//! lost: the next replenishment adds to it.
+//! lost: the next replenishment adds to it. On a CPU of a speed other than 1 a thread can be preempted
+//! with such a rest; it is then told to run for one nanosecond, and the overrun is paid back.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use layland_model::{Duration, Rate, Service, Speed, Time};

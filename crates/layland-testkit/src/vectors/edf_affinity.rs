@@ -93,7 +93,9 @@ fn thread_policy(
         match (key.as_str(), value) {
             ("name" | "ac", _) => {}
             ("limit" | "tie", Value::String(text)) => spec += &format!(":{key}={text}"),
-            ("fallback" | "lag_reset", Value::Bool(on)) => spec += &format!(":{key}={on}"),
+            ("fallback" | "lag_reset" | "grub_pa", Value::Bool(on)) => {
+                spec += &format!(":{key}={on}")
+            }
             (_, Value::Bool(false)) => {}
             _ => return Ok(None),
         }

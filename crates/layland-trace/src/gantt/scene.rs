@@ -307,6 +307,7 @@ fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
                 MarkKind::CpuOffline(_)
                 | MarkKind::CpuOnline(_)
                 | MarkKind::BudgetExhausted(..)
+                | MarkKind::Speed(..)
                 | MarkKind::Moved { .. }
                 | MarkKind::Throttled(_)
                 | MarkKind::Replenished { .. } => {}
