@@ -4,7 +4,7 @@
 //! |-------|------|---------|
 //! | `rq(i)` | `thread.cpu` | the CPU whose run queue has thread `i` |
 //! | `U_j` | `rq.load[j]` | the sum of the bandwidths of all threads of CPU `j`, arrived or not |
-//! | `d^j` | [`running_deadline`] | the deadline that CPU `j` runs, never where it has nothing |
+//! | `d^j` | `running_deadline` | the deadline that CPU `j` runs, never where it has nothing |
 //!
 //! Every thread is in the first run queue at first (the lowest CPU of its affinity). A thread is
 //! placed at each arrival of a job: when it enters, wakes up or is replenished, and when it goes on

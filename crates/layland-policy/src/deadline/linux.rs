@@ -15,9 +15,9 @@
 //!
 //! | kernel | here |
 //! |---|---|
-//! | `cpudl_find`, `find_later_rq` | [`find_later`] |
-//! | `push_dl_task`, `push_dl_tasks` | [`push_one`], [`push_all`] |
-//! | `pull_dl_task` | [`pull`] |
+//! | `cpudl_find`, `find_later_rq` | `find_later` |
+//! | `push_dl_task`, `push_dl_tasks` | `push_one`, `push_all` |
+//! | `pull_dl_task` | `pull` |
 //! | `select_task_rq_dl`, `enqueue_task_dl` | `woken` |
 //! | `dl_task_timer` | `replenished` |
 //!

@@ -1,7 +1,7 @@
 //! **DL-SP**: SCHED_DEADLINE repaired for semi-partitioned systems, where every thread may use either
 //! one CPU or its whole cluster.
 //!
-//! Tang, Anderson and Abeni 2021, Section 4. What differs from [`linux`](super::linux):
+//! Tang, Anderson and Abeni 2021, Section 4. What differs from [`linux`](super::linux::dl):
 //!
 //! 1. **No bypass.** Every server that is used up is throttled; if its deadline has passed, it is
 //!    replenished in the same instant, after its CPU has rescheduled, and comes back through the timer,
