@@ -42,6 +42,46 @@ const DEMOS: &[Demo] = &[
         title: "two criticality levels, and jobs that overrun their low-level times",
         text: include_str!("../demos/mixed.toml"),
     },
+    Demo {
+        name: "parameter-defect",
+        title: "parameters that change: granted, and late without bound (Tang et al. 2021, Example 1)",
+        text: include_str!("../demos/parameter-defect.toml"),
+    },
+    Demo {
+        name: "frequency-defect",
+        title: "CPUs as fast as their tasks ask for are too slow (Example 2)",
+        text: include_str!("../demos/frequency-defect.toml"),
+    },
+    Demo {
+        name: "cluster-defect",
+        title: "a task that moves to another cluster makes another one late (Example 3)",
+        text: include_str!("../demos/cluster-defect.toml"),
+    },
+    Demo {
+        name: "suspension-defect",
+        title: "a thread that sleeps after its deadline gets less than it reserved (Example 4)",
+        text: include_str!("../demos/suspension-defect.toml"),
+    },
+    Demo {
+        name: "affinity-defect",
+        title: "SCHED_DEADLINE with affinities is late, its repair is not (Example 5)",
+        text: include_str!("../demos/affinity-defect.toml"),
+    },
+    Demo {
+        name: "push-defect",
+        title: "SCHED_DEADLINE preempts the wrong task (Example 6)",
+        text: include_str!("../demos/push-defect.toml"),
+    },
+    Demo {
+        name: "starvation-defect",
+        title: "a task that changes its affinity never runs (Example 7)",
+        text: include_str!("../demos/starvation-defect.toml"),
+    },
+    Demo {
+        name: "inversion-defect",
+        title: "a priority inversion that ends with a job, or does not (Example 8)",
+        text: include_str!("../demos/inversion-defect.toml"),
+    },
 ];
 
 /// Every bundled task set. Each is a valid task-set file that starts with what it shows.

@@ -6,6 +6,8 @@
 //!
 //! [`registry`] has every policy by name.
 
+pub mod adaptive;
+pub mod deadline;
 pub mod edf;
 pub mod fixed;
 mod groups;
@@ -15,5 +17,6 @@ pub mod registry;
 
 pub use highest_first::HighestFirst;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Event, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
+    Action, AfterJob, ClonePolicy, Event, Note, Policy, Refusal, RefusalKind, RequestId, State,
+    TimerId,
 };

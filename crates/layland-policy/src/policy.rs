@@ -1,6 +1,8 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
-use layland_model::{Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Task, TaskId, Time};
+use layland_model::{
+    Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Speed, Task, TaskId, Time,
+};
 use std::sync::Arc;
 
 /// Names a timer of a policy; the policy chooses the numbers.
@@ -113,8 +115,9 @@ pub enum Action {
         cpu: CpuId,
         /// The job, which must be ready.
         job: JobId,
-        /// At most this much processor time until `BudgetExhausted`, counted from now; unlimited
-        /// if `None`. A new `Run` of the same job replaces the budget.
+        /// At most this much processor time (at the speed of the CPU, with what the engine itself
+        /// spends on it) until `BudgetExhausted`, counted from now; unlimited if `None`. A new `Run`
+        /// of the same job replaces the budget.
         budget: Option<Service>,
     },
     /// From now on `cpu` runs nothing.
@@ -139,12 +142,67 @@ pub enum Action {
         /// The job.
         job: JobId,
     },
+    /// Ends the ready job of a hog whose thread this policy schedules: its budget is used up, and
+    /// from now on the ready job is the next one, `seq + 1`.
+    EndJob {
+        /// The job.
+        job: JobId,
+    },
+    /// Gives the ready job of a hog or of a thread that suspends itself the dates of its server. The
+    /// job of a hog is released by the first of these.
+    SetDates {
+        /// The job.
+        job: JobId,
+        /// Its release; counts for hogs only.
+        release: Time,
+        /// Its absolute deadline.
+        deadline: Time,
+    },
+    /// From now on a CPU has this speed. If it runs a job with a budget, a `Run` that grants the budget
+    /// anew follows in the same decision.
+    SetSpeed {
+        /// The CPU.
+        cpu: CpuId,
+        /// Its speed.
+        speed: Speed,
+    },
+    /// Says what went on inside, for the trace. Has no effect.
+    Note {
+        /// What.
+        note: Note,
+    },
     /// Refuses a request: it has no effect.
     Refuse {
         /// The request.
         request: RequestId,
         /// Why.
         reason: Refusal,
+    },
+}
+
+/// What a policy does that shows in no other action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A task is in the run queue of another CPU from now on.
+    Moved {
+        /// The task.
+        task: TaskId,
+        /// The CPU in whose run queue it was.
+        from: CpuId,
+        /// The CPU in whose run queue it is.
+        to: CpuId,
+    },
+    /// The server of a task has no budget until it is replenished.
+    Throttled {
+        /// The task.
+        task: TaskId,
+    },
+    /// The server of a task has a new budget.
+    Replenished {
+        /// The task.
+        task: TaskId,
+        /// Its deadline from now on.
+        deadline: Time,
     },
 }
 
@@ -205,7 +263,11 @@ impl Refusal {
 ///    reported.
 /// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is
 ///    the engine's business (new parameters count from the next job on).
-/// 7. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
+/// 7. To a policy that [schedules threads](Policy::schedules_threads), the work of a hog is one job
+///    that never completes; the policy cuts it into jobs with `EndJob`. Where a job ends and the next
+///    one is there already (`Continues`, or `Yields` with a late job), the `Release` of that one
+///    follows in the same instant, and the thread goes on with what is left of its budget.
+/// 8. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
 ///    runs nothing after a completion, an abort or a leave of its job, and while it is offline.
 ///
 /// A policy promises:
@@ -250,6 +312,12 @@ pub trait Policy: ClonePolicy + Send {
     /// have the same future decisions.
     fn save(&self, now: Time, state: &mut State);
 
+    /// Whether it schedules threads by budgets of its own, and not jobs: then the jobs of a hog are
+    /// its budgets, and those of a thread that suspends itself are due when its server is.
+    fn schedules_threads(&self) -> bool {
+        false
+    }
+
     /// What it promises of every schedule that it makes.
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::None
@@ -284,6 +352,9 @@ impl Policy for Box<dyn Policy> {
     fn save(&self, now: Time, state: &mut State) {
         (**self).save(now, state);
     }
+    fn schedules_threads(&self) -> bool {
+        (**self).schedules_threads()
+    }
     fn rule(&self) -> ScheduleRule {
         (**self).rule()
     }
@@ -297,6 +368,11 @@ impl State {
     /// Writes a number.
     pub fn number(&mut self, number: i64) {
         self.0.push(number);
+    }
+    /// Writes a text.
+    pub fn text(&mut self, text: &str) {
+        self.number(text.len() as i64);
+        self.0.extend(text.bytes().map(i64::from));
     }
     /// Writes a point in time, relative to now.
     pub fn time(&mut self, at: Time, now: Time) {

@@ -3,7 +3,7 @@
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
 use crate::fixed::{self, Priorities};
-use crate::{Policy, Refusal, edf};
+use crate::{Policy, Refusal, adaptive, deadline, edf};
 pub use layland_model::Citation;
 use layland_model::System;
 
@@ -54,6 +54,21 @@ const SIZE: OptionInfo = OptionInfo {
 };
 const CLUSTER_FIT: OptionInfo =
     OptionInfo { name: "fit", help: "with size: how tasks are assigned to clusters (default wfd)" };
+
+const SEMI_PARTITIONED: &str =
+    "tasks with an affinity to more than one CPU but not the whole cluster";
+const UNIT_SPEED: &str = "CPUs of other speeds than 1";
+const AC_OFF: OptionInfo = OptionInfo {
+    name: "ac",
+    help: "on: admission control, which needs affinities to whole clusters; off (default)",
+};
+const AC_ON: OptionInfo =
+    OptionInfo { name: "ac", help: "on (default): admission control by cluster and by CPU; off" };
+const RENEW_ON_SETATTR: OptionInfo = OptionInfo {
+    name: "renew_on_setattr",
+    help: "on: other parameters start a queued server anew whose deadline has passed, as in Linux since \
+           4.17; off (default)",
+};
 
 /// Every policy, in the order in which lists show them.
 pub const POLICIES: &[PolicyInfo] = &[
@@ -181,6 +196,57 @@ pub const POLICIES: &[PolicyInfo] = &[
             Ok(Box::new(fixed::partitioned(Priorities::Given, system, options)?))
         },
     },
+    PolicyInfo {
+        name: "dl",
+        title: "SCHED_DEADLINE, as in Linux",
+        summary: "threads with budgets in per-CPU run queues, pushed and pulled towards global EDF",
+        refuses: &[deadline::CONSTRAINED],
+        options: &[
+            deadline::TIE,
+            deadline::LAG_RESET,
+            AC_OFF,
+            deadline::LIMIT,
+            RENEW_ON_SETATTR,
+            deadline::GRUB_PA,
+            deadline::START,
+        ],
+        citations: &[&deadline::LELLI, &deadline::ABENI_BUTTAZZO, &deadline::TANG],
+        build: |system, options| Ok(Box::new(deadline::linux::dl(system, options)?)),
+    },
+    PolicyInfo {
+        name: "dl-sp",
+        title: "SCHED_DEADLINE, repaired for semi-partitioned systems",
+        summary: "as dl, but a migrating thread leaves a CPU where one that is tied to it waits",
+        refuses: &[deadline::CONSTRAINED, SEMI_PARTITIONED],
+        options: &[
+            deadline::TIE,
+            deadline::LAG_RESET,
+            AC_ON,
+            deadline::LIMIT,
+            deadline::GRUB_PA,
+            deadline::START,
+        ],
+        citations: &[&deadline::TANG, &deadline::ABENI_BUTTAZZO],
+        build: |system, options| Ok(Box::new(deadline::semi_partitioned::dl_sp(system, options)?)),
+    },
+    PolicyInfo {
+        name: "apedf",
+        title: "adaptively partitioned EDF",
+        summary: "EDF on each CPU; a thread is placed anew when a job arrives on an overloaded CPU",
+        refuses: &[deadline::CONSTRAINED, UNIT_SPEED],
+        options: &[adaptive::FALLBACK, deadline::TIE, deadline::LAG_RESET, deadline::START],
+        citations: &[&adaptive::STEVANATO, &deadline::ABENI_BUTTAZZO],
+        build: |system, options| Ok(Box::new(adaptive::apedf::apedf(system, options)?)),
+    },
+    PolicyInfo {
+        name: "a2pedf",
+        title: "adaptively partitioned EDF with pulling",
+        summary: "as apedf; a CPU that runs out of work takes a waiting thread of an overloaded one",
+        refuses: &[deadline::CONSTRAINED, UNIT_SPEED],
+        options: &[adaptive::FALLBACK, deadline::TIE, deadline::LAG_RESET, deadline::START],
+        citations: &[&adaptive::STEVANATO, &deadline::ABENI_BUTTAZZO],
+        build: |system, options| Ok(Box::new(adaptive::a2pedf::a2pedf(system, options)?)),
+    },
 ];
 
 /// The options of a policy, by name.
@@ -191,6 +257,19 @@ impl Options {
     /// The value of an option as text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of an option that is on or off.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn switch(&self, name: &str, default: bool) -> Result<bool, Refusal> {
+        match self.text(name) {
+            None => Ok(default),
+            Some("on" | "true") => Ok(true),
+            Some("off" | "false") => Ok(false),
+            Some(other) => Err(Refusal::invalid(format!("{name}=`{other}` is neither on nor off"))),
+        }
     }
 
     /// The value of an option as a number.
@@ -230,10 +309,7 @@ pub enum BuildError {
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(
-        || ": `layland policies` lists them".to_owned(),
-        |name| format!(": did you mean `{name}`?"),
-    )
+    nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
 }
 
 fn known_options(policy: &str) -> String {
@@ -343,7 +419,7 @@ mod tests {
             Err(error) => error.to_string(),
         };
         assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
-        assert_eq!(message("magic"), "there is no policy `magic`: `layland policies` lists them");
+        assert_eq!(message("magic"), "there is no policy `magic`");
         assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
         assert!(message("p-edf:fit=xyz").starts_with("fit=`xyz` is not a packing heuristic"));
         assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));

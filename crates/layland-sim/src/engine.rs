@@ -21,10 +21,12 @@ use crate::options::{Cycle, Horizon, Options, Outcome, SimError, last_offset};
 use crate::stream::{Grains, Stream, generator, uniform};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, Duration, ExecutionModel, Index, JobId, Overheads,
-    RequestKind, Service, System, Task, TaskId, TaskMap, Time,
+    RequestKind, Service, Speed, System, Task, TaskId, TaskMap, Time,
 };
-use layland_policy::{Action, AfterJob, Event, Policy, Refusal, RequestId, State, TimerId};
-use layland_trace::{Answer, Job, JobEnd, Mark, MarkKind, Recorder, Segment};
+use layland_policy::{
+    Action, AfterJob, Event, Note, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
+};
+use layland_trace::{Answer, Errno, Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,6 +73,9 @@ pub fn simulate<P: Policy, R: Recorder>(
 
 const NONE: u32 = u32::MAX;
 
+/// The demand of a job that does not end by itself, in grains.
+const ENDLESS: i64 = 1 << 61;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// It has not asked to enter yet.
@@ -106,6 +111,10 @@ struct TaskRun {
     regular: Option<(Duration, i64)>,
     /// The CPU that the ready job ran on last, or [`NONE`].
     last_cpu: u32,
+    /// Whether it is a hog whose thread the policy schedules: one job without an end, which the
+    /// policy cuts into jobs; and whether the part that is ready has dates yet.
+    endless: bool,
+    dated: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -116,8 +125,8 @@ struct CpuRun {
     per_ns: i64,
     /// The job makes progress from here on; before, the CPU is busy with overheads.
     progress_from: Time,
-    /// Grains that the policy still grants, [`i64::MAX`] if unlimited.
-    budget: i64,
+    /// When the budget that the policy granted ends, [`Time::NEVER`] if it is unlimited.
+    budget_end: Time,
     /// The job whose segment is open: task (or [`NONE`]) and sequence number.
     shown: u32,
     shown_seq: u64,
@@ -166,8 +175,10 @@ struct Engine<'a, P, R> {
     next_request: usize,
     dirty: Vec<CpuId>,
     actions: Vec<Action>,
-    /// Requests that the next decision may refuse.
-    asked: Vec<(RequestId, Asked)>,
+    /// Requests that the next decision may refuse, and those that it refused.
+    asked: Vec<(RequestId, Asked, Option<Refusal>)>,
+    /// Tasks that were refused when they asked to enter, and how.
+    turned_away: BTreeMap<TaskId, RefusalKind>,
     request_ids: u32,
     exploration: Option<Pcg64>,
     events: u64,
@@ -190,6 +201,14 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             .iter()
             .map(|(id, task)| TaskRun::new(id, task, grains, &mut streams[id]))
             .collect();
+        if policy.schedules_threads() {
+            for (id, task) in system.tasks.iter() {
+                if matches!(task.behaviour, Behaviour::Hog) {
+                    tasks[id].endless = true;
+                    tasks[id].regular = None;
+                }
+            }
+        }
         for (leaf, &task) in by_rank.iter().enumerate() {
             tasks[task].leaf = leaf as u32;
             arrivals.set(leaf, tasks[task].next_release);
@@ -219,6 +238,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             dirty: Vec::with_capacity(platform.cpu_count()),
             actions: Vec::with_capacity(2 * platform.cpu_count()),
             asked: Vec::new(),
+            turned_away: BTreeMap::new(),
             request_ids: 0,
             exploration: options.explore.map(|seed| generator(seed, u64::MAX)),
             events: 0,
@@ -424,6 +444,10 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             task.demand = demand;
             task.next_arrival += period;
             task.next_release = task.next_arrival;
+        } else if task.endless {
+            task.demand = ENDLESS;
+            task.dated = true;
+            task.set_next(None);
         } else {
             let stream = &mut self.streams[id];
             task.demand = self.grains.from(stream.demand(job.id.seq));
@@ -448,7 +472,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         self.cpus[cpu].entered_at = self.now;
         let job = self.tasks[id].job;
         if self.tasks[id].remaining > 0 {
-            self.cpus[cpu].budget = i64::MAX;
+            self.cpus[cpu].budget_end = Time::NEVER;
             self.schedule_end(cpu);
             self.recorder
                 .marked(&Mark { at: self.now, kind: MarkKind::BudgetExhausted(job.id, cpu) });
@@ -505,9 +529,6 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let done = length.ns() * cpu.per_ns;
         cpu.progress_from = self.now;
         cpu.segment_progress += length;
-        if cpu.budget != i64::MAX {
-            cpu.budget -= done;
-        }
         self.tasks[TaskId(cpu.task)].remaining -= done;
     }
 
@@ -515,9 +536,10 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     #[inline]
     fn schedule_end(&mut self, cpu: CpuId) {
         let run = &self.cpus[cpu];
-        let left = self.tasks[TaskId(run.task)].remaining.min(run.budget).max(0);
+        let left = self.tasks[TaskId(run.task)].remaining.max(0);
         let length = if run.per_ns == 1 { left } else { (left + run.per_ns - 1) / run.per_ns };
-        self.ends.set(cpu.index(), run.progress_from + Duration::from_ns(length));
+        let end = run.progress_from + Duration::from_ns(length);
+        self.ends.set(cpu.index(), end.min(run.budget_end));
     }
 
     /// Takes the job off a CPU, which then runs nothing. The job stays ready.
@@ -547,11 +569,16 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             task.status == Status::Ready && task.job.id == job && self.cpus[cpu].online,
             "the policy runs {job:?}, which is not ready, on {cpu:?}"
         );
-        let grains = budget.map_or(i64::MAX, |budget| self.grains.from(budget));
+        let per_ns = self.cpus[cpu].per_ns;
+        let budget_end = budget.map_or(Time::NEVER, |budget| {
+            let grains = self.grains.from(budget);
+            let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
+            self.now.saturating_add(Duration::from_ns(length))
+        });
         let from = task.cpu;
         if from == cpu.0 {
             self.charge(cpu);
-            self.cpus[cpu].budget = grains;
+            self.cpus[cpu].budget_end = budget_end;
             self.schedule_end(cpu);
             return;
         }
@@ -567,7 +594,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         self.tasks[job.task].cpu = cpu.0;
         let run = &mut self.cpus[cpu];
         run.task = job.task.0;
-        run.budget = grains;
+        run.budget_end = budget_end;
         run.progress_from = self.now.max(run.busy_until);
         self.schedule_end(cpu);
         self.mark_dirty(cpu);
@@ -634,7 +661,13 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                     self.timers.clear(id.0 as usize);
                 }
                 Action::Abort { job } => self.abort(job),
-                Action::Refuse { request, reason } => self.refuse(request, &reason),
+                Action::EndJob { job } => self.end_endless(job),
+                Action::SetDates { job, release, deadline } => {
+                    self.set_dates(job, release, deadline);
+                }
+                Action::SetSpeed { cpu, speed } => self.set_speed(cpu, speed),
+                Action::Note { note } => self.note(note),
+                Action::Refuse { request, reason } => self.refuse(request, reason),
             }
         }
         self.actions = actions;
@@ -653,6 +686,93 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         self.stop(job.task, JobEnd::Aborted);
     }
 
+    /// The policy cuts the work of a hog: the ready job is over, and the next one is ready.
+    fn end_endless(&mut self, job: JobId) {
+        let task = &self.tasks[job.task];
+        assert!(
+            task.endless && task.job.id == job && task.status != Status::Idle,
+            "the policy ends {job:?}, which is not the ready job of a hog"
+        );
+        let cpu = CpuId(task.cpu);
+        if cpu.0 != NONE {
+            self.charge(cpu);
+            self.mark_dirty(cpu);
+        }
+        let task = &mut self.tasks[job.task];
+        let executed = self.grains.to_service(task.demand - task.remaining);
+        self.recorder.ended(&task.job, self.now, JobEnd::Completed, executed);
+        task.job.id.seq += 1;
+        (task.demand, task.remaining) = (ENDLESS, ENDLESS);
+        task.last_cpu = NONE;
+        task.dated = false;
+    }
+
+    /// A hog has left, after the decision of that instant.
+    fn left(&mut self, id: TaskId) {
+        let task = &mut self.tasks[id];
+        if task.endless && std::mem::take(&mut task.dated) {
+            let executed = self.grains.to_service(task.demand - task.remaining);
+            self.recorder.ended(&task.job, self.now, JobEnd::Left, executed);
+        }
+    }
+
+    fn set_dates(&mut self, job: JobId, release: Time, deadline: Time) {
+        let task = &mut self.tasks[job.task];
+        assert!(
+            task.status == Status::Ready && task.job.id == job,
+            "the policy dates {job:?}, which is not ready"
+        );
+        task.job.deadline = deadline;
+        if task.endless {
+            (task.job.arrival, task.job.release) = (release, release);
+            if !std::mem::replace(&mut task.dated, true) {
+                self.recorder.released(&task.job);
+            }
+        }
+    }
+
+    #[cold]
+    fn set_speed(&mut self, cpu: CpuId, speed: Speed) {
+        self.charge(cpu);
+        let factor = self.grains.refine(speed);
+        if factor > 1 {
+            self.system.platform.cpus().for_each(|other| self.charge(other));
+            self.rescale(factor);
+        }
+        self.cpus[cpu].per_ns = self.grains.per_ns(speed);
+        if self.cpus[cpu].task != NONE {
+            self.schedule_end(cpu);
+        }
+        self.recorder.marked(&Mark { at: self.now, kind: MarkKind::Speed(cpu, speed) });
+    }
+
+    /// Every grain becomes `factor` grains.
+    fn rescale(&mut self, factor: i64) {
+        for cpu in self.cpus.values_mut() {
+            cpu.per_ns *= factor;
+        }
+        for task in self.tasks.values_mut() {
+            if task.endless {
+                task.remaining = task.demand - (task.demand - task.remaining) * factor;
+                continue;
+            }
+            let scale = |grains: i64| {
+                grains.checked_mul(factor).expect("execution times fit the speeds of the policy")
+            };
+            (task.demand, task.remaining) = (scale(task.demand), scale(task.remaining));
+            task.regular = task.regular.map(|(period, demand)| (period, scale(demand)));
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        let kind = match note {
+            Note::Moved { task, from, to } => MarkKind::Moved { task, from, to },
+            Note::Throttled { task } => MarkKind::Throttled(task),
+            Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
+        };
+        self.recorder.marked(&Mark { at: self.now, kind });
+    }
+
     /// Ends the ready job of a task, wherever it is.
     fn stop(&mut self, id: TaskId, end: JobEnd) {
         let cpu = self.tasks[id].cpu;
@@ -667,7 +787,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     fn new_request(&mut self, asked: Asked) -> RequestId {
         let id = RequestId(self.request_ids);
         self.request_ids += 1;
-        self.asked.push((id, asked));
+        self.asked.push((id, asked, None));
         id
     }
 
@@ -691,7 +811,12 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             RequestKind::Reconfigure(task, change) => {
                 let outside = matches!(self.tasks[*task].status, Status::Outside | Status::Gone);
                 if outside {
-                    self.answer_request(index, Some("the task is not in the system".to_owned()));
+                    // A task that was turned away gets the same answer again.
+                    let kind = self.turned_away.get(task).copied();
+                    let kind = kind.unwrap_or(RefusalKind::Invalid);
+                    let reason = "the task is not in the system".to_owned();
+                    let reason = Refusal { kind, reason };
+                    self.answer_request(index, Some(reason));
                     return;
                 }
                 let request = self.new_request(Asked::Request(index));
@@ -722,7 +847,13 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     fn leave(&mut self, id: TaskId) {
         let before = self.tasks[id].status;
         if before == Status::Ready {
-            self.stop(id, JobEnd::Left);
+            let cpu = self.tasks[id].cpu;
+            if !self.tasks[id].endless {
+                self.stop(id, JobEnd::Left);
+            } else if cpu != NONE {
+                // The policy may still say that a job of the hog ended in this instant: see `left`.
+                self.detach(CpuId(cpu));
+            }
         }
         let task = &mut self.tasks[id];
         task.status = Status::Gone;
@@ -734,31 +865,42 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     }
 
     #[cold]
-    fn refuse(&mut self, request: RequestId, reason: &Refusal) {
-        let at = self.asked.iter().position(|&(id, _)| id == request);
-        let (_, asked) = self.asked.remove(at.expect("the policy refuses what was not asked"));
-        match asked {
-            Asked::Join(id) => {
-                if self.tasks[id].status == Status::Ready {
-                    self.stop(id, JobEnd::Left);
-                }
-                self.tasks[id].status = Status::Gone;
-                self.arrivals.clear(self.tasks[id].leaf as usize);
-                let request = format!("task `{}` enters", self.system.tasks[id].name);
-                let refused = Some(reason.reason.clone());
-                self.recorder.answered(&Answer { at: self.now, request, refused });
+    fn refuse(&mut self, request: RequestId, reason: Refusal) {
+        let asked = self.asked.iter_mut().find(|(id, ..)| *id == request);
+        let (_, asked, refused) = asked.expect("the policy refuses what was not asked");
+        let joining = if let Asked::Join(id) = asked { Some(*id) } else { None };
+        if let Some(id) = joining {
+            self.turned_away.insert(id, reason.kind);
+        }
+        *refused = Some(reason);
+        if let Some(id) = joining {
+            if self.tasks[id].status == Status::Ready {
+                self.stop(id, JobEnd::Left);
+                self.tasks[id].dated = false;
             }
-            Asked::Request(index) => self.answer_request(index, Some(reason.reason.clone())),
+            self.tasks[id].status = Status::Gone;
+            self.arrivals.clear(self.tasks[id].leaf as usize);
         }
     }
 
     /// What the last decision did not refuse is granted.
     #[cold]
     fn grant(&mut self) {
-        for (_, asked) in std::mem::take(&mut self.asked) {
-            let Asked::Request(index) = asked else { continue };
-            if let RequestKind::Reconfigure(id, Change::Parameters { wcet, period, deadline }) =
-                &self.system.requests[index].kind
+        for (_, asked, refused) in std::mem::take(&mut self.asked) {
+            let index = match asked {
+                Asked::Join(id) => {
+                    if refused.is_some() {
+                        let request = format!("task `{}` enters", self.system.tasks[id].name);
+                        self.answer(request, refused);
+                    }
+                    continue;
+                }
+                Asked::Request(index) => index,
+            };
+            if let (
+                None,
+                RequestKind::Reconfigure(id, Change::Parameters { wcet, period, deadline }),
+            ) = (&refused, &self.system.requests[index].kind)
             {
                 let mut task = Task::clone(self.streams[*id].task());
                 let own = task.criticality.level();
@@ -767,11 +909,14 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 (task.period, task.deadline) = (*period, *deadline);
                 self.tasks[*id].reconfigure(&task, self.grains, &mut self.streams[*id]);
             }
-            self.answer_request(index, None);
+            if let RequestKind::Leave(id) = &self.system.requests[index].kind {
+                self.left(*id);
+            }
+            self.answer_request(index, refused);
         }
     }
 
-    fn answer_request(&mut self, index: usize, refused: Option<String>) {
+    fn answer_request(&mut self, index: usize, refused: Option<Refusal>) {
         let name = |task: &TaskId| &self.system.tasks[*task].name;
         let request = match &self.system.requests[index].kind {
             RequestKind::Leave(task) => format!("task `{}` leaves", name(task)),
@@ -790,7 +935,17 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             RequestKind::CpuOnline(cpu) => format!("CPU {cpu} goes online"),
             RequestKind::CpuOffline(cpu) => format!("CPU {cpu} goes offline"),
         };
-        self.recorder.answered(&Answer { at: self.now, request, refused });
+        self.answer(request, refused);
+    }
+
+    fn answer(&mut self, request: String, refused: Option<Refusal>) {
+        let errno = refused.as_ref().map(|refusal| match refusal.kind {
+            RefusalKind::Busy => Errno::Busy,
+            RefusalKind::NotPermitted => Errno::NotPermitted,
+            RefusalKind::Invalid => Errno::Invalid,
+        });
+        let refused = refused.map(|refusal| refusal.reason);
+        self.recorder.answered(&Answer { at: self.now, request, refused, errno });
     }
 
     // --- Overheads ----------------------------------------------------------------------------
@@ -858,6 +1013,9 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             if matches!(task.status, Status::Outside | Status::Gone) {
                 continue;
             }
+            if task.endless && !task.dated {
+                continue;
+            }
             if task.status == Status::Ready {
                 let executed = self.grains.to_service(task.demand - task.remaining.max(0));
                 self.recorder.pending(&task.job, now, executed);
@@ -906,6 +1064,8 @@ impl TaskRun {
             deadline: task.deadline,
             regular: regular(task, grains, stream),
             last_cpu: NONE,
+            endless: false,
+            dated: false,
         };
         run.set_next(stream.first());
         run
@@ -920,7 +1080,7 @@ impl TaskRun {
     fn reconfigure(&mut self, task: &Task, grains: Grains, stream: &mut Stream) {
         stream.reconfigure(Arc::new(task.clone()));
         self.deadline = task.deadline;
-        self.regular = regular(task, grains, stream);
+        self.regular = if self.endless { None } else { regular(task, grains, stream) };
     }
 }
 
@@ -950,7 +1110,7 @@ impl CpuRun {
             task: NONE,
             per_ns,
             progress_from: Time::ZERO,
-            budget: i64::MAX,
+            budget_end: Time::NEVER,
             shown: NONE,
             shown_seq: 0,
             segment_start: Time::ZERO,
@@ -980,13 +1140,15 @@ fn save<P: Policy, R: Recorder>(engine: &Engine<'_, P, R>, state: &mut State) {
             };
             state.number(i64::from(task.cpu));
             state.number(i64::from(task.last_cpu));
-            state.number(task.remaining - progress);
+            // What a hog has left of its budget is the policy's to say.
+            state.number(if task.endless { 0 } else { task.remaining - progress });
             state.time(task.job.deadline, now);
         }
     }
     for cpu in engine.cpus.values() {
         state.number(i64::from(cpu.online));
-        state.number(cpu.budget);
+        // The budget of a job that is no longer there means nothing.
+        state.time(if cpu.task == NONE { Time::NEVER } else { cpu.budget_end }, now);
         state.time(cpu.busy_until.max(now), now);
         state.number(cpu.loaded.map_or(-1, |job| {
             let task = &engine.tasks[job.task];

@@ -67,6 +67,14 @@ impl Grains {
     pub(crate) fn to_service(self, grains: i64) -> Service {
         Service::from_ns(grains / self.per_ns_of_work)
     }
+    /// Makes the grains so small that a CPU of this speed does a whole number per nanosecond; how
+    /// many are one of before.
+    pub(crate) fn refine(&mut self, speed: Speed) -> i64 {
+        let own = self.per_ns_of_work;
+        let factor = speed.denominator() / gcd(own, speed.denominator());
+        self.per_ns_of_work = own * factor;
+        factor
+    }
     /// What a CPU of this speed does per nanosecond.
     pub(crate) fn per_ns(self, speed: Speed) -> i64 {
         speed.numerator() * (self.per_ns_of_work / speed.denominator())

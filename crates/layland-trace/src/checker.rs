@@ -11,7 +11,8 @@
 //! 5. a job executes only after its release and after its predecessor's end, and until its own end;
 //! 6. the work that a job is said to have got is what its segments supply: the sum of (length -
 //!    overhead) * speed. On a CPU of a speed other than 1 each segment may supply less than one
-//!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds;
+//!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds. Not checked
+//!    where the speed changes within a segment that has an overhead;
 //! 7. a completed job got the demand that its execution model allows (not checked for hogs, whose
 //!    jobs are budgets).
 //!
@@ -285,7 +286,11 @@ impl<'a> Checker<'a> {
             let (cpu, goes_offline) = match mark.kind {
                 MarkKind::CpuOnline(cpu) => (cpu, false),
                 MarkKind::CpuOffline(cpu) => (cpu, true),
-                MarkKind::BudgetExhausted(..) => continue,
+                MarkKind::BudgetExhausted(..)
+                | MarkKind::Speed(..)
+                | MarkKind::Moved { .. }
+                | MarkKind::Throttled(_)
+                | MarkKind::Replenished { .. } => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline
@@ -577,7 +582,23 @@ impl<'a> Checker<'a> {
     fn check_jobs_against_segments(&mut self) {
         let mut by_job = self.sound.clone();
         by_job.sort_by_key(|segment| (segment.job, segment.start, segment.end));
-        let common = self.system.platform.speeds.values().fold(1i128, |common, speed| {
+        // When the speed of each CPU changes, if it does.
+        let mut speeds: CpuMap<Vec<(Time, Speed)>> = self
+            .system
+            .platform
+            .speeds
+            .values()
+            .map(|&speed| vec![(Time::from_ns(i64::MIN), speed)])
+            .collect();
+        for mark in &self.trace.marks {
+            if let MarkKind::Speed(cpu, speed) = mark.kind
+                && let Some(speeds) = speeds.get_mut(cpu)
+            {
+                speeds.push((mark.at, speed));
+            }
+        }
+        let every = speeds.values().flatten().map(|(_, speed)| speed);
+        let common = every.fold(1i128, |common, speed| {
             let denominator = i128::from(speed.denominator());
             common / gcd(common, denominator) * denominator
         });
@@ -588,7 +609,7 @@ impl<'a> Checker<'a> {
             rest = others;
             let mut latest: Option<Sound> = None;
             // In units of 1 / `common` nanoseconds of work.
-            let (mut supplied, mut slack) = (0i128, 0i128);
+            let (mut supplied, mut slack, mut is_vague) = (0i128, 0i128, false);
             for &segment in segments {
                 if let Some(other) = latest {
                     if other.end > segment.start {
@@ -606,12 +627,24 @@ impl<'a> Checker<'a> {
                         });
                     }
                 }
-                let speed = self.system.platform.speeds[segment.cpu];
-                let per_ns =
-                    i128::from(speed.numerator()) * (common / i128::from(speed.denominator()));
-                let length = (segment.end - segment.start).ns();
-                supplied += (i128::from(length) - i128::from(segment.overhead.ns())) * per_ns;
-                slack += if speed == Speed::UNIT { 0 } else { per_ns.max(common) };
+                let speeds = &speeds[segment.cpu];
+                let per_ns = |speed: Speed| {
+                    i128::from(speed.numerator()) * (common / i128::from(speed.denominator()))
+                };
+                let first = speeds.partition_point(|&(at, _)| at <= segment.start) - 1;
+                for (at, &(from, speed)) in speeds.iter().enumerate().skip(first) {
+                    if from >= segment.end {
+                        break;
+                    }
+                    let until = speeds.get(at + 1).map_or(segment.end, |&(next, _)| next);
+                    let (from, until) = (from.max(segment.start), until.min(segment.end));
+                    // Which part of a segment was spent on overheads is not recorded.
+                    is_vague |= until < segment.end && segment.overhead > Duration::ZERO;
+                    let overhead = if at == first { segment.overhead.ns() } else { 0 };
+                    let length = (until - from).ns();
+                    supplied += (i128::from(length) - i128::from(overhead)) * per_ns(speed);
+                    slack += if speed == Speed::UNIT { 0 } else { per_ns(speed).max(common) };
+                }
                 latest = Some(match latest {
                     Some(other) if other.end > segment.end => other,
                     Some(_) | None => segment,
@@ -619,7 +652,7 @@ impl<'a> Checker<'a> {
             }
             let executed = self.trace.jobs[index].executed;
             let surplus = supplied - i128::from(executed.ns()) * common;
-            if surplus != 0 && !(0..slack).contains(&surplus) {
+            if !is_vague && surplus != 0 && !(0..slack).contains(&surplus) {
                 self.violated(|this| Violation::Executed {
                     job: this.name_at(index),
                     executed,

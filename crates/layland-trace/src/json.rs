@@ -27,14 +27,16 @@
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
-//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` |
-//! | `answers` | [`Answer`]s; with `refused`, the reason, if the request was refused |
+//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
+//! | `answers` | [`Answer`]s; with `refused`, the reason, and `errno` (`busy`, `not_permitted`, `invalid`) if the request was refused |
 //!
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
 //! them exactly up to 2^53 ns, about 104 days.
 
-use crate::{Answer, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace};
-use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use crate::{
+    Answer, Errno, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace,
+};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -186,7 +188,17 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 task(job.task)?;
                 cpu(on)?;
             }
-            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) => cpu(on)?,
+            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) | MarkKind::Speed(on, _) => cpu(on)?,
+            MarkKind::Moved { task: moved, from, to } => {
+                task(moved)?;
+                cpu(from)?;
+                cpu(to)?;
+            }
+            MarkKind::Throttled(throttled) => task(throttled)?,
+            MarkKind::Replenished { task: replenished, deadline } => {
+                task(replenished)?;
+                time(deadline)?;
+            }
         }
     }
     trace.answers.iter().try_for_each(|answer| time(answer.at))
@@ -367,12 +379,16 @@ impl From<WireSegment> for Segment {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum WireKind {
     BudgetExhausted,
     CpuOnline,
     CpuOffline,
+    Speed,
+    Moved,
+    Throttled,
+    Replenished,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -384,40 +400,115 @@ struct WireMark {
     task: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     seq: Option<u64>,
-    cpu: u32,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    from: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    cpu: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    deadline: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    speed: Option<String>,
 }
 
 impl From<&Mark> for WireMark {
     fn from(mark: &Mark) -> WireMark {
-        let (kind, job, cpu) = match mark.kind {
-            MarkKind::BudgetExhausted(job, cpu) => (WireKind::BudgetExhausted, Some(job), cpu),
-            MarkKind::CpuOnline(cpu) => (WireKind::CpuOnline, None, cpu),
-            MarkKind::CpuOffline(cpu) => (WireKind::CpuOffline, None, cpu),
+        let wire = |kind| WireMark {
+            at: mark.at.ns(),
+            kind,
+            task: None,
+            seq: None,
+            from: None,
+            cpu: None,
+            deadline: None,
+            speed: None,
         };
-        let (task, seq) = (job.map(|job| job.task.0), job.map(|job| job.seq));
-        WireMark { at: mark.at.ns(), kind, task, seq, cpu: cpu.0 }
+        match mark.kind {
+            MarkKind::Speed(cpu, speed) => WireMark {
+                cpu: Some(cpu.0),
+                speed: Some(speed.to_string()),
+                ..wire(WireKind::Speed)
+            },
+            MarkKind::BudgetExhausted(job, cpu) => WireMark {
+                task: Some(job.task.0),
+                seq: Some(job.seq),
+                cpu: Some(cpu.0),
+                ..wire(WireKind::BudgetExhausted)
+            },
+            MarkKind::CpuOnline(cpu) => WireMark { cpu: Some(cpu.0), ..wire(WireKind::CpuOnline) },
+            MarkKind::CpuOffline(cpu) => {
+                WireMark { cpu: Some(cpu.0), ..wire(WireKind::CpuOffline) }
+            }
+            MarkKind::Moved { task, from, to } => WireMark {
+                task: Some(task.0),
+                from: Some(from.0),
+                cpu: Some(to.0),
+                ..wire(WireKind::Moved)
+            },
+            MarkKind::Throttled(task) => {
+                WireMark { task: Some(task.0), ..wire(WireKind::Throttled) }
+            }
+            MarkKind::Replenished { task, deadline } => WireMark {
+                task: Some(task.0),
+                deadline: Some(deadline.ns()),
+                ..wire(WireKind::Replenished)
+            },
+        }
     }
 }
 
 impl TryFrom<WireMark> for Mark {
     type Error = &'static str;
     fn try_from(wire: WireMark) -> Result<Mark, &'static str> {
-        let cpu = CpuId(wire.cpu);
-        let kind = match (wire.kind, wire.task, wire.seq) {
-            (WireKind::BudgetExhausted, Some(task), Some(seq)) => {
-                MarkKind::BudgetExhausted(job_id(task, seq), cpu)
+        let WireMark { at, kind, task, seq, from, cpu, deadline, speed } = wire;
+        if let (WireKind::Speed, Some(cpu), Some(speed)) = (kind, cpu, &speed) {
+            let speed = speed.parse().ok().and_then(|rate| Speed::new(&rate));
+            let speed = speed.ok_or("a `speed` is a positive fraction")?;
+            return Ok(Mark { at: Time::from_ns(at), kind: MarkKind::Speed(CpuId(cpu), speed) });
+        }
+        if speed.is_some() {
+            return Err("only a `speed` mark has a `speed`");
+        }
+        let fields = (task.map(TaskId), seq, from.map(CpuId), cpu.map(CpuId), deadline);
+        let kind = match (kind, fields) {
+            (WireKind::BudgetExhausted, (Some(task), Some(seq), None, Some(cpu), None)) => {
+                MarkKind::BudgetExhausted(JobId { task, seq }, cpu)
             }
-            (WireKind::CpuOnline, None, None) => MarkKind::CpuOnline(cpu),
-            (WireKind::CpuOffline, None, None) => MarkKind::CpuOffline(cpu),
-            (WireKind::BudgetExhausted, ..) => {
-                return Err("a `budget_exhausted` mark has a `task` and a `seq`");
+            (WireKind::CpuOnline, (None, None, None, Some(cpu), None)) => MarkKind::CpuOnline(cpu),
+            (WireKind::CpuOffline, (None, None, None, Some(cpu), None)) => {
+                MarkKind::CpuOffline(cpu)
             }
-            (WireKind::CpuOnline | WireKind::CpuOffline, ..) => {
+            (WireKind::Moved, (Some(task), None, Some(from), Some(to), None)) => {
+                MarkKind::Moved { task, from, to }
+            }
+            (WireKind::Throttled, (Some(task), None, None, None, None)) => {
+                MarkKind::Throttled(task)
+            }
+            (WireKind::Replenished, (Some(task), None, None, None, Some(deadline))) => {
+                MarkKind::Replenished { task, deadline: Time::from_ns(deadline) }
+            }
+            (WireKind::BudgetExhausted, _) => {
+                return Err("a `budget_exhausted` mark has a `task`, a `seq` and a `cpu`");
+            }
+            (WireKind::CpuOnline | WireKind::CpuOffline, _) => {
                 return Err("only a `budget_exhausted` mark has a `task` and a `seq`");
             }
+            (WireKind::Speed, _) => return Err("a `speed` mark has a `cpu` and a `speed`"),
+            (WireKind::Moved, _) => return Err("a `moved` mark has a `task`, `from` and a `cpu`"),
+            (WireKind::Throttled, _) => return Err("a `throttled` mark has a `task`"),
+            (WireKind::Replenished, _) => {
+                return Err("a `replenished` mark has a `task` and a `deadline`");
+            }
         };
-        Ok(Mark { at: Time::from_ns(wire.at), kind })
+        Ok(Mark { at: Time::from_ns(at), kind })
     }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WireErrno {
+    Busy,
+    NotPermitted,
+    Invalid,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -427,6 +518,8 @@ struct WireAnswer {
     request: String,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     refused: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    errno: Option<WireErrno>,
 }
 
 impl From<&Answer> for WireAnswer {
@@ -435,13 +528,23 @@ impl From<&Answer> for WireAnswer {
             at: answer.at.ns(),
             request: answer.request.clone(),
             refused: answer.refused.clone(),
+            errno: answer.errno.map(|errno| match errno {
+                Errno::Busy => WireErrno::Busy,
+                Errno::NotPermitted => WireErrno::NotPermitted,
+                Errno::Invalid => WireErrno::Invalid,
+            }),
         }
     }
 }
 
 impl From<WireAnswer> for Answer {
     fn from(wire: WireAnswer) -> Answer {
-        Answer { at: Time::from_ns(wire.at), request: wire.request, refused: wire.refused }
+        let errno = wire.errno.map(|errno| match errno {
+            WireErrno::Busy => Errno::Busy,
+            WireErrno::NotPermitted => Errno::NotPermitted,
+            WireErrno::Invalid => Errno::Invalid,
+        });
+        Answer { at: Time::from_ns(wire.at), request: wire.request, refused: wire.refused, errno }
     }
 }
 
@@ -462,10 +565,33 @@ mod tests {
             Mark { at: at(1), kind: MarkKind::CpuOffline(CpuId(1)) },
             Mark { at: at(2), kind: MarkKind::CpuOnline(CpuId(1)) },
             Mark { at: at(3), kind: MarkKind::BudgetExhausted(id(2, 7), CpuId(0)) },
+            Mark {
+                at: at(4),
+                kind: MarkKind::Moved { task: TaskId(1), from: CpuId(0), to: CpuId(1) },
+            },
+            Mark { at: at(5), kind: MarkKind::Throttled(TaskId(0)) },
+            Mark {
+                at: at(5),
+                kind: MarkKind::Speed(
+                    CpuId(1),
+                    Speed::new(&layland_model::Rate::new(63, 100)).unwrap(),
+                ),
+            },
+            Mark { at: at(6), kind: MarkKind::Replenished { task: TaskId(0), deadline: at(9) } },
         ];
         trace.answers = vec![
-            Answer { at: at(4), request: "a \"quoted\" request".to_owned(), refused: None },
-            Answer { at: at(5), request: "join".to_owned(), refused: Some("full".to_owned()) },
+            Answer {
+                at: at(4),
+                request: "a \"quoted\" request".to_owned(),
+                refused: None,
+                errno: None,
+            },
+            Answer {
+                at: at(5),
+                request: "join".to_owned(),
+                refused: Some("full".to_owned()),
+                errno: Some(Errno::Busy),
+            },
         ];
         trace.interrupted = true;
         (trace, system)

@@ -14,7 +14,7 @@ mod window;
 
 pub use labels::Labels;
 pub use record::{
-    Answer, Both, Job, JobEnd, JobRecord, Mark, MarkKind, NoRecord, Recorder, Segment, Trace,
+    Answer, Both, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, NoRecord, Recorder, Segment, Trace,
 };
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,

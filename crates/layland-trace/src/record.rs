@@ -1,6 +1,6 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
-use layland_model::{CpuId, Duration, Index, JobId, Service, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
 
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,37 @@ pub enum MarkKind {
     CpuOnline(CpuId),
     /// A CPU can no longer be used.
     CpuOffline(CpuId),
+    /// A CPU has another speed from now on.
+    Speed(CpuId, Speed),
+    /// A task is in the run queue of another CPU from now on.
+    Moved {
+        /// The task.
+        task: TaskId,
+        /// The CPU in whose run queue it was.
+        from: CpuId,
+        /// The CPU in whose run queue it is.
+        to: CpuId,
+    },
+    /// The server of a task has no budget until it is replenished.
+    Throttled(TaskId),
+    /// The server of a task has a new budget.
+    Replenished {
+        /// The task.
+        task: TaskId,
+        /// The server's deadline from now on.
+        deadline: Time,
+    },
+}
+
+/// The answer of a kernel to a request that it refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errno {
+    /// `EBUSY`: admission control says no.
+    Busy,
+    /// `EPERM`: this is not permitted.
+    NotPermitted,
+    /// `EINVAL`: the parameters make no sense.
+    Invalid,
 }
 
 /// What became of a request to the system.
@@ -78,6 +109,8 @@ pub struct Answer {
     pub request: String,
     /// Why it was refused; `None` if it was granted.
     pub refused: Option<String>,
+    /// How it was refused.
+    pub errno: Option<Errno>,
 }
 
 /// What an engine reports while it runs. Every method does nothing by default, so that an engine

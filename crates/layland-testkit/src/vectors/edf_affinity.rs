@@ -7,12 +7,12 @@
 
 use super::Verdict;
 use layland_model::{
-    Change, CpuId, CpuSet, Duration, Rate, Request, RequestKind, Service, Speed, System, Task,
-    TaskId, Time,
+    Behaviour, Change, CpuId, CpuSet, Duration, Rate, Request, RequestKind, Service, Speed, System,
+    Task, TaskId, Time,
 };
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
-use layland_trace::Trace;
+use layland_trace::{Errno, MarkKind, Trace};
 use serde_json::Value;
 
 /// Runs a vector of type `schedule`.
@@ -40,11 +40,15 @@ fn run(vector: &Value) -> Result<Verdict, String> {
     let scale = speed.numerator();
     let (mut system, ids) = system(vector, scale)?;
     system.platform.speeds.values_mut().for_each(|each| *each = speed);
-    let Some(spec) = spec(name, policy, &mut system) else {
+    let spec = if let Some(spec) = thread_policy(name, policy, &vector["tasks"], &system)? {
+        spec
+    } else if let Some(spec) = spec(name, policy, &mut system) {
+        spec.to_owned()
+    } else {
         return Ok(Verdict::NotSupported(name.to_owned()));
     };
     let horizon = Time::from_ns(read(vector["horizon"].as_i64(), "horizon")? * scale);
-    let policy = match registry::build(spec, &system) {
+    let policy = match registry::build(&spec, &system) {
         Ok(policy) => policy,
         Err(error) => return Ok(Verdict::Failed(format!("{spec} was not built: {error}"))),
     };
@@ -57,6 +61,46 @@ fn run(vector: &Value) -> Result<Verdict, String> {
         None => Verdict::Passed,
         Some(difference) => Verdict::Failed(difference),
     })
+}
+
+/// The policy of this project for one of the vectors with per-CPU run queues.
+fn thread_policy(
+    name: &str,
+    options: &Value,
+    tasks: &Value,
+    system: &System,
+) -> Result<Option<String>, String> {
+    let is_linux = match name {
+        "dl" | "dlsp" => true,
+        "apedf" | "a2pedf" => false,
+        _ => return Ok(None),
+    };
+    let mut spec = name.replace("dlsp", "dl-sp");
+    if is_linux {
+        spec += &format!(":ac={}", options["ac"].as_bool().unwrap_or(false));
+    }
+    let starts = |item: &Value| item["init_cpu"].as_u64();
+    let items = read(tasks.as_array(), "tasks")?;
+    // Adaptive partitioning always starts on CPU 0.
+    if is_linux && items.iter().any(|item| starts(item).is_some()) {
+        let cpus = items.iter().zip(system.tasks.ids()).map(|(item, id)| {
+            let lowest = || system.allowed_cpus(id).lowest().map_or(0, |cpu| cpu.0.into());
+            starts(item).unwrap_or_else(lowest).to_string()
+        });
+        spec += &format!(":start={}", cpus.collect::<Vec<_>>().join(","));
+    }
+    for (key, value) in read(options.as_object(), "policy options")? {
+        match (key.as_str(), value) {
+            ("name" | "ac", _) => {}
+            ("limit" | "tie", Value::String(text)) => spec += &format!(":{key}={text}"),
+            ("fallback" | "lag_reset" | "grub_pa", Value::Bool(on)) => {
+                spec += &format!(":{key}={on}")
+            }
+            (_, Value::Bool(false)) => {}
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(spec))
 }
 
 /// The policy of this project for a policy of the vectors: masks that are all the same, clusters
@@ -111,14 +155,20 @@ fn system(vector: &Value, scale: i64) -> Result<(System, Vec<i64>), String> {
         task.cluster = number("cluster")? as usize;
         task.affinity =
             if item["affinity"].is_null() { None } else { Some(cpu_set(&item["affinity"])?) };
+        task.budget = item["budget"].as_i64().map(|budget| Service::from_ns(budget * scale));
+        task.behaviour = match item["kind"].as_str() {
+            Some("hog") => Behaviour::Hog,
+            Some("yield") => Behaviour::Yield,
+            Some("selfsusp") => Behaviour::SelfSuspending { gap: length("gap")? },
+            Some("periodic") | None => Behaviour::Periodic,
+            Some(other) => return Err(format!("known kind: {other}")),
+        };
         task.priority = Some(item["prio"].as_i64().unwrap_or(number("rank")?));
         task.jobs = item["jobs"].as_u64();
         if let Some(times) = item["releases"].as_array() {
             let time =
                 |at: &Value| read(at.as_i64(), "release").map(|at| Time::from_ns(at * scale));
-            task.behaviour = layland_model::Behaviour::Explicit(
-                times.iter().map(time).collect::<Result<_, _>>()?,
-            );
+            task.behaviour = Behaviour::Explicit(times.iter().map(time).collect::<Result<_, _>>()?);
         }
         if let Some(times) = item["exec"].as_array() {
             let work = |c: &Value| read(c.as_i64(), "exec").map(|c| Service::from_ns(c * scale));
@@ -180,6 +230,9 @@ struct Found {
     jobs: Vec<(i64, i64, Rate, Rate, Rate)>,
     max_tardiness: Vec<Option<Rate>>,
     migrations: Vec<i64>,
+    moves: Vec<i64>,
+    /// What became of each request and of each refused entry: time, and the text's last word.
+    answers: Vec<(Rate, String)>,
 }
 
 impl Found {
@@ -215,17 +268,53 @@ impl Found {
             let late = Rate::new(job.tardiness(finish).ns(), scale);
             let worst = max_tardiness[index].get_or_insert(Rate::ZERO);
             *worst = worst.clone().max(late);
+            // A thread that suspends itself: the start of its server's period.
+            let task = &system.tasks[job.id.task];
+            let release = match task.behaviour {
+                Behaviour::SelfSuspending { .. } => job.deadline - task.deadline,
+                Behaviour::Periodic
+                | Behaviour::Sporadic(_)
+                | Behaviour::Explicit(_)
+                | Behaviour::Hog
+                | Behaviour::Yield => job.release,
+            };
             jobs.push((
                 ids[index],
                 job.id.seq as i64,
-                units(job.release),
+                units(release),
                 units(job.deadline),
                 units(finish),
             ));
         }
         jobs.sort_by(|a, b| (&a.4, a.0).cmp(&(&b.4, b.0)));
-        debug_assert_eq!(system.tasks.len(), ids.len());
-        Found { ids: ids.to_vec(), segments, jobs, max_tardiness, migrations }
+        let mut moves = vec![0; ids.len()];
+        for mark in &trace.marks {
+            if let MarkKind::Moved { task, .. } = mark.kind {
+                moves[task.0 as usize] += 1;
+            }
+        }
+        // A leave cannot be refused, and the vectors do not answer it.
+        let asked = trace.answers.iter().filter(|answer| !answer.request.ends_with("` leaves"));
+        let answers = asked.map(|answer| {
+            let entry = answer.request.strip_suffix("` enters");
+            let text = match (entry.and_then(|text| text.strip_prefix("task `")), answer.errno) {
+                (Some(id), _) => format!("refuse {id}"),
+                (None, None) => "ok".to_owned(),
+                (None, Some(Errno::Busy)) => "EBUSY".to_owned(),
+                (None, Some(Errno::NotPermitted)) => "EPERM".to_owned(),
+                (None, Some(Errno::Invalid)) => "EINVAL".to_owned(),
+            };
+            (units(answer.at), text)
+        });
+        Found {
+            ids: ids.to_vec(),
+            segments,
+            jobs,
+            max_tardiness,
+            migrations,
+            moves,
+            answers: answers.collect(),
+        }
     }
 
     fn first_difference(&self, expect: &Value) -> Result<Option<String>, String> {
@@ -276,6 +365,26 @@ impl Found {
                 let found = self.migrations[index];
                 return Ok(Some(format!("migrations of {id}: expected {expected}, found {found}")));
             }
+            let moves = &expect["runqueue_moves"];
+            if !moves.is_null() && self.moves[index] != read(moves[&key].as_i64(), "moves")? {
+                let (expected, found) = (&moves[&key], self.moves[index]);
+                return Ok(Some(format!(
+                    "runqueue_moves of {id}: expected {expected}, found {found}"
+                )));
+            }
+        }
+        let Some(answers) = expect["answers"].as_array() else { return Ok(None) };
+        let expected: Vec<(Rate, String)> = answers
+            .iter()
+            .map(|row| {
+                let text = read(row[1].as_str(), "answer")?;
+                let last = text.rsplit(' ').next().filter(|_| !text.starts_with("refuse"));
+                Ok((rate(&row[0])?, last.unwrap_or(text).to_owned()))
+            })
+            .collect::<Result<_, String>>()?;
+        if self.answers != expected {
+            let found = &self.answers;
+            return Ok(Some(format!("answers: expected {expected:?}, found {found:?}")));
         }
         Ok(None)
     }

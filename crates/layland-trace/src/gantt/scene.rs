@@ -306,7 +306,11 @@ fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
                 }
                 MarkKind::CpuOffline(_)
                 | MarkKind::CpuOnline(_)
-                | MarkKind::BudgetExhausted(..) => {}
+                | MarkKind::BudgetExhausted(..)
+                | MarkKind::Speed(..)
+                | MarkKind::Moved { .. }
+                | MarkKind::Throttled(_)
+                | MarkKind::Replenished { .. } => {}
             }
         }
         offline.extend(since.map(|since| (since, trace.over)));

@@ -1,0 +1,148 @@
+//! SCHED_DEADLINE and its repair: threads with constant-bandwidth servers in per-CPU run queues.
+//!
+//! [`server`] is the reservation, [`linux`] what Linux does with it on several CPUs (**DL**),
+//! [`semi_partitioned`] what it should do where some threads are tied to a CPU (**DL-SP**).
+
+pub(crate) mod admission;
+mod cpudl;
+pub mod linux;
+pub(crate) mod runqueues;
+pub mod semi_partitioned;
+pub mod server;
+
+pub use runqueues::Threads;
+
+use crate::Refusal;
+use crate::registry::{Citation, OptionInfo, Options};
+use layland_model::{CpuId, CpuSet, System, Task, TaskId};
+use runqueues::RunQueues;
+
+/// Abeni and Buttazzo 1998.
+pub const ABENI_BUTTAZZO: Citation = Citation {
+    key: "abeni1998integrating",
+    text: "L. Abeni and G. Buttazzo. Integrating multimedia applications in hard real-time systems. \
+           RTSS 1998, pages 4-13.",
+    bibtex: "@inproceedings{abeni1998integrating,
+  author    = {Luca Abeni and Giorgio Buttazzo},
+  title     = {Integrating Multimedia Applications in Hard Real-Time Systems},
+  booktitle = {19th IEEE Real-Time Systems Symposium (RTSS)}, pages = {4--13}, year = {1998}
+}",
+};
+
+/// Lelli et al. 2016.
+pub const LELLI: Citation = Citation {
+    key: "lelli2016deadline",
+    text: "J. Lelli, C. Scordino, L. Abeni and D. Faggioli. Deadline scheduling in the Linux kernel. \
+           Software: Practice and Experience 46(6):821-839, 2016.",
+    bibtex: "@article{lelli2016deadline,
+  author  = {Juri Lelli and Claudio Scordino and Luca Abeni and Dario Faggioli},
+  title   = {Deadline Scheduling in the {Linux} Kernel},
+  journal = {Software: Practice and Experience}, volume = {46}, number = {6}, pages = {821--839},
+  year    = {2016}
+}",
+};
+
+/// Tang, Anderson and Abeni 2021.
+pub const TANG: Citation = Citation {
+    key: "tang2021defectiveness",
+    text: "S. Tang, J. H. Anderson and L. Abeni. On the defectiveness of SCHED_DEADLINE w.r.t. \
+           tardiness and affinities, and a partial fix. RTNS 2021, 14 pages.",
+    bibtex: "@inproceedings{tang2021defectiveness,
+  author    = {Stephen Tang and James H. Anderson and Luca Abeni},
+  title     = {On the Defectiveness of {SCHED\\_DEADLINE} w.r.t. Tardiness and Affinities, and a
+               Partial Fix},
+  booktitle = {29th International Conference on Real-Time Networks and Systems (RTNS)},
+  year      = {2021}, doi = {10.1145/3453417.3453440}
+}",
+};
+
+/// How equal deadlines in one run queue are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The running thread first, then by rank.
+    Sticky,
+    /// By rank.
+    Rank,
+    /// By the time of enqueueing, as Linux does.
+    Fifo,
+}
+
+pub(crate) const TIE: OptionInfo = OptionInfo {
+    name: "tie",
+    help: "equal deadlines in a queue: sticky (default: the running thread first, then by rank), rank, \
+           or fifo (as Linux)",
+};
+pub(crate) const LAG_RESET: OptionInfo = OptionInfo {
+    name: "lag_reset",
+    help: "on: a server replenished with its deadline still in the past starts anew, as in Linux; off \
+           (default)",
+};
+pub(crate) const LIMIT: OptionInfo = OptionInfo {
+    name: "limit",
+    help: "the bandwidth that admission control grants per CPU (default 19/20)",
+};
+pub(crate) const GRUB_PA: OptionInfo = OptionInfo {
+    name: "grub_pa",
+    help: "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
+};
+pub(crate) const START: OptionInfo = OptionInfo {
+    name: "start",
+    help: "the run queues that the tasks are in at first, as 0,2,1; by default the lowest that each may use",
+};
+
+/// Linux and the papers: `Q <= D <= T`.
+pub(crate) const CONSTRAINED: &str =
+    "deadlines after the period, and budgets longer than the deadline";
+
+pub(crate) fn check_parameters(task: &Task) -> Result<(), Refusal> {
+    check_reservation(task.reservation().ns(), task.period.ns(), task.deadline.ns())
+        .map_err(|reason| Refusal::invalid(format!("task `{}`: {reason}", task.name)))
+}
+
+pub(crate) fn check_reservation(budget: i64, period: i64, deadline: i64) -> Result<(), Refusal> {
+    if budget > deadline {
+        return Err(Refusal::invalid("a server's budget is at most its deadline"));
+    }
+    if deadline > period {
+        return Err(Refusal::invalid("a server's deadline is at most its period"));
+    }
+    Ok(())
+}
+
+/// The run queues of a system with the options that every policy of the family has.
+pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues, Refusal> {
+    system.tasks.values().try_for_each(check_parameters)?;
+    let tie = match options.text("tie").unwrap_or("sticky") {
+        "sticky" => Tie::Sticky,
+        "rank" => Tie::Rank,
+        "fifo" => Tie::Fifo,
+        other => {
+            let message = format!("tie=`{other}` is not a rule: use sticky, rank or fifo");
+            return Err(Refusal::invalid(message));
+        }
+    };
+    let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
+    if options.switch("grub_pa", false)? {
+        rq.scale_speeds(system)?;
+    }
+    if let Some(list) = options.text("start") {
+        let cpus: Vec<CpuId> = list
+            .split(',')
+            .map(|cpu| cpu.trim().parse().map(CpuId))
+            .collect::<Result<_, _>>()
+            .map_err(|_| Refusal::invalid(format!("start=`{list}` is not a list of CPUs")))?;
+        for (at, thread) in rq.threads.values_mut().enumerate() {
+            let cpu = cpus.get(at).copied().filter(|&cpu| thread.mask.contains(cpu));
+            thread.cpu = cpu.ok_or_else(|| {
+                let task = &system.tasks[TaskId(at as u32)].name;
+                Refusal::invalid(format!("start=`{list}` has no CPU that task `{task}` may use"))
+            })?;
+        }
+    }
+    Ok(rq)
+}
+
+/// Whether a set of CPUs is a whole cluster.
+pub(crate) fn covers(mask: &CpuSet, cluster: &CpuSet) -> bool {
+    cluster.is_subset(mask)
+}

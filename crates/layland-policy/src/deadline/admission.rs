@@ -1,0 +1,152 @@
+//! Admission control by bandwidth: the sums of `Q / T` per cluster and per CPU, and their limit.
+//!
+//! (1) The threads of a cluster have at most `limit` times the number of its CPUs. (2) Those that
+//! may use one CPU only have at most `limit` on each. Equality is accepted; all sums are exact.
+
+use super::runqueues::RunQueues;
+use crate::Refusal;
+use crate::registry::Options;
+use layland_model::{CpuId, CpuMap, Rate, RateSum, TaskId};
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub(crate) struct Admission {
+    /// The limit per CPU; `None` while admission control is off.
+    limit: Option<Rate>,
+    /// Whether condition (2) is kept.
+    per_cpu: bool,
+    clusters: Vec<RateSum>,
+    partitioned: CpuMap<RateSum>,
+}
+
+impl Admission {
+    pub fn new(
+        rq: &RunQueues,
+        options: &Options,
+        on: bool,
+        per_cpu: bool,
+    ) -> Result<Admission, Refusal> {
+        let limit = match options.text("limit") {
+            None => Rate::new(19, 20),
+            Some(text) => {
+                text.parse().ok().filter(|limit| *limit > Rate::ZERO).ok_or_else(|| {
+                    Refusal::invalid(format!("limit=`{text}` is not a bandwidth, as 19/20 is"))
+                })?
+            }
+        };
+        Ok(Admission {
+            limit: options.switch("ac", on)?.then_some(limit),
+            per_cpu,
+            clusters: vec![RateSum::default(); rq.clusters.len()],
+            partitioned: CpuMap::filled(RateSum::default(), rq.curr.len()),
+        })
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {
+        let Some(limit) = &self.limit else { return Ok(()) };
+        let bound = limit * &Rate::whole(rq.clusters[cluster].len() as i64);
+        if self.clusters[cluster].fits(u, &bound) {
+            return Ok(());
+        }
+        Err(Refusal::busy(format!(
+            "admission control: cluster {cluster} has {:.3} reserved and grants {:.3}, {:.3} more do \
+             not fit",
+            self.clusters[cluster].to_f64(),
+            bound.to_f64(),
+            u.to_f64(),
+        )))
+    }
+
+    fn cpu_fits(&self, cpu: CpuId, u: &Rate) -> Result<(), Refusal> {
+        let Some(limit) = self.limit.as_ref().filter(|_| self.per_cpu) else { return Ok(()) };
+        if self.partitioned[cpu].fits(u, limit) {
+            return Ok(());
+        }
+        Err(Refusal::busy(format!(
+            "admission control: the tasks of CPU {cpu} alone have {:.3} reserved and it grants {:.3}, \
+             {:.3} more do not fit",
+            self.partitioned[cpu].to_f64(),
+            limit.to_f64(),
+            u.to_f64(),
+        )))
+    }
+
+    /// A thread wants to enter.
+    pub fn enter(&mut self, rq: &RunQueues, p: TaskId) -> Result<(), Refusal> {
+        let thread = &rq.threads[p];
+        self.cluster_fits(rq, thread.cluster, &thread.u)?;
+        if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
+            self.cpu_fits(cpu, &thread.u)?;
+        }
+        self.add(rq, p);
+        Ok(())
+    }
+
+    /// A thread in the system wants another bandwidth.
+    pub fn change(&mut self, rq: &RunQueues, p: TaskId, u: &Rate) -> Result<(), Refusal> {
+        self.remove(rq, p);
+        let verdict = self.cluster_fits(rq, rq.threads[p].cluster, u);
+        self.add(rq, p);
+        verdict
+    }
+
+    /// A thread in the system wants to move to another cluster.
+    pub fn attach(&self, rq: &RunQueues, p: TaskId, cluster: usize) -> Result<(), Refusal> {
+        if rq.threads[p].cluster == cluster {
+            return Ok(());
+        }
+        self.cluster_fits(rq, cluster, &rq.threads[p].u)
+    }
+
+    /// A cluster is to have this many CPUs.
+    pub fn resize(&self, cluster: usize, cpus: usize) -> Result<(), Refusal> {
+        let Some(limit) = &self.limit else { return Ok(()) };
+        if self.clusters[cluster].fits(&Rate::ZERO, &(limit * &Rate::whole(cpus as i64))) {
+            return Ok(());
+        }
+        Err(Refusal::busy(format!(
+            "admission control: cluster {cluster} has {:.3} reserved, too much for {cpus} CPUs",
+            self.clusters[cluster].to_f64()
+        )))
+    }
+
+    /// Counts a thread, as it is now.
+    pub fn add(&mut self, rq: &RunQueues, p: TaskId) {
+        let thread = &rq.threads[p];
+        self.clusters[thread.cluster].add(&thread.u);
+        if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
+            self.partitioned[cpu].add(&thread.u);
+        }
+    }
+
+    /// Counts a thread no longer; it must be as it was when it was counted.
+    pub fn remove(&mut self, rq: &RunQueues, p: TaskId) {
+        let thread = &rq.threads[p];
+        self.clusters[thread.cluster].remove(&thread.u);
+        if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
+            self.partitioned[cpu].remove(&thread.u);
+        }
+    }
+
+    /// Whether the sums are those of the threads in the system.
+    pub fn agrees(&self, rq: &RunQueues) -> bool {
+        let sum = |of: &dyn Fn(TaskId) -> bool| -> Rate {
+            rq.threads.ids().filter(|&p| of(p)).map(|p| rq.threads[p].u.clone()).sum()
+        };
+        let counted = |p: TaskId| rq.threads[p].admitted;
+        let clusters = self.clusters.iter().enumerate().all(|(cluster, total)| {
+            total.exact() == sum(&|p| counted(p) && rq.threads[p].cluster == cluster)
+        });
+        clusters
+            && self.partitioned.iter().all(|(cpu, total)| {
+                let here = |p: TaskId| {
+                    counted(p) && !rq.threads[p].migrates && rq.threads[p].mask.contains(cpu)
+                };
+                total.exact() == sum(&here)
+            })
+    }
+}

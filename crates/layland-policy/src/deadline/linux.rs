@@ -1,0 +1,323 @@
+//! **DL**: SCHED_DEADLINE, global EDF by pushing and pulling threads between run queues.
+//!
+//! Lelli et al. 2016 and the kernel's `deadline.c`; Tang, Anderson and Abeni 2021, Section 2, whose
+//! examples show what goes wrong in it. The quirks are the point:
+//!
+//! - **Bypass.** A server that is used up after its deadline is replenished and stays in its queue.
+//!   Nothing is pushed or pulled if it still comes first there, although another CPU may be free for
+//!   it and a thread that is tied to this CPU waits (Examples 5 and 8).
+//! - **`find_later` counts the pushed thread itself**: its CPU is never free and never late because of
+//!   the others in its queue (Example 6).
+//! - **One candidate**: only the CPU with the latest earliest deadline is looked at; if the thread may
+//!   not use it, it stays.
+//! - Parameters and, with admission control off, affinities change in the middle of a period
+//!   (Examples 1, 3 and 7).
+//!
+//! | kernel | here |
+//! |---|---|
+//! | `cpudl_find`, `find_later_rq` | `find_later` |
+//! | `push_dl_task`, `push_dl_tasks` | `push_one`, `push_all` |
+//! | `pull_dl_task` | `pull` |
+//! | `select_task_rq_dl`, `enqueue_task_dl` | `woken` |
+//! | `dl_task_timer` | `replenished` |
+//!
+//! Ties: between free CPUs, the thread's own, then the lowest; between CPUs that are equally late,
+//! the same. At a wake-up the CPU is chosen by the new deadline; the kernel takes the old one.
+#![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
+
+use super::admission::Admission;
+use super::runqueues::{Rules, RunQueues, Threads};
+use super::{check_reservation, covers, run_queues};
+use crate::Refusal;
+use crate::registry::Options;
+use layland_model::{Change, CpuId, CpuSet, Rate, System, TaskId};
+
+/// SCHED_DEADLINE as it is in Linux.
+///
+/// # Errors
+/// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
+pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, Refusal> {
+    let rq = run_queues(system, options)?;
+    let rules = Linux {
+        admission: Admission::new(&rq, options, false, false)?,
+        renew_on_setattr: options.switch("renew_on_setattr", false)?,
+    };
+    Ok(Threads::new(rq, rules))
+}
+
+/// The rules of **DL**: see the file header.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    admission: Admission,
+    renew_on_setattr: bool,
+}
+
+/// Whether `find_later` sees the thread that it is asked about in its own queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnThread {
+    /// Yes: Linux.
+    Counts,
+    /// No: DL-SP.
+    IsIgnored,
+}
+
+/// The CPU that should have `p`: a free one, or the one with the latest earliest deadline if that is
+/// after `p`'s.
+pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -> Option<CpuId> {
+    let thread = &rq.threads[p];
+    if !thread.migrates {
+        return None;
+    }
+    let (own, cluster, d) = (thread.cpu, thread.cluster, thread.server.deadline());
+    let hidden =
+        own_thread == OwnThread::IsIgnored && thread.queued && rq.usable[cluster].contains(own);
+    if hidden {
+        let others = rq.earliest_without(own, p);
+        rq.cpudl[cluster].set(own, others);
+    }
+    let free = rq.cpudl[cluster].free().intersection(&rq.threads[p].mask);
+    let found = if free.contains(own) {
+        Some(own)
+    } else if !free.is_empty() {
+        free.lowest()
+    } else {
+        let best = rq.cpudl[cluster].latest(own);
+        best.filter(|&(cpu, key)| rq.threads[p].mask.contains(cpu) && d < key).map(|(cpu, _)| cpu)
+    };
+    if hidden {
+        let earliest = rq.earliest(own);
+        rq.cpudl[cluster].set(own, earliest);
+    }
+    found
+}
+
+/// Pushes the best thread that can leave a CPU, if another CPU should have it.
+pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> bool {
+    let Some(p) = rq.pushable(c).next() else { return false };
+    let d = rq.deadline(p);
+    if let Some(running) = rq.running(c)
+        && d < rq.deadline(running)
+        && rq.threads[running].migrates
+    {
+        // The running thread will move instead.
+        rq.set_need(c);
+        return false;
+    }
+    let Some(to) = find_later(rq, p, own_thread).filter(|&to| to != c) else { return false };
+    if rq.earliest(to).is_some_and(|earliest| d >= earliest) {
+        return false;
+    }
+    rq.move_to(p, to);
+    rq.set_need(to);
+    true
+}
+
+/// Pushes for as long as there is something to push.
+pub(crate) fn push_all(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) {
+    while push_one(rq, c, own_thread) {}
+}
+
+/// A CPU whose running thread has left takes what should run on it from the other queues. Each
+/// thread that it takes is earlier than the one before; what is too much is pushed afterwards.
+pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
+    let Some(cluster) = rq.cluster_of(c) else { return };
+    let sources = rq.clusters[cluster].clone();
+    let mut earliest_taken = None;
+    for s in sources.iter().filter(|&s| s != c) {
+        let Some(p) = rq.pushable(s).find(|&p| rq.threads[p].mask.contains(c)) else { continue };
+        let d = rq.deadline(p);
+        let before_taken = earliest_taken.is_none_or(|taken| d < taken);
+        let before_own = rq.earliest(c).is_none_or(|earliest| d < earliest);
+        if !before_taken || !before_own {
+            continue;
+        }
+        // It is about to run where it is.
+        if rq.running(s).is_some_and(|running| d < rq.deadline(running)) {
+            continue;
+        }
+        rq.move_to(p, c);
+        earliest_taken = Some(d);
+    }
+}
+
+/// Puts a thread that enters or wakes up into a queue.
+pub(crate) fn woken(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
+    let (c, d) = (rq.threads[p].cpu, rq.deadline(p));
+    if let Some(running) = rq.curr[c]
+        && rq.threads[p].migrates
+        && (!rq.threads[running].migrates || d >= rq.deadline(running))
+        && let Some(to) = find_later(rq, p, own_thread)
+        && rq.earliest(to).is_none_or(|earliest| d < earliest)
+    {
+        rq.set_cpu(p, to);
+    }
+    let c = rq.threads[p].cpu;
+    rq.enqueue(p);
+    rq.preempt_check(c);
+    if !rq.needs(c) {
+        push_all(rq, c, own_thread);
+    }
+}
+
+/// Puts a thread that was throttled into the queue of its CPU, and pushes: this is how a migrating
+/// thread leaves a CPU that runs a thread tied to it.
+pub(crate) fn replenished(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
+    let c = rq.threads[p].cpu;
+    rq.enqueue(p);
+    rq.preempt_check(c);
+    push_one(rq, c, own_thread);
+}
+
+/// Gives a cluster other CPUs; each new one pulls once.
+pub(crate) fn set_cluster_cpus(
+    rq: &mut RunQueues,
+    admission: &mut Admission,
+    cluster: usize,
+    cpus: &CpuSet,
+) -> Result<(), Refusal> {
+    admission.resize(cluster, cpus.len())?;
+    let counted: Vec<TaskId> = rq
+        .threads
+        .ids()
+        .filter(|&p| rq.threads[p].admitted && rq.threads[p].cluster == cluster)
+        .collect();
+    counted.iter().for_each(|&p| admission.remove(rq, p));
+    let added = rq.change_cluster(cluster, cpus);
+    counted.iter().for_each(|&p| admission.add(rq, p));
+    for c in added?.iter() {
+        pull(rq, c);
+        rq.preempt_check(c);
+    }
+    Ok(())
+}
+
+impl Linux {
+    /// What affinity may a thread have? With admission control on, its whole cluster.
+    fn check_mask(&self, rq: &RunQueues, mask: &CpuSet, cluster: usize) -> Result<(), CpuSet> {
+        if self.admission.is_on() && !covers(mask, &rq.clusters[cluster]) {
+            return Err(rq.clusters[cluster].clone());
+        }
+        Ok(())
+    }
+
+    fn set_affinity(
+        &mut self,
+        rq: &mut RunQueues,
+        p: TaskId,
+        mask: &CpuSet,
+    ) -> Result<(), Refusal> {
+        let cluster = rq.threads[p].cluster;
+        self.check_mask(rq, mask, cluster).map_err(|whole| {
+            Refusal::busy(format!("admission control needs the affinity of the cluster: {whole}"))
+        })?;
+        let mask = mask.intersection(&rq.clusters[cluster]);
+        if mask.is_empty() {
+            return Err(Refusal::invalid("no CPU of the affinity is in the cluster"));
+        }
+        self.admission.remove(rq, p);
+        rq.set_mask(p, mask);
+        self.admission.add(rq, p);
+        self.moved(rq, p, true);
+        Ok(())
+    }
+
+    /// A thread that may no longer use its CPU moves, and what is too much there is pushed.
+    fn moved(&mut self, rq: &mut RunQueues, p: TaskId, renew: bool) {
+        if let Some(c) = rq.evict(p, renew)
+            && !rq.needs(c)
+        {
+            push_all(rq, c, OwnThread::Counts);
+        }
+    }
+}
+
+impl Rules for Linux {
+    fn bypasses(&self) -> bool {
+        true
+    }
+
+    fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {
+        woken(rq, p, OwnThread::Counts);
+    }
+
+    fn replenished(&mut self, rq: &mut RunQueues, p: TaskId) {
+        replenished(rq, p, OwnThread::Counts);
+    }
+
+    fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
+        let c = rq.threads[p].cpu;
+        rq.enqueue(p);
+        let still_runs = rq.curr[c] == Some(p);
+        rq.preempt_check(c);
+        if !still_runs && !rq.needs(c) {
+            push_all(rq, c, OwnThread::Counts);
+        }
+    }
+
+    fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
+        pull(rq, c);
+    }
+
+    fn push(&mut self, rq: &mut RunQueues, c: CpuId) {
+        push_all(rq, c, OwnThread::Counts);
+    }
+
+    fn admit(&mut self, rq: &mut RunQueues, p: TaskId) -> Result<(), Refusal> {
+        let thread = &rq.threads[p];
+        self.check_mask(rq, &thread.mask, thread.cluster).map_err(|whole| {
+            Refusal::not_permitted(format!(
+                "with admission control on, a task may use its whole cluster ({whole}) or nothing"
+            ))
+        })?;
+        self.admission.enter(rq, p)
+    }
+
+    fn release(&mut self, rq: &mut RunQueues, p: TaskId) {
+        self.admission.remove(rq, p);
+    }
+
+    fn reconfigure(
+        &mut self,
+        rq: &mut RunQueues,
+        p: TaskId,
+        change: &Change,
+    ) -> Result<(), Refusal> {
+        match change {
+            Change::Parameters { wcet, period, deadline } => {
+                let [Q, T, D] = [wcet.ns(), period.ns(), deadline.ns()];
+                check_reservation(Q, T, D)?;
+                self.admission.change(rq, p, &Rate::new(Q, T))?;
+                self.admission.remove(rq, p);
+                rq.set_parameters(p, [Q, T, D], self.renew_on_setattr);
+                self.admission.add(rq, p);
+                Ok(())
+            }
+            Change::Affinity(mask) => self.set_affinity(rq, p, mask),
+            Change::Cluster(cluster) => {
+                if *cluster >= rq.clusters.len() {
+                    return Err(Refusal::invalid(format!("cluster {cluster} does not exist")));
+                }
+                self.admission.attach(rq, p, *cluster)?;
+                self.admission.remove(rq, p);
+                rq.threads[p].cluster = *cluster;
+                rq.set_mask(p, rq.clusters[*cluster].clone());
+                self.admission.add(rq, p);
+                self.moved(rq, p, false);
+                Ok(())
+            }
+        }
+    }
+
+    fn set_cluster_cpus(
+        &mut self,
+        rq: &mut RunQueues,
+        cluster: usize,
+        cpus: &CpuSet,
+    ) -> Result<(), Refusal> {
+        set_cluster_cpus(rq, &mut self.admission, cluster, cpus)
+    }
+
+    fn assert_invariants(&self, rq: &RunQueues) {
+        assert!(self.admission.agrees(rq), "reserved bandwidth is that of the threads");
+    }
+}

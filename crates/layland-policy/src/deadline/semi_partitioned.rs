@@ -1,0 +1,109 @@
+//! **DL-SP**: SCHED_DEADLINE repaired for semi-partitioned systems, where every thread may use either
+//! one CPU or its whole cluster.
+//!
+//! Tang, Anderson and Abeni 2021, Section 4. What differs from [`linux`](super::linux::dl):
+//!
+//! 1. **No bypass.** Every server that is used up is throttled; if its deadline has passed, it is
+//!    replenished in the same instant, after its CPU has rescheduled, and comes back through the timer,
+//!    which pushes.
+//! 2. **`find_later` ignores the thread that it is asked about**, as if it were not queued.
+//! 3. Admission control has a second condition, per CPU.
+//! 4. Parameters, affinities and clusters of threads do not change: leave, and enter anew.
+//!
+//! A thread that waits on its only CPU, while that CPU runs a migrating thread that another CPU should
+//! run, waits no longer than until that thread's job ends. Under the two admission conditions
+//! tardiness is bounded (Theorem 1).
+
+use super::admission::Admission;
+use super::linux::{self, OwnThread};
+use super::run_queues;
+use super::runqueues::{Rules, RunQueues, Threads};
+use crate::Refusal;
+use crate::registry::Options;
+use layland_model::{Change, CpuId, CpuSet, System, TaskId};
+
+/// SCHED_DEADLINE with the patch for semi-partitioned systems.
+///
+/// # Errors
+/// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
+pub fn dl_sp(system: &System, options: &Options) -> Result<Threads<SemiPartitioned>, Refusal> {
+    let rq = run_queues(system, options)?;
+    let admission = Admission::new(&rq, options, true, true)?;
+    Ok(Threads::new(rq, SemiPartitioned { admission }))
+}
+
+/// The rules of **DL-SP**: see the file header.
+#[derive(Clone, Debug)]
+pub struct SemiPartitioned {
+    admission: Admission,
+}
+
+impl Rules for SemiPartitioned {
+    fn bypasses(&self) -> bool {
+        false
+    }
+
+    fn woken(&mut self, rq: &mut RunQueues, p: TaskId) {
+        linux::woken(rq, p, OwnThread::IsIgnored);
+    }
+
+    fn replenished(&mut self, rq: &mut RunQueues, p: TaskId) {
+        linux::replenished(rq, p, OwnThread::IsIgnored);
+    }
+
+    fn bypassed(&mut self, _rq: &mut RunQueues, _p: TaskId) {
+        unreachable!("there is no bypass")
+    }
+
+    fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
+        linux::pull(rq, c);
+    }
+
+    fn push(&mut self, rq: &mut RunQueues, c: CpuId) {
+        linux::push_all(rq, c, OwnThread::IsIgnored);
+    }
+
+    fn admit(&mut self, rq: &mut RunQueues, p: TaskId) -> Result<(), Refusal> {
+        let thread = &rq.threads[p];
+        let cluster = &rq.clusters[thread.cluster];
+        if thread.migrates && !super::covers(&thread.mask, cluster) {
+            return Err(Refusal::not_permitted(format!(
+                "in a semi-partitioned system a task may use one CPU or its whole cluster ({cluster}), \
+                 not {}",
+                thread.mask
+            )));
+        }
+        self.admission.enter(rq, p)
+    }
+
+    fn release(&mut self, rq: &mut RunQueues, p: TaskId) {
+        self.admission.remove(rq, p);
+    }
+
+    fn reconfigure(
+        &mut self,
+        _rq: &mut RunQueues,
+        _p: TaskId,
+        change: &Change,
+    ) -> Result<(), Refusal> {
+        let what = match change {
+            Change::Parameters { .. } => "parameters",
+            Change::Affinity(_) => "affinity",
+            Change::Cluster(_) => "cluster",
+        };
+        Err(Refusal::busy(format!("the {what} of a task cannot change: leave, and enter anew")))
+    }
+
+    fn set_cluster_cpus(
+        &mut self,
+        rq: &mut RunQueues,
+        cluster: usize,
+        cpus: &CpuSet,
+    ) -> Result<(), Refusal> {
+        linux::set_cluster_cpus(rq, &mut self.admission, cluster, cpus)
+    }
+
+    fn assert_invariants(&self, rq: &RunQueues) {
+        assert!(self.admission.agrees(rq), "reserved bandwidth is that of the threads");
+    }
+}

@@ -1,0 +1,389 @@
+//! The constant-bandwidth server (**CBS**): a thread with a reservation of `Q` units of processor
+//! time every `T`, due within `D`.
+//!
+//! Abeni and Buttazzo 1998 for the server; Abeni, Lipari and Lelli 2014 for hard reservations and
+//! Lelli et al. 2016 for the form that Linux has; Tang, Anderson and Abeni 2021, Section 2.2, for
+//! the states and their names.
+//!
+//! | paper | here | meaning |
+//! |-------|------|---------|
+//! | `Q`, `T`, `D` | `Q`, `T`, `D` | budget, period, relative deadline, `D <= T` |
+//! | `q` | `q` | what is left of the budget |
+//! | `d` | `d` | the current absolute deadline |
+//! | idle | [`ServerState::Blocked`] | the thread sleeps |
+//!
+//! The rules, where `t` is now and `r = d - D + T` the next replenishment (`r = d` if `D = T`):
+//!
+//! | event | condition | what happens |
+//! |---|---|---|
+//! | the thread enters | | [`new_period`](Server::new_period) |
+//! | it uses up `q`, or yields | `t < r` | throttled until `r` |
+//! | | `t >= r` | the policy's choice: [`replenish`](Server::replenish) at once, or throttled until `t` |
+//! | it wakes up | `t >= r`, or `t >= d` and `D = T` | `new_period` |
+//! | | `d <= t < r` | `q := 0`, throttled until `r` |
+//! | | `t < d`, `q = 0` | throttled until `r` |
+//! | | `t < d`, `q / (d - t) <= Q / D` | `q` and `d` stay |
+//! | | `t < d`, `q / (d - t) > Q / D`, `D = T` | `new_period` |
+//! | | the same, `D < T` | `d` stays, `q := Q (d - t) / D` |
+//! | its parameters change | | `q` and `d` stay until the next `new_period` or `replenish` |
+//!
+//! A deadline that is now has passed (`t = d` counts as `t > d`).
+//!
+//! Rounding: `q` is exact, and rational where the last rule of a wake-up makes it so. A CPU is told
+//! to run for the whole nanoseconds in it; a rest below one nanosecond counts as used up, but is not
+//! lost: the next replenishment adds to it. On a CPU of a speed other than 1 a thread can be preempted
+//! with such a rest; it is then told to run for one nanosecond, and the overrun is paid back.
+#![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
+
+use layland_model::{Duration, Rate, Service, Speed, Time};
+
+/// What a server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// The thread has not entered.
+    Inactive,
+    /// The thread may run: it is in a run queue.
+    Eligible,
+    /// The budget is used up; a timer will replenish it.
+    Throttled,
+    /// The thread sleeps.
+    Blocked,
+    /// The thread has left.
+    Dead,
+}
+
+/// What a wake-up leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Woken {
+    /// The thread may run.
+    Eligible,
+    /// It may run after a replenishment at this time.
+    ThrottledUntil(Time),
+}
+
+/// An exact amount of processor work in nanoseconds, negative after an overrun: an integer for as
+/// long as it is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// A whole number of nanoseconds.
+    Whole(i64),
+    /// Any other.
+    Exact(Box<Rate>),
+}
+
+impl Amount {
+    fn of(rate: Rate) -> Amount {
+        match rate.as_i64_pair() {
+            Some((whole, 1)) => Amount::Whole(whole),
+            Some(_) | None => Amount::Exact(Box::new(rate)),
+        }
+    }
+    /// As a rate.
+    pub fn rate(&self) -> Rate {
+        match self {
+            Amount::Whole(ns) => Rate::whole(*ns),
+            Amount::Exact(rate) => Rate::clone(rate),
+        }
+    }
+    /// The whole nanoseconds in it.
+    pub fn floor(&self) -> i64 {
+        match self {
+            Amount::Whole(ns) => *ns,
+            Amount::Exact(rate) => rate.floor().unwrap_or(i64::MAX),
+        }
+    }
+    fn plus(&self, ns: i64) -> Amount {
+        match self {
+            Amount::Whole(own) => Amount::Whole(own + ns),
+            Amount::Exact(rate) => Amount::of(&**rate + &Rate::whole(ns)),
+        }
+    }
+    fn minus(&self, work: &Rate) -> Amount {
+        Amount::of(&self.rate() - work)
+    }
+}
+
+/// A server: see the file header.
+///
+/// ```
+/// use layland_model::{Duration, Service, Speed, Time};
+/// use layland_policy::deadline::server::{Server, Woken};
+/// let mut server = Server::new(Service::from_ms(3), Duration::from_ms(10), Duration::from_ms(10));
+/// server.new_period(Time::ZERO);
+/// server.charge(Duration::from_ms(2), Speed::UNIT);
+/// // It sleeps until 5: 1 ms in the 5 ms before the deadline is less than 3 in 10, so it goes on.
+/// assert_eq!(server.wake(Time::from_ms(5)), Woken::Eligible);
+/// assert_eq!((server.budget(), server.deadline()), (Service::from_ms(1), Time::from_ms(10)));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Server {
+    Q: Service,
+    T: Duration,
+    D: Duration,
+    q: Amount,
+    d: Time,
+    /// What it is doing; the owner of the run queues sets it.
+    pub state: ServerState,
+}
+
+impl Server {
+    /// An inactive server.
+    pub fn new(Q: Service, T: Duration, D: Duration) -> Server {
+        Server { Q, T, D, q: Amount::Whole(0), d: Time::NEVER, state: ServerState::Inactive }
+    }
+
+    /// The current deadline `d`; [`Time::NEVER`] before the first period.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.d
+    }
+    /// The whole nanoseconds of `q`, from zero on.
+    #[inline]
+    pub fn budget(&self) -> Service {
+        Service::from_ns(self.q.floor().max(0))
+    }
+    /// `q` exactly.
+    pub fn exact_budget(&self) -> &Amount {
+        &self.q
+    }
+    /// Whether less than a nanosecond of the budget is left.
+    #[inline]
+    pub fn is_exhausted(&self) -> bool {
+        self.q.floor() <= 0
+    }
+    /// `Q`, `T` and `D`.
+    pub fn parameters(&self) -> (Service, Duration, Duration) {
+        (self.Q, self.T, self.D)
+    }
+    /// `T`.
+    pub fn period(&self) -> Duration {
+        self.T
+    }
+    /// `Q / T`.
+    pub fn bandwidth(&self) -> Rate {
+        Rate::new(self.Q.ns(), self.T.ns())
+    }
+    /// `d - D + T`: when a throttled server is replenished.
+    #[inline]
+    pub fn replenishment(&self) -> Time {
+        self.d - self.D + self.T
+    }
+
+    /// Other parameters from the next `new_period` or `replenish` on.
+    pub fn set_parameters(&mut self, Q: Service, T: Duration, D: Duration) {
+        (self.Q, self.T, self.D) = (Q, T, D);
+    }
+
+    /// `q := Q; d := t + D`.
+    pub fn new_period(&mut self, t: Time) {
+        self.q = Amount::Whole(self.Q.ns());
+        self.d = t + self.D;
+    }
+
+    /// `d := d + T; q := q + Q`, repeated until `q > 0`.
+    pub fn replenish(&mut self) {
+        loop {
+            self.d += self.T;
+            self.q = self.q.plus(self.Q.ns());
+            if !self.is_exhausted() {
+                return;
+            }
+        }
+    }
+
+    /// Linux adds to `replenish`: a server whose deadline is still in the past starts anew.
+    pub fn reset_lag(&mut self, t: Time) {
+        if self.d < t {
+            self.new_period(t);
+        }
+    }
+
+    /// The thread ran for this long on a CPU of this speed.
+    #[inline]
+    pub fn charge(&mut self, length: Duration, speed: Speed) {
+        if let (Amount::Whole(q), true) = (&mut self.q, speed == Speed::UNIT) {
+            *q -= length.ns();
+        } else {
+            let work = &Rate::whole(length.ns()) * &speed.rate();
+            self.q = self.q.minus(&work);
+        }
+    }
+
+    /// The engine says that the budget is used up, or the thread yields: what is left below one
+    /// nanosecond stays, and so does an overrun.
+    pub fn exhaust(&mut self) {
+        let whole = self.q.floor();
+        if whole > 0 {
+            self.q = self.q.plus(-whole);
+        }
+    }
+
+    /// `q := 0`, as a yield does.
+    pub fn yield_budget(&mut self) {
+        self.q = Amount::Whole(0);
+    }
+
+    /// The thread wakes up. The caller sets the state.
+    pub fn wake(&mut self, t: Time) -> Woken {
+        let Self { Q, T, D, d, .. } = *self;
+        let implicit = D == T;
+        if t >= self.replenishment() || (implicit && t >= d) {
+            self.new_period(t);
+        } else if t >= d {
+            self.q = Amount::Whole(0);
+            return Woken::ThrottledUntil(self.replenishment());
+        } else if self.is_exhausted() {
+            return Woken::ThrottledUntil(self.replenishment());
+        } else if self.exceeds_bandwidth(d - t) {
+            if implicit {
+                self.new_period(t);
+            } else {
+                // The revised rule: the deadline stays, and the budget is cut to the bandwidth.
+                let share = &Rate::new((d - t).ns(), D.ns()) * &Rate::whole(Q.ns());
+                self.q = Amount::of(share);
+                if self.is_exhausted() {
+                    return Woken::ThrottledUntil(self.replenishment());
+                }
+            }
+        }
+        Woken::Eligible
+    }
+
+    /// `q * D > left * Q`.
+    fn exceeds_bandwidth(&self, left: Duration) -> bool {
+        match &self.q {
+            Amount::Whole(q) => {
+                let (budget, length) = (i128::from(*q), i128::from(self.D.ns()));
+                budget * length > i128::from(left.ns()) * i128::from(self.Q.ns())
+            }
+            Amount::Exact(q) => {
+                &**q * &Rate::whole(self.D.ns())
+                    > &Rate::whole(left.ns()) * &Rate::whole(self.Q.ns())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ns: i64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    /// A server with `q` left and its deadline at `d`.
+    fn server([Q, T, D]: [i64; 3], q: i64, d: i64) -> Server {
+        let mut server =
+            Server::new(Service::from_ns(Q), Duration::from_ns(T), Duration::from_ns(D));
+        server.new_period(at(d) - Duration::from_ns(D));
+        server.charge(Duration::from_ns(Q - q), Speed::UNIT);
+        server
+    }
+
+    fn state(server: &Server) -> (Rate, i64) {
+        (server.q.rate(), server.d.ns())
+    }
+
+    #[test]
+    fn a_period_has_the_whole_budget() {
+        let mut server = server([3, 10, 8], 1, 20);
+        assert_eq!(server.replenishment(), at(22));
+        server.new_period(at(30));
+        assert_eq!(state(&server), (Rate::whole(3), 38));
+    }
+
+    #[test]
+    fn replenishments_pay_overruns_back() {
+        let mut implicit = server([3, 10, 10], 0, 20);
+        implicit.replenish();
+        assert_eq!(state(&implicit), (Rate::whole(3), 30));
+        let mut overrun = server([3, 10, 10], -7, 20);
+        overrun.replenish();
+        assert_eq!(state(&overrun), (Rate::whole(2), 50));
+        let mut exact = server([3, 10, 10], -3, 20);
+        exact.replenish();
+        assert_eq!(state(&exact), (Rate::whole(3), 40));
+    }
+
+    #[test]
+    fn a_lagging_server_starts_anew_only_where_linux_does() {
+        let mut late = server([3, 10, 10], 0, 20);
+        late.replenish();
+        let mut reset = late.clone();
+        reset.reset_lag(at(30));
+        assert_eq!(state(&reset), (Rate::whole(3), 30));
+        reset.reset_lag(at(31));
+        assert_eq!(state(&reset), (Rate::whole(3), 41));
+        assert_eq!(state(&late), (Rate::whole(3), 30));
+    }
+
+    #[test]
+    fn each_row_of_the_wake_up_rule() {
+        let until = |at_ns| Woken::ThrottledUntil(at(at_ns));
+        // ([Q, T, D], q, d, t) -> (verdict, q, d)
+        for (parameters, q, d, t, verdict, after) in [
+            // t >= d, implicit; the boundary counts.
+            ([3, 10, 10], 2, 20, 25, Woken::Eligible, (Rate::whole(3), 35)),
+            ([3, 10, 10], 0, 20, 20, Woken::Eligible, (Rate::whole(3), 30)),
+            // t >= d - D + T, constrained.
+            ([3, 10, 6], 1, 20, 24, Woken::Eligible, (Rate::whole(3), 30)),
+            // d <= t < d - D + T.
+            ([3, 10, 6], 1, 20, 20, until(24), (Rate::ZERO, 20)),
+            ([3, 10, 6], 1, 20, 23, until(24), (Rate::ZERO, 20)),
+            // t < d, q = 0.
+            ([3, 10, 10], 0, 20, 15, until(20), (Rate::ZERO, 20)),
+            ([3, 10, 6], 0, 20, 15, until(24), (Rate::ZERO, 20)),
+            // t < d, q D <= (d - t) Q; equality keeps.
+            ([3, 10, 10], 1, 20, 16, Woken::Eligible, (Rate::ONE, 20)),
+            ([4, 10, 10], 2, 20, 15, Woken::Eligible, (Rate::whole(2), 20)),
+            // t < d, q D > (d - t) Q, implicit.
+            ([4, 10, 10], 2, 20, 16, Woken::Eligible, (Rate::whole(4), 26)),
+            // The revised rule: 4 * 2 / 6 and 4 * 3 / 6.
+            ([4, 10, 6], 3, 20, 18, Woken::Eligible, (Rate::new(4, 3), 20)),
+            ([4, 10, 6], 3, 20, 17, Woken::Eligible, (Rate::whole(2), 20)),
+            // It leaves less than a nanosecond: nothing that can be run.
+            ([4, 10, 6], 3, 20, 19, until(24), (Rate::new(2, 3), 20)),
+        ] {
+            let mut server = server(parameters, q, d);
+            let found = (server.wake(at(t)), state(&server));
+            assert_eq!(found, (verdict, after), "{parameters:?} q={q} d={d} t={t}");
+        }
+    }
+
+    #[test]
+    fn fractions_are_kept_and_granted_whole() {
+        let mut server = server([4, 10, 6], 3, 20);
+        let _ = server.wake(at(18));
+        assert_eq!(server.budget(), Service::from_ns(1));
+        server.charge(Duration::from_ns(1), Speed::UNIT);
+        assert!(server.is_exhausted());
+        server.replenish();
+        assert_eq!(state(&server), (Rate::new(13, 3), 30));
+        server.exhaust();
+        assert_eq!(state(&server), (Rate::new(1, 3), 30));
+        server.yield_budget();
+        assert_eq!(state(&server), (Rate::ZERO, 30));
+    }
+
+    #[test]
+    fn parameters_count_from_the_next_period_on() {
+        let mut server = server([4, 10, 10], 1, 20);
+        server.set_parameters(Service::from_ns(6), Duration::from_ns(15), Duration::from_ns(15));
+        assert_eq!(state(&server), (Rate::ONE, 20));
+        server.charge(Duration::from_ns(1), Speed::UNIT);
+        server.replenish();
+        assert_eq!(state(&server), (Rate::whole(6), 35));
+        assert_eq!(server.bandwidth(), Rate::new(2, 5));
+    }
+
+    #[test]
+    fn slow_cpus_use_less() {
+        let mut server = server([4, 10, 10], 4, 20);
+        server.charge(Duration::from_ns(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        assert_eq!(state(&server), (Rate::new(7, 2), 20));
+        server.charge(Duration::from_ns(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        assert_eq!(server.q, Amount::Whole(3));
+    }
+}

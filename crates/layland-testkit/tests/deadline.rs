@@ -1,0 +1,360 @@
+//! The policies that schedule threads by servers in per-CPU run queues, on random systems: against the
+//! independent checker, against copies of themselves, and for what their papers promise. The invariants
+//! of the run queues are assertions inside the policies, which these runs keep on.
+
+use layland_model::{
+    Behaviour, Change, CpuId, CpuSet, Duration, JobId, Rate, Request, RequestKind, Service, System,
+    Task, TaskId, Time,
+};
+use layland_policy::registry;
+use layland_sim::{Options, simulate, with_random_ranks};
+use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::strategies::clustered;
+use layland_trace::checker::check;
+use layland_trace::{MarkKind, Trace};
+use proptest::prelude::*;
+
+const SPECS: &[&str] = &[
+    "dl",
+    "dl:tie=rank",
+    "dl:tie=fifo:lag_reset=on",
+    "dl:ac=on",
+    "dl:grub_pa=on",
+    "dl-sp",
+    "dl-sp:ac=off:grub_pa=on",
+    "dl-sp:ac=off",
+    "dl-sp:ac=off:tie=fifo",
+    "apedf",
+    "apedf:fallback=off",
+    "a2pedf",
+    "a2pedf:fallback=off:tie=fifo",
+];
+
+const HORIZON: Time = Time::from_ns(150);
+
+/// Threads of every kind: (period, budget, deadline, execution), offset, kind.
+fn thread() -> impl Strategy<Value = Task> {
+    let numbers = (2i64..14, 1i64..9, 0i64..6, 0i64..3);
+    (numbers, 0i64..12, 0usize..6, 0i64..4).prop_map(|(numbers, offset, kind, gap)| {
+        let (period, budget, shorter, overrun) = numbers;
+        let budget = budget.min(period);
+        let wcet = Service::from_ns(budget + overrun - 1).max(Service::from_ns(1));
+        let mut task = Task::implicit("", wcet, Duration::from_ns(period));
+        task.budget = Some(Service::from_ns(budget));
+        task.deadline = Duration::from_ns((period - shorter / 2).max(budget));
+        task.offset = Duration::from_ns(offset);
+        task.behaviour = match kind {
+            0 => Behaviour::Periodic,
+            1 => Behaviour::Yield,
+            2 => Behaviour::SelfSuspending { gap: Duration::from_ns(gap) },
+            3 => Behaviour::Explicit(vec![Time::from_ns(3), Time::from_ns(3), Time::from_ns(20)]),
+            _ => Behaviour::Hog,
+        };
+        task
+    })
+}
+
+/// Threads with affinities: none, one CPU, or any.
+fn threads() -> impl Strategy<Value = System> {
+    (1usize..5, prop::collection::vec((thread(), 0u32..4, 1u32..16), 1..9), any::<u64>()).prop_map(
+        |(cpus, tasks, seed)| {
+            let all = CpuSet::first(cpus);
+            let tasks = tasks.into_iter().enumerate().map(|(at, (mut task, kind, bits))| {
+                task.name = format!("t{at}");
+                let some: CpuSet = all.iter().filter(|cpu| bits >> cpu.0 & 1 == 1).collect();
+                task.affinity = match kind {
+                    0 => None,
+                    1 | 2 => Some(CpuSet::single(CpuId(bits % cpus as u32))),
+                    _ => Some(some).filter(|some| !some.is_empty()),
+                };
+                task
+            });
+            with_random_ranks(&System::new(cpus, tasks.collect()), seed)
+        },
+    )
+}
+
+/// A semi-partitioned system of implicit threads that admission control lets in as a whole.
+fn semi_partitioned() -> impl Strategy<Value = System> {
+    let task = (2i64..14, 1i64..9, 0i64..12, any::<bool>(), 0u32..8);
+    (1usize..5, prop::collection::vec(task, 1..12), any::<u64>()).prop_map(|(cpus, tasks, seed)| {
+        let mut per_cpu = vec![Rate::ZERO; cpus];
+        let mut total = Rate::ZERO;
+        let mut kept = Vec::new();
+        for (at, (period, budget, offset, migrates, cpu)) in tasks.into_iter().enumerate() {
+            let mut task = Task::implicit(
+                format!("t{at}"),
+                Service::from_ns(budget.min(period)),
+                Duration::from_ns(period),
+            );
+            task.offset = Duration::from_ns(offset);
+            task.behaviour = Behaviour::Hog;
+            let cpu = cpu as usize % cpus;
+            let u = task.utilization();
+            let own = &per_cpu[cpu] + &u;
+            let all = &total + &u;
+            if all > Rate::whole(cpus as i64) || (!migrates && own > Rate::ONE) {
+                continue;
+            }
+            if !migrates {
+                task.affinity = Some(CpuSet::single(CpuId(cpu as u32)));
+                per_cpu[cpu] = own;
+            }
+            total = all;
+            kept.push(task);
+        }
+        if kept.is_empty() {
+            kept.push(Task::implicit("t", Service::from_ns(1), Duration::from_ns(2)));
+        }
+        with_random_ranks(&System::new(cpus, kept), seed)
+    })
+}
+
+fn run(system: &System, spec: &str, options: &Options<'_>) -> Trace {
+    let policy = registry::build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+fn assert_clean(trace: &Trace, system: &System, what: &str) {
+    let report = check(trace, system, &layland_model::ScheduleRule::None, 5);
+    assert!(report.is_clean(), "{what}: {report}\n{system:#?}");
+}
+
+/// Requests at random times for random tasks.
+fn requests(system: &System, drawn: &[(i64, usize, u32, i64)]) -> Vec<Request> {
+    let cpus = system.platform.cpu_count() as u32;
+    let mut requests: Vec<Request> = drawn
+        .iter()
+        .map(|&(at, what, which, number)| {
+            let task = TaskId(which % system.tasks.len() as u32);
+            let cpu = CpuId(number as u32 % cpus);
+            let some: CpuSet = (0..=cpu.0).map(CpuId).collect();
+            let kind = match what {
+                0 => RequestKind::Leave(task),
+                1 => RequestKind::Reconfigure(task, Change::Affinity(CpuSet::single(cpu))),
+                2 => RequestKind::Reconfigure(task, Change::Affinity(some)),
+                3 | 4 => {
+                    let [wcet, period, deadline] = [number, number + 4, number + 2];
+                    RequestKind::Reconfigure(
+                        task,
+                        Change::Parameters {
+                            wcet: Service::from_ns(wcet),
+                            period: Duration::from_ns(period),
+                            deadline: Duration::from_ns(deadline),
+                        },
+                    )
+                }
+                5 => RequestKind::CpuOffline(cpu),
+                6 => RequestKind::CpuOnline(cpu),
+                7 => RequestKind::SetClusterCpus { cluster: 0, cpus: some },
+                _ => {
+                    let clusters = system.platform.clusters.len();
+                    RequestKind::Reconfigure(task, Change::Cluster(number as usize % clusters))
+                }
+            };
+            Request { at: Time::from_ns(at), kind }
+        })
+        .collect();
+    requests.sort_by_key(|request| request.at);
+    requests
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn schedules_are_clean_and_repeat(system in threads(), seed in any::<u64>()) {
+        for spec in SPECS {
+            let policy = registry::build(spec, &system).unwrap();
+            let logged = Logged::new(policy.clone());
+            let log = logged.log();
+            let mut trace = Trace::default();
+            simulate(&system, logged, &mut trace, &Options::until(HORIZON)).unwrap();
+            assert_clean(&trace, &system, spec);
+            let log = log.lock().unwrap();
+            let mut copy = policy.clone();
+            let (first, rest) = log.split_at(log.len() / 2);
+            prop_assert_eq!(first_divergence(&mut copy, first), None);
+            let mut other = copy.clone();
+            prop_assert_eq!(first_divergence(&mut copy, rest), None);
+            prop_assert_eq!(first_divergence(&mut other, rest), None);
+            // Other orders of simultaneous events.
+            let explored = Options { explore: Some(seed), ..Options::until(HORIZON) };
+            assert_clean(&run(&system, spec, &explored), &system, spec);
+        }
+    }
+
+    #[test]
+    fn schedules_are_clean_while_everything_changes(
+        system in threads(),
+        split in any::<bool>(),
+        drawn in prop::collection::vec((0i64..120, 0usize..9, 0u32..8, 1i64..9), 1..12),
+    ) {
+        let mut system = system;
+        if split {
+            system.tasks.values_mut().for_each(|task| task.affinity = None);
+            system = clustered(system, 2);
+        }
+        system.requests = requests(&system, &drawn);
+        for spec in SPECS.iter().chain(&["dl:renew_on_setattr=on"]) {
+            assert_clean(&run(&system, spec, &Options::until(HORIZON)), &system, spec);
+        }
+    }
+
+    #[test]
+    fn overheads_never_break_a_rule(system in threads(), costs in prop::array::uniform5(0i64..3)) {
+        let mut system = system;
+        let [release, scheduling, context_switch, migration, interrupt] = costs.map(Duration::from_ns);
+        system.platform.overheads = layland_model::Overheads {
+            release, scheduling, context_switch, migration, interrupt,
+            ..layland_model::Overheads::default()
+        };
+        for spec in SPECS {
+            assert_clean(&run(&system, spec, &Options::until(HORIZON)), &system, spec);
+        }
+    }
+
+    /// A ready thread that is tied to a CPU waits while that runs a migrating thread, and another CPU
+    /// is free or runs a later deadline: never longer than the longest job.
+    #[test]
+    fn inversions_under_dl_sp_last_one_job(system in semi_partitioned()) {
+        let trace = run(&system, "dl-sp:limit=1", &Options::until(Time::from_ns(400)));
+        assert_clean(&trace, &system, "dl-sp");
+        prop_assert!(trace.answers.is_empty());
+        let longest = system.tasks.values().map(|task| task.own_wcet().ns()).max().unwrap();
+        let inverted = inversions(&system, &trace);
+        prop_assert!(inverted <= longest, "{} > {}\n{:?}", inverted, longest, system);
+    }
+
+    /// The theorem of Section 9.4 for all variants: U <= (M + 1) / 2 never misses.
+    #[test]
+    fn adaptive_partitioning_meets_its_bound(system in semi_partitioned(), periodic in any::<bool>()) {
+        let mut system = system;
+        for task in system.tasks.values_mut() {
+            task.affinity = None;
+            if periodic {
+                task.behaviour = Behaviour::Periodic;
+            }
+        }
+        let bound = Rate::new(system.platform.cpu_count() as i64 + 1, 2);
+        let mut total = Rate::ZERO;
+        let mut kept = system.tasks.values().cloned().collect::<Vec<Task>>();
+        kept.retain(|task| {
+            let with = &total + &task.utilization();
+            let fits = with <= bound;
+            if fits {
+                total = with;
+            }
+            fits
+        });
+        system.tasks = kept.into();
+        for spec in SPECS.iter().filter(|spec| spec.starts_with('a')) {
+            let trace = run(&system, spec, &Options::until(Time::from_ns(400)));
+            prop_assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{}", spec);
+        }
+    }
+
+    /// Without fall-back nothing ever leaves a CPU from 1 on that is not overloaded: the placement ends
+    /// as first fit over those CPUs in the order of first arrivals, with CPU 0 as the last bin.
+    #[test]
+    fn apedf_without_fallback_is_first_fit(system in semi_partitioned()) {
+        let mut system = system;
+        system.tasks.values_mut().for_each(|task| task.affinity = None);
+        let trace = run(&system, "apedf:fallback=off", &Options::until(Time::from_ns(400)));
+        let mut at = vec![CpuId(0); system.tasks.len()];
+        for mark in &trace.marks {
+            if let MarkKind::Moved { task, to, .. } = mark.kind {
+                at[task.0 as usize] = to;
+            }
+        }
+        let cpus = system.platform.cpu_count();
+        let load = |at: &[CpuId], cpu: CpuId| -> Rate {
+            let here = system.tasks.iter().filter(|(id, _)| at[id.0 as usize] == cpu);
+            here.map(|(_, task)| task.utilization()).sum()
+        };
+        let converged = (0..cpus as u32).all(|cpu| load(&at, CpuId(cpu)) <= Rate::ONE);
+        let mut order: Vec<TaskId> = system.tasks.ids().collect();
+        order.sort_by_key(|&id| (system.tasks[id].offset, system.tasks[id].rank));
+        let mut bins = vec![Rate::ZERO; cpus];
+        let mut last = Rate::ZERO;
+        for id in order {
+            let u = system.tasks[id].utilization();
+            match (1..cpus).find(|&bin| &bins[bin] + &u <= Rate::ONE) {
+                Some(bin) => bins[bin] = &bins[bin] + &u,
+                None => last = &last + &u,
+            }
+        }
+        // CPU 0 keeps what it can hold, so that it may hold more than what is left over at the end.
+        prop_assert_eq!(converged, last <= Rate::ONE);
+    }
+
+    /// Once no CPU is overloaded, nothing moves any more.
+    #[test]
+    fn adaptive_partitioning_rests_once_it_fits(system in semi_partitioned()) {
+        let mut system = system;
+        system.tasks.values_mut().for_each(|task| task.affinity = None);
+        for spec in SPECS.iter().filter(|spec| spec.starts_with('a')) {
+            let trace = run(&system, spec, &Options::until(HORIZON));
+            let mut at = vec![CpuId(0); system.tasks.len()];
+            for mark in &trace.marks {
+                let MarkKind::Moved { task, to, .. } = mark.kind else { continue };
+                // First arrivals are placed even where nothing is overloaded.
+                let everybody_is_in = mark.at > Time::from_ns(12);
+                let loads = (0..system.platform.cpu_count() as u32).map(|cpu| {
+                    let here = system.tasks.iter().filter(|(id, _)| at[id.0 as usize] == CpuId(cpu));
+                    here.map(|(_, task)| task.utilization()).sum::<Rate>()
+                });
+                let overloaded = loads.into_iter().any(|load| load > Rate::ONE);
+                prop_assert!(overloaded || !everybody_is_in, "{}: {:?}", spec, mark);
+                at[task.0 as usize] = to;
+            }
+        }
+    }
+}
+
+/// The longest time for which some thread that is tied to a CPU waits for one job of a migrating one
+/// while another CPU is free or runs a later deadline.
+fn inversions(system: &System, trace: &Trace) -> i64 {
+    let mut longest = 0;
+    let mut since: Vec<Option<(JobId, i64)>> = vec![None; system.tasks.len()];
+    for now in 0..trace.over.ns() {
+        let at = Time::from_ns(now);
+        let runs: Vec<Option<(JobId, Time)>> = system
+            .platform
+            .cpus()
+            .map(|cpu| {
+                let here = trace.segments.iter().find(|segment| {
+                    segment.cpu == cpu && segment.start <= at && at < segment.end
+                })?;
+                let job = trace.jobs.iter().find(|record| record.job.id == here.job)?;
+                Some((here.job, job.job.deadline))
+            })
+            .collect();
+        for (id, task) in system.tasks.iter() {
+            let only = task.affinity.as_ref().and_then(CpuSet::lowest);
+            let ready = trace.jobs.iter().any(|record| {
+                record.job.id.task == id
+                    && record.job.release <= at
+                    && record.end.is_none_or(|(end, _)| at < end)
+            });
+            let running = runs.iter().flatten().any(|&(other, _)| other.task == id);
+            let inverted_by = only.filter(|_| ready && !running).and_then(|cpu| {
+                let (job, d) = runs[cpu.0 as usize]?;
+                let elsewhere = runs
+                    .iter()
+                    .enumerate()
+                    .any(|(c, run)| c != cpu.0 as usize && run.is_none_or(|(_, key)| d < key));
+                (system.tasks[job.task].affinity.is_none() && elsewhere).then_some(job)
+            });
+            let since = &mut since[id.0 as usize];
+            *since = inverted_by.map(|job| match *since {
+                Some((before, length)) if before == job => (job, length + 1),
+                Some(_) | None => (job, 1),
+            });
+            longest = longest.max(since.map_or(0, |(_, length)| length));
+        }
+    }
+    longest
+}

@@ -1,0 +1,196 @@
+//! The examples of Tang, Anderson and Abeni (RTNS 2021) as bundled task sets: what SCHED_DEADLINE does
+//! wrong in each, and what its repair does instead. One unit of the paper is one millisecond, and CPUs
+//! count from 0.
+
+use layland_config::{Format, Host, demo, read};
+use layland_model::{System, TaskId, Time};
+use layland_policy::registry;
+use layland_sim::{Options, simulate};
+use layland_trace::checker::check;
+use layland_trace::{Errno, Trace};
+
+fn system(name: &str) -> System {
+    let demo = demo(name).expect("a bundled task set");
+    let loaded = read(name, demo.text.as_bytes(), Format::Toml, &Host::default());
+    loaded.unwrap_or_else(|report| panic!("{}", report.plain())).system
+}
+
+fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
+    let policy = registry::build(policy, system).expect("the policy takes the example");
+    let rule = layland_policy::Policy::rule(&policy);
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, &Options::until(Time::from_ms(until_ms))).unwrap();
+    let report = check(&trace, system, &rule, 5);
+    assert!(report.is_clean(), "{report}");
+    trace
+}
+
+/// A task by its name, which is `tau` and a number from 1.
+fn tau(number: u32) -> TaskId {
+    TaskId(number - 1)
+}
+
+/// When a task runs where, in milliseconds: CPU, from, to; adjacent pieces are one.
+fn schedule(trace: &Trace, task: TaskId) -> Vec<(u32, i64, i64)> {
+    let mut pieces: Vec<(u32, i64, i64)> = Vec::new();
+    let mut own: Vec<_> =
+        trace.segments.iter().filter(|segment| segment.job.task == task).collect();
+    own.sort_by_key(|segment| segment.start);
+    for segment in own {
+        let (cpu, start) = (segment.cpu.0, segment.start.ns() / 1_000_000);
+        let end = segment.end.ns() / 1_000_000;
+        match pieces.last_mut() {
+            Some((last, _, to)) if *last == cpu && *to == start => *to = end,
+            Some(_) | None => pieces.push((cpu, start, end)),
+        }
+    }
+    pieces
+}
+
+/// The finished jobs of a task in milliseconds: release, deadline, completion.
+fn jobs(trace: &Trace, task: TaskId) -> Vec<(i64, i64, i64)> {
+    let ms = |at: Time| at.ns() / 1_000_000;
+    let own = trace.jobs.iter().filter(|record| record.job.id.task == task);
+    own.filter_map(|record| {
+        Some((ms(record.job.release), ms(record.job.deadline), ms(record.completion()?)))
+    })
+    .collect()
+}
+
+/// How late the jobs of a task are at most, in milliseconds.
+fn tardiness(trace: &Trace, task: TaskId) -> i64 {
+    jobs(trace, task).iter().map(|&(_, deadline, end)| (end - deadline).max(0)).max().unwrap_or(0)
+}
+
+fn refused(trace: &Trace) -> usize {
+    trace.answers.iter().filter(|answer| answer.errno == Some(Errno::Busy)).count()
+}
+
+#[test]
+fn example_1_parameters_change_within_a_period() {
+    let system = system("parameter-defect");
+    let dl = run(&system, "dl:ac=on", 660);
+    assert_eq!(refused(&dl), 0);
+    assert_eq!(
+        jobs(&dl, tau(1)),
+        [(0, 100, 94), (100, 200, 282), (200, 300, 470), (300, 400, 658)]
+    );
+    assert_eq!(jobs(&dl, tau(2)), [(10, 110, 188), (110, 210, 376), (210, 310, 564)]);
+    // Later by 88 in every round.
+    for k in 1..=3 {
+        let late = |of: &[(i64, i64, i64)], k: usize| of[k].2 - of[k].1;
+        let (first, second) = (jobs(&dl, tau(1)), jobs(&dl, tau(2)));
+        assert_eq!(late(&first, k), 88 * (k as i64 + 1) - 94);
+        assert_eq!(late(&second, k - 1), 88 * k as i64 - 10);
+    }
+    let repaired = run(&system, "dl-sp", 660);
+    assert_eq!(refused(&repaired), repaired.answers.len());
+    assert_eq!(jobs(&repaired, tau(2)), []);
+    assert_eq!(tardiness(&repaired, tau(1)), 0);
+}
+
+#[test]
+fn example_2_frequencies_follow_reservations() {
+    let system = system("frequency-defect");
+    let slow = run(&system, "dl:ac=on:grub_pa=on", 2000);
+    assert_eq!(refused(&slow), 0);
+    // 1.63 per unit of time is delivered at most, and 1.89 is needed: the deficit grows.
+    let delivered: i64 = slow.jobs.iter().map(|record| record.executed.ns()).sum();
+    assert!(delivered <= 3_260_000_000, "{delivered}");
+    for task in 1..=3 {
+        let late = tardiness(&slow, tau(task));
+        assert!((200..=280).contains(&late), "tau{task} is late by {late}");
+    }
+    let full = run(&system, "dl:ac=on", 2000);
+    assert!((1..=3).all(|task| tardiness(&full, tau(task)) < 63));
+}
+
+#[test]
+fn example_3_a_budget_moves_to_another_cluster() {
+    let system = system("cluster-defect");
+    let dl = run(&system, "dl:ac=on", 200);
+    assert_eq!(refused(&dl), 0);
+    assert_eq!(schedule(&dl, tau(4))[..2], [(1, 70, 92), (0, 92, 140)]);
+    assert_eq!(jobs(&dl, tau(4))[0], (0, 100, 140));
+    let late: Vec<(i64, i64)> = jobs(&dl, tau(5))
+        .iter()
+        .filter(|(_, deadline, end)| end > deadline)
+        .map(|&(_, deadline, end)| (deadline, end - deadline))
+        .collect();
+    assert_eq!(late, [(110, 32), (120, 24), (130, 16), (140, 8)]);
+    let repaired = run(&system, "dl-sp", 200);
+    assert_eq!((refused(&repaired), repaired.answers.len()), (1, 1));
+    assert_eq!(tardiness(&repaired, tau(5)), 0);
+}
+
+#[test]
+fn example_4_a_late_thread_sleeps() {
+    let dl = run(&system("suspension-defect"), "dl:start=0,1,0", 508);
+    let expected: Vec<(u32, i64, i64)> = (0..4).map(|k| (0, 127 * k + 63, 127 * k + 126)).collect();
+    assert_eq!(schedule(&dl, tau(3)), expected);
+    assert_eq!(jobs(&dl, tau(3))[1].1, 227);
+}
+
+#[test]
+fn example_5_late_with_affinities() {
+    let system = system("affinity-defect");
+    let start = ":start=0,0,1,2,2";
+    let dl = run(&system, &format!("dl{start}"), 26);
+    assert_eq!(schedule(&dl, tau(2)), [(0, 0, 6), (1, 6, 12), (0, 12, 18), (0, 20, 26)]);
+    assert_eq!(schedule(&dl, tau(1)), [(0, 6, 10), (0, 18, 20)]);
+    assert_eq!(schedule(&dl, tau(3)), [(1, 0, 1), (1, 12, 14)]);
+    assert_eq!(schedule(&dl, tau(4)), [(2, 0, 6), (2, 8, 14), (1, 14, 26)]);
+    assert_eq!(schedule(&dl, tau(5))[..2], [(2, 6, 8), (2, 14, 20)]);
+    let late_at = |task| {
+        let late = jobs(&dl, task).into_iter().find(|(_, deadline, end)| end > deadline);
+        late.map(|(_, deadline, end)| (end, end - deadline))
+    };
+    assert_eq!(late_at(tau(4)), Some((10, 2)));
+    assert_eq!(late_at(tau(2)), Some((22, 2)));
+    // For every start, the defect shows and the repair works.
+    for start in ["", start] {
+        let dl = run(&system, &format!("dl{start}"), 600);
+        assert!(dl.jobs.iter().any(|record| record.missed(dl.over)));
+        let repaired = run(&system, &format!("dl-sp{start}"), 600);
+        assert!(repaired.jobs.iter().all(|record| !record.missed(repaired.over)));
+        assert_eq!(refused(&repaired), 0);
+    }
+    let repaired = run(&system, &format!("dl-sp{start}"), 4);
+    assert_eq!(schedule(&repaired, tau(2)), [(0, 0, 2), (1, 2, 4)]);
+    assert_eq!(schedule(&repaired, tau(1)), [(0, 2, 4)]);
+}
+
+#[test]
+fn example_6_the_wrong_task_is_preempted() {
+    let system = system("push-defect");
+    let dl = run(&system, "dl", 19);
+    assert_eq!(schedule(&dl, tau(1)), [(0, 7, 17)]);
+    assert_eq!(schedule(&dl, tau(2)), [(1, 7, 10), (1, 15, 19)]);
+    assert_eq!(schedule(&dl, tau(3)), [(0, 0, 5), (1, 10, 15)]);
+    let repaired = run(&system, "dl-sp", 19);
+    assert_eq!(schedule(&repaired, tau(1)), [(0, 7, 10), (0, 15, 19)]);
+    assert_eq!(schedule(&repaired, tau(2)), [(1, 7, 17)]);
+    assert_eq!(schedule(&repaired, tau(3)), [(0, 0, 5), (0, 10, 15)]);
+}
+
+#[test]
+fn example_7_a_task_never_runs() {
+    let system = system("starvation-defect");
+    let dl = run(&system, "dl", 19);
+    assert_eq!(schedule(&dl, tau(1)), []);
+    assert_eq!(schedule(&dl, tau(2))[..3], [(0, 0, 2), (1, 2, 4), (0, 4, 6)]);
+    let repaired = run(&system, "dl-sp", 19);
+    assert_eq!((refused(&repaired), repaired.answers.len()), (9, 9));
+    assert_eq!(jobs(&repaired, tau(1))[..2], [(0, 2, 2), (2, 4, 3)]);
+    assert_eq!(tardiness(&repaired, tau(1)), 0);
+}
+
+#[test]
+fn example_8_an_inversion_ends_with_the_job() {
+    let system = system("inversion-defect");
+    let dl = run(&system, "dl", 40);
+    assert_eq!(schedule(&dl, tau(1))[0], (0, 12, 16));
+    let repaired = run(&system, "dl-sp", 40);
+    assert_eq!(schedule(&repaired, tau(1))[0], (0, 2, 4));
+    assert_eq!(schedule(&repaired, tau(2))[..2], [(0, 0, 2), (1, 2, 4)]);
+}
