@@ -82,6 +82,11 @@ const DEMOS: &[Demo] = &[
         title: "a priority inversion that ends with a job, or does not (Example 8)",
         text: include_str!("../demos/inversion-defect.toml"),
     },
+    Demo {
+        name: "no-convergence",
+        title: "adaptive partitioning never finds a partition that exists (Stevanato et al. 2021)",
+        text: include_str!("../demos/no-convergence.toml"),
+    },
 ];
 
 /// Every bundled task set. Each is a valid task-set file that starts with what it shows.
