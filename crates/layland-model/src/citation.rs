@@ -10,3 +10,32 @@ pub struct Citation {
     /// As a BibTeX entry.
     pub bibtex: &'static str,
 }
+
+/// What policies and analyses both cite.
+impl Citation {
+    /// Liu and Layland 1973.
+    pub const LIU_LAYLAND: Citation = Citation {
+        key: "liu1973scheduling",
+        text: "C. L. Liu and J. W. Layland. Scheduling algorithms for multiprogramming in a hard-real-time \
+           environment. Journal of the ACM 20(1):46-61, 1973.",
+        bibtex: "@article{liu1973scheduling,
+  author  = {C. L. Liu and James W. Layland},
+  title   = {Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment},
+  journal = {Journal of the ACM}, volume = {20}, number = {1}, pages = {46--61}, year = {1973}
+}",
+    };
+
+    /// Tang, Anderson and Abeni 2021.
+    pub const TANG: Citation = Citation {
+        key: "tang2021defectiveness",
+        text: "S. Tang, J. H. Anderson and L. Abeni. On the defectiveness of SCHED_DEADLINE w.r.t. \
+           tardiness and affinities, and a partial fix. RTNS 2021, 14 pages.",
+        bibtex: "@inproceedings{tang2021defectiveness,
+  author    = {Stephen Tang and James H. Anderson and Luca Abeni},
+  title     = {On the Defectiveness of {SCHED\\_DEADLINE} w.r.t. Tardiness and Affinities, and a
+               Partial Fix},
+  booktitle = {29th International Conference on Real-Time Networks and Systems (RTNS)},
+  year      = {2021}, doi = {10.1145/3453417.3453440}
+}",
+    };
+}

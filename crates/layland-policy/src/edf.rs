@@ -10,18 +10,6 @@ use crate::registry::{Citation, Options};
 use crate::{Refusal, groups};
 use layland_model::System;
 
-/// Liu and Layland 1973.
-pub const LIU_LAYLAND: Citation = Citation {
-    key: "liu1973scheduling",
-    text: "C. L. Liu and J. W. Layland. Scheduling algorithms for multiprogramming in a hard-real-time \
-           environment. Journal of the ACM 20(1):46-61, 1973.",
-    bibtex: "@article{liu1973scheduling,
-  author  = {C. L. Liu and James W. Layland},
-  title   = {Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment},
-  journal = {Journal of the ACM}, volume = {20}, number = {1}, pages = {46--61}, year = {1973}
-}",
-};
-
 /// Dhall and Liu 1978.
 pub const DHALL_LIU: Citation = Citation {
     key: "dhall1978real",

@@ -78,7 +78,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m earliest deadlines run, on any CPU",
         refuses: &[ONE_CLUSTER],
         options: &[],
-        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
         build: |system, options| Ok(Box::new(edf::global(system, options)?)),
     },
     PolicyInfo {
@@ -96,7 +96,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "EDF on each CPU; tasks are assigned before the start and never migrate",
         refuses: &[PACKED],
         options: &[FIT],
-        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
         build: |system, options| Ok(Box::new(edf::partitioned(system, options)?)),
     },
     PolicyInfo {
@@ -105,7 +105,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m shortest periods run, on any CPU",
         refuses: &[ONE_CLUSTER],
         options: &[],
-        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
         build: |system, options| {
             Ok(Box::new(fixed::global(Priorities::RateMonotonic, system, options)?))
         },
@@ -116,7 +116,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global rate-monotonic within each cluster",
         refuses: &[WHOLE_CLUSTER],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&edf::LIU_LAYLAND, &edf::CALANDRINO],
+        citations: &[&Citation::LIU_LAYLAND, &edf::CALANDRINO],
         build: |system, options| {
             Ok(Box::new(fixed::clustered(Priorities::RateMonotonic, system, options)?))
         },
@@ -127,7 +127,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "rate-monotonic on each CPU; tasks never migrate",
         refuses: &[PACKED],
         options: &[FIT],
-        citations: &[&edf::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
         build: |system, options| {
             Ok(Box::new(fixed::partitioned(Priorities::RateMonotonic, system, options)?))
         },
@@ -171,7 +171,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m highest given priorities run, on any CPU",
         refuses: &[ONE_CLUSTER, PRIORITIES],
         options: &[],
-        citations: &[&edf::LIU_LAYLAND],
+        citations: &[&Citation::LIU_LAYLAND],
         build: |system, options| Ok(Box::new(fixed::global(Priorities::Given, system, options)?)),
     },
     PolicyInfo {
@@ -180,7 +180,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global given priorities within each cluster",
         refuses: &[WHOLE_CLUSTER, PRIORITIES],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&edf::LIU_LAYLAND, &edf::CALANDRINO],
+        citations: &[&Citation::LIU_LAYLAND, &edf::CALANDRINO],
         build: |system, options| {
             Ok(Box::new(fixed::clustered(Priorities::Given, system, options)?))
         },
@@ -191,7 +191,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "given priorities on each CPU; tasks never migrate",
         refuses: &[PACKED, PRIORITIES],
         options: &[FIT],
-        citations: &[&edf::LIU_LAYLAND],
+        citations: &[&Citation::LIU_LAYLAND],
         build: |system, options| {
             Ok(Box::new(fixed::partitioned(Priorities::Given, system, options)?))
         },
@@ -210,7 +210,7 @@ pub const POLICIES: &[PolicyInfo] = &[
             deadline::GRUB_PA,
             deadline::START,
         ],
-        citations: &[&deadline::LELLI, &deadline::ABENI_BUTTAZZO, &deadline::TANG],
+        citations: &[&deadline::LELLI, &deadline::ABENI_BUTTAZZO, &Citation::TANG],
         build: |system, options| Ok(Box::new(deadline::linux::dl(system, options)?)),
     },
     PolicyInfo {
@@ -226,7 +226,7 @@ pub const POLICIES: &[PolicyInfo] = &[
             deadline::GRUB_PA,
             deadline::START,
         ],
-        citations: &[&deadline::TANG, &deadline::ABENI_BUTTAZZO],
+        citations: &[&Citation::TANG, &deadline::ABENI_BUTTAZZO],
         build: |system, options| Ok(Box::new(deadline::semi_partitioned::dl_sp(system, options)?)),
     },
     PolicyInfo {

@@ -18,7 +18,6 @@
 //! large: exact in both cases.
 
 use crate::Assumption::*;
-use crate::deadline::TANG;
 use crate::group::{Group, exact_in_the_long_run};
 use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
 use layland_model::{CpuSet, Index, Rate, RateSum, System};
@@ -83,7 +82,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         UnitSpeeds,
         NoRequests,
     ],
-    citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &TANG],
+    citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
 

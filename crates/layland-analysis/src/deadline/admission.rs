@@ -11,8 +11,8 @@
 //! the reservations (`budget` if given); equality is accepted. The kernel rounds: [`kernel`] is its
 //! own arithmetic, which accepts a little more.
 
-use super::TANG;
 use crate::Assumption::{self, SemiPartitioned, WholeClusters};
+use crate::Citation;
 use crate::group::{Group, together};
 use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
 use layland_model::{CpuSet, Rate, RateSum, System, Task};
@@ -40,7 +40,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Admission(&["dl"]),
     kind: Kind::Exact,
     assumptions: &[WholeClusters],
-    citations: &[&TANG],
+    citations: &[&Citation::TANG],
     decide: |system| condition_1(system, &Limit::default()),
 };
 
@@ -51,7 +51,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Admission(&["dlsp"]),
     kind: Kind::Exact,
     assumptions: &[SemiPartitioned],
-    citations: &[&TANG],
+    citations: &[&Citation::TANG],
     decide: |system| both_conditions(system, &Limit::default()),
 };
 

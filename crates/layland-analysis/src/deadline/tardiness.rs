@@ -14,9 +14,9 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::TANG;
 use super::admission::{Limit, both_conditions};
 use crate::Assumption::*;
+use crate::Citation;
 use crate::group::Group;
 use crate::{BoundTest, Tardiness, TardinessBound, Verdict};
 use layland_model::{Rate, System, TaskId, TaskMap};
@@ -50,7 +50,7 @@ pub const TEST: BoundTest = BoundTest {
         SemiPartitioned,
         NoRequests,
     ],
-    citations: &[&TANG],
+    citations: &[&Citation::TANG],
     bound: bounds,
 };
 

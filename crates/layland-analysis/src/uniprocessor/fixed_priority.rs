@@ -34,18 +34,6 @@ use crate::{
 use layland_model::{Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap};
 use std::borrow::Borrow;
 
-/// Liu and Layland 1973.
-pub const LIU: Citation = Citation {
-    key: "liu1973scheduling",
-    text: "C. L. Liu and J. W. Layland. Scheduling algorithms for multiprogramming in a hard-real-time \
-           environment. Journal of the ACM 20(1):46-61, 1973.",
-    bibtex: "@article{liu1973scheduling,
-  author  = {C. L. Liu and James W. Layland},
-  title   = {Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment},
-  journal = {Journal of the ACM}, volume = {20}, number = {1}, pages = {46--61}, year = {1973}
-}",
-};
-
 /// Lehoczky 1990.
 pub const LEHOCZKY: Citation = Citation {
     key: "lehoczky1990fixed",
@@ -189,7 +177,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Policies(&["p-rm", "p-dm"]),
     kind: Kind::Sufficient,
     assumptions: LAYLAND,
-    citations: &[&LIU],
+    citations: &[&Citation::LIU_LAYLAND],
     decide: |system| {
         together(Group::affinities(system).iter().map(|group| {
             // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
