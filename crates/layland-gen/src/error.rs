@@ -34,6 +34,17 @@ pub enum GenError {
         /// The limit.
         most: u64,
     },
+    /// The table of RandFixedSum would be too large.
+    #[error(
+        "RandFixedSum for {tasks} tasks needs memory for the square of that number, and {most} tasks \
+         are the most: use UUniFast-Discard, UUniFast or a range"
+    )]
+    TooMany {
+        /// How many utilizations.
+        tasks: usize,
+        /// The limit.
+        most: usize,
+    },
     /// The limit of tries was reached.
     #[error("none of {tries} tries {wanted}: {help}")]
     Exhausted {

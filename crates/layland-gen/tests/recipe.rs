@@ -541,3 +541,9 @@ fn a_foreign_or_changed_provenance_is_refused() {
     provenance.generator = "other 1.0".to_owned();
     assert!(Recipe::from_provenance(&provenance).is_err());
 }
+
+#[test]
+fn a_table_that_would_fill_the_memory_is_refused() {
+    let error = layland_gen::RandFixedSum::new(30_001, 30.0, 0.0, 1.0).unwrap_err();
+    assert_eq!(error, layland_gen::GenError::TooMany { tasks: 30_001, most: 30_000 });
+}

@@ -14,9 +14,6 @@ use std::path::{Path, PathBuf};
 /// Utilizations on a lattice are multiples of one over this.
 const RESOLUTION: u32 = 1000;
 
-/// RandFixedSum keeps a table of half the square of this many numbers: 3 GB.
-const MOST_IN_TABLE: usize = 30_000;
-
 pub fn run(args: &GenArgs) -> Outcome {
     let format = convert::format(args.to, args.output.as_deref().filter(|_| args.sets == 1));
     if let Some(name) = &args.again {
@@ -127,12 +124,6 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
     if !args.bounds.is_empty() && args.generator != Generator::Convolutional {
         return Err(Failure::usage("bounds of each task need another generator")
             .help("add --generator convolutional"));
-    }
-    if args.generator == Generator::RandFixedSum && tasks > MOST_IN_TABLE {
-        return Err(Failure::usage(format!(
-            "randfixedsum needs memory for the square of the number of tasks: {MOST_IN_TABLE} is the most"
-        ))
-        .help("use --generator uunifast-discard, uunifast, or --range"));
     }
     Ok(match args.generator {
         Generator::RandFixedSum => Utilizations::RandFixedSum { tasks, total, min, max },

@@ -43,6 +43,9 @@ pub struct RandFixedSum {
     ones: Vec<Vec<f64>>,
 }
 
+/// The most tasks: their table has half the square of that many numbers, 3.6 GB.
+const MOST_TASKS: usize = 30_000;
+
 impl RandFixedSum {
     /// Computes the table: `O(n^2)` time and memory.
     pub fn new(tasks: usize, total: f64, min: f64, max: f64) -> Result<RandFixedSum, GenError> {
@@ -53,6 +56,9 @@ impl RandFixedSum {
             let rate = |x: f64| crate::rounding::to_rate(x.clamp(0.0, 8191.0));
             let (least, most, total) = (rate(least), rate(most), rate(total));
             return Err(Box::new(Infeasible { tasks, least, most, total }).into());
+        }
+        if tasks > MOST_TASKS {
+            return Err(GenError::TooMany { tasks, most: MOST_TASKS });
         }
         let width = max - min;
         let sum = if width > 0.0 { (total - least) / width } else { 0.0 };
