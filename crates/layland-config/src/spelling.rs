@@ -1,4 +1,24 @@
-//! The nearest name to one that does not exist.
+//! The names of keys: the nearest to one that does not exist, and those of a field of the model.
+
+use layland_model::Field;
+
+/// The keys or columns that a field of a task comes from, the most telling one first.
+pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::Name => &["name"],
+        Field::Period => &["period"],
+        Field::Deadline => &["deadline", "period"],
+        Field::Wcet => &["wcet"],
+        Field::Criticality => &["criticality"],
+        Field::Budget => &["budget"],
+        Field::Offset => &["offset"],
+        Field::Jitter => &["jitter"],
+        Field::Affinity => &["affinity"],
+        Field::Cluster => &["cluster"],
+        Field::Behaviour => &["release"],
+        Field::Execution => &["exec"],
+    }
+}
 
 /// The candidate nearest to `word`, if one is near: at most a third of its characters differ.
 pub(crate) fn nearest<'a>(

@@ -16,7 +16,7 @@
 use crate::cpus::Choice;
 use crate::problem::{Problem, Problems, Span};
 use crate::read::{Host, MAX_TASKS, default_cpus};
-use crate::spelling::nearest;
+use crate::spelling::{keys_of, nearest};
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Index, Levels, Overheads,
     ParseTimeError, Place, Platform, Service, System, Task,
@@ -175,21 +175,8 @@ impl Places {
     }
 
     fn field(&self, field: Field) -> Span {
-        let keys: &[&str] = match field {
-            Field::Name => &["name"],
-            Field::Period => &["period"],
-            Field::Deadline => &["deadline", "period"],
-            Field::Wcet => &["wcet"],
-            Field::Criticality => &["criticality"],
-            Field::Budget => &["budget"],
-            Field::Offset => &["offset"],
-            Field::Jitter => &["jitter"],
-            Field::Affinity => &["affinity"],
-            Field::Cluster => &["cluster"],
-            Field::Behaviour | Field::Execution => &[],
-        };
         let find = |key: &&str| self.fields.iter().find(|(of, _)| of == key);
-        keys.iter().find_map(find).map_or(self.row.clone(), |(_, span)| span.clone())
+        keys_of(field).iter().find_map(find).map_or(self.row.clone(), |(_, span)| span.clone())
     }
 }
 

@@ -425,4 +425,15 @@ mod tests {
         assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
         assert!(message("g-fp").starts_with("task `a` has no priority"));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_a_policy_or_an_error(
+            text in ".{0,40}",
+            option in "(dl|p-edf|c-edf|apedf)(:(fit|size|tie|ac|limit|start|grub_pa)=[-0-9a-z,/.]{0,8}){0,3}",
+        ) {
+            let _ = build(&text, &system());
+            let _ = build(&option, &system());
+        }
+    }
 }

@@ -649,5 +649,22 @@ mod tests {
             let text = written(&trace, &labels, None);
             prop_assert_eq!(read_json(text.as_bytes()).unwrap(), (trace, labels));
         }
+
+        /// What is no trace any more is an error, and never a panic.
+        #[test]
+        fn damaged_documents_are_answered(
+            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let (trace, system) = full();
+            let mut bytes = written(&trace, &Labels::of(&system), None).into_bytes();
+            for (at, byte) in damage {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let _ = read_json(bytes.as_slice());
+            bytes.truncate(cut.index(bytes.len()));
+            prop_assert!(read_json(bytes.as_slice()).is_err());
+        }
     }
 }

@@ -16,6 +16,7 @@ pub use write::to_toml;
 
 use crate::problem::{Problem, Problems, Span};
 use crate::read::Host;
+use crate::spelling::keys_of;
 use layland_model::{Duration, Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
@@ -403,21 +404,7 @@ impl Places<'_, '_> {
     /// The value of a field, or else the header of the table.
     fn field(&self, table: usize, field: Field) -> Span {
         let table = &self.tables[table];
-        let keys: &[&str] = match field {
-            Field::Name => &["name"],
-            Field::Period => &["period"],
-            Field::Deadline => &["deadline", "period"],
-            Field::Wcet => &["wcet"],
-            Field::Criticality => &["criticality"],
-            Field::Budget => &["budget"],
-            Field::Offset => &["offset"],
-            Field::Jitter => &["jitter"],
-            Field::Affinity => &["affinity"],
-            Field::Cluster => &["cluster"],
-            Field::Behaviour => &["release"],
-            Field::Execution => &["exec"],
-        };
-        let found = keys.iter().find_map(|key| {
+        let found = keys_of(field).iter().find_map(|key| {
             entry(table.table, key).or_else(|| self.defaults.and_then(|table| entry(table, key)))
         });
         found.map_or(table.span.clone(), |entry| entry.span)
