@@ -24,6 +24,7 @@ mod parameters;
 mod random;
 mod recipe;
 mod rounding;
+pub mod text;
 mod timing;
 mod utilization;
 

@@ -25,6 +25,18 @@ impl Citation {
 }",
     };
 
+    /// Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016.
+    pub const BONIFACI: Citation = Citation {
+        key: "bonifaci2016multiprocessor",
+        text: "V. Bonifaci, B. Brandenburg, G. D'Angelo and A. Marchetti-Spaccamela. Multiprocessor \
+               real-time scheduling with hierarchical processor affinities. ECRTS 2016.",
+        bibtex: "@inproceedings{bonifaci2016multiprocessor,
+  author    = {Vincenzo Bonifaci and Bj{\\\"o}rn Brandenburg and Gianlorenzo D'Angelo and Alberto Marchetti-Spaccamela},
+  title     = {Multiprocessor Real-Time Scheduling with Hierarchical Processor Affinities},
+  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, year = {2016}
+}",
+    };
+
     /// Tang, Anderson and Abeni 2021.
     pub const TANG: Citation = Citation {
         key: "tang2021defectiveness",

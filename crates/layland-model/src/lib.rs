@@ -18,7 +18,7 @@ pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
-pub use rule::{Group, JobOrder, ScheduleRule};
+pub use rule::{Group, JobOrder, MoveReason, ScheduleRule};
 pub use system::{Change, Field, Invalid, Place, Provenance, Request, RequestKind, System};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};

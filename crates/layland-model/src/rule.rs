@@ -1,5 +1,5 @@
 //! What a policy promises of every schedule that it makes, as data that a trace checker can hold
-//! against a trace without knowing the policy.
+//! against a trace without knowing the policy; and what it says of the moves that it makes.
 
 use crate::{CpuSet, TaskId, TaskMap};
 
@@ -17,6 +17,24 @@ pub enum ScheduleRule {
         groups: Vec<Group>,
         /// What comes first.
         order: JobOrder,
+    },
+    /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
+    /// those are is a matter of the system.
+    Weak {
+        /// What comes first.
+        order: JobOrder,
+    },
+    /// Every CPU that is *reachable* from a waiting job runs a job that comes before it in the order:
+    /// the CPUs that it may use, and those that a job on a reachable CPU may use.
+    Strong {
+        /// What comes first.
+        order: JobOrder,
+    },
+    /// The jobs of each group run on CPUs of the group only, and no job is late: unless the machine has
+    /// overheads, a request comes, or a job needs more than its WCET.
+    Optimal {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
     },
 }
 
@@ -36,4 +54,33 @@ pub enum JobOrder {
     Deadline,
     /// Smallest number first, one per task.
     Fixed(TaskMap<i64>),
+}
+
+/// Why a thread is in the run queue of another CPU from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MoveReason {
+    /// A CPU was chosen for a thread that became ready.
+    Placed,
+    /// Its CPU gave it away.
+    Pushed,
+    /// The other CPU took it.
+    Pulled,
+    /// It can no longer use its CPU.
+    Expelled,
+}
+
+impl MoveReason {
+    /// Every reason.
+    pub const ALL: [MoveReason; 4] =
+        [MoveReason::Placed, MoveReason::Pushed, MoveReason::Pulled, MoveReason::Expelled];
+
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            MoveReason::Placed => "placed",
+            MoveReason::Pushed => "pushed",
+            MoveReason::Pulled => "pulled",
+            MoveReason::Expelled => "expelled",
+        }
+    }
 }

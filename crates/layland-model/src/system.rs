@@ -96,6 +96,7 @@ pub enum Field {
     Cluster,
     Behaviour,
     Execution,
+    Priority,
 }
 
 /// Where a system is invalid.
@@ -171,6 +172,31 @@ impl System {
         let mut order: Vec<TaskId> = self.tasks.ids().collect();
         order.sort_by_key(|&task| (self.tasks[task].rank, task));
         order
+    }
+
+    /// What is asked, as a line of a report.
+    pub fn describe(&self, kind: &RequestKind) -> String {
+        let name = |task: &TaskId| {
+            let known = self.tasks.get(*task).map(|task| task.name.as_str());
+            known.unwrap_or_default()
+        };
+        match kind {
+            RequestKind::Leave(task) => format!("task `{}` leaves", name(task)),
+            RequestKind::Reconfigure(task, Change::Parameters { wcet, period, deadline }) => {
+                format!("task `{}` becomes {wcet}/{period}/{deadline}", name(task))
+            }
+            RequestKind::Reconfigure(task, Change::Affinity(cpus)) => {
+                format!("task `{}` gets affinity {cpus}", name(task))
+            }
+            RequestKind::Reconfigure(task, Change::Cluster(cluster)) => {
+                format!("task `{}` moves to cluster {cluster}", name(task))
+            }
+            RequestKind::SetClusterCpus { cluster, cpus } => {
+                format!("cluster {cluster} gets CPUs {cpus}")
+            }
+            RequestKind::CpuOnline(cpu) => format!("CPU {cpu} goes online"),
+            RequestKind::CpuOffline(cpu) => format!("CPU {cpu} goes offline"),
+        }
     }
 
     /// Every reason why this system is invalid; valid if there is none.

@@ -7,7 +7,7 @@
 pub mod a2pedf;
 pub mod apedf;
 
-use crate::registry::{Citation, OptionInfo};
+use crate::registry::{Citation, OptionInfo, Values};
 
 /// Stevanato et al. 2021.
 pub const STEVANATO: Citation = Citation {
@@ -25,4 +25,5 @@ pub const STEVANATO: Citation = Citation {
 pub(crate) const FALLBACK: OptionInfo = OptionInfo {
     name: "fallback",
     help: "on (default): a job that fits on no CPU preempts the latest deadline; off: it stays where it is",
+    values: Values::Switch,
 };

@@ -5,15 +5,17 @@
 
 pub(crate) mod admission;
 mod cpudl;
+mod kernel;
 pub mod linux;
 pub(crate) mod runqueues;
 pub mod semi_partitioned;
 pub mod server;
 
+pub(crate) use kernel::{AFFINITY_EARLY, AFFINITY_TARDY, KERNEL, SETATTR_TARDY};
 pub use runqueues::Threads;
 
 use crate::Refusal;
-use crate::registry::{Citation, OptionInfo, Options};
+use crate::registry::{Citation, OptionInfo, Options, Values};
 use layland_model::{CpuId, CpuSet, System, Task, TaskId};
 use runqueues::RunQueues;
 
@@ -57,23 +59,28 @@ pub(crate) const TIE: OptionInfo = OptionInfo {
     name: "tie",
     help: "equal deadlines in a queue: sticky (default: the running thread first, then by rank), rank, \
            or fifo (as Linux)",
+    values: Values::OneOf(&["sticky", "rank", "fifo"]),
 };
 pub(crate) const LAG_RESET: OptionInfo = OptionInfo {
     name: "lag_reset",
     help: "on: a server replenished with its deadline still in the past starts anew, as in Linux; off \
            (default)",
+    values: Values::Switch,
 };
 pub(crate) const LIMIT: OptionInfo = OptionInfo {
     name: "limit",
     help: "the bandwidth that admission control grants per CPU (default 19/20)",
+    values: Values::Rate,
 };
 pub(crate) const GRUB_PA: OptionInfo = OptionInfo {
     name: "grub_pa",
     help: "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
+    values: Values::Switch,
 };
 pub(crate) const START: OptionInfo = OptionInfo {
     name: "start",
     help: "the run queues that the tasks are in at first, as 0,2,1; by default the lowest that each may use",
+    values: Values::Cpus,
 };
 
 /// Linux and the papers: `Q <= D <= T`.
@@ -98,15 +105,8 @@ pub(crate) fn check_reservation(budget: i64, period: i64, deadline: i64) -> Resu
 /// The run queues of a system with the options that every policy of the family has.
 pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues, Refusal> {
     system.tasks.values().try_for_each(check_parameters)?;
-    let tie = match options.text("tie").unwrap_or("sticky") {
-        "sticky" => Tie::Sticky,
-        "rank" => Tie::Rank,
-        "fifo" => Tie::Fifo,
-        other => {
-            let message = format!("tie=`{other}` is not a rule: use sticky, rank or fifo");
-            return Err(Refusal::invalid(message));
-        }
-    };
+    let ties = [("sticky", Tie::Sticky), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
+    let tie = options.one_of(&TIE, &ties)?.unwrap_or(Tie::Sticky);
     let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
     if options.switch("grub_pa", false)? {
         rq.scale_speeds(system)?;

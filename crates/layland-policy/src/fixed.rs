@@ -34,7 +34,7 @@ pub enum Priorities {
 }
 
 impl Priorities {
-    fn key(self, system: &System) -> Result<Key, Refusal> {
+    pub(crate) fn key(self, system: &System) -> Result<Key, Refusal> {
         match self {
             Priorities::RateMonotonic => Ok(Key::Period),
             Priorities::DeadlineMonotonic => Ok(Key::RelativeDeadline),

@@ -44,7 +44,7 @@ pub(crate) enum Key {
 
 impl Key {
     /// The key of every job of a task, unless jobs have keys of their own.
-    fn of_task(self, task: &Task) -> Option<i64> {
+    pub(crate) fn of_task(self, task: &Task) -> Option<i64> {
         match self {
             Key::Deadline => None,
             Key::Period => Some(task.period.ns()),

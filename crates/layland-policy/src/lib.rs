@@ -7,8 +7,10 @@
 //! [`registry`] has every policy by name.
 
 pub mod adaptive;
+pub mod affinity;
 pub mod deadline;
 pub mod edf;
+pub mod fair;
 pub mod fixed;
 mod groups;
 mod highest_first;

@@ -1,7 +1,7 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
 use layland_model::{
-    Change, CpuId, CpuSet, JobId, ScheduleRule, Service, Speed, Task, TaskId, Time,
+    Change, CpuId, CpuSet, JobId, MoveReason, ScheduleRule, Service, Speed, Task, TaskId, Time,
 };
 use std::sync::Arc;
 
@@ -191,6 +191,8 @@ pub enum Note {
         from: CpuId,
         /// The CPU in whose run queue it is.
         to: CpuId,
+        /// Why.
+        why: MoveReason,
     },
     /// The server of a task has no budget until it is replenished.
     Throttled {
@@ -318,6 +320,11 @@ pub trait Policy: ClonePolicy + Send {
         false
     }
 
+    /// Whether it changes the speeds of CPUs. An engine whose CPUs have one speed refuses it.
+    fn sets_speeds(&self) -> bool {
+        false
+    }
+
     /// What it promises of every schedule that it makes.
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::None
@@ -354,6 +361,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn schedules_threads(&self) -> bool {
         (**self).schedules_threads()
+    }
+    fn sets_speeds(&self) -> bool {
+        (**self).sets_speeds()
     }
     fn rule(&self) -> ScheduleRule {
         (**self).rule()

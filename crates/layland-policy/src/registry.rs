@@ -2,10 +2,12 @@
 //!
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
+use crate::affinity::{self, By};
 use crate::fixed::{self, Priorities};
-use crate::{Policy, Refusal, adaptive, deadline, edf};
+use crate::{Policy, Refusal, adaptive, deadline, edf, fair};
 pub use layland_model::Citation;
-use layland_model::System;
+use layland_model::{Rate, System};
+use std::fmt;
 
 /// An option of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,55 @@ pub struct OptionInfo {
     pub name: &'static str,
     /// What it does, with its values and the default.
     pub help: &'static str,
+    /// What it can be.
+    pub values: Values,
+}
+
+/// What an option can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// On or off.
+    Switch,
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A whole number from 0 on.
+    Number,
+    /// A fraction or a decimal above 0.
+    Rate,
+    /// Numbers of CPUs.
+    Cpus,
+    /// Items in bins.
+    Bins,
+}
+
+impl Values {
+    /// Whether a text is such a value.
+    pub fn accepts(self, text: &str) -> bool {
+        match self {
+            Values::Switch => matches!(text, "on" | "off" | "true" | "false"),
+            Values::OneOf(words) => words.contains(&text),
+            Values::Number => text.parse::<usize>().is_ok(),
+            Values::Rate => text.parse().is_ok_and(|rate: Rate| rate > Rate::ZERO),
+            Values::Cpus => text.split(',').all(|cpu| cpu.trim().parse::<u32>().is_ok()),
+            Values::Bins => fair::parse_rounds(text).is_ok(),
+        }
+    }
+}
+
+impl fmt::Display for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Values::Switch => f.write_str("on or off"),
+            Values::OneOf([rest @ .., last]) if !rest.is_empty() => {
+                write!(f, "{} or {last}", rest.join(", "))
+            }
+            Values::OneOf(words) => f.write_str(&words.concat()),
+            Values::Number => f.write_str("a whole number"),
+            Values::Rate => f.write_str("a number above 0, such as 19/20 or 0.95"),
+            Values::Cpus => f.write_str("CPUs, such as 0,2,1"),
+            Values::Bins => f.write_str("bins of numbers, such as 0+1/2"),
+        }
+    }
 }
 
 /// A policy that can be built.
@@ -47,27 +98,35 @@ const FIT: OptionInfo = OptionInfo {
     name: "fit",
     help: "how tasks are assigned to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd, or \
            given (by one-CPU affinities; the default if every task has one)",
+    values: Values::OneOf(&[
+        "ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given",
+    ]),
 };
 const SIZE: OptionInfo = OptionInfo {
     name: "size",
     help: "split the CPUs into clusters of this many, and pack the tasks; by default the platform's clusters",
+    values: Values::Number,
 };
-const CLUSTER_FIT: OptionInfo =
-    OptionInfo { name: "fit", help: "with size: how tasks are assigned to clusters (default wfd)" };
+const CLUSTER_FIT: OptionInfo = OptionInfo {
+    name: "fit",
+    help: "with size: how tasks are assigned to clusters: ff, ffd, bf, bfd, wf, wfd (default), nf, nfd, ef \
+           or efd",
+    values: Values::OneOf(&["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
+};
 
 const SEMI_PARTITIONED: &str =
     "tasks with an affinity to more than one CPU but not the whole cluster";
 const UNIT_SPEED: &str = "CPUs of other speeds than 1";
+const OVERLAP: &str = "affinities that overlap without one containing the other";
 const AC_OFF: OptionInfo = OptionInfo {
     name: "ac",
     help: "on: admission control, which needs affinities to whole clusters; off (default)",
+    values: Values::Switch,
 };
-const AC_ON: OptionInfo =
-    OptionInfo { name: "ac", help: "on (default): admission control by cluster and by CPU; off" };
-const RENEW_ON_SETATTR: OptionInfo = OptionInfo {
-    name: "renew_on_setattr",
-    help: "on: other parameters start a queued server anew whose deadline has passed, as in Linux since \
-           4.17; off (default)",
+const AC_ON: OptionInfo = OptionInfo {
+    name: "ac",
+    help: "on (default): admission control by cluster and by CPU; off",
+    values: Values::Switch,
 };
 
 /// Every policy, in the order in which lists show them.
@@ -197,6 +256,142 @@ pub const POLICIES: &[PolicyInfo] = &[
         },
     },
     PolicyInfo {
+        name: "weak-edf",
+        title: "EDF with affinities, weak",
+        summary: "a job waits only while every CPU of its affinity runs earlier deadlines",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| affinity::weak::weak(By::Deadline, system, options),
+    },
+    PolicyInfo {
+        name: "weak-rm",
+        title: "rate-monotonic with affinities, weak",
+        summary: "a job waits only while every CPU of its affinity runs shorter periods",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::weak::weak(By::Fixed(Priorities::RateMonotonic), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "weak-dm",
+        title: "deadline-monotonic with affinities, weak",
+        summary: "a job waits only while every CPU of its affinity runs shorter relative deadlines",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::weak::weak(By::Fixed(Priorities::DeadlineMonotonic), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "weak-fp",
+        title: "fixed priorities with affinities, weak",
+        summary: "a job waits only while every CPU of its affinity runs higher given priorities",
+        refuses: &[PRIORITIES],
+        options: &[],
+        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::weak::weak(By::Fixed(Priorities::Given), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "strong-edf",
+        title: "EDF with affinities, strong",
+        summary: "as weak-edf, also for CPUs that running jobs could free by moving",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| affinity::strong::strong(By::Deadline, system, options),
+    },
+    PolicyInfo {
+        name: "strong-rm",
+        title: "rate-monotonic with affinities, strong",
+        summary: "as weak-rm, also for CPUs that running jobs could free by moving",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::strong::strong(By::Fixed(Priorities::RateMonotonic), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "strong-dm",
+        title: "deadline-monotonic with affinities, strong",
+        summary: "as weak-dm, also for CPUs that running jobs could free by moving",
+        refuses: &[],
+        options: &[],
+        citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::strong::strong(By::Fixed(Priorities::DeadlineMonotonic), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "strong-fp",
+        title: "fixed priorities with affinities, strong",
+        summary: "as weak-fp, also for CPUs that running jobs could free by moving",
+        refuses: &[PRIORITIES],
+        options: &[],
+        citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
+        build: |system, options| {
+            affinity::strong::strong(By::Fixed(Priorities::Given), system, options)
+        },
+    },
+    PolicyInfo {
+        name: "hpa-edf",
+        title: "EDF with hierarchical affinities",
+        summary: "as strong-edf, faster, for affinities that are nested or disjoint",
+        refuses: &[OVERLAP],
+        options: &[affinity::ASSIGN],
+        citations: &[&Citation::BONIFACI],
+        build: |system, options| {
+            affinity::hierarchical::hierarchical(By::Deadline, system, options)
+        },
+    },
+    PolicyInfo {
+        name: "hpa-rm",
+        title: "rate-monotonic with hierarchical affinities",
+        summary: "as strong-rm, faster, for affinities that are nested or disjoint",
+        refuses: &[OVERLAP],
+        options: &[affinity::ASSIGN],
+        citations: &[&Citation::BONIFACI],
+        build: |system, options| {
+            affinity::hierarchical::hierarchical(
+                By::Fixed(Priorities::RateMonotonic),
+                system,
+                options,
+            )
+        },
+    },
+    PolicyInfo {
+        name: "hpa-dm",
+        title: "deadline-monotonic with hierarchical affinities",
+        summary: "as strong-dm, faster, for affinities that are nested or disjoint",
+        refuses: &[OVERLAP],
+        options: &[affinity::ASSIGN],
+        citations: &[&Citation::BONIFACI],
+        build: |system, options| {
+            affinity::hierarchical::hierarchical(
+                By::Fixed(Priorities::DeadlineMonotonic),
+                system,
+                options,
+            )
+        },
+    },
+    PolicyInfo {
+        name: "hpa-fp",
+        title: "fixed priorities with hierarchical affinities",
+        summary: "as strong-fp, faster, for affinities that are nested or disjoint",
+        refuses: &[OVERLAP, PRIORITIES],
+        options: &[affinity::ASSIGN],
+        citations: &[&Citation::BONIFACI],
+        build: |system, options| {
+            affinity::hierarchical::hierarchical(By::Fixed(Priorities::Given), system, options)
+        },
+    },
+    PolicyInfo {
         name: "dl",
         title: "SCHED_DEADLINE, as in Linux",
         summary: "threads with budgets in per-CPU run queues, pushed and pulled towards global EDF",
@@ -206,7 +401,10 @@ pub const POLICIES: &[PolicyInfo] = &[
             deadline::LAG_RESET,
             AC_OFF,
             deadline::LIMIT,
-            RENEW_ON_SETATTR,
+            deadline::KERNEL,
+            deadline::SETATTR_TARDY,
+            deadline::AFFINITY_TARDY,
+            deadline::AFFINITY_EARLY,
             deadline::GRUB_PA,
             deadline::START,
         ],
@@ -247,6 +445,24 @@ pub const POLICIES: &[PolicyInfo] = &[
         citations: &[&adaptive::STEVANATO, &deadline::ABENI_BUTTAZZO],
         build: |system, options| Ok(Box::new(adaptive::a2pedf::a2pedf(system, options)?)),
     },
+    PolicyInfo {
+        name: "run",
+        title: "RUN, reduction to uniprocessor",
+        summary: "optimal: servers whose duals are scheduled by EDF, level by level, up to one CPU",
+        refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::PERIODIC, fair::OVERLOAD, UNIT_SPEED],
+        options: &[fair::RUN_FIT, fair::DUAL_FIT, fair::FILL, fair::RUN_PACKING, fair::DUALS],
+        citations: &[&fair::REGNIER, &fair::COMPAGNIN],
+        build: |system, options| Ok(Box::new(fair::run::run(system, options)?)),
+    },
+    PolicyInfo {
+        name: "qps",
+        title: "QPS, quasi-partitioned scheduling",
+        summary: "optimal: EDF on each CPU, and what is too much for one is executed in parallel by another",
+        refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::SPORADIC, fair::OVERLOAD, UNIT_SPEED],
+        options: &[fair::QPS_FIT, fair::MASTER, fair::QPS_PACKING],
+        citations: &[&fair::MASSA, &fair::COMPAGNIN],
+        build: |system, options| Ok(Box::new(fair::qps::qps(system, options)?)),
+    },
 ];
 
 /// The options of a policy, by name.
@@ -270,6 +486,23 @@ impl Options {
             Some("off" | "false") => Ok(false),
             Some(other) => Err(Refusal::invalid(format!("{name}=`{other}` is neither on nor off"))),
         }
+    }
+
+    /// The value of an option that is one of these words; none if it is not given.
+    ///
+    /// # Errors
+    /// If it is none of them.
+    pub fn one_of<T: Copy>(
+        &self,
+        option: &OptionInfo,
+        values: &[(&str, T)],
+    ) -> Result<Option<T>, Refusal> {
+        let find = |text: &str| {
+            let found = values.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
+            let (name, known) = (option.name, option.values);
+            found.ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {known}")))
+        };
+        self.text(option.name).map(find).transpose()
     }
 
     /// The value of an option as a number.
@@ -303,6 +536,18 @@ pub enum BuildError {
         /// The option as written.
         option: String,
     },
+    /// The option cannot have this value.
+    #[error("option `{option}` of policy `{policy}` cannot be `{value}`: use {known}")]
+    BadValue {
+        /// The policy.
+        policy: String,
+        /// The option.
+        option: &'static str,
+        /// The value as written.
+        value: String,
+        /// What it can be.
+        known: Values,
+    },
     /// The policy cannot schedule this system.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -330,7 +575,7 @@ pub fn find(name: &str) -> Option<&'static PolicyInfo> {
 /// Splits `name:option=value` into the policy and its options.
 ///
 /// # Errors
-/// If the policy or an option does not exist.
+/// If the policy or an option does not exist, or an option cannot have its value.
 pub fn parse(spec: &str) -> Result<(&'static PolicyInfo, Options), BuildError> {
     let mut parts = spec.split(':');
     let name = parts.next().unwrap_or_default().trim();
@@ -341,10 +586,18 @@ pub fn parse(spec: &str) -> Result<(&'static PolicyInfo, Options), BuildError> {
     let mut options = Options::default();
     for part in parts {
         let (option, value) = part.split_once('=').unwrap_or((part, "true"));
-        if !info.options.iter().any(|known| known.name == option) {
+        let Some(known) = info.options.iter().find(|known| known.name == option) else {
             return Err(BuildError::UnknownOption {
                 policy: name.to_owned(),
                 option: option.to_owned(),
+            });
+        };
+        if !known.values.accepts(value) {
+            return Err(BuildError::BadValue {
+                policy: name.to_owned(),
+                option: known.name,
+                value: value.to_owned(),
+                known: known.values,
             });
         }
         options.0.push((option.to_owned(), value.to_owned()));
@@ -365,7 +618,7 @@ impl PolicyInfo {
 /// Builds the policy `name:option=value:..` for a system, which must be valid.
 ///
 /// # Errors
-/// If the policy or an option does not exist, or the policy cannot schedule this system.
+/// As [`parse`], or if the policy cannot schedule this system.
 pub fn build(spec: &str, system: &System) -> Result<Box<dyn Policy>, BuildError> {
     let (info, options) = parse(spec)?;
     Ok(info.build(system, &options)?)
@@ -421,16 +674,57 @@ mod tests {
         assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
         assert_eq!(message("magic"), "there is no policy `magic`");
         assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
-        assert!(message("p-edf:fit=xyz").starts_with("fit=`xyz` is not a packing heuristic"));
+        assert_eq!(
+            message("p-edf:fit=xyz"),
+            "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
+             efd or given"
+        );
+        assert_eq!(
+            message("dl:kernel=6.1"),
+            "option `kernel` of policy `dl` cannot be `6.1`: use 5.4, 6.12, 6.18 or 7.2"
+        );
+        assert!(message("dl:ac=maybe").ends_with("cannot be `maybe`: use on or off"));
+        assert!(message("dl:limit=0").ends_with("use a number above 0, such as 19/20 or 0.95"));
+        assert!(message("dl:start=0,x").ends_with("use CPUs, such as 0,2,1"));
+        assert!(message("c-edf:size=-1").ends_with("use a whole number"));
         assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
         assert!(message("g-fp").starts_with("task `a` has no priority"));
+    }
+
+    /// What an option is said to accept, its policy accepts; whether it does for this system is another
+    /// question.
+    #[test]
+    fn every_value_that_is_named_is_known() {
+        let mut system = system();
+        system.tasks.values_mut().for_each(|task| task.priority = Some(1));
+        for info in POLICIES {
+            for option in info.options {
+                let words: &[&str] = match option.values {
+                    Values::Switch => &["on", "off"],
+                    Values::OneOf(words) => words,
+                    Values::Number => &["1", "2"],
+                    Values::Rate => &["19/20", "0.95", "1"],
+                    Values::Cpus => &["0", "1"],
+                    Values::Bins => &["0"],
+                };
+                for word in words {
+                    let spec = format!("{}:{}={word}", info.name, option.name);
+                    match build(&spec, &system) {
+                        Ok(_) => {}
+                        Err(error) => {
+                            assert!(error.to_string().contains("affinity to one CPU"), "{error}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_a_policy_or_an_error(
             text in ".{0,40}",
-            option in "(dl|p-edf|c-edf|apedf)(:(fit|size|tie|ac|limit|start|grub_pa)=[-0-9a-z,/.]{0,8}){0,3}",
+            option in "(dl|p-edf|c-edf|apedf|hpa-rm)(:(fit|size|tie|ac|limit|start|grub_pa|kernel|assign)=[-0-9a-z,/.]{0,8}){0,3}",
         ) {
             let _ = build(&text, &system());
             let _ = build(&option, &system());

@@ -6,7 +6,7 @@
 //! further round only if something more is due at the same time (a job with nothing to execute, a
 //! timer set for now).
 //!
-//! Work is counted in grains (see `stream.rs`), so that a CPU of any speed does a whole number of
+//! Work is counted in grains (see `grains.rs`), so that a CPU of any speed does a whole number of
 //! them per nanosecond: the work that is left is always exact. A job ends at the first whole
 //! nanosecond by which it has got all its work. On unit-speed CPUs nothing is ever rounded.
 //!
@@ -17,8 +17,8 @@
 //! (see `agenda.rs`): an event costs O(log n + log m).
 
 use crate::agenda::Agenda;
+use crate::grains::Grains;
 use crate::options::{Cycle, Horizon, Options, Outcome, SimError, last_offset};
-use crate::stream::{Grains, Stream, generator, uniform};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, Duration, ExecutionModel, Index, JobId, Overheads,
     RequestKind, Service, Speed, System, Task, TaskId, TaskMap, Time,
@@ -27,6 +27,7 @@ use layland_policy::{
     Action, AfterJob, Event, Note, Policy, Refusal, RefusalKind, RequestId, State, TimerId,
 };
 use layland_trace::{Answer, Errno, Job, JobEnd, Mark, MarkKind, Recorder, Segment};
+use layland_workload::{Arrival, Stream, generator, uniform};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -766,7 +767,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
 
     fn note(&mut self, note: Note) {
         let kind = match note {
-            Note::Moved { task, from, to } => MarkKind::Moved { task, from, to },
+            Note::Moved { task, from, to, why } => MarkKind::Moved { task, from, to, why },
             Note::Throttled { task } => MarkKind::Throttled(task),
             Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
         };
@@ -917,24 +918,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     }
 
     fn answer_request(&mut self, index: usize, refused: Option<Refusal>) {
-        let name = |task: &TaskId| &self.system.tasks[*task].name;
-        let request = match &self.system.requests[index].kind {
-            RequestKind::Leave(task) => format!("task `{}` leaves", name(task)),
-            RequestKind::Reconfigure(task, Change::Parameters { wcet, period, deadline }) => {
-                format!("task `{}` becomes {wcet}/{period}/{deadline}", name(task))
-            }
-            RequestKind::Reconfigure(task, Change::Affinity(cpus)) => {
-                format!("task `{}` gets affinity {cpus}", name(task))
-            }
-            RequestKind::Reconfigure(task, Change::Cluster(cluster)) => {
-                format!("task `{}` moves to cluster {cluster}", name(task))
-            }
-            RequestKind::SetClusterCpus { cluster, cpus } => {
-                format!("cluster {cluster} gets CPUs {cpus}")
-            }
-            RequestKind::CpuOnline(cpu) => format!("CPU {cpu} goes online"),
-            RequestKind::CpuOffline(cpu) => format!("CPU {cpu} goes offline"),
-        };
+        let request = self.system.describe(&self.system.requests[index].kind);
         self.answer(request, refused);
     }
 
@@ -1071,7 +1055,7 @@ impl TaskRun {
         run
     }
 
-    fn set_next(&mut self, arrival: Option<crate::stream::Arrival>) {
+    fn set_next(&mut self, arrival: Option<Arrival>) {
         (self.next_arrival, self.next_release) =
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
     }

@@ -6,8 +6,8 @@
 mod agenda;
 mod engine;
 mod explore;
+mod grains;
 mod options;
-mod stream;
 
 pub use engine::simulate;
 pub use explore::with_random_ranks;

@@ -21,17 +21,28 @@
 //! ready from its release or its predecessor's end, whichever is later, until its own end. A CPU that
 //! spends the time of a segment on overhead counts as running its job.
 //!
-//! Where requests give a task another affinity or cluster, or a cluster other CPUs, the task may use
-//! whatever it may use at some time, and the rule is not checked for groups with such a task.
+//! For [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`] it holds at every instant that every CPU
+//! which a waiting job may use, or which is reachable from it, is online and runs a job that comes before it. A
+//! finding names the CPU, and for a CPU that is only reachable who would have to move where.
 //!
-//! The time needed is `O(n log n)` for `n` jobs and segments.
+//! For [`ScheduleRule::Optimal`] it also holds that every segment is on a CPU of its group, and that no
+//! job misses its deadline: if the machine has no overheads, no request comes, and no execution model
+//! goes beyond the WCET.
+//!
+//! Where requests give a task another affinity or cluster, or a cluster other CPUs, the task may use
+//! whatever it may use at some time, and a highest-first rule is not checked for groups with such a task.
+//! Weak and strong rules follow every such request, unless the trace says that it was refused.
+//!
+//! The time needed is `O(n log n)` for `n` jobs and segments; for weak and strong rules, times the number
+//! of different affinities and CPUs.
 
+use self::affinity::Reach;
 use crate::{JobEnd, JobRecord, MarkKind, Segment, Trace};
 use layland_model::{
     Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId,
     JobOrder, Rate, RequestKind, ScheduleRule, Service, Speed, System, Task, TaskId, TaskMap, Time,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A job with the name of its task, to be read: `control#3`.
@@ -119,12 +130,47 @@ pub enum Violation {
     /// The rule: a job on a CPU that does not serve its task.
     #[error("{job} runs on CPU {cpu} at {at}, which serves other tasks")]
     OutsideGroup { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job is late although the policy is optimal.
+    #[error("{job} misses its deadline {deadline}")]
+    Late { job: JobName, deadline: Time },
     /// The rule: a CPU is idle while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} is idle")]
     IdleWhileWaiting { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a job runs while one that comes before it waits.
     #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
     Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job waits that could run if others moved to CPUs that they may use as well.
+    #[error("{waiting} waits at {at}, but could run on CPU {cpu} if {}", shifts(.moves, .displaced.as_ref()))]
+    NotShifted {
+        waiting: JobName,
+        cpu: CpuId,
+        at: Time,
+        moves: Vec<Move>,
+        displaced: Option<JobName>,
+    },
+}
+
+/// A job that could move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which.
+    pub job: JobName,
+    /// Where it runs.
+    pub from: CpuId,
+    /// Where it could run.
+    pub to: CpuId,
+}
+
+/// The moves along an alternating path, and what is at its end: a job that comes last, or an idle CPU.
+fn shifts(moves: &[Move], displaced: Option<&JobName>) -> String {
+    let each = moves
+        .iter()
+        .map(|Move { job, from, to }| format!("{job} moved from CPU {from} to CPU {to}"));
+    let end = displaced.map_or_else(
+        || "which is idle".to_owned(),
+        |job| format!("which runs {job} that comes after it"),
+    );
+    format!("{}, {end}", each.collect::<Vec<_>>().join(" and "))
 }
 
 /// A point in the life of a job.
@@ -235,7 +281,39 @@ impl fmt::Display for Report {
 /// );
 /// ```
 pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) -> Report {
+    check_within(trace, system, rule, limit, Duration::ZERO)
+}
+
+/// The same for a run on a real machine, where everything takes time: what lasts no longer than this
+/// latency is no violation.
+///
+/// With a latency above zero: (1) a CPU may be idle, and a job may be overtaken, for at most so long at
+/// a time; (2) a job may get up to so much more or less than its demand and than its segments supply,
+/// for each of its segments; (3) the numbers of a task's jobs may begin anywhere. Everything else is as
+/// strict as ever.
+///
+/// ```
+/// use layland_model::{Duration, ScheduleRule, System};
+/// use layland_trace::Trace;
+/// use layland_trace::checker::check_within;
+/// let system = System::new(1, Vec::new());
+/// let latency = Duration::from_us(200);
+/// assert!(check_within(&Trace::default(), &system, &ScheduleRule::None, 10, latency).is_clean());
+/// ```
+pub fn check_within(
+    trace: &Trace,
+    system: &System,
+    rule: &ScheduleRule,
+    limit: usize,
+    latency: Duration,
+) -> Report {
     let mut checker = Checker::new(trace, system, limit);
+    checker.latency = latency.max(Duration::ZERO);
+    if checker.latency > Duration::ZERO {
+        for segment in &trace.segments {
+            *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
+        }
+    }
     checker.check_jobs();
     checker.check_segments();
     checker.check_cpus();
@@ -243,8 +321,24 @@ pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) 
     match rule {
         ScheduleRule::None => {}
         ScheduleRule::HighestFirst { groups, order } => checker.check_highest_first(groups, order),
+        ScheduleRule::Optimal { groups } => checker.check_optimal(groups),
+        ScheduleRule::Weak { order } => checker.check_affinities(order, Reach::Weak),
+        ScheduleRule::Strong { order } => checker.check_affinities(order, Reach::Strong),
     }
     checker.report
+}
+
+/// Whether no job of a task can need more than its WCET.
+fn stays_within_wcet(task: &Task) -> bool {
+    let wcet = task.own_wcet();
+    match &task.execution {
+        ExecutionModel::Wcet => true,
+        ExecutionModel::Level(level) => task.wcet.get(level.level()).is_some_and(|&c| c <= wcet),
+        ExecutionModel::Fraction(fraction) => *fraction <= Rate::ONE,
+        ExecutionModel::Uniform { max, .. } => *max <= wcet,
+        ExecutionModel::Discrete(values) => values.iter().all(|&(work, _)| work <= wcet),
+        ExecutionModel::List(values) => values.iter().all(|&work| work <= wcet),
+    }
 }
 
 /// A segment with a known job and CPU and a positive length inside the run.
@@ -274,6 +368,10 @@ struct Checker<'a> {
     /// Tasks whose CPUs change.
     is_changing: TaskMap<bool>,
     allowed: TaskMap<CpuSet>,
+    /// What lasts no longer is no violation.
+    latency: Duration,
+    /// By job; only with a latency.
+    segment_counts: BTreeMap<JobId, i64>,
 }
 
 impl<'a> Checker<'a> {
@@ -313,6 +411,8 @@ impl<'a> Checker<'a> {
             switches,
             is_changing,
             allowed,
+            latency: Duration::ZERO,
+            segment_counts: BTreeMap::new(),
         }
     }
 
@@ -349,7 +449,8 @@ impl<'a> Checker<'a> {
             let predecessor = previous.filter(|previous| previous.job.id.task == job.id.task);
             previous = Some(record);
             let expected = predecessor.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
-            if job.id.seq != expected {
+            let is_first_of_a_part = predecessor.is_none() && self.latency > Duration::ZERO;
+            if job.id.seq != expected && !is_first_of_a_part {
                 self.violated(|this| Violation::SequenceNumber {
                     job: this.name(job.id),
                     expected,
@@ -420,9 +521,11 @@ impl<'a> Checker<'a> {
             | RequestKind::CpuOffline(_) => None,
         });
         let wcets: Vec<Service> = own.chain(requested).collect();
+        let slack = self.slack_of(id);
+        let near = |value: &Service| (record.executed - *value).ns().abs() <= slack;
         let one_of = |values: Vec<Service>| {
             let text = values.iter().map(Service::to_string).collect::<Vec<_>>().join(" or ");
-            (values.contains(&record.executed), text)
+            (values.iter().any(near), text)
         };
         let (is_right, demand) = match &task.execution {
             ExecutionModel::Wcet => one_of(wcets),
@@ -438,7 +541,9 @@ impl<'a> Checker<'a> {
                 one_of(scaled.collect())
             }
             ExecutionModel::Uniform { min, max } => {
-                ((min..=max).contains(&&record.executed), format!("{min} to {max}"))
+                let executed = record.executed.ns();
+                let is_within = min.ns() - slack <= executed && executed <= max.ns() + slack;
+                (is_within, format!("{min} to {max}"))
             }
             ExecutionModel::Discrete(values) => {
                 one_of(values.iter().map(|&(value, _)| value).collect())
@@ -452,6 +557,12 @@ impl<'a> Checker<'a> {
             let executed = record.executed;
             self.violated(|this| Violation::Demand { job: this.name(id), at, executed, demand });
         }
+    }
+
+    /// How many nanoseconds a job may be off: the latency for each of its segments.
+    fn slack_of(&self, id: JobId) -> i64 {
+        let count = self.segment_counts.get(&id).copied().unwrap_or(1);
+        self.latency.ns().saturating_mul(count)
     }
 
     /// Items 1, 3 and 5.
@@ -652,12 +763,41 @@ impl<'a> Checker<'a> {
             }
             let executed = self.trace.jobs[index].executed;
             let surplus = supplied - i128::from(executed.ns()) * common;
-            if !is_vague && surplus != 0 && !(0..slack).contains(&surplus) {
+            let latency = i128::from(self.latency.ns()) * segments.len().max(1) as i128 * common;
+            let is_near = latency > 0 && surplus.abs() <= latency;
+            if !is_vague && surplus != 0 && !is_near && !(0..slack).contains(&surplus) {
                 self.violated(|this| Violation::Executed {
                     job: this.name_at(index),
                     executed,
                     supplied_ns: rate(supplied, common),
                 });
+            }
+        }
+    }
+
+    // --- ScheduleRule::Optimal ----------------------------------------------------------------
+
+    fn check_optimal(&mut self, groups: &[Group]) {
+        let serves = |cpu: CpuId, task: TaskId| {
+            groups.iter().any(|group| group.cpus.contains(cpu) && group.tasks.contains(&task))
+        };
+        for segment in std::mem::take(&mut self.sound) {
+            if !serves(segment.cpu, self.trace.jobs[segment.job].job.id.task) {
+                self.violated(|this| Violation::OutsideGroup {
+                    job: this.name_at(segment.job),
+                    cpu: segment.cpu,
+                    at: segment.start,
+                });
+            }
+        }
+        let is_ideal = self.system.platform.overheads.is_zero() && self.system.requests.is_empty();
+        if !is_ideal || !self.system.tasks.values().all(stays_within_wcet) {
+            return;
+        }
+        for (index, record) in self.trace.jobs.iter().enumerate() {
+            if record.missed(self.trace.over) {
+                let deadline = record.job.deadline;
+                self.violated(|this| Violation::Late { job: this.name_at(index), deadline });
             }
         }
     }
@@ -750,8 +890,8 @@ impl<'a> Checker<'a> {
             free: cpus.iter().filter(|cpu| cpu.index() < cpu_count).collect(),
             offline: CpuSet::new(),
         };
-        let mut reported_idle: Option<(usize, CpuId)> = None;
-        let mut reported_overtaken: Option<(usize, usize)> = None;
+        let mut idle_since = Since::default();
+        let mut overtaken_since = Since::default();
         let mut edges = edges.iter().peekable();
         while let Some(&(now, edge)) = edges.next() {
             state.apply(edge, cpus, keys);
@@ -761,38 +901,78 @@ impl<'a> Checker<'a> {
             if now >= self.trace.over {
                 break;
             }
+            let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
             let Some(&first_waiting) = state.waiting.first() else {
-                (reported_idle, reported_overtaken) = (None, None);
+                (idle_since, overtaken_since) = (Since::default(), Since::default());
                 continue;
             };
             let waiting = first_waiting.3;
             let idle = state.free.iter().copied().find(|&cpu| !state.offline.contains(cpu));
             let idle = idle.map(|cpu| (waiting, cpu));
             // The same finding is not reported again for as long as it lasts.
-            if let Some((waiting, cpu)) = idle
-                && reported_idle != idle
-            {
+            if let Some(((waiting, cpu), at)) = idle_since.lasts(idle, now, until, self.latency) {
                 self.violated(|this| Violation::IdleWhileWaiting {
                     job: this.name_at(waiting),
                     cpu,
-                    at: now,
+                    at,
                 });
             }
             let last_running = state.running.last().filter(|&&last| first_waiting < last);
             let overtaken = last_running.map(|last| (waiting, last.3));
-            if let Some((waiting, running)) = overtaken
-                && reported_overtaken != overtaken
+            if let Some(((waiting, running), at)) =
+                overtaken_since.lasts(overtaken, now, until, self.latency)
             {
                 let cpu = state.cpu_of(running);
                 self.violated(|this| Violation::Overtaken {
                     waiting: this.name_at(waiting),
                     running: this.name_at(running),
                     cpu,
-                    at: now,
+                    at,
                 });
             }
-            (reported_idle, reported_overtaken) = (idle, overtaken);
         }
+    }
+}
+
+/// Since when something has been wrong for one job, and whether that was reported.
+struct Since<T> {
+    what: Option<(usize, T)>,
+    at: Time,
+    is_reported: bool,
+}
+
+impl<T> Default for Since<T> {
+    fn default() -> Self {
+        Since { what: None, at: Time::ZERO, is_reported: false }
+    }
+}
+
+impl<T: Copy + PartialEq> Since<T> {
+    /// What to report, and since when it has been so, if this has been and will be wrong for longer
+    /// than the latency. The job that waits tells one finding from the next; without a latency, the
+    /// other one does too.
+    fn lasts(
+        &mut self,
+        what: Option<(usize, T)>,
+        now: Time,
+        until: Time,
+        latency: Duration,
+    ) -> Option<((usize, T), Time)> {
+        let is_same = match (self.what, what) {
+            (Some(old), Some(new)) if latency > Duration::ZERO => old.0 == new.0,
+            (old, new) => old == new,
+        };
+        if !is_same {
+            *self = Since { what, at: now, is_reported: false };
+        }
+        self.what = what;
+        let what = what?;
+        let is_long = latency == Duration::ZERO || until - self.at > latency;
+        if self.is_reported || !is_long {
+            return None;
+        }
+        self.is_reported = true;
+        Some((what, self.at))
     }
 }
 
@@ -955,6 +1135,8 @@ fn rate(numerator: i128, denominator: i128) -> Rate {
         _ => Rate::whole(i64::try_from(numerator / denominator).unwrap_or(i64::MAX)),
     }
 }
+
+mod affinity;
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
-//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
+//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`, and `why`: `placed`, `pushed`, `pulled`, `expelled`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
 //! | `answers` | [`Answer`]s; with `refused`, the reason, and `errno` (`busy`, `not_permitted`, `invalid`) if the request was refused |
 //!
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
@@ -36,7 +36,7 @@
 use crate::{
     Answer, Errno, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace,
 };
-use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -189,7 +189,7 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 cpu(on)?;
             }
             MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) | MarkKind::Speed(on, _) => cpu(on)?,
-            MarkKind::Moved { task: moved, from, to } => {
+            MarkKind::Moved { task: moved, from, to, .. } => {
                 task(moved)?;
                 cpu(from)?;
                 cpu(to)?;
@@ -408,6 +408,8 @@ struct WireMark {
     deadline: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     speed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    why: Option<String>,
 }
 
 impl From<&Mark> for WireMark {
@@ -421,6 +423,7 @@ impl From<&Mark> for WireMark {
             cpu: None,
             deadline: None,
             speed: None,
+            why: None,
         };
         match mark.kind {
             MarkKind::Speed(cpu, speed) => WireMark {
@@ -438,10 +441,11 @@ impl From<&Mark> for WireMark {
             MarkKind::CpuOffline(cpu) => {
                 WireMark { cpu: Some(cpu.0), ..wire(WireKind::CpuOffline) }
             }
-            MarkKind::Moved { task, from, to } => WireMark {
+            MarkKind::Moved { task, from, to, why } => WireMark {
                 task: Some(task.0),
                 from: Some(from.0),
                 cpu: Some(to.0),
+                why: Some(why.name().to_owned()),
                 ..wire(WireKind::Moved)
             },
             MarkKind::Throttled(task) => {
@@ -459,7 +463,7 @@ impl From<&Mark> for WireMark {
 impl TryFrom<WireMark> for Mark {
     type Error = &'static str;
     fn try_from(wire: WireMark) -> Result<Mark, &'static str> {
-        let WireMark { at, kind, task, seq, from, cpu, deadline, speed } = wire;
+        let WireMark { at, kind, task, seq, from, cpu, deadline, speed, why } = wire;
         if let (WireKind::Speed, Some(cpu), Some(speed)) = (kind, cpu, &speed) {
             let speed = speed.parse().ok().and_then(|rate| Speed::new(&rate));
             let speed = speed.ok_or("a `speed` is a positive fraction")?;
@@ -467,6 +471,9 @@ impl TryFrom<WireMark> for Mark {
         }
         if speed.is_some() {
             return Err("only a `speed` mark has a `speed`");
+        }
+        if why.is_some() && !matches!(kind, WireKind::Moved) {
+            return Err("only a `moved` mark has a `why`");
         }
         let fields = (task.map(TaskId), seq, from.map(CpuId), cpu.map(CpuId), deadline);
         let kind = match (kind, fields) {
@@ -478,7 +485,10 @@ impl TryFrom<WireMark> for Mark {
                 MarkKind::CpuOffline(cpu)
             }
             (WireKind::Moved, (Some(task), None, Some(from), Some(to), None)) => {
-                MarkKind::Moved { task, from, to }
+                let mut known = MoveReason::ALL.into_iter();
+                let why = known.find(|known| why.as_deref() == Some(known.name()));
+                let why = why.ok_or("`why` is placed, pushed, pulled or expelled")?;
+                MarkKind::Moved { task, from, to, why }
             }
             (WireKind::Throttled, (Some(task), None, None, None, None)) => {
                 MarkKind::Throttled(task)
@@ -493,7 +503,9 @@ impl TryFrom<WireMark> for Mark {
                 return Err("only a `budget_exhausted` mark has a `task` and a `seq`");
             }
             (WireKind::Speed, _) => return Err("a `speed` mark has a `cpu` and a `speed`"),
-            (WireKind::Moved, _) => return Err("a `moved` mark has a `task`, `from` and a `cpu`"),
+            (WireKind::Moved, _) => {
+                return Err("a `moved` mark has a `task`, `from`, `cpu` and `why`");
+            }
             (WireKind::Throttled, _) => return Err("a `throttled` mark has a `task`"),
             (WireKind::Replenished, _) => {
                 return Err("a `replenished` mark has a `task` and a `deadline`");
@@ -567,7 +579,12 @@ mod tests {
             Mark { at: at(3), kind: MarkKind::BudgetExhausted(id(2, 7), CpuId(0)) },
             Mark {
                 at: at(4),
-                kind: MarkKind::Moved { task: TaskId(1), from: CpuId(0), to: CpuId(1) },
+                kind: MarkKind::Moved {
+                    task: TaskId(1),
+                    from: CpuId(0),
+                    to: CpuId(1),
+                    why: MoveReason::Pulled,
+                },
             },
             Mark { at: at(5), kind: MarkKind::Throttled(TaskId(0)) },
             Mark {

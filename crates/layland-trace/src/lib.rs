@@ -2,8 +2,12 @@
 //! it. A recorded run is a [`Trace`].
 
 pub mod checker;
+pub mod csv;
+pub mod diff;
 pub mod gantt;
+pub mod inversion;
 pub mod json;
+pub mod kernel;
 mod labels;
 mod record;
 mod replay;
@@ -19,4 +23,4 @@ pub use record::{
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
 };
-pub use window::{FirstMiss, Window};
+pub use window::{FirstMiss, Refusals, Window};

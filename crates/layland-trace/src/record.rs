@@ -1,6 +1,6 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
-use layland_model::{CpuId, Duration, Index, JobId, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time};
 
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub enum MarkKind {
         from: CpuId,
         /// The CPU in whose run queue it is.
         to: CpuId,
+        /// Why.
+        why: MoveReason,
     },
     /// The server of a task has no budget until it is replenished.
     Throttled(TaskId),

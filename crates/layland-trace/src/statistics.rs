@@ -12,6 +12,7 @@
 //! | preemptions | of a job: its segments minus 1; a move to another CPU without a gap is one, too |
 //! | migrations | a task executes on another CPU than where it last executed, even if that was an earlier job |
 //! | migrations within jobs | the same between two segments of one job; at most the preemptions |
+//! | shifts | of these, those without a gap: a job runs on at once on another CPU |
 //! | response time | of a completed job: its completion minus its arrival |
 //! | tardiness | of a completed job: `max(0, completion - deadline)` |
 //! | tardy | completed after the deadline |
@@ -60,6 +61,8 @@ pub struct TaskCounters {
     pub migrations: u64,
     /// Migrations within jobs.
     pub migrations_within_jobs: u64,
+    /// Migrations within jobs without a gap.
+    pub shifts: u64,
     /// The work that the jobs got, in nanoseconds at unit speed.
     pub executed_ns: i128,
 }
@@ -85,6 +88,7 @@ impl TaskCounters {
         self.preemptions += other.preemptions;
         self.migrations += other.migrations;
         self.migrations_within_jobs += other.migrations_within_jobs;
+        self.shifts += other.shifts;
         self.executed_ns += other.executed_ns;
     }
 }
@@ -95,9 +99,11 @@ struct Execution {
     last_seq: u64,
     /// `NO_CPU` before the first segment.
     last_cpu: CpuId,
+    last_end: Time,
     preemptions: u64,
     migrations: u64,
     migrations_within_jobs: u64,
+    shifts: u64,
 }
 
 const NO_CPU: CpuId = CpuId(u32::MAX);
@@ -105,9 +111,11 @@ const NO_CPU: CpuId = CpuId(u32::MAX);
 const NOTHING_EXECUTED: Execution = Execution {
     last_seq: 0,
     last_cpu: NO_CPU,
+    last_end: Time::ZERO,
     preemptions: 0,
     migrations: 0,
     migrations_within_jobs: 0,
+    shifts: 0,
 };
 
 /// What releases and ends of jobs change.
@@ -186,6 +194,7 @@ fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) -> &mut T 
 ///
 /// let task = counters.task(TaskId(0));
 /// assert_eq!((task.preemptions, task.migrations, task.missed), (1, 1, 1));
+/// assert_eq!(task.shifts, 0, "it did not run from 2 to 4 ms");
 /// assert_eq!(task.max_tardiness, Duration::from_ms(1));
 /// assert_eq!(task.max_response, Some(Duration::from_ms(6)));
 /// assert_eq!(counters.busy_ns(CpuId(1)), 2_000_000);
@@ -244,6 +253,7 @@ impl Counters {
             preemptions: execution.preemptions,
             migrations: execution.migrations,
             migrations_within_jobs: execution.migrations_within_jobs,
+            shifts: execution.shifts,
             executed_ns: outcome.executed_ns,
         }
     }
@@ -328,8 +338,11 @@ impl Recorder for Counters {
         execution.preemptions += u64::from(same_job);
         execution.migrations += u64::from(moved);
         execution.migrations_within_jobs += u64::from(same_job & moved);
+        let at_once = execution.last_end == segment.start;
+        execution.shifts += u64::from(same_job & moved & at_once);
         execution.last_seq = seq;
         execution.last_cpu = cpu;
+        execution.last_end = segment.end;
         let busy = entry(&mut self.cpus, cpu, Busy::default());
         busy.busy_ns += i128::from(segment.end.ns()) - i128::from(segment.start.ns());
         busy.overhead_ns += i128::from(segment.overhead.ns());

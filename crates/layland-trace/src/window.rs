@@ -1,5 +1,6 @@
-//! Recorders that keep a part of a run: [`FirstMiss`], the first deadline that was missed, and
-//! [`Window`], what happened around some time. Their memory does not grow with simulated time.
+//! Recorders that keep a part of a run: [`FirstMiss`], the first deadline that was missed, [`Refusals`],
+//! the first requests that were refused, and [`Window`], what happened around some time. Their memory
+//! does not grow with simulated time.
 
 use crate::{Answer, Job, JobEnd, JobRecord, Mark, Recorder, Segment, Trace};
 use layland_model::{Service, Time};
@@ -92,5 +93,33 @@ impl Recorder for Window {
     }
     fn over(&mut self, at: Time, interrupted: bool) {
         self.trace.over(at, interrupted);
+    }
+}
+/// Keeps the first requests that were refused, and counts all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// The first ones, at most [`Refusals::KEPT`].
+    pub first: Vec<Answer>,
+    /// How many there were.
+    pub count: u64,
+    /// How many of them were tasks that asked to enter.
+    pub entries: u64,
+}
+
+impl Refusals {
+    /// So many are kept.
+    pub const KEPT: usize = 5;
+}
+
+impl Recorder for Refusals {
+    fn answered(&mut self, answer: &Answer) {
+        if answer.refused.is_none() {
+            return;
+        }
+        self.count += 1;
+        self.entries += u64::from(answer.request.ends_with(" enters"));
+        if self.first.len() < Refusals::KEPT {
+            self.first.push(answer.clone());
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::apedf::{ApEdf, build, fits};
 use crate::Refusal;
 use crate::deadline::runqueues::{Rules, RunQueues, Threads};
 use crate::registry::Options;
-use layland_model::{Change, CpuId, CpuSet, Rate, System, TaskId, Time};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// Adaptively partitioned EDF with pulling.
 ///
@@ -43,7 +43,7 @@ impl Rules for A2pEdf {
             }
         }
         if let Some((_, p)) = best {
-            rq.move_to(p, c);
+            rq.move_to(p, c, MoveReason::Pulled);
         }
     }
 

@@ -13,10 +13,10 @@
 //! Ties go to the lowest CPU, as in the paper's loops. Several clusters are handled each on its own.
 
 use crate::Refusal;
-use crate::deadline::runqueues::{Rules, RunQueues, Threads};
+use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::deadline::{check_reservation, run_queues};
 use crate::registry::Options;
-use layland_model::{Change, CpuId, CpuSet, Rate, System, TaskId, Time};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// Adaptively partitioned EDF.
 ///
@@ -97,7 +97,7 @@ impl ApEdf {
     fn place(&mut self, rq: &mut RunQueues, p: TaskId) {
         let c = self.select_rq(rq, p);
         rq.threads[p].placed = true;
-        rq.set_cpu(p, c);
+        rq.set_cpu(p, c, MoveReason::Placed);
         rq.enqueue(p);
         rq.preempt_check(c);
     }
@@ -133,7 +133,7 @@ impl Rules for ApEdf {
         match change {
             Change::Parameters { wcet, period, deadline } => {
                 check_reservation(wcet.ns(), period.ns(), deadline.ns())?;
-                rq.set_parameters(p, [wcet.ns(), period.ns(), deadline.ns()], false);
+                rq.set_parameters(p, [wcet.ns(), period.ns(), deadline.ns()], Renewal::Keep);
             }
             Change::Affinity(mask) => {
                 let mask = mask.intersection(&rq.clusters[rq.threads[p].cluster]);
@@ -141,7 +141,7 @@ impl Rules for ApEdf {
                     return Err(Refusal::invalid("no CPU of the affinity is in the cluster"));
                 }
                 rq.set_mask(p, mask);
-                rq.evict(p, false);
+                rq.evict(p, Renewal::Keep);
             }
             Change::Cluster(cluster) => {
                 let Some(cpus) = rq.clusters.get(*cluster).cloned() else {
@@ -149,7 +149,7 @@ impl Rules for ApEdf {
                 };
                 rq.threads[p].cluster = *cluster;
                 rq.set_mask(p, cpus);
-                rq.evict(p, false);
+                rq.evict(p, Renewal::Keep);
             }
         }
         Ok(())

@@ -53,8 +53,8 @@ impl Admission {
             return Ok(());
         }
         Err(Refusal::busy(format!(
-            "admission control: cluster {cluster} has {:.3} reserved and grants {:.3}, {:.3} more do \
-             not fit",
+            "admission control, condition (1): the tasks of cluster {cluster} have a utilization of {:.3} and \
+             may have {:.3}, the limit times its CPUs; {:.3} more do not fit",
             self.clusters[cluster].to_f64(),
             bound.to_f64(),
             u.to_f64(),
@@ -67,8 +67,8 @@ impl Admission {
             return Ok(());
         }
         Err(Refusal::busy(format!(
-            "admission control: the tasks of CPU {cpu} alone have {:.3} reserved and it grants {:.3}, \
-             {:.3} more do not fit",
+            "admission control, condition (2): the tasks partitioned on CPU {cpu} have a utilization of {:.3} \
+             and may have {:.3}; {:.3} more do not fit",
             self.partitioned[cpu].to_f64(),
             limit.to_f64(),
             u.to_f64(),
@@ -109,7 +109,8 @@ impl Admission {
             return Ok(());
         }
         Err(Refusal::busy(format!(
-            "admission control: cluster {cluster} has {:.3} reserved, too much for {cpus} CPUs",
+            "admission control, condition (1): the tasks of cluster {cluster} have a utilization of {:.3}, too \
+             much for {cpus} CPUs",
             self.clusters[cluster].to_f64()
         )))
     }

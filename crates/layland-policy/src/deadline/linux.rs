@@ -11,7 +11,8 @@
 //! - **One candidate**: only the CPU with the latest earliest deadline is looked at; if the thread may
 //!   not use it, it stays.
 //! - Parameters and, with admission control off, affinities change in the middle of a period
-//!   (Examples 1, 3 and 7).
+//!   (Examples 1, 3 and 7). What that does to the server depends on the version
+//!   (`kernel.rs`).
 //!
 //! | kernel | here |
 //! |---|---|
@@ -26,11 +27,12 @@
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::admission::Admission;
-use super::runqueues::{Rules, RunQueues, Threads};
+use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
+use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use super::{check_reservation, covers, run_queues};
 use crate::Refusal;
 use crate::registry::Options;
-use layland_model::{Change, CpuId, CpuSet, Rate, System, TaskId};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
 
 /// SCHED_DEADLINE as it is in Linux.
 ///
@@ -40,7 +42,7 @@ pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, Refusal>
     let rq = run_queues(system, options)?;
     let rules = Linux {
         admission: Admission::new(&rq, options, false, false)?,
-        renew_on_setattr: options.switch("renew_on_setattr", false)?,
+        kernel: Kernel::of(options)?,
     };
     Ok(Threads::new(rq, rules))
 }
@@ -49,7 +51,7 @@ pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, Refusal>
 #[derive(Clone, Debug)]
 pub struct Linux {
     admission: Admission,
-    renew_on_setattr: bool,
+    kernel: Kernel,
 }
 
 /// Whether `find_later` sees the thread that it is asked about in its own queue.
@@ -107,7 +109,7 @@ pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> b
     if rq.earliest(to).is_some_and(|earliest| d >= earliest) {
         return false;
     }
-    rq.move_to(p, to);
+    rq.move_to(p, to, MoveReason::Pushed);
     rq.set_need(to);
     true
 }
@@ -135,7 +137,7 @@ pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
         if rq.running(s).is_some_and(|running| d < rq.deadline(running)) {
             continue;
         }
-        rq.move_to(p, c);
+        rq.move_to(p, c, MoveReason::Pulled);
         earliest_taken = Some(d);
     }
 }
@@ -149,7 +151,7 @@ pub(crate) fn woken(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
         && let Some(to) = find_later(rq, p, own_thread)
         && rq.earliest(to).is_none_or(|earliest| d < earliest)
     {
-        rq.set_cpu(p, to);
+        rq.set_cpu(p, to, MoveReason::Placed);
     }
     let c = rq.threads[p].cpu;
     rq.enqueue(p);
@@ -217,13 +219,32 @@ impl Linux {
         self.admission.remove(rq, p);
         rq.set_mask(p, mask);
         self.admission.add(rq, p);
-        self.moved(rq, p, true);
+        let renewal = self.renewal(rq, p);
+        let queued_on = rq.refresh(p, renewal);
+        Self::push_from(rq, queued_on);
         Ok(())
     }
 
-    /// A thread that may no longer use its CPU moves, and what is too much there is pushed.
-    fn moved(&mut self, rq: &mut RunQueues, p: TaskId, renew: bool) {
-        if let Some(c) = rq.evict(p, renew)
+    /// What another affinity, which is set already, does to the server of a thread.
+    fn renewal(&self, rq: &RunQueues, p: TaskId) -> Renewal {
+        let (tardy, moves) = (rq.deadline(p) <= rq.now, rq.has_to_move(p));
+        if tardy {
+            match self.kernel.affinity_tardy {
+                AffinityTardy::Any => Renewal::NewPeriod,
+                AffinityTardy::Moved if moves => Renewal::NewPeriod,
+                AffinityTardy::Moved | AffinityTardy::Keep => Renewal::Keep,
+            }
+        } else {
+            match self.kernel.affinity_early {
+                AffinityEarly::WakeUp if moves => Renewal::WakeUp,
+                AffinityEarly::WakeUp | AffinityEarly::Keep => Renewal::Keep,
+            }
+        }
+    }
+
+    /// What is too much on a CPU that a thread came to is pushed.
+    fn push_from(rq: &mut RunQueues, queued_on: Option<CpuId>) {
+        if let Some(c) = queued_on
             && !rq.needs(c)
         {
             push_all(rq, c, OwnThread::Counts);
@@ -288,7 +309,11 @@ impl Rules for Linux {
                 check_reservation(Q, T, D)?;
                 self.admission.change(rq, p, &Rate::new(Q, T))?;
                 self.admission.remove(rq, p);
-                rq.set_parameters(p, [Q, T, D], self.renew_on_setattr);
+                let tardy = match self.kernel.setattr_tardy {
+                    SetattrTardy::Keep => Renewal::Keep,
+                    SetattrTardy::Restart => Renewal::NewPeriod,
+                };
+                rq.set_parameters(p, [Q, T, D], tardy);
                 self.admission.add(rq, p);
                 Ok(())
             }
@@ -302,7 +327,8 @@ impl Rules for Linux {
                 rq.threads[p].cluster = *cluster;
                 rq.set_mask(p, rq.clusters[*cluster].clone());
                 self.admission.add(rq, p);
-                self.moved(rq, p, false);
+                let queued_on = rq.evict(p, Renewal::Keep);
+                Self::push_from(rq, queued_on);
                 Ok(())
             }
         }

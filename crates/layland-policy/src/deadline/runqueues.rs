@@ -36,8 +36,8 @@ use super::server::{Server, ServerState, Woken};
 use super::{Tie, cpudl::Cpudl};
 use crate::{Action, AfterJob, Event, Note, Policy, Refusal, RequestId, State, TimerId};
 use layland_model::{
-    Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, Index, JobId, Rate, RateSum, Service,
-    Speed, System, Task, TaskId, TaskMap, Time,
+    Behaviour, Change, CpuId, CpuMap, CpuSet, Duration, Index, JobId, MoveReason, Rate, RateSum,
+    Service, Speed, System, Task, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -191,6 +191,17 @@ pub(crate) struct RunQueues {
     /// The threads by seat.
     seats: Vec<TaskId>,
     out: Vec<Action>,
+}
+
+/// What happens to the server of a queued thread that is taken off its queue for a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// Nothing.
+    Keep,
+    /// It starts anew.
+    NewPeriod,
+    /// What a wake-up does.
+    WakeUp,
 }
 
 /// What differs between policies with per-CPU run queues.
@@ -451,7 +462,7 @@ impl RunQueues {
     }
 
     /// Gives a thread that is not queued another CPU.
-    pub fn set_cpu(&mut self, p: TaskId, c: CpuId) {
+    pub fn set_cpu(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
         let thread = &mut self.threads[p];
         debug_assert!(!thread.queued);
         let from = std::mem::replace(&mut thread.cpu, c);
@@ -462,13 +473,13 @@ impl RunQueues {
             load[from].remove(&thread.u);
             load[c].add(&thread.u);
         }
-        self.out.push(Action::Note { note: Note::Moved { task: p, from, to: c } });
+        self.out.push(Action::Note { note: Note::Moved { task: p, from, to: c, why } });
     }
 
     /// Moves a queued thread to the queue of another CPU.
-    pub fn move_to(&mut self, p: TaskId, c: CpuId) {
+    pub fn move_to(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
         self.dequeue(p);
-        self.set_cpu(p, c);
+        self.set_cpu(p, c, why);
         self.enqueue(p);
     }
 
@@ -491,7 +502,7 @@ impl RunQueues {
     /// Takes a thread that is not queued off a CPU that it can no longer use.
     pub fn settle(&mut self, p: TaskId) {
         if let Some(cpu) = self.refuge(p) {
-            self.set_cpu(p, cpu);
+            self.set_cpu(p, cpu, MoveReason::Expelled);
         }
     }
 
@@ -553,8 +564,8 @@ impl RunQueues {
 
     // --- Requests that several policies grant in the same way -----------------------------------
 
-    /// Stores other parameters; `renew` starts a queued server anew whose deadline has passed.
-    pub fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], renew: bool) {
+    /// Stores other parameters; `tardy` is what that does to a queued server whose deadline has passed.
+    pub fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], tardy: Renewal) {
         let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
             load[thread.cpu].remove(&thread.u);
@@ -568,15 +579,46 @@ impl RunQueues {
         if let Some(load) = &mut self.load {
             load[thread.cpu].add(&thread.u);
         }
-        if renew && thread.queued && thread.server.deadline() <= self.now {
+        if tardy != Renewal::Keep && thread.queued && thread.server.deadline() <= self.now {
             let c = thread.cpu;
-            self.dequeue(p);
-            self.new_period(p);
-            self.enqueue(p);
-            self.grant_again(p);
-            self.need.remove(c);
-            self.preempt_check(c);
+            self.requeue(p, c, tardy);
         }
+    }
+
+    /// Takes a queued thread off its queue and puts it into that of a CPU, which may be the same. False
+    /// if it is throttled instead.
+    fn requeue(&mut self, p: TaskId, to: CpuId, renewal: Renewal) -> bool {
+        let from = self.threads[p].cpu;
+        self.dequeue(p);
+        self.set_cpu(p, to, MoveReason::Expelled);
+        match renewal {
+            Renewal::Keep => {}
+            Renewal::NewPeriod => self.new_period(p),
+            Renewal::WakeUp => {
+                let woken = self.threads[p].server.wake(self.now);
+                self.threads[p].set_begin(self.now);
+                self.dated.push(p);
+                if let Woken::ThrottledUntil(at) = woken {
+                    self.throttle_until(p, at);
+                    return false;
+                }
+            }
+        }
+        self.enqueue(p);
+        if from == to {
+            // It did not stop running.
+            self.grant_again(p);
+            self.need.remove(to);
+        }
+        self.preempt_check(to);
+        true
+    }
+
+    /// A thread that is not queued waits for its replenishment.
+    fn throttle_until(&mut self, p: TaskId, at: Time) {
+        self.threads[p].server.state = ServerState::Throttled;
+        self.out.push(Action::Note { note: Note::Throttled { task: p } });
+        self.set_timer(p, at);
     }
 
     /// Gives a thread another mask; where it is queued stays as it is.
@@ -595,23 +637,32 @@ impl RunQueues {
         }
     }
 
+    /// Whether a thread may no longer use its CPU.
+    pub fn has_to_move(&self, p: TaskId) -> bool {
+        self.refuge(p).is_some()
+    }
+
     /// Moves a thread whose CPU it may no longer use to the lowest that it may use. The CPU in whose
     /// queue it is then.
-    pub fn evict(&mut self, p: TaskId, renew: bool) -> Option<CpuId> {
+    pub fn evict(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
         let lowest = self.refuge(p)?;
-        let thread = &self.threads[p];
-        if !thread.queued {
-            self.set_cpu(p, lowest);
+        if !self.threads[p].queued {
+            self.set_cpu(p, lowest, MoveReason::Expelled);
             return None;
         }
-        self.dequeue(p);
-        if renew && self.threads[p].server.deadline() <= self.now {
-            self.new_period(p);
+        self.requeue(p, lowest, renewal).then_some(lowest)
+    }
+
+    /// The same for a thread that may stay, too.
+    pub fn refresh(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
+        let own = self.threads[p].cpu;
+        if self.has_to_move(p) {
+            self.evict(p, renewal)
+        } else if self.threads[p].queued && renewal != Renewal::Keep {
+            self.requeue(p, own, renewal).then_some(own)
+        } else {
+            None
         }
-        self.set_cpu(p, lowest);
-        self.enqueue(p);
-        self.preempt_check(lowest);
-        Some(lowest)
     }
 
     /// Gives a cluster other CPUs: all of its threads may use all of them, those on a CPU that is
@@ -629,7 +680,7 @@ impl RunQueues {
             let thread = &self.threads[p];
             if thread.cluster == cluster && thread.server.state != ServerState::Dead {
                 self.set_mask(p, cpus.clone());
-                self.evict(p, false);
+                self.evict(p, Renewal::Keep);
             }
         }
         Ok(added)
@@ -870,9 +921,7 @@ impl<R: Rules> Threads<R> {
                 rq.next_job(p);
                 rq.dated.push(p);
                 if let Woken::ThrottledUntil(at) = rq.threads[p].server.wake(rq.now) {
-                    rq.threads[p].server.state = ServerState::Throttled;
-                    rq.out.push(Action::Note { note: Note::Throttled { task: p } });
-                    rq.set_timer(p, at);
+                    rq.throttle_until(p, at);
                     return;
                 }
             }
@@ -935,7 +984,7 @@ impl<R: Rules> Threads<R> {
                 for at in 0..rq.seats.len() {
                     let p = rq.seats[at];
                     if rq.threads[p].is_in() {
-                        rq.evict(p, false);
+                        rq.evict(p, Renewal::Keep);
                     }
                 }
                 rules.pull(rq, *cpu);
@@ -947,7 +996,7 @@ impl<R: Rules> Threads<R> {
                 for at in 0..rq.seats.len() {
                     let p = rq.seats[at];
                     if rq.threads[p].cpu == *cpu && rq.threads[p].is_in() {
-                        rq.evict(p, false);
+                        rq.evict(p, Renewal::Keep);
                     }
                 }
                 rq.need.insert(*cpu);
@@ -1136,6 +1185,10 @@ impl<R: Rules> Policy for Threads<R> {
 
     fn schedules_threads(&self) -> bool {
         true
+    }
+
+    fn sets_speeds(&self) -> bool {
+        self.rq.speed_grid.is_some()
     }
 
     fn save(&self, now: Time, state: &mut State) {

@@ -68,8 +68,8 @@ impl Rules for SemiPartitioned {
         let cluster = &rq.clusters[thread.cluster];
         if thread.migrates && !super::covers(&thread.mask, cluster) {
             return Err(Refusal::not_permitted(format!(
-                "in a semi-partitioned system a task may use one CPU or its whole cluster ({cluster}), \
-                 not {}",
+                "in a semi-partitioned system a task is partitioned (one CPU) or migrating (its whole \
+                 cluster, {cluster}), and this one has {}",
                 thread.mask
             )));
         }

@@ -37,9 +37,11 @@ mod axis;
 mod scene;
 mod svg;
 mod text;
+mod tikz;
 
 pub use svg::SvgOptions;
 pub use text::{Charset, Colours, TextOptions};
+pub use tikz::TikzOptions;
 
 use crate::{Labels, Trace};
 use layland_model::{Duration, TaskId, Time};
@@ -161,6 +163,21 @@ impl<'a> View<'a> {
     /// ```
     pub fn svg(&self, options: &SvgOptions) -> String {
         svg::draw(self, options)
+    }
+
+    /// As a document for LaTeX, which gives a page of the size of the chart (class `standalone`,
+    /// package `tikz`). To put the chart into a paper, copy its `tikzpicture` and the colours above
+    /// it, or use the package `standalone` and `\input` the file; then `tikz` is all that the paper needs.
+    ///
+    /// ```
+    /// use layland_trace::gantt::{TikzOptions, View};
+    /// use layland_trace::{Labels, Trace};
+    /// let (trace, labels) = (Trace::default(), Labels::default());
+    /// let tex = View::new(&trace, &labels).tikz(&TikzOptions::default());
+    /// assert!(tex.contains("\\begin{tikzpicture}") && tex.ends_with("\\end{document}\n"));
+    /// ```
+    pub fn tikz(&self, options: &TikzOptions) -> String {
+        tikz::draw(self, options)
     }
 }
 

@@ -72,6 +72,9 @@ fn charts_are_as_recorded() {
             text(view, Lanes::Cpus, Charset::Unicode)
         );
         insta::assert_snapshot!(format!("{name}.svg"), svg(view, name));
+        let title = Some(name.to_owned());
+        let options = TikzOptions { width: 120, lanes: Lanes::Both, title, max_rows: 24 };
+        insta::assert_snapshot!(format!("{name}.tex"), view.tikz(&options));
     }
 }
 

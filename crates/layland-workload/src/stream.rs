@@ -5,15 +5,13 @@
 //! rejection, without bias; exponential ones by the inverse of the distribution function with a
 //! portable logarithm.
 
-use layland_model::{
-    Behaviour, CpuMap, Duration, ExecutionModel, Separation, Service, Speed, Task, TaskId, Time,
-};
+use layland_model::{Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Time};
 use rand::Rng;
 use rand_pcg::Pcg64;
 use std::sync::Arc;
 
 /// The seed of a stream: a full-period mix of a run's seed and an index.
-pub(crate) fn mix(seed: u64, index: u64) -> u64 {
+fn mix(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -21,13 +19,13 @@ pub(crate) fn mix(seed: u64, index: u64) -> u64 {
 }
 
 /// A generator for a stream.
-pub(crate) fn generator(seed: u64, index: u64) -> Pcg64 {
+pub fn generator(seed: u64, index: u64) -> Pcg64 {
     let state = u128::from(mix(seed, index)) << 64 | u128::from(mix(!seed, index));
     Pcg64::new(state, u128::from(mix(seed ^ 0x5bd1_e995, index)))
 }
 
 /// A uniform integer in `0..=max`.
-pub(crate) fn uniform(random: &mut Pcg64, max: u64) -> u64 {
+pub fn uniform(random: &mut Pcg64, max: u64) -> u64 {
     if max == u64::MAX {
         return random.next_u64();
     }
@@ -49,45 +47,9 @@ fn uniform_length(random: &mut Pcg64, max: Duration) -> Duration {
     }
 }
 
-/// Work in *grains*: the largest unit in which every CPU does a whole amount per nanosecond.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Grains {
-    per_ns_of_work: i64,
-}
-
-impl Grains {
-    pub(crate) fn new(speeds: &CpuMap<Speed>) -> Self {
-        let lcm = |a: i64, b: i64| a / gcd(a, b) * b;
-        Self { per_ns_of_work: speeds.values().map(|speed| speed.denominator()).fold(1, lcm) }
-    }
-    pub(crate) fn from(self, work: Service) -> i64 {
-        work.ns() * self.per_ns_of_work
-    }
-    /// Rounded to the nearest nanosecond of work below.
-    pub(crate) fn to_service(self, grains: i64) -> Service {
-        Service::from_ns(grains / self.per_ns_of_work)
-    }
-    /// Makes the grains so small that a CPU of this speed does a whole number per nanosecond; how
-    /// many are one of before.
-    pub(crate) fn refine(&mut self, speed: Speed) -> i64 {
-        let own = self.per_ns_of_work;
-        let factor = speed.denominator() / gcd(own, speed.denominator());
-        self.per_ns_of_work = own * factor;
-        factor
-    }
-    /// What a CPU of this speed does per nanosecond.
-    pub(crate) fn per_ns(self, speed: Speed) -> i64 {
-        speed.numerator() * (self.per_ns_of_work / speed.denominator())
-    }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
 /// The next arrival of a task.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
+pub struct Arrival {
     /// Deadlines count from here.
     pub at: Time,
     /// The job can run from here on.
@@ -96,13 +58,14 @@ pub(crate) struct Arrival {
 
 /// What one task draws.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream {
+pub struct Stream {
     task: Arc<Task>,
     random: Option<Box<Pcg64>>,
 }
 
 impl Stream {
-    pub(crate) fn new(id: TaskId, task: Arc<Task>, seed: u64) -> Self {
+    /// The stream of a task in a run with this seed.
+    pub fn new(id: TaskId, task: Arc<Task>, seed: u64) -> Self {
         let draws = task.jitter > Duration::ZERO
             || matches!(task.behaviour, Behaviour::Sporadic(_))
             || matches!(
@@ -114,23 +77,23 @@ impl Stream {
     }
 
     /// The parameters in force.
-    pub(crate) fn task(&self) -> &Task {
+    pub fn task(&self) -> &Task {
         &self.task
     }
 
     /// The same, to share.
-    pub(crate) fn parameters(&self) -> Arc<Task> {
+    pub fn parameters(&self) -> Arc<Task> {
         Arc::clone(&self.task)
     }
 
     /// Whether its thread yields at the end of a job.
-    pub(crate) fn yields(&self) -> bool {
+    pub fn yields(&self) -> bool {
         matches!(self.task.behaviour, Behaviour::Yield)
     }
 
     /// Where it is after job `seq` in what does not depend on the time: the position in a list of
     /// execution times or of releases, and the number of jobs that are left.
-    pub(crate) fn phase(&self, seq: u64) -> i64 {
+    pub fn phase(&self, seq: u64) -> i64 {
         let done = seq.wrapping_add(1);
         let position = match &self.task.execution {
             ExecutionModel::List(values) => done % values.len() as u64,
@@ -158,12 +121,12 @@ impl Stream {
     }
 
     /// Other parameters from the next job on.
-    pub(crate) fn reconfigure(&mut self, task: Arc<Task>) {
+    pub fn reconfigure(&mut self, task: Arc<Task>) {
         self.task = task;
     }
 
     /// The first arrival, if any.
-    pub(crate) fn first(&mut self) -> Option<Arrival> {
+    pub fn first(&mut self) -> Option<Arrival> {
         if self.task.jobs == Some(0) {
             return None;
         }
@@ -180,7 +143,7 @@ impl Stream {
 
     /// The arrival after that of job `seq` at `previous`, if any; `None` also where it is known
     /// only when that job completes ([`Stream::after_completion`]).
-    pub(crate) fn next(&mut self, seq: u64, previous: Time) -> Option<Arrival> {
+    pub fn next(&mut self, seq: u64, previous: Time) -> Option<Arrival> {
         if self.task.jobs.is_some_and(|jobs| seq + 1 >= jobs) {
             return None;
         }
@@ -206,7 +169,7 @@ impl Stream {
     }
 
     /// The arrival after job `seq`, which completed at `now`, of a task that suspends itself.
-    pub(crate) fn after_completion(&mut self, seq: u64, now: Time) -> Option<Arrival> {
+    pub fn after_completion(&mut self, seq: u64, now: Time) -> Option<Arrival> {
         match self.task.behaviour {
             Behaviour::SelfSuspending { gap }
                 if self.task.jobs.is_none_or(|jobs| seq + 1 < jobs) =>
@@ -233,7 +196,7 @@ impl Stream {
     }
 
     /// How long job `seq` executes.
-    pub(crate) fn demand(&mut self, seq: u64) -> Service {
+    pub fn demand(&mut self, seq: u64) -> Service {
         match &self.task.execution {
             ExecutionModel::Wcet => self.task.own_wcet(),
             ExecutionModel::Level(level) => self.task.wcet[level.level()],

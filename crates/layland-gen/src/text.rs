@@ -1,0 +1,118 @@
+//! Parts of a recipe in a word, as the command line and experiment files write them.
+//!
+//! ```
+//! use layland_gen::{Affinities, text};
+//! assert_eq!(text::affinities("levels:2"), Ok(Affinities::Levels { sockets: 2 }));
+//! assert!(text::affinities("levels").unwrap_err().contains("as in levels:2"));
+//! ```
+//!
+//! Every error is a sentence that says what to write.
+
+use crate::{Affinities, Arrivals, Deadlines, Offsets, Periods};
+use layland_model::{Duration, ParseTimeError, Rate};
+
+/// `name:rest` or `name`.
+fn parts(text: &str) -> (&str, &str) {
+    text.split_once(':').unwrap_or((text, ""))
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    text.trim().parse().map_err(|error: ParseTimeError| format!("{error}: {}", error.help()))
+}
+
+/// `MIN..MAX` or one number for both.
+pub fn rates(text: &str) -> Result<(Rate, Rate), String> {
+    let rate = |text: &str| text.trim().parse::<Rate>().map_err(|error| error.to_string());
+    match text.split_once("..") {
+        Some((min, max)) => Ok((rate(min)?, rate(max)?)),
+        None => rate(text).map(|both| (both.clone(), both)),
+    }
+}
+
+/// `MIN..MAX`, `heavy` or `medium`.
+pub fn range(text: &str) -> Result<(Rate, Rate), String> {
+    match text {
+        "heavy" => rates("0.5..0.9"),
+        "medium" => rates("0.1..0.5"),
+        text => rates(text),
+    }
+}
+
+/// `log:10ms..1s`, `uniform:10ms..100ms`, `harmonic:5ms,8ms*2^4` or `list:5ms,10ms`.
+pub fn periods(text: &str, granularity: Duration) -> Result<Periods, String> {
+    let (kind, rest) = parts(text);
+    let range = || -> Result<(Duration, Duration), String> {
+        let (min, max) = rest.split_once("..").ok_or_else(|| format!("`{text}` needs MIN..MAX"))?;
+        Ok((duration(min)?, duration(max)?))
+    };
+    let list = |text: &str| text.split(',').map(duration).collect::<Result<Vec<_>, _>>();
+    match kind {
+        "log" => range().map(|(min, max)| Periods::LogUniform { min, max, granularity }),
+        "uniform" => range().map(|(min, max)| Periods::Uniform { min, max, granularity }),
+        "list" => list(rest).map(Periods::Choice),
+        "harmonic" => {
+            let (bases, power) = rest.split_once('*').unwrap_or((rest, "2^4"));
+            let numbers = power.split_once('^').and_then(|(factor, powers)| {
+                Some((factor.trim().parse().ok()?, powers.trim().parse().ok()?))
+            });
+            let (factor, powers) =
+                numbers.ok_or_else(|| format!("`{power}` is not FACTOR^POWERS, as in 2^4"))?;
+            Ok(Periods::Harmonic { bases: list(bases)?, factor, powers })
+        }
+        _ => Err(format!("`{kind}` periods are not known: use log, uniform, harmonic or list")),
+    }
+}
+
+/// `implicit`, `constrained:MIN..MAX` or `factor:MIN..MAX`.
+pub fn deadlines(text: &str) -> Result<Deadlines, String> {
+    let (kind, rest) = parts(text);
+    match kind {
+        "implicit" => Ok(Deadlines::Implicit),
+        "constrained" => {
+            let (min, max) = if rest.is_empty() { (Rate::ZERO, Rate::ONE) } else { rates(rest)? };
+            Ok(Deadlines::Constrained { min, max })
+        }
+        "factor" => rates(rest).map(|(min, max)| Deadlines::Factor { min, max }),
+        _ => Err(format!("`{kind}` deadlines are not known: use implicit, constrained or factor")),
+    }
+}
+
+/// `synchronous` or `uniform`.
+pub fn offsets(text: &str) -> Result<Offsets, String> {
+    match text {
+        "synchronous" => Ok(Offsets::Synchronous),
+        "uniform" => Ok(Offsets::Uniform),
+        _ => Err(format!("`{text}` offsets are not known: use synchronous or uniform")),
+    }
+}
+
+/// `periodic`, `sporadic:MAX` or `exponential:MEAN..MAX`.
+pub fn arrivals(text: &str) -> Result<Arrivals, String> {
+    let (kind, rest) = parts(text);
+    match kind {
+        "periodic" => Ok(Arrivals::Periodic),
+        "sporadic" => {
+            let max = if rest.is_empty() { Rate::ONE } else { rates(rest)?.1 };
+            Ok(Arrivals::Uniform { max })
+        }
+        "exponential" => rates(rest).map(|(mean, max)| Arrivals::Exponential { mean, max }),
+        _ => Err(format!("`{kind}` arrivals are not known: use periodic, sporadic or exponential")),
+    }
+}
+
+/// `global`, `clustered:K`, `partitioned`, `round-robin`, `levels:SOCKETS` or `nested`.
+pub fn affinities(text: &str) -> Result<Affinities, String> {
+    let (kind, rest) = parts(text);
+    let count = || rest.parse().map_err(|_| format!("`{text}` needs a number, as in {kind}:2"));
+    match kind {
+        "global" => Ok(Affinities::Global),
+        "clustered" => Ok(Affinities::Clustered { clusters: count()? }),
+        "partitioned" => Ok(Affinities::Partitioned),
+        "round-robin" => Ok(Affinities::RoundRobin),
+        "levels" => Ok(Affinities::Levels { sockets: count()? }),
+        "nested" => Ok(Affinities::Nested),
+        _ => Err(format!(
+            "`{kind}` affinities are not known: use global, clustered, partitioned, round-robin, levels or nested"
+        )),
+    }
+}

@@ -1,0 +1,89 @@
+//! Scheduling with processor affinities: each task has a set of CPUs (its *mask*) on which it may
+//! run, and a priority, from its deadline or fixed.
+//!
+//! - [`weak`]: a task that waits finds every CPU of its mask busy with something more important.
+//!   What push and pull between run queues gives;
+//! - [`strong`]: the same for every CPU that could be freed for it by *shifting* others within
+//!   their masks. For any masks;
+//! - [`hierarchical`]: strong scheduling of masks that are nested or disjoint (*laminar*), in less time.
+//!
+//! All three are one policy (`affine.rs`) around a rule that matches tasks to CPUs (`matcher.rs`). In
+//! the order of (key, rank, task) no two jobs are equal, so the *set* of tasks that strong scheduling
+//! runs is unique: taken in that order, every task that can still be matched to a CPU along with those
+//! taken before. Where they run is decided by the rules of each file.
+
+mod affine;
+mod backlog;
+mod bits;
+mod ground;
+pub mod hierarchical;
+mod hierarchy;
+mod laminar;
+mod matcher;
+pub mod strong;
+pub mod weak;
+
+use crate::Refusal;
+use crate::fixed::Priorities;
+use crate::highest_first::Key;
+use crate::registry::{Citation, OptionInfo, Values};
+use layland_model::System;
+
+/// Cerqueira, Gujarati and Brandenburg 2014.
+pub const CERQUEIRA: Citation = Citation {
+    key: "cerqueira2014linux",
+    text: "F. Cerqueira, A. Gujarati and B. Brandenburg. Linux's processor affinity API, refined: \
+           shifting real-time tasks towards higher schedulability. RTSS 2014, pages 249-259.",
+    bibtex: "@inproceedings{cerqueira2014linux,
+  author    = {Felipe Cerqueira and Arpan Gujarati and Bj{\\\"o}rn B. Brandenburg},
+  title     = {Linux's Processor Affinity {API}, Refined: Shifting Real-Time Tasks Towards Higher Schedulability},
+  booktitle = {35th IEEE Real-Time Systems Symposium (RTSS)}, pages = {249--259}, year = {2014}
+}",
+};
+
+/// Gujarati, Cerqueira and Brandenburg 2013.
+pub const GUJARATI: Citation = Citation {
+    key: "gujarati2013schedulability",
+    text: "A. Gujarati, F. Cerqueira and B. Brandenburg. Schedulability analysis of the Linux push and \
+           pull scheduler with arbitrary processor affinities. ECRTS 2013, pages 69-79.",
+    bibtex: "@inproceedings{gujarati2013schedulability,
+  author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
+  title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
+  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
+}",
+};
+
+pub(crate) const ASSIGN: OptionInfo = OptionInfo {
+    name: "assign",
+    help: "where the tasks that are chosen run: local (default), where they ran last if possible; plain, \
+           on the lowest CPUs",
+    values: Values::OneOf(&["local", "plain"]),
+};
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The earlier absolute deadline.
+    Deadline,
+    /// The higher fixed priority.
+    Fixed(Priorities),
+}
+
+impl By {
+    fn key(self, system: &System) -> Result<Key, Refusal> {
+        match self {
+            By::Deadline => Ok(Key::Deadline),
+            By::Fixed(priorities) => priorities.key(system),
+        }
+    }
+
+    /// The name of a policy, from its names for EDF, RM, DM and given priorities.
+    fn name(self, names: [&'static str; 4]) -> &'static str {
+        names[match self {
+            By::Deadline => 0,
+            By::Fixed(Priorities::RateMonotonic) => 1,
+            By::Fixed(Priorities::DeadlineMonotonic) => 2,
+            By::Fixed(Priorities::Given) => 3,
+        }]
+    }
+}

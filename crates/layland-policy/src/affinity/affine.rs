@@ -1,0 +1,462 @@
+//! The policy around a [`Matcher`]: it keeps who the tasks are, turns events into arrivals and
+//! departures, and tells the engine what changed.
+//!
+//! Events take effect in the order in which they come, which is the order in which one instant is
+//! processed: completions by CPU, releases by rank, then requests in their order. The mapping is
+//! settled once, when all are in. A task whose affinity changes departs and arrives anew.
+//!
+//! The CPUs that a task may use are its affinity, or else its cluster; when its cluster gets other CPUs,
+//! what the two have in common, or else the cluster.
+
+use super::backlog::Place;
+use super::laminar::{overlap, parents};
+use super::matcher::{Matcher, Ran};
+use crate::highest_first::Key;
+use crate::{Action, Event, Policy, Refusal, RequestId, State};
+use layland_model::{
+    Change, CpuId, CpuMap, CpuSet, Index, JobId, JobOrder, ScheduleRule, System, Task, TaskId,
+    TaskMap, Time,
+};
+use std::collections::BTreeMap;
+
+/// What decisions need of a task.
+#[derive(Clone, Copy, Debug)]
+struct TaskState {
+    class: usize,
+    rank: i64,
+    /// The key of its jobs, where that is fixed.
+    fixed_key: Option<i64>,
+    /// Its ready job, if it has one.
+    ready: Option<(u64, Place)>,
+    /// Not left, and not turned away.
+    is_in: bool,
+}
+
+/// What requests need of a task.
+#[derive(Clone, Debug)]
+struct Profile {
+    name: String,
+    affinity: Option<CpuSet>,
+    cluster: usize,
+}
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub(crate) struct Affine<M> {
+    name: &'static str,
+    key: Key,
+    matcher: M,
+    tasks: TaskMap<TaskState>,
+    profiles: TaskMap<Profile>,
+    clusters: Vec<CpuSet>,
+    /// The masks by class, and how many tasks are in each.
+    classes: Vec<CpuSet>,
+    class_of: BTreeMap<CpuSet, usize>,
+    members: Vec<usize>,
+    online: CpuSet,
+    ran: TaskMap<Ran>,
+    /// What the engine runs.
+    running: CpuMap<Option<JobId>>,
+    touched: Vec<CpuId>,
+    refusals: Vec<(RequestId, Refusal)>,
+}
+
+impl<M: Matcher> Affine<M> {
+    /// The policy for a system.
+    ///
+    /// # Errors
+    /// If the matcher needs laminar masks and two overlap.
+    pub(crate) fn new(
+        name: &'static str,
+        key: Key,
+        system: &System,
+        matcher: M,
+    ) -> Result<Self, Refusal> {
+        let cpus = system.platform.cpu_count();
+        let mut policy = Self {
+            name,
+            key,
+            matcher,
+            tasks: TaskMap::default(),
+            profiles: TaskMap::default(),
+            clusters: system.platform.clusters.clone(),
+            classes: Vec::new(),
+            class_of: BTreeMap::new(),
+            members: Vec::new(),
+            online: CpuSet::new(),
+            ran: TaskMap::default(),
+            running: CpuMap::filled(None, cpus),
+            touched: Vec::with_capacity(cpus),
+            refusals: Vec::new(),
+        };
+        for task in system.tasks.values() {
+            policy.profiles.push(Profile {
+                name: task.name.clone(),
+                affinity: task.affinity.clone(),
+                cluster: task.cluster,
+            });
+        }
+        let masks: TaskMap<CpuSet> = system.tasks.ids().map(|task| policy.mask(task)).collect();
+        policy.refuse_overlaps(masks.iter())?;
+        for (task, mask) in masks.iter() {
+            let class = policy.class(mask);
+            policy.members[class] += 1;
+            policy.add(&system.tasks[task], class);
+        }
+        policy.use_classes();
+        Ok(policy)
+    }
+
+    fn add(&mut self, task: &Task, class: usize) {
+        self.tasks.push(TaskState {
+            class,
+            rank: task.rank,
+            fixed_key: self.key.of_task(task),
+            ready: None,
+            is_in: true,
+        });
+        self.ran.push(Ran::NEVER);
+        self.matcher.resize(self.tasks.len());
+    }
+
+    /// The CPUs that a task may use.
+    fn mask(&self, task: TaskId) -> CpuSet {
+        let Profile { affinity, cluster, .. } = &self.profiles[task];
+        let cluster = &self.clusters[*cluster];
+        let common = affinity.as_ref().map(|own| own.intersection(cluster));
+        common.filter(|cpus| !cpus.is_empty()).unwrap_or_else(|| cluster.clone())
+    }
+
+    /// The class of the tasks that may use these CPUs.
+    fn class(&mut self, mask: &CpuSet) -> usize {
+        if let Some(&class) = self.class_of.get(mask) {
+            return class;
+        }
+        self.classes.push(mask.clone());
+        self.members.push(0);
+        self.class_of.insert(mask.clone(), self.classes.len() - 1);
+        self.matcher.add_class(mask);
+        self.classes.len() - 1
+    }
+
+    fn use_classes(&mut self) {
+        let in_use: Vec<bool> = self.members.iter().map(|&count| count > 0).collect();
+        self.matcher.use_classes(&in_use);
+    }
+
+    /// Refuses masks of which two overlap, if the matcher cannot have that.
+    fn refuse_overlaps<'a>(
+        &self,
+        masks: impl Iterator<Item = (TaskId, &'a CpuSet)>,
+    ) -> Result<(), Refusal> {
+        if !M::LAMINAR {
+            return Ok(());
+        }
+        let mut first_with: BTreeMap<&CpuSet, TaskId> = BTreeMap::new();
+        for (task, mask) in masks {
+            first_with.entry(mask).or_insert(task);
+        }
+        let distinct: Vec<&CpuSet> = first_with.keys().copied().collect();
+        match parents(&distinct, self.running.len()) {
+            Ok(_) => Ok(()),
+            Err((a, b)) => {
+                let (a, b) = (distinct[a], distinct[b]);
+                let (first, second) = (first_with[a], first_with[b]);
+                Err(if first < second {
+                    self.overlapping((first, a), (second, b))
+                } else {
+                    self.overlapping((second, b), (first, a))
+                })
+            }
+        }
+    }
+
+    fn overlapping(
+        &self,
+        (a, mask_a): (TaskId, &CpuSet),
+        (b, mask_b): (TaskId, &CpuSet),
+    ) -> Refusal {
+        let (name_a, name_b) = (&self.profiles[a].name, &self.profiles[b].name);
+        Refusal::not_permitted(format!(
+            "task `{name_a}` may run on CPUs {mask_a} and task `{name_b}` on CPUs {mask_b}: {} needs \
+             affinities that are nested or disjoint; use {}, which takes any",
+            self.name,
+            self.name.replace("hpa", "strong"),
+        ))
+    }
+
+    fn release(&mut self, job: JobId, deadline: Time) {
+        let state = &mut self.tasks[job.task];
+        debug_assert!(state.ready.is_none(), "a task has at most one ready job");
+        let key = state.fixed_key.unwrap_or(deadline.ns());
+        let place = Place { key, rank: state.rank, task: job.task };
+        state.ready = Some((job.seq, place));
+        self.matcher.arrive(state.class, place, &self.ran);
+    }
+
+    /// The job of a task is no longer ready; its CPU, if it has one, runs nothing.
+    fn retire(&mut self, now: Time, task: TaskId) {
+        if self.tasks[task].ready.take().is_some() {
+            if let Some(cpu) = self.ran[task].cpu.filter(|_| self.ran[task].is_running) {
+                self.stop(now, cpu);
+            }
+            self.matcher.depart(task);
+        }
+    }
+
+    /// A CPU no longer runs its job.
+    fn stop(&mut self, now: Time, cpu: CpuId) {
+        if let Some(job) = self.running[cpu].take()
+            && self.ran[job.task].cpu == Some(cpu)
+        {
+            self.ran[job.task] = Ran { cpu: Some(cpu), is_running: false, until: now };
+        }
+    }
+
+    fn leave(&mut self, now: Time, task: TaskId) {
+        self.retire(now, task);
+        if std::mem::replace(&mut self.tasks[task].is_in, false) {
+            self.members[self.tasks[task].class] -= 1;
+        }
+    }
+
+    fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
+        if let Some(state) = self.tasks.get_mut(task)
+            && state.is_in
+        {
+            state.fixed_key = self.key.of_task(parameters);
+            return;
+        }
+        if parameters.cluster >= self.clusters.len() {
+            let reason = format!("cluster {} does not exist", parameters.cluster);
+            return self.refusals.push((request, Refusal::not_permitted(reason)));
+        }
+        // A task that the policy was not built with, or that comes back.
+        while self.tasks.len() <= task.index() {
+            let (name, affinity, cluster) = (String::new(), None, 0);
+            self.profiles.push(Profile { name, affinity, cluster });
+            self.add(parameters, 0);
+            self.tasks.values_mut().next_back().expect("it was added").is_in = false;
+        }
+        self.profiles[task] = Profile {
+            name: parameters.name.clone(),
+            affinity: parameters.affinity.clone(),
+            cluster: parameters.cluster,
+        };
+        let mask = self.mask(task);
+        if let Err(refusal) = self.refuse_overlap_of(task, &mask) {
+            return self.refusals.push((request, refusal));
+        }
+        let class = self.class(&mask);
+        self.tasks[task] = TaskState {
+            class,
+            rank: parameters.rank,
+            fixed_key: self.key.of_task(parameters),
+            ready: None,
+            is_in: true,
+        };
+        self.members[class] += 1;
+        if self.members[class] == 1 {
+            self.use_classes();
+        }
+    }
+
+    /// Refuses a new mask of a task that overlaps that of another.
+    fn refuse_overlap_of(&self, task: TaskId, mask: &CpuSet) -> Result<(), Refusal> {
+        let overlaps = |other: &(TaskId, &TaskState)| {
+            let &(id, state) = other;
+            id != task && state.is_in && overlap(&self.classes[state.class], mask)
+        };
+        match self.tasks.iter().filter(|_| M::LAMINAR).find(overlaps) {
+            None => Ok(()),
+            Some((other, state)) => {
+                Err(self.overlapping((task, mask), (other, &self.classes[state.class])))
+            }
+        }
+    }
+
+    /// Some tasks may use other CPUs from now on, all at once.
+    fn change_masks(&mut self, changes: &[(TaskId, CpuSet)]) {
+        let ready: Vec<Option<Place>> = changes
+            .iter()
+            .map(|(task, _)| self.tasks[*task].ready.map(|(_, place)| place))
+            .collect();
+        ready.iter().flatten().for_each(|place| self.matcher.depart(place.task));
+        for (task, mask) in changes {
+            let class = self.class(mask);
+            let old = std::mem::replace(&mut self.tasks[*task].class, class);
+            if self.tasks[*task].is_in {
+                self.members[old] -= 1;
+                self.members[class] += 1;
+            }
+        }
+        self.use_classes();
+        for place in ready.into_iter().flatten() {
+            self.matcher.arrive(self.tasks[place.task].class, place, &self.ran);
+        }
+    }
+
+    fn reconfigure(&mut self, task: TaskId, change: Change, request: RequestId) {
+        let before = self.profiles[task].clone();
+        match change {
+            Change::Parameters { period, deadline, .. } => {
+                let state = &mut self.tasks[task];
+                state.fixed_key = match self.key {
+                    Key::Deadline => None,
+                    Key::Period => Some(period.ns()),
+                    Key::RelativeDeadline => Some(deadline.ns()),
+                    Key::Given => state.fixed_key,
+                };
+                return;
+            }
+            Change::Affinity(cpus) => self.profiles[task].affinity = Some(cpus),
+            Change::Cluster(cluster) => {
+                self.profiles[task].cluster = cluster;
+                self.profiles[task].affinity = None;
+            }
+        }
+        let mask = self.mask(task);
+        match self.refuse_overlap_of(task, &mask) {
+            Ok(()) => self.change_masks(&[(task, mask)]),
+            Err(refusal) => {
+                self.profiles[task] = before;
+                self.refusals.push((request, refusal));
+            }
+        }
+    }
+
+    fn set_cluster_cpus(&mut self, cluster: usize, cpus: CpuSet, request: RequestId) {
+        let mut others = self.clusters.iter().enumerate().filter(|&(other, _)| other != cluster);
+        if others.any(|(_, other)| !other.is_disjoint(&cpus)) {
+            let refusal = Refusal::busy("a CPU is in another cluster");
+            return self.refusals.push((request, refusal));
+        }
+        let before = std::mem::replace(&mut self.clusters[cluster], cpus);
+        let masks: Vec<(TaskId, CpuSet)> = self
+            .tasks
+            .iter()
+            .filter(|(_, state)| state.is_in)
+            .map(|(task, _)| (task, self.mask(task)))
+            .collect();
+        if let Err(refusal) = self.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask))) {
+            self.clusters[cluster] = before;
+            return self.refusals.push((request, refusal));
+        }
+        let mut changes: Vec<(TaskId, CpuSet)> = masks
+            .into_iter()
+            .filter(|(task, mask)| self.classes[self.tasks[*task].class] != *mask)
+            .collect();
+        changes.sort_by_key(|(task, _)| (self.tasks[*task].rank, *task));
+        self.change_masks(&changes);
+    }
+}
+
+impl<M: Matcher> Policy for Affine<M> {
+    #[inline]
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Release { job, release: _, deadline } => self.release(job, deadline),
+            Event::Completion { job, cpu: _, then: _ } => self.retire(now, job.task),
+            Event::Join { task, parameters, request } => self.join(task, &parameters, request),
+            Event::Leave { task } => self.leave(now, task),
+            Event::Reconfigure { task, change, request } => self.reconfigure(task, change, request),
+            Event::SetClusterCpus { cluster, cpus, request } => {
+                self.set_cluster_cpus(cluster, cpus, request);
+            }
+            Event::CpuOnline { cpu } => {
+                if self.online.insert(cpu) {
+                    self.matcher.online(cpu);
+                }
+            }
+            Event::CpuOffline { cpu } => {
+                if self.online.remove(cpu) {
+                    self.stop(now, cpu);
+                    self.matcher.offline(cpu, &self.ran);
+                }
+            }
+            // No budget is ever granted and no timer set.
+            Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        for (request, reason) in self.refusals.drain(..) {
+            actions.push(Action::Refuse { request, reason });
+        }
+        self.matcher.settle(now, &self.ran);
+        let mut touched = std::mem::take(&mut self.touched);
+        self.matcher.take_touched(&mut touched);
+        if touched.len() > 1 {
+            touched.sort_unstable();
+            touched.dedup();
+        }
+        for cpu in touched.drain(..) {
+            let next = self.matcher.on(cpu).map(|task| {
+                let (seq, _) = self.tasks[task].ready.expect("only ready tasks are matched");
+                JobId { task, seq }
+            });
+            if next == self.running[cpu] {
+                continue;
+            }
+            // A job that has moved already is somewhere else, and still running.
+            self.stop(now, cpu);
+            match next {
+                Some(job) => {
+                    self.ran[job.task] = Ran { cpu: Some(cpu), is_running: true, until: now };
+                    actions.push(Action::Run { cpu, job, budget: None });
+                }
+                None if self.online.contains(cpu) => actions.push(Action::Idle { cpu }),
+                None => {}
+            }
+            self.running[cpu] = next;
+        }
+        self.touched = touched;
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        for (id, task) in self.tasks.iter() {
+            // Classes keep their numbers, whatever masks come and go.
+            state.number(if task.is_in { task.class as i64 } else { -1 });
+            state.number(self.profiles[id].cluster as i64);
+            // An affinity that says more than the class matters if its cluster gets other CPUs.
+            let own = self.profiles[id].affinity.as_ref();
+            match own.filter(|own| self.classes[task.class] != **own) {
+                Some(own) => state.text(&own.to_string()),
+                None => state.number(-1 - i64::from(own.is_some())),
+            }
+            let ran = self.ran[id];
+            let cpu = ran.cpu.map_or(-1, |cpu| i64::from(cpu.0));
+            state.number(match task.ready {
+                Some(_) if ran.is_running => 1,
+                Some(_) => 0,
+                None => -1,
+            });
+            match (task.fixed_key, task.ready) {
+                (Some(key), _) => state.number(key),
+                (None, Some((_, place))) => state.time(Time::from_ns(place.key), now),
+                (None, None) => {}
+            }
+            // How recently it ran matters only against others that ran last on the same CPU.
+            state.number(cpu);
+            let more_recent = self
+                .ran
+                .values()
+                .filter(|other| other.cpu == ran.cpu && other.recency(now) > ran.recency(now));
+            state.number(more_recent.count() as i64);
+        }
+        for cpus in &self.clusters {
+            state.text(&cpus.to_string());
+        }
+        self.running.ids().for_each(|cpu| state.number(i64::from(self.online.contains(cpu))));
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        M::rule(match self.key {
+            Key::Deadline => JobOrder::Deadline,
+            Key::Period | Key::RelativeDeadline | Key::Given => JobOrder::Fixed(
+                self.tasks.values().map(|task| task.fixed_key.unwrap_or(i64::MAX)).collect(),
+            ),
+        })
+    }
+}

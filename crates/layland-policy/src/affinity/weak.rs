@@ -1,0 +1,121 @@
+//! **Weak** scheduling with affinities (Gujarati et al. 2013; Bonifaci et al. 2016, Definition II.1):
+//! what the push and pull operations of Linux's real-time scheduling classes aim at.
+//!
+//! The weak invariant: for every ready task `b` that does not run, and every CPU of its mask, that
+//! CPU runs a task that comes before `b`.
+//!
+//! A task that runs is only moved when it is preempted, so *which* tasks run depends on the order of
+//! events. The rules here, one event after another:
+//!
+//! 1. *Arrival* (push): if a CPU of the mask is idle, the one that the task used last if that is idle,
+//!    or else the lowest. Otherwise the CPU of the mask whose job comes last of all: if that is after
+//!    the new one, the new one takes its CPU and the victim is handled as an arrival. Otherwise the new
+//!    one waits.
+//! 2. *Departure* from a CPU, or a CPU that comes online (pull): the waiting task that comes first among
+//!    those that may use the CPU takes it.
+//!
+//! A CPU that goes offline makes its task arrive anew. An arrival takes O(m) for each task that is
+//! pushed on, at most m of them; a departure O(d + log n) for d different masks.
+
+use super::By;
+use super::affine::Affine;
+use super::backlog::Place;
+use super::bits::Bits;
+use super::ground::{Ground, Seat};
+use super::matcher::{Matcher, Ran};
+use crate::registry::Options;
+use crate::{Policy, Refusal};
+use layland_model::{CpuId, CpuSet, Index, JobOrder, ScheduleRule, System, TaskId, TaskMap, Time};
+
+/// Weak scheduling.
+///
+/// # Errors
+/// If a priority is missing.
+pub fn weak(by: By, system: &System, _options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let name = by.name(["weak-edf", "weak-rm", "weak-dm", "weak-fp"]);
+    let (key, cpus) = (by.key(system)?, system.platform.cpu_count());
+    Ok(if cpus <= u64::BITS as usize {
+        Box::new(Affine::new(name, key, system, Weak::<u64>(Ground::new(cpus)))?)
+    } else {
+        Box::new(Affine::new(name, key, system, Weak::<Box<[u64]>>(Ground::new(cpus)))?)
+    })
+}
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub(crate) struct Weak<B>(Ground<B>);
+
+impl<B: Bits> Weak<B> {
+    /// Rule 1.
+    fn push(&mut self, mut task: TaskId, ran: &TaskMap<Ran>) {
+        let ground = &mut self.0;
+        loop {
+            let mask = ground.mask(task);
+            let own = ran[task].cpu.filter(|&cpu| mask.contains(cpu) && ground.idle.contains(cpu));
+            if let Some(cpu) = own.or_else(|| mask.lowest_in(&ground.idle)) {
+                return ground.put(task, cpu);
+            }
+            let places = ground.occupant.iter().enumerate();
+            let busy = places.filter_map(|(at, place)| Some(((*place)?, CpuId::from_index(at))));
+            match busy.filter(|(_, cpu)| mask.contains(*cpu)).max() {
+                Some((last, cpu)) if last > ground.seat(task).place => {
+                    ground.put(task, cpu);
+                    task = last.task;
+                    ground.seats[task].as_mut().expect("it was running").cpu = None;
+                }
+                Some(_) | None => return ground.wait(task),
+            }
+        }
+    }
+
+    /// Rule 2.
+    fn pull(&mut self, cpu: CpuId) {
+        if let Some(first) = self.0.first_waiting(cpu) {
+            self.0.call(first);
+            self.0.put(first.task, cpu);
+        }
+    }
+}
+
+impl<B: Bits> Matcher for Weak<B> {
+    const LAMINAR: bool = false;
+
+    fn rule(order: JobOrder) -> ScheduleRule {
+        ScheduleRule::Weak { order }
+    }
+    fn add_class(&mut self, cpus: &CpuSet) {
+        self.0.add_class(cpus);
+    }
+    fn resize(&mut self, tasks: usize) {
+        self.0.seats.resize(tasks, None);
+    }
+    fn arrive(&mut self, class: usize, place: Place, ran: &TaskMap<Ran>) {
+        self.0.seats[place.task] = Some(Seat { class, place, cpu: None });
+        self.push(place.task, ran);
+    }
+    fn depart(&mut self, task: TaskId) {
+        if let Some(cpu) = self.0.remove(task) {
+            self.pull(cpu);
+        }
+    }
+    fn online(&mut self, cpu: CpuId) {
+        self.0.online.insert(cpu);
+        self.0.vacate(cpu);
+        self.pull(cpu);
+    }
+    fn offline(&mut self, cpu: CpuId, ran: &TaskMap<Ran>) {
+        self.0.online.remove(cpu);
+        self.0.idle.remove(cpu);
+        if let Some(place) = self.0.occupant[cpu.index()] {
+            self.0.vacate(cpu);
+            self.push(place.task, ran);
+        }
+    }
+    fn settle(&mut self, _now: Time, _ran: &TaskMap<Ran>) {}
+    fn on(&self, cpu: CpuId) -> Option<TaskId> {
+        self.0.occupant[cpu.index()].map(|place| place.task)
+    }
+    fn take_touched(&mut self, touched: &mut Vec<CpuId>) {
+        touched.append(&mut self.0.touched);
+    }
+}

@@ -1,0 +1,145 @@
+//! Which Linux: what `sched_setattr` and `sched_setaffinity` do to a server in the middle of its period.
+//!
+//! Versions differ in whether such a call starts the server of a queued thread anew (`q := Q`,
+//! `d := t + D`). An option names each difference, and `kernel=..` sets all of them:
+//!
+//! | | `5.4` (default) | `6.12` | `6.18` | `7.2` |
+//! |---|---|---|---|---|
+//! | `setattr_tardy`: other parameters, the deadline has passed | `keep` | `restart` | `restart` | `restart` |
+//! | `affinity_tardy`: another affinity, the deadline has passed | `moved` | `any` | `any` | `keep` |
+//! | `affinity_early`: it has not, and the thread moves | `keep` | `keep` | `wake-up` | `keep` |
+//!
+//! 5.4 is the kernel of Tang, Anderson and Abeni 2021 as they describe it. The others are what probes
+//! of 6.12.107, 6.18.44 and 7.2.13 have shown: a thread with 80 ms every 100 ms, whose deadline is at 102,
+//! and the call at 85 or at 120 ms. The `wake-up` of 6.18 was seen for a running thread that moves, and is
+//! taken to hold for a waiting one too; it may be particular to the kernel that was probed.
+//!
+//! A call never changes a throttled server, and never the budget of one whose deadline is to come,
+//! but for that one exception. All versions have in common what the options `tie=fifo` and
+//! `lag_reset=on` add; the limit of admission control per CPU is a setting of the machine and not of the
+//! version (`limit=9/10` with `sched_rt_runtime_us` at 950000 and the fair server, `limit=19/20` with
+//! 1000000).
+
+use crate::Refusal;
+use crate::registry::{OptionInfo, Options, Values};
+
+/// Whether other parameters start a queued server anew whose deadline has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetattrTardy {
+    /// They count from its next period on.
+    Keep,
+    /// It starts anew, with them.
+    Restart,
+}
+
+/// Which queued servers, of those whose deadline has passed, another affinity starts anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AffinityTardy {
+    /// None.
+    Keep,
+    /// That of a thread that may no longer use its CPU.
+    Moved,
+    /// Each, wherever its thread may be.
+    Any,
+}
+
+/// What another affinity does to a queued server whose deadline has not passed, if the thread may no
+/// longer use its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AffinityEarly {
+    /// Nothing.
+    Keep,
+    /// The same as a wake-up does.
+    WakeUp,
+}
+
+/// The differences between kernels: see the file header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel {
+    pub setattr_tardy: SetattrTardy,
+    pub affinity_tardy: AffinityTardy,
+    pub affinity_early: AffinityEarly,
+}
+
+const VERSIONS: [(&str, Kernel); 4] = [
+    (
+        "5.4",
+        Kernel {
+            setattr_tardy: SetattrTardy::Keep,
+            affinity_tardy: AffinityTardy::Moved,
+            affinity_early: AffinityEarly::Keep,
+        },
+    ),
+    (
+        "6.12",
+        Kernel {
+            setattr_tardy: SetattrTardy::Restart,
+            affinity_tardy: AffinityTardy::Any,
+            affinity_early: AffinityEarly::Keep,
+        },
+    ),
+    (
+        "6.18",
+        Kernel {
+            setattr_tardy: SetattrTardy::Restart,
+            affinity_tardy: AffinityTardy::Any,
+            affinity_early: AffinityEarly::WakeUp,
+        },
+    ),
+    (
+        "7.2",
+        Kernel {
+            setattr_tardy: SetattrTardy::Restart,
+            affinity_tardy: AffinityTardy::Keep,
+            affinity_early: AffinityEarly::Keep,
+        },
+    ),
+];
+
+pub(crate) const KERNEL: OptionInfo = OptionInfo {
+    name: "kernel",
+    help: "the Linux version whose answers to changes of a running thread are taken: 5.4 (default), 6.12, \
+           6.18 or 7.2; it sets the next three options, which can also be set alone",
+    values: Values::OneOf(&["5.4", "6.12", "6.18", "7.2"]),
+};
+pub(crate) const SETATTR_TARDY: OptionInfo = OptionInfo {
+    name: "setattr_tardy",
+    help: "what other parameters do to a queued server whose deadline has passed: keep (5.4) or restart \
+           (6.12, 6.18, 7.2)",
+    values: Values::OneOf(&["keep", "restart"]),
+};
+pub(crate) const AFFINITY_TARDY: OptionInfo = OptionInfo {
+    name: "affinity_tardy",
+    help: "which queued server, if its deadline has passed, another affinity starts anew: keep (none; \
+           7.2), moved (if its thread has to leave its CPU; 5.4) or any (6.12, 6.18)",
+    values: Values::OneOf(&["keep", "moved", "any"]),
+};
+pub(crate) const AFFINITY_EARLY: OptionInfo = OptionInfo {
+    name: "affinity_early",
+    help: "what leaving its CPU for another affinity does to a queued server whose deadline has not passed: \
+           keep (5.4, 6.12, 7.2) or wake-up (as if its thread woke up; 6.18)",
+    values: Values::OneOf(&["keep", "wake-up"]),
+};
+
+impl Kernel {
+    pub fn of(options: &Options) -> Result<Kernel, Refusal> {
+        let mut kernel = options.one_of(&KERNEL, &VERSIONS)?.unwrap_or(VERSIONS[0].1);
+        let setattr_tardy = [("keep", SetattrTardy::Keep), ("restart", SetattrTardy::Restart)];
+        if let Some(value) = options.one_of(&SETATTR_TARDY, &setattr_tardy)? {
+            kernel.setattr_tardy = value;
+        }
+        let affinity_tardy = [
+            ("keep", AffinityTardy::Keep),
+            ("moved", AffinityTardy::Moved),
+            ("any", AffinityTardy::Any),
+        ];
+        if let Some(value) = options.one_of(&AFFINITY_TARDY, &affinity_tardy)? {
+            kernel.affinity_tardy = value;
+        }
+        let affinity_early = [("keep", AffinityEarly::Keep), ("wake-up", AffinityEarly::WakeUp)];
+        if let Some(value) = options.one_of(&AFFINITY_EARLY, &affinity_early)? {
+            kernel.affinity_early = value;
+        }
+        Ok(kernel)
+    }
+}

@@ -1,0 +1,284 @@
+//! Optimal scheduling of independent tasks with implicit deadlines on identical CPUs: **RUN**
+//! ([`run`]) and **QPS** ([`qps`]).
+//!
+//! Both place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
+//! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
+//! rates are on a grid ([`RateGrid`]) on which every budget is a whole
+//! number of nanoseconds.
+//!
+//! What happens beside the plan:
+//!
+//! - A job that ends early leaves the rest of what it was entitled to unused.
+//! - A job that executes more than its worst case waits for what its task gets in the next window, and so
+//!   does one that the machine has held up.
+//! - A CPU that goes offline takes its share with it: what was to run there waits.
+//! - Tasks cannot enter, nor change their parameters or CPUs, after the start; they can leave.
+
+mod parts;
+pub mod qps;
+pub mod run;
+
+use crate::registry::{OptionInfo, Options, Values};
+use crate::{Refusal, groups};
+use layland_model::{Behaviour, Citation, Duration, Index, Rate, System, TaskId};
+use layland_partition::{
+    Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, Rounds,
+};
+
+/// Regnier, Lima, Massa, Levin and Brandt 2011.
+pub const REGNIER: Citation = Citation {
+    key: "regnier2011run",
+    text: "P. Regnier, G. Lima, E. Massa, G. Levin and S. Brandt. RUN: optimal multiprocessor real-time \
+           scheduling via reduction to uniprocessor. RTSS 2011, pages 104-115.",
+    bibtex: "@inproceedings{regnier2011run,
+  author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
+  title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
+}",
+};
+
+/// Massa, Lima, Regnier, Levin and Brandt 2014.
+pub const MASSA: Citation = Citation {
+    key: "massa2014qps",
+    text: "E. Massa, G. Lima, P. Regnier, G. Levin and S. Brandt. Outstanding paper award: optimal and \
+           adaptive multiprocessor real-time scheduling: the quasi-partitioning approach. ECRTS 2014, \
+           pages 291-300.",
+    bibtex: "@inproceedings{massa2014qps,
+  author    = {Ernesto Massa and George Lima and Paul Regnier and Greg Levin and Scott Brandt},
+  title     = {Optimal and Adaptive Multiprocessor Real-Time Scheduling: The Quasi-Partitioning Approach},
+  booktitle = {26th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {291--300}, year = {2014}
+}",
+};
+
+/// Compagnin, Mezzetti and Vardanega 2015.
+pub const COMPAGNIN: Citation = Citation {
+    key: "compagnin2015experimental",
+    text: "D. Compagnin, E. Mezzetti and T. Vardanega. Experimental evaluation of optimal schedulers \
+           based on partitioned proportionate fairness. ECRTS 2015, pages 115-126.",
+    bibtex: "@inproceedings{compagnin2015experimental,
+  author    = {Davide Compagnin and Enrico Mezzetti and Tullio Vardanega},
+  title     = {Experimental Evaluation of Optimal Schedulers Based on Partitioned Proportionate Fairness},
+  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {115--126}, year = {2015}
+}",
+};
+
+pub(crate) const IMPLICIT: &str = "deadlines other than the period";
+pub(crate) const OVERLOAD: &str =
+    "utilizations above 1, and task sets whose utilizations sum to more than there are CPUs";
+pub(crate) const PERIODIC: &str =
+    "sporadic, self-suspending and jittery tasks: it must know the next release";
+pub(crate) const SPORADIC: &str =
+    "self-suspending and jittery tasks: releases must be at least a period apart";
+
+pub(crate) const RUN_FIT: OptionInfo = OptionInfo {
+    name: "fit",
+    help: "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd",
+    values: Values::OneOf(&["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
+};
+pub(crate) const DUAL_FIT: OptionInfo = OptionInfo {
+    name: "dual_fit",
+    help: "how the duals of servers are packed: as fit by default",
+    values: RUN_FIT.values,
+};
+pub(crate) const FILL: OptionInfo = OptionInfo {
+    name: "fill",
+    help: "which servers get what the CPUs have left: largest (default) or order, those made first",
+    values: Values::OneOf(&["largest", "order"]),
+};
+pub(crate) const RUN_PACKING: OptionInfo = OptionInfo {
+    name: "packing",
+    help: "the tasks of each server, in place of fit: 0/1/2/3/4+5",
+    values: Values::Bins,
+};
+pub(crate) const DUALS: OptionInfo = OptionInfo {
+    name: "duals",
+    help: "the servers whose duals make each server of level 1, in place of dual_fit: 0+1/2+3/4",
+    values: Values::Bins,
+};
+pub(crate) const QPS_FIT: OptionInfo = OptionInfo {
+    name: "fit",
+    help: "how tasks are packed: ffd (default), bfd, wfd, nfd or efd",
+    values: Values::OneOf(&["ffd", "bfd", "wfd", "nfd", "efd"]),
+};
+pub(crate) const QPS_PACKING: OptionInfo = OptionInfo {
+    name: "packing",
+    help: "the bins of each quasi-partition, in place of fit: 0+1/2+3/4+5//m0+m1+4+5, where m0 is the \
+           master of CPU 0",
+    values: Values::Bins,
+};
+pub(crate) const MASTER: OptionInfo = OptionInfo {
+    name: "master",
+    help: "which side a master serves: stay (default), the one it served or the one that its CPU does not \
+           run; or edf, the one with the earliest deadline",
+    values: Values::OneOf(&["stay", "edf"]),
+};
+
+/// A system that can be scheduled optimally: its tasks by rank, with rates on a grid.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The tasks by rank. Packings and trees number them in this order.
+    pub order: Vec<TaskId>,
+    /// The grid.
+    pub grid: RateGrid,
+    /// The rates, in this order.
+    pub rates: Vec<Rate>,
+}
+
+/// Checks that RUN (`qps` false) or QPS can schedule a valid system.
+fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> {
+    let cpus = system.platform.cpu_count();
+    if let Some((cpu, speed)) =
+        system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE)
+    {
+        return Err(Refusal::invalid(format!(
+            "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
+        )));
+    }
+    if let [_, _, ..] = system.platform.clusters.as_slice() {
+        return Err(Refusal::not_permitted(format!(
+            "{name} schedules all CPUs together, and the platform has {} clusters",
+            system.platform.clusters.len()
+        )));
+    }
+    groups::global(name, system)?;
+    for task in system.tasks.values() {
+        let who = &task.name;
+        if task.deadline != task.period {
+            return Err(Refusal::invalid(format!(
+                "task `{who}` has deadline {} and period {}: {name} needs deadlines equal to periods",
+                task.deadline, task.period
+            )));
+        }
+        if task.jitter > Duration::ZERO {
+            return Err(Refusal::invalid(format!(
+                "task `{who}` has a jitter of {}: {name} needs jobs that are ready when they arrive",
+                task.jitter
+            )));
+        }
+        let trouble = match &task.behaviour {
+            Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => None,
+            Behaviour::SelfSuspending { .. } => Some("suspends itself"),
+            Behaviour::Sporadic(_) if !qps => Some("is sporadic"),
+            Behaviour::Explicit(_) if !qps => Some("has releases of its own"),
+            Behaviour::Sporadic(_) => None,
+            Behaviour::Explicit(times) => times
+                .windows(2)
+                .any(|pair| pair[1] - pair[0] < task.period)
+                .then_some("has releases less than a period apart"),
+        };
+        match trouble {
+            None => {}
+            Some(trouble) if qps => {
+                return Err(Refusal::invalid(format!(
+                    "task `{who}` {trouble}: {name} needs releases at least a period apart"
+                )));
+            }
+            Some(trouble) => {
+                return Err(Refusal::invalid(format!(
+                    "task `{who}` {trouble}: {name} must know the next release of every task; `qps` \
+                     need not"
+                )));
+            }
+        }
+        if task.utilization() > Rate::ONE {
+            return Err(Refusal::busy(format!(
+                "task `{who}` needs {} in every {}: more than a CPU has",
+                task.own_wcet(),
+                task.period
+            )));
+        }
+    }
+    let total = system.utilization();
+    if !total.fits(&Rate::ZERO, &Rate::whole(cpus as i64)) {
+        return Err(Refusal::busy(format!(
+            "the utilizations sum to {:.6}, more than the {cpus} CPUs have",
+            total.to_f64()
+        )));
+    }
+    let grid = RateGrid::of(system);
+    let Some(grid) = grid.filter(|grid| grid.total() <= Rate::whole(cpus as i64)) else {
+        return Err(Refusal::busy(format!(
+            "the utilizations sum to {:.6}, which fits, but no longer once they are rounded up so that all \
+             budgets are whole nanoseconds: lower a WCET slightly, or use periods and offsets with a \
+             larger common divisor",
+            total.to_f64()
+        )));
+    };
+    let order = system.by_rank();
+    let rates = order.iter().map(|&task| grid.rate(task)).collect();
+    Ok(Prepared { order, grid, rates })
+}
+
+/// An error of the offline phase, in the names of the system.
+fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> Refusal {
+    match &error {
+        Infeasible::RateAboveOne { item, .. } => {
+            Refusal::busy(format!("task `{}`: {error}", system.tasks[order[*item]].name))
+        }
+        Infeasible::Overload { .. } => Refusal::busy(error.to_string()),
+        Infeasible::Packing(_)
+        | Infeasible::NotAQuasiPartition(_)
+        | Infeasible::NotDecreasing(_) => Refusal::invalid(error.to_string()),
+    }
+}
+
+/// Reads `0+1/2//m0+2`: rounds, bins, items.
+pub(crate) fn parse_rounds(text: &str) -> Result<Rounds, String> {
+    let bin = |bin: &str| bin.split('+').map(str::parse::<Client>).collect();
+    text.split("//").map(|round| round.split('/').map(bin).collect()).collect()
+}
+
+/// Reads `0+1/2` as bins of tasks or servers.
+fn bins(options: &Options, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusal> {
+    let Some(text) = options.text(name) else { return Ok(None) };
+    let wrong = || Refusal::invalid(format!("{name}=`{text}` is not a list of bins, as in 0+1/2"));
+    let rounds = parse_rounds(text).map_err(|_| wrong())?;
+    let [round] = rounds.as_slice() else { return Err(wrong()) };
+    let number = |client: &Client| match client {
+        Client::Task(number) => Ok(*number),
+        Client::Master(_) => Err(wrong()),
+    };
+    let bin = |bin: &Vec<Client>| bin.iter().map(number).collect();
+    round.iter().map(bin).collect::<Result<_, _>>().map(Some)
+}
+
+fn heuristic(options: &Options, info: &OptionInfo) -> Result<Option<Heuristic>, Refusal> {
+    let parse = |text: &str| {
+        text.parse().map_err(|error| Refusal::invalid(format!("{}: {error}", info.name)))
+    };
+    options.text(info.name).map(parse).transpose()
+}
+
+/// How RUN makes its tree.
+fn reduction_rules(options: &Options) -> Result<ReductionRules, Refusal> {
+    let fit = heuristic(options, &RUN_FIT)?.unwrap_or(Heuristic::Ffd);
+    let packing = bins(options, RUN_PACKING.name)?;
+    let dual_packing = bins(options, DUALS.name)?;
+    let fills = [("largest", Fill::Largest), ("order", Fill::Order)];
+    Ok(ReductionRules {
+        fit,
+        packing,
+        dual_fit: heuristic(options, &DUAL_FIT)?.unwrap_or(fit),
+        dual_packing,
+        fill: options.one_of(&FILL, &fills)?.unwrap_or_default(),
+    })
+}
+
+/// How QPS makes its hierarchy.
+fn quasi_rule(options: &Options) -> Result<QuasiRule, Refusal> {
+    match options.text(QPS_PACKING.name) {
+        Some(text) => {
+            let rounds = parse_rounds(text)
+                .map_err(|error| Refusal::invalid(format!("{}: {error}", QPS_PACKING.name)))?;
+            Ok(QuasiRule::Explicit(rounds))
+        }
+        None => Ok(QuasiRule::Fit(heuristic(options, &QPS_FIT)?.unwrap_or(Heuristic::Ffd))),
+    }
+}
+
+/// For each task, the place of it in a list of places by rank.
+fn by_task(system: &System, order: &[TaskId], places: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut by_task = vec![(0, 0); system.tasks.len()];
+    order.iter().zip(places).for_each(|(task, &place)| by_task[task.index()] = place);
+    by_task
+}

@@ -1,0 +1,469 @@
+//! **RUN**: reduction to uniprocessor (Regnier, Lima, Massa, Levin, Brandt 2011; as evaluated by
+//! Compagnin, Mezzetti, Vardanega 2015).
+//!
+//! | paper | here |
+//! |-------|------|
+//! | reduction tree | [`Reduction`], made before the start by [`reduce`] |
+//! | proper subsystem | `Subsystem` |
+//! | server `S`, rate, budget | `Node`, `rate`, `budget` |
+//! | dual `S*` | implied: it has `(d - now) - budget` left, and runs when `S` does not |
+//!
+//! At each event of a subsystem (a window of a task ends, a budget is used up, a job ends):
+//!
+//! 1. Tasks whose window ends now get the next one, with `rate x (d - now)` to execute.
+//! 2. Servers whose window ends now, bottom-up: `d` is the earliest deadline of their clients, the
+//!    budget `rate x (d - now)`.
+//! 3. Selection, top-down from the root, which always runs. A server of a higher level that runs picks
+//!    the child whose dual has time left and the earliest deadline: that child does not run, the others
+//!    do. Where it does not run, all its children do. A server of level 0 that runs picks its pending
+//!    task with the earliest deadline; if there is none, its CPU idles: that is the padding.
+//! 4. The picked tasks are placed on the CPUs of the subsystem.
+//!
+//! Each server thus gets exactly its budget in each of its windows, and as many servers of level 0 run at
+//! any time as the subsystem has CPUs.
+//!
+//! **Ties.** Among equal deadlines the client that the server picked last goes first, then the lower
+//! number: of tasks by rank, of servers in the order in which they were made. The last pick is
+//! kept while a server does not run; at level 0 it is forgotten when the server runs with nothing pending.
+//!
+//! **Placement** (RUN says only which tasks run). A picked task that runs stays. Then by number: tasks
+//! whose job has already executed go where it did last, if that CPU is free; then other tasks likewise;
+//! what is left goes to the lowest free CPUs.
+//!
+//! **Budgets are whole nanoseconds**, without any rounding at run time: see
+//! [`RateGrid`](layland_partition::RateGrid), which also says why no deadline is lost by rounding the
+//! *rates* up, and how windows of tasks whose period is not a multiple of its unit are cut. Between two
+//! such windows, before the first release and after the last job a task has windows with nothing to execute.
+//!
+//! The server that runs without a pending client is not a mistake but the price of optimality:
+//! RUN is not work-conserving.
+
+use super::parts::{NEVER, NONE, Part, Parts};
+use super::{Prepared, by_task, prepare, reduction_rules, refusal};
+use crate::registry::Options;
+use crate::{Action, Event, Policy, Refusal, State};
+use layland_model::{CpuId, Index, JobId, ScheduleRule, System, Time};
+use layland_partition::{Clients, Reduction, reduce};
+
+/// The policy: see the file header.
+#[derive(Clone, Debug)]
+pub struct Run(Parts<Subsystem>);
+
+/// The reduction tree of a system, with its tasks by rank.
+///
+/// # Errors
+/// If RUN cannot schedule it, or the options name a packing that is none.
+pub fn tree(system: &System, options: &Options) -> Result<(Prepared, Reduction), Refusal> {
+    let prepared = prepare("run", system, false)?;
+    let rules = reduction_rules(options)?;
+    let tree = reduce(&prepared.rates, system.platform.cpu_count(), &rules)
+        .map_err(|error| refusal(system, &prepared.order, error))?;
+    Ok((prepared, tree))
+}
+
+/// **RUN** for a valid system.
+///
+/// # Errors
+/// As [`tree`].
+pub fn run(system: &System, options: &Options) -> Result<Run, Refusal> {
+    let (Prepared { order, grid, .. }, tree) = tree(system, options)?;
+    let mut places = vec![(0, 0); order.len()];
+    let mut parts = Vec::with_capacity(tree.subsystems.len());
+    for (index, subsystem) in tree.subsystems.iter().enumerate() {
+        let cpus = subsystem.processors.clone().map(CpuId::from_index).collect();
+        let mut part = Subsystem::new(grid.unit.ns(), cpus);
+        // Top-down, so that the clients of each server are next to each other, by number.
+        let mut servers = vec![subsystem.root];
+        let mut at = 0;
+        while at < servers.len() {
+            let server = &tree.servers[servers[at]];
+            let (leaf, first) = match &server.clients {
+                Clients::Tasks(tasks) => {
+                    let mut tasks = tasks.clone();
+                    tasks.sort_unstable();
+                    let first = part.members.len();
+                    for seat in tasks {
+                        places[seat] = (index as u32, part.members.len() as u32);
+                        let task = order[seat];
+                        let parameters = &system.tasks[task];
+                        part.members.push(Member {
+                            job: JobId { task, seq: 0 },
+                            seat: seat as u32,
+                            rate: grid.tasks[task].numerator,
+                            period: parameters.period.ns(),
+                            next_release: parameters.offset.ns(),
+                            deadline: 0,
+                            remaining: 0,
+                            ready: false,
+                            executed: false,
+                            picked: false,
+                            cpu: NONE,
+                            last_cpu: NONE,
+                        });
+                    }
+                    (true, first..part.members.len())
+                }
+                Clients::Duals(duals) => {
+                    let mut duals = duals.clone();
+                    duals.sort_unstable();
+                    let first = servers.len();
+                    servers.extend(duals);
+                    (false, first..servers.len())
+                }
+            };
+            part.nodes.push(Node {
+                rate: grid.units(&server.rate),
+                deadline: 0,
+                budget: 0,
+                first: first.start as u32,
+                end: first.end as u32,
+                pick: NONE,
+                leaf,
+                runs: false,
+            });
+            at += 1;
+        }
+        parts.push(part);
+    }
+    let home = by_task(system, &order, &places);
+    Ok(Run(Parts::new("run", parts, system.platform.cpu_count(), home)))
+}
+
+impl Run {
+    /// At how many instants a subsystem was updated, summed over the subsystems.
+    pub fn updates(&self) -> u64 {
+        self.0.parts().iter().map(|part| part.updates).sum()
+    }
+}
+
+impl Policy for Run {
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.0.on_event(now, event);
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.0.decide(now, actions);
+    }
+    fn save(&self, now: Time, state: &mut State) {
+        self.0.save(now, state);
+    }
+    fn rule(&self) -> ScheduleRule {
+        self.0.rule()
+    }
+}
+
+/// A task. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+struct Member {
+    /// Its ready job, or the last one.
+    job: JobId,
+    /// Its number.
+    seat: u32,
+    rate: i64,
+    period: i64,
+    /// The first release that is not in the current window.
+    next_release: i64,
+    /// The end of the current window, and what it may still execute until then.
+    deadline: i64,
+    remaining: i64,
+    /// Whether there is a job, and whether that has executed.
+    ready: bool,
+    executed: bool,
+    picked: bool,
+    /// The CPU that it is placed on, and the one that it ran on last: indices, or [`NONE`].
+    cpu: u32,
+    last_cpu: u32,
+}
+
+/// A server.
+#[derive(Clone, Debug)]
+struct Node {
+    rate: i64,
+    /// The end of the current window, and what it must execute until then.
+    deadline: i64,
+    budget: i64,
+    /// Its clients: members if it is of level 0, else nodes.
+    first: u32,
+    end: u32,
+    /// The client that it picked last.
+    pick: u32,
+    /// Whether it is of level 0.
+    leaf: bool,
+    runs: bool,
+}
+
+/// A proper subsystem.
+#[derive(Clone, Debug)]
+pub(super) struct Subsystem {
+    /// The unit of the grid: windows begin and end at multiples of it, and rates count in its inverse.
+    unit: i64,
+    cpus: Vec<CpuId>,
+    /// The servers, top-down: every one before its clients.
+    nodes: Vec<Node>,
+    members: Vec<Member>,
+    /// The member on each CPU, or [`NONE`].
+    on: Vec<u32>,
+    now: i64,
+    next: i64,
+    /// Scratch: the picked members that are on no CPU.
+    starting: Vec<u32>,
+    /// At how many instants it was updated, and the last of them.
+    updates: u64,
+    updated: i64,
+}
+
+impl Subsystem {
+    fn new(unit: i64, cpus: Vec<CpuId>) -> Self {
+        Self {
+            unit,
+            on: vec![NONE; cpus.len()],
+            starting: Vec::with_capacity(cpus.len()),
+            cpus,
+            nodes: Vec::new(),
+            members: Vec::new(),
+            now: 0,
+            next: 0,
+            updates: 0,
+            updated: -1,
+        }
+    }
+
+    /// Accounts for what runs until `to`.
+    #[inline]
+    fn advance(&mut self, to: i64) {
+        let past = to - self.now;
+        if past == 0 {
+            return;
+        }
+        self.now = to;
+        for node in self.nodes.iter_mut().filter(|node| node.runs) {
+            node.budget -= past;
+            debug_assert!(node.budget >= 0, "a server runs longer than its budget");
+        }
+        for (cpu, &member) in self.on.iter().enumerate() {
+            if let Some(member) = self.members.get_mut(member as usize) {
+                member.remaining -= past;
+                member.executed = true;
+                member.last_cpu = cpu as u32;
+            }
+        }
+    }
+
+    /// Steps 1 and 2: new windows for what has come to the end of one.
+    #[inline]
+    fn renew(&mut self) {
+        let Self { unit, nodes, members, now, .. } = self;
+        let now = *now;
+        for index in (0..nodes.len()).rev() {
+            let node = &nodes[index];
+            if node.deadline > now {
+                continue;
+            }
+            debug_assert!(node.budget == 0, "a server has budget left at the end of its window");
+            let clients = node.first as usize..node.end as usize;
+            let deadline = if node.leaf {
+                for member in &mut members[clients.clone()] {
+                    if member.deadline <= now {
+                        member.open(now, *unit);
+                    }
+                }
+                members[clients].iter().map(|member| member.deadline).min()
+            } else {
+                nodes[clients].iter().map(|node| node.deadline).min()
+            };
+            let node = &mut nodes[index];
+            node.deadline = deadline.expect("a server has clients");
+            node.budget = node.rate * ((node.deadline - now) / *unit);
+        }
+    }
+
+    /// Step 3: which servers run, and what they pick.
+    #[inline]
+    fn select(&mut self) {
+        let Self { nodes, members, now, .. } = self;
+        nodes[0].runs = true;
+        for index in 0..nodes.len() {
+            let (before, below) = nodes.split_at_mut(index + 1);
+            let node = &mut before[index];
+            let clients = node.first as usize..node.end as usize;
+            let mut best = NONE;
+            let mut best_key = (NEVER, true);
+            if node.leaf {
+                if !node.runs {
+                    continue;
+                }
+                for (at, member) in clients.clone().zip(&members[clients]) {
+                    let key = (member.deadline, at as u32 != node.pick);
+                    if member.ready && member.remaining > 0 && key < best_key {
+                        (best, best_key) = (at as u32, key);
+                    }
+                }
+                node.pick = best;
+                continue;
+            }
+            let children = &mut below[clients.start - index - 1..clients.end - index - 1];
+            if !node.runs {
+                children.iter_mut().for_each(|child| child.runs = true);
+                continue;
+            }
+            for (at, child) in clients.clone().zip(children.iter_mut()) {
+                child.runs = true;
+                let key = (child.deadline, at as u32 != node.pick);
+                if child.deadline - *now > child.budget && key < best_key {
+                    (best, best_key) = (at as u32, key);
+                }
+            }
+            debug_assert!(best != NONE, "a server that runs has a dual with time left");
+            node.pick = best;
+            if best != NONE {
+                children[best as usize - clients.start].runs = false;
+            }
+        }
+    }
+
+    /// Step 4: the picked members onto the CPUs.
+    #[inline]
+    fn place(&mut self) {
+        let Self { nodes, members, on, starting, .. } = self;
+        starting.clear();
+        for node in nodes.iter().filter(|node| node.leaf && node.runs && node.pick != NONE) {
+            let member = &mut members[node.pick as usize];
+            member.picked = true;
+            if member.cpu == NONE {
+                starting.push(node.pick);
+            }
+        }
+        for cpu in on.iter_mut().filter(|cpu| **cpu != NONE) {
+            let member = &mut members[*cpu as usize];
+            if !member.picked {
+                member.cpu = NONE;
+                *cpu = NONE;
+            }
+            member.picked = false;
+        }
+        if starting.is_empty() {
+            return;
+        }
+        starting.sort_unstable_by_key(|&member| members[member as usize].seat);
+        for executed in [true, false] {
+            starting.retain(|&index| {
+                let member = &mut members[index as usize];
+                let home = member.last_cpu as usize;
+                let goes = member.executed == executed && on.get(home) == Some(&NONE);
+                if goes {
+                    member.cpu = member.last_cpu;
+                    on[home] = index;
+                }
+                !goes
+            });
+        }
+        let mut free = 0;
+        for &index in starting.iter() {
+            while on[free] != NONE {
+                free += 1;
+            }
+            members[index as usize].cpu = free as u32;
+            on[free] = index;
+        }
+        for &member in on.iter().filter(|&&member| member != NONE) {
+            members[member as usize].picked = false;
+        }
+    }
+
+    /// Step 5: when something is due again.
+    #[inline]
+    fn next_event(&self) -> i64 {
+        let mut next = self.nodes[0].deadline;
+        for node in self.nodes.iter().filter(|node| node.runs) {
+            if node.leaf {
+                if node.budget > 0 {
+                    next = next.min(self.now + node.budget);
+                }
+                if let Some(member) = self.members.get(node.pick as usize) {
+                    next = next.min(self.now + member.remaining);
+                }
+            } else if let Some(child) = self.nodes.get(node.pick as usize) {
+                next = next.min(child.deadline - child.budget);
+            }
+        }
+        next
+    }
+}
+
+impl Member {
+    /// The next window begins: up to the end of the next job, or to its release if that is not now.
+    fn open(&mut self, now: i64, unit: i64) {
+        let release = num_integer::div_ceil(self.next_release, unit) * unit;
+        if release > now {
+            (self.deadline, self.remaining) = (release, 0);
+        } else {
+            self.next_release += self.period;
+            self.deadline = num_integer::div_floor(self.next_release, unit) * unit;
+            self.remaining = self.rate * ((self.deadline - now) / unit);
+        }
+    }
+}
+
+impl Part for Subsystem {
+    fn cpus(&self) -> &[CpuId] {
+        &self.cpus
+    }
+
+    fn release(&mut self, member: usize, job: JobId, _deadline: i64, _now: i64) {
+        let member = &mut self.members[member];
+        member.job = job;
+        member.ready = true;
+        member.executed = false;
+    }
+
+    fn end(&mut self, member: usize) {
+        self.members[member].ready = false;
+    }
+
+    fn catch_up(&mut self, now: i64) {
+        while self.next < now {
+            self.step(self.next);
+        }
+        self.advance(now);
+    }
+
+    fn step(&mut self, now: i64) {
+        self.advance(now);
+        if self.updated != now {
+            self.updated = now;
+            self.updates += 1;
+        }
+        if self.nodes[0].deadline <= now {
+            self.renew();
+        }
+        self.select();
+        self.place();
+        self.next = self.next_event();
+    }
+
+    fn next(&self) -> i64 {
+        self.next
+    }
+
+    fn selected(&self, cpu: usize) -> Option<JobId> {
+        self.members.get(self.on[cpu] as usize).map(|member| member.job)
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        let now = now.ns();
+        for node in &self.nodes {
+            state.number(node.deadline - now);
+            state.number(node.budget);
+            state.number(i64::from(node.pick));
+            state.number(i64::from(node.runs));
+        }
+        for member in &self.members {
+            state.number(member.next_release - now);
+            state.number(member.deadline - now);
+            state.number(member.remaining);
+            state.number(i64::from(member.ready) << 1 | i64::from(member.executed));
+            state.number(i64::from(member.cpu));
+            state.number(i64::from(member.last_cpu));
+        }
+        state.number(self.next - now);
+    }
+}

@@ -1,0 +1,272 @@
+//! The invariants of weak and strong scheduling with affinities (Bonifaci et al. 2016, Definitions
+//! II.1 and II.2), at every instant of a trace.
+//!
+//! A sweep over the instants at which something changes. Jobs of tasks with the same CPUs reach the
+//! same ones, so of each affinity only the waiting job that comes first is looked at.
+
+use super::{Checker, Key, Move, Violation};
+use layland_model::{
+    Change, CpuId, CpuMap, CpuSet, Index, JobOrder, RequestKind, TaskId, TaskMap, Time,
+};
+use std::collections::BTreeSet;
+
+/// From which CPUs a waiting job may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those that it may use.
+    Weak,
+    /// And those to which the jobs there could move.
+    Strong,
+}
+
+/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+#[derive(Clone, Copy)]
+enum Edge {
+    Ready(usize),
+    Done(usize),
+    Start(usize, CpuId),
+    Stop(usize, CpuId),
+    Online(CpuId),
+    Offline(CpuId),
+    /// A task may use other CPUs: an index into the masks.
+    Mask(TaskId, usize),
+}
+
+/// The different sets of CPUs that tasks may use.
+#[derive(Default)]
+struct Masks(Vec<CpuSet>);
+
+impl Masks {
+    fn index(&mut self, mask: CpuSet) -> usize {
+        self.0.iter().position(|known| *known == mask).unwrap_or_else(|| {
+            self.0.push(mask);
+            self.0.len() - 1
+        })
+    }
+}
+
+/// What holds between two instants, even in a trace that has more than one job on a CPU.
+struct State {
+    mask_of: TaskMap<usize>,
+    is_ready: Vec<bool>,
+    /// On how many CPUs each job is.
+    held: Vec<i64>,
+    /// By mask: the jobs that are ready and on no CPU.
+    waiting: Vec<BTreeSet<Key>>,
+    /// The jobs on each CPU.
+    on: CpuMap<BTreeSet<Key>>,
+    online: CpuSet,
+}
+
+impl State {
+    fn apply(&mut self, edge: Edge, keys: &[Key]) {
+        match edge {
+            Edge::Ready(job) => {
+                self.is_ready[job] = true;
+                self.place(keys[job]);
+            }
+            Edge::Done(job) => {
+                self.is_ready[job] = false;
+                self.place(keys[job]);
+            }
+            Edge::Start(job, cpu) => {
+                self.held[job] += 1;
+                self.on[cpu].insert(keys[job]);
+                self.place(keys[job]);
+            }
+            Edge::Stop(job, cpu) => {
+                self.held[job] -= 1;
+                self.on[cpu].remove(&keys[job]);
+                self.place(keys[job]);
+            }
+            Edge::Online(cpu) => {
+                self.online.insert(cpu);
+            }
+            Edge::Offline(cpu) => {
+                self.online.remove(cpu);
+            }
+            Edge::Mask(task, mask) => {
+                let old = std::mem::replace(&mut self.mask_of[task], mask);
+                let moved: Vec<Key> =
+                    self.waiting[old].iter().copied().filter(|key| key.2 == task).collect();
+                for key in moved {
+                    self.waiting[old].remove(&key);
+                    self.waiting[mask].insert(key);
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, key: Key) {
+        let waiting = &mut self.waiting[self.mask_of[key.2]];
+        if self.is_ready[key.3] && self.held[key.3] <= 0 {
+            waiting.insert(key);
+        } else {
+            waiting.remove(&key);
+        }
+    }
+
+    /// Why the first job that waits for a mask should run: the CPUs from its own to the one that is idle
+    /// or runs a job that comes after it.
+    fn path(&self, first: Key, masks: &[CpuSet], reach: Reach) -> Option<Vec<CpuId>> {
+        let mut unseen = self.online.clone();
+        let mut frontier: Vec<CpuId> = Vec::new();
+        // The CPU of the job that opened each CPU; none for the job that waits.
+        let mut from: CpuMap<Option<CpuId>> = CpuMap::filled(None, self.on.len());
+        let (mut opener, mut mask, mut next) = (None, self.mask_of[first.2], 0);
+        let mut end: Option<(Option<Key>, CpuId)> = None;
+        'search: loop {
+            for cpu in masks[mask].intersection(&unseen).iter() {
+                unseen.remove(cpu);
+                from[cpu] = opener;
+                frontier.push(cpu);
+                match self.on[cpu].last() {
+                    None => {
+                        end = Some((None, cpu));
+                        break 'search;
+                    }
+                    Some(&key) if key > first => {
+                        if end.is_none_or(|(last, _)| Some(key) > last) {
+                            end = Some((Some(key), cpu));
+                        }
+                    }
+                    Some(_) => {}
+                }
+            }
+            let Some(&cpu) = frontier.get(next).filter(|_| reach == Reach::Strong) else { break };
+            next += 1;
+            opener = Some(cpu);
+            mask = self.mask_of[self.on[cpu].last().expect("an idle CPU ends the search").2];
+        }
+        let mut path = vec![end?.1];
+        while let Some(cpu) = from[path[path.len() - 1]] {
+            path.push(cpu);
+        }
+        path.reverse();
+        Some(path)
+    }
+}
+
+impl Checker<'_> {
+    /// The weak or the strong rule.
+    pub(super) fn check_affinities(&mut self, order: &JobOrder, reach: Reach) {
+        let cpu_count = self.system.platform.cpu_count();
+        let mut masks = Masks::default();
+        let mut edges: Vec<(Time, Edge)> = Vec::new();
+        let mask_of = self.masks_over_time(&mut masks, &mut edges);
+        for (index, record) in self.trace.jobs.iter().enumerate() {
+            let end = record.end.map_or(self.trace.over, |(at, _)| at);
+            let (from, _) = self.ready[index];
+            if from < end && record.job.id.task.index() < self.system.tasks.len() {
+                edges.push((from, Edge::Ready(index)));
+                edges.push((end, Edge::Done(index)));
+            }
+        }
+        for segment in &self.sound {
+            if self.trace.jobs[segment.job].job.id.task.index() < self.system.tasks.len() {
+                edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
+                edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
+            }
+        }
+        for (cpu, switches) in self.switches.iter() {
+            edges.extend(switches.iter().enumerate().map(|(index, &at)| {
+                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
+            }));
+        }
+        // Stable: edges of one instant are all applied before the state is looked at.
+        edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
+        let keys = self.keys(order);
+        let mut state = State {
+            mask_of,
+            is_ready: vec![false; self.trace.jobs.len()],
+            held: vec![0; self.trace.jobs.len()],
+            waiting: vec![BTreeSet::new(); masks.0.len()],
+            on: CpuMap::filled(BTreeSet::new(), cpu_count),
+            online: self.system.platform.all_cpus(),
+        };
+        let mut reported: Vec<Option<(usize, Vec<CpuId>)>> = vec![None; masks.0.len()];
+        let mut edges = edges.into_iter().peekable();
+        while let Some((now, edge)) = edges.next() {
+            state.apply(edge, &keys);
+            while let Some((_, edge)) = edges.next_if(|&(at, _)| at == now) {
+                state.apply(edge, &keys);
+            }
+            if now >= self.trace.over {
+                break;
+            }
+            for (mask, last) in reported.iter_mut().enumerate() {
+                let first = state.waiting[mask].first().copied();
+                let found =
+                    first.and_then(|first| Some((first.3, state.path(first, &masks.0, reach)?)));
+                // The same finding is not reported again for as long as it lasts.
+                if let Some((waiting, path)) = &found
+                    && *last != found
+                {
+                    self.violated(|this| this.kept_waiting(&state, *waiting, path, now));
+                }
+                *last = found;
+            }
+        }
+    }
+
+    fn kept_waiting(&self, state: &State, waiting: usize, path: &[CpuId], at: Time) -> Violation {
+        let job_on = |cpu: CpuId| state.on[cpu].last().map(|key| self.name_at(key.3));
+        let waiting = self.name_at(waiting);
+        let (cpu, end) = (path[0], path[path.len() - 1]);
+        match (path, job_on(end)) {
+            ([_], None) => Violation::IdleWhileWaiting { job: waiting, cpu, at },
+            ([_], Some(running)) => Violation::Overtaken { waiting, running, cpu, at },
+            (_, displaced) => {
+                let moves = path.windows(2).filter_map(|pair| {
+                    Some(Move { job: job_on(pair[0])?, from: pair[0], to: pair[1] })
+                });
+                Violation::NotShifted { waiting, cpu, at, moves: moves.collect(), displaced }
+            }
+        }
+    }
+
+    /// The mask of each task at first, and the instants at which it gets another one.
+    fn masks_over_time(&self, masks: &mut Masks, edges: &mut Vec<(Time, Edge)>) -> TaskMap<usize> {
+        let system = self.system;
+        let mut clusters = system.platform.clusters.clone();
+        let mut homes: TaskMap<(Option<CpuSet>, usize)> =
+            system.tasks.values().map(|task| (task.affinity.clone(), task.cluster)).collect();
+        let mask = |home: &(Option<CpuSet>, usize), clusters: &[CpuSet]| -> CpuSet {
+            let cluster = clusters.get(home.1).cloned().unwrap_or_default();
+            let common = home.0.as_ref().map(|own| own.intersection(&cluster));
+            common.filter(|cpus| !cpus.is_empty()).unwrap_or(cluster)
+        };
+        let first: TaskMap<usize> =
+            homes.values().map(|home| masks.index(mask(home, &clusters))).collect();
+        let mut current = first.clone();
+        for request in &system.requests {
+            let text = system.describe(&request.kind);
+            let is_refused = self.trace.answers.iter().any(|answer| {
+                answer.at == request.at && answer.refused.is_some() && answer.request == text
+            });
+            match &request.kind {
+                _ if is_refused => continue,
+                RequestKind::Reconfigure(task, Change::Affinity(cpus)) => {
+                    homes.get_mut(*task).into_iter().for_each(|home| home.0 = Some(cpus.clone()));
+                }
+                RequestKind::Reconfigure(task, Change::Cluster(cluster)) => {
+                    homes.get_mut(*task).into_iter().for_each(|home| *home = (None, *cluster));
+                }
+                RequestKind::SetClusterCpus { cluster, cpus } => {
+                    clusters.get_mut(*cluster).into_iter().for_each(|of| *of = cpus.clone());
+                }
+                RequestKind::Reconfigure(_, Change::Parameters { .. })
+                | RequestKind::Leave(_)
+                | RequestKind::CpuOnline(_)
+                | RequestKind::CpuOffline(_) => continue,
+            }
+            for (task, home) in homes.iter() {
+                let mask = masks.index(mask(home, &clusters));
+                if std::mem::replace(&mut current[task], mask) != mask {
+                    edges.push((request.at, Edge::Mask(task, mask)));
+                }
+            }
+        }
+        first
+    }
+}

@@ -1,0 +1,280 @@
+//! Gantt charts for LaTeX.
+//!
+//! A document of class `standalone` with one `tikzpicture`; the package `tikz` is all it needs. One
+//! line per thing that is drawn, so that a paper can edit it. Lengths are thousandths of a
+//! centimetre, in integers, so the bytes are the same on any machine. Colours have names
+//! (`laylandA` ..), to be redefined; every segment has the name of its job too, where it fits.
+
+use super::axis::Axis;
+use super::scene::{CpuLane, Run, Scene, TaskLane};
+use super::{Lanes, Nanoseconds, View, counted_misses};
+use layland_model::Time;
+use std::fmt::{self, Write};
+
+/// How a chart is drawn for LaTeX.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TikzOptions {
+    /// The width of the time axis in millimetres; at least 20 are used.
+    pub width: u32,
+    /// Which lanes.
+    pub lanes: Lanes,
+    /// A title above the chart.
+    pub title: Option<String>,
+    /// The most tasks that get a lane; of more, those with misses come first.
+    pub max_rows: usize,
+}
+
+impl Default for TikzOptions {
+    /// 140 mm wide, both kinds of lanes, no title, at most 40 tasks.
+    fn default() -> Self {
+        TikzOptions { width: 140, lanes: Lanes::Both, title: None, max_rows: 40 }
+    }
+}
+
+/// Thousandths of a centimetre, printed in centimetres.
+#[derive(Clone, Copy)]
+struct Cm(i64);
+
+impl fmt::Display for Cm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sign, length) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        write!(f, "{sign}{}.{:03}", length / 1000, length % 1000)
+    }
+}
+
+/// The colours of Okabe and Ito, which are told apart with any kind of colour vision.
+const PALETTE: [&str; 8] =
+    ["0072B2", "E69F00", "009E73", "CC79A7", "56B4E9", "F0E442", "D55E00", "B0B0B0"];
+
+/// The distance of two lanes, the height of a bar.
+const LANE: i64 = 900;
+const BAR: i64 = 420;
+/// Narrower bars get no text; each character needs so much more.
+const TEXT: i64 = 150;
+
+/// Text in which what LaTeX takes for a command is escaped.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '#' | '$' | '%' | '&' | '_' | '{' | '}' => write!(f, "\\{c}")?,
+                '\\' => f.write_str("\\textbackslash{}")?,
+                '~' => f.write_str("\\textasciitilde{}")?,
+                '^' => f.write_str("\\textasciicircum{}")?,
+                '<' => f.write_str("\\textless{}")?,
+                '>' => f.write_str("\\textgreater{}")?,
+                'µ' | 'μ' => f.write_str("\\textmu{}")?,
+                c if c.is_control() => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A time as text.
+fn time_text(time: impl Into<Nanoseconds>) -> String {
+    time.into().to_string().replace("us", "µs")
+}
+
+fn colour(position: usize) -> char {
+    char::from(b'A' + (position % PALETTE.len()) as u8)
+}
+
+struct Chart<'a> {
+    scene: &'a Scene,
+    width: i64,
+    out: String,
+}
+
+pub(super) fn draw(view: &View, options: &TikzOptions) -> String {
+    let scene = Scene::new(view.trace, view.labels, view.from, view.to, options.max_rows);
+    let width = i64::from(options.width.clamp(20, 5_000)) * 100;
+    let mut chart = Chart { scene: &scene, width, out: String::new() };
+    chart.head();
+    let mut y = 0;
+    if let Some(title) = &options.title {
+        chart.label(0, 1000, "west", "\\bfseries", title);
+    }
+    let misses = counted_misses(scene.miss_count());
+    let about = format!("{} to {}, {misses}", time_text(scene.from), time_text(scene.to));
+    chart.label(0, 620, "west", "\\small", &about);
+    if options.lanes.has_cpus() {
+        for lane in &scene.cpus {
+            y -= LANE;
+            chart.cpu(lane, y);
+        }
+    }
+    if options.lanes.has_tasks() {
+        for lane in &scene.tasks {
+            y -= LANE;
+            chart.task(lane, y);
+        }
+    }
+    chart.axis(y - 200);
+    if options.lanes.has_tasks() && !scene.hidden.is_empty() {
+        let hidden = format!("{} more tasks are not shown", scene.hidden.len());
+        chart.label(0, y - 1200, "west", "\\small", &hidden);
+    }
+    chart.out += "\\end{tikzpicture}\n\\end{document}\n";
+    chart.out
+}
+
+impl Chart<'_> {
+    fn line(&mut self, line: fmt::Arguments<'_>) {
+        let _ = writeln!(self.out, "{line}");
+    }
+
+    fn head(&mut self) {
+        self.out += "% A schedule, drawn by layland. Needs the package tikz.\n\
+                     \\documentclass[tikz,border=2mm]{standalone}\n\
+                     \\usepackage{textcomp}\n\\usetikzlibrary{arrows.meta,patterns}\n\
+                     \\begin{document}\n";
+        for (position, value) in PALETTE.into_iter().enumerate() {
+            self.line(format_args!(
+                "\\definecolor{{layland{}}}{{HTML}}{{{value}}}",
+                colour(position)
+            ));
+        }
+        self.out += "\\definecolor{laylandmiss}{HTML}{C00000}\n\
+                     \\begin{tikzpicture}[x=1cm,y=1cm,font=\\sffamily\\footnotesize,\n  \
+                     run/.style={draw=black,line width=.3pt},\n  \
+                     wait/.style={black!50,line width=.6pt,densely dotted},\n  \
+                     overhead/.style={pattern=crosshatch,pattern color=black!70},\n  \
+                     offline/.style={pattern=north west lines,pattern color=black!40},\n  \
+                     release/.style={-{Stealth[length=1.6mm]},line width=.6pt},\n  \
+                     deadline/.style={{Stealth[length=1.6mm]}-,line width=.6pt},\n  \
+                     miss/.style={laylandmiss,line width=1.2pt},\n  \
+                     move/.style={black!60,line width=.4pt,densely dashed,-{Stealth[length=1.2mm]}}]\n";
+    }
+
+    /// The place of a time; times outside the window at its ends.
+    fn x(&self, at: Time) -> Cm {
+        let (from, to) = (i128::from(self.scene.from.ns()), i128::from(self.scene.to.ns()));
+        let offset = i128::from(at.ns()).clamp(from, to) - from;
+        Cm((offset * i128::from(self.width) / (to - from)) as i64)
+    }
+
+    fn label(&mut self, x: i64, y: i64, anchor: &str, font: &str, text: &str) {
+        let (x, y) = (Cm(x), Cm(y));
+        self.line(format_args!(
+            "\\node[anchor={anchor}] at ({x},{y}) {{{font} {}}};",
+            Escaped(text)
+        ));
+    }
+
+    fn lane(&mut self, name: &str, y: i64) {
+        self.label(-100, y + BAR / 2, "east", "", name);
+        let (width, y) = (Cm(self.width), Cm(y));
+        self.line(format_args!("\\draw[black!30,line width=.3pt] (0,{y}) -- ({width},{y});"));
+    }
+
+    fn bar(&mut self, run: &Run, y: i64, text: &str) {
+        let (start, end) = (self.x(run.start), self.x(run.end));
+        let fits = end.0 - start.0 >= TEXT * (text.chars().count() as i64 + 1);
+        let text = if fits { text } else { "" };
+        let (low, high, colour) = (Cm(y), Cm(y + BAR), colour(run.position));
+        self.line(format_args!(
+            "\\filldraw[run,fill=layland{colour}!60] ({start},{low}) rectangle node[font=\\sffamily\\tiny] {{{}}} ({end},{high});",
+            Escaped(text)
+        ));
+        if run.overhead.ns() > 0 {
+            // Overheads are paid first.
+            let until = self.x((run.start + run.overhead).min(run.end));
+            self.line(format_args!("\\fill[overhead] ({start},{low}) rectangle ({until},{high});"));
+        }
+    }
+
+    fn cpu(&mut self, lane: &CpuLane, y: i64) {
+        self.lane(&format!("CPU {}", lane.id), y);
+        for &(start, end) in &lane.offline {
+            let (start, end, low, high) = (self.x(start), self.x(end), Cm(y), Cm(y + BAR));
+            self.line(format_args!("\\fill[offline] ({start},{low}) rectangle ({end},{high});"));
+        }
+        let names: Vec<(usize, &str)> = (self.scene.tasks.iter().chain(&self.scene.hidden))
+            .map(|lane| (lane.position, lane.name.as_str()))
+            .collect();
+        for run in &lane.runs {
+            let name = names.iter().find(|(position, _)| *position == run.position);
+            self.bar(run, y, name.map_or("", |(_, name)| name));
+        }
+        let scene = self.scene;
+        for migration in scene.migrations.iter().filter(|to| to.to.1 == lane.id) {
+            let place = |cpu| scene.cpus.iter().position(|lane| lane.id == cpu);
+            let Some(row) = place(migration.from.1) else { continue };
+            let from_y = Cm(-(row as i64 + 1) * LANE + BAR / 2);
+            let (from, to, y) = (self.x(migration.from.0), self.x(migration.to.0), Cm(y + BAR / 2));
+            self.line(format_args!("\\draw[move] ({from},{from_y}) -- ({to},{y});"));
+        }
+    }
+
+    fn task(&mut self, lane: &TaskLane, y: i64) {
+        self.lane(&lane.name, y);
+        for &(start, end) in &lane.waits {
+            let (start, end, y) = (self.x(start), self.x(end), Cm(y + BAR / 2));
+            self.line(format_args!("\\draw[wait] ({start},{y}) -- ({end},{y});"));
+        }
+        for run in &lane.runs {
+            let many = self.scene.cpus.len() > 1;
+            let cpu = if many { run.cpu.to_string() } else { String::new() };
+            self.bar(run, y, &cpu);
+        }
+        let (low, high) = (Cm(y), Cm(y + BAR + 280));
+        for job in &lane.jobs {
+            if self.scene.shows(job.release) {
+                let x = self.x(job.release);
+                self.line(format_args!("\\draw[release] ({x},{low}) -- ({x},{high});"));
+            }
+            if self.scene.shows(job.deadline) {
+                let x = self.x(job.deadline);
+                self.line(format_args!("\\draw[deadline] ({x},{low}) -- ({x},{high});"));
+            }
+            if let Some(at) = job.missed_at.filter(|&at| self.scene.shows(at)) {
+                let (x, middle) = (self.x(at), y + BAR + 120);
+                let (left, right) = (Cm(x.0 - 90), Cm(x.0 + 90));
+                let (low, high) = (Cm(middle - 90), Cm(middle + 90));
+                self.line(format_args!(
+                    "\\draw[miss] ({left},{low}) -- ({right},{high}) ({left},{high}) -- ({right},{low}); % {}#{} misses its deadline",
+                    // A line of a comment ends with the line.
+                    lane.name.replace(char::is_control, " "),
+                    job.id.seq,
+                ));
+            }
+        }
+    }
+
+    fn axis(&mut self, y: i64) {
+        let scene = self.scene;
+        let columns = usize::try_from(self.width / 180).unwrap_or(0);
+        let axis = Axis::new(scene.from.ns(), scene.to.ns(), columns, 12);
+        let (end, line) = (Cm(self.width), Cm(y));
+        self.line(format_args!("\\draw (0,{line}) -- ({end},{line});"));
+        for (at, label) in &axis.ticks {
+            let (x, low) = (self.x(Time::from_ns(*at)), Cm(y - 80));
+            self.line(format_args!("\\draw ({x},{line}) -- ({x},{low}) node[below] {{{label}}};"));
+        }
+        let unit = match axis.base {
+            Some(base) => format!("time in {} from {}", axis.unit, time_text(Time::from_ns(base))),
+            None => format!("time in {}", axis.unit),
+        };
+        let unit = unit.replace("us", "µs");
+        self.label(self.width / 2, y - 650, "center", "", &unit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_latex_takes_for_commands_is_escaped() {
+        let text = Escaped("a_1 & 50% #2 {x} \\y ~^$ <µ>\n").to_string();
+        assert_eq!(
+            text,
+            "a\\_1 \\& 50\\% \\#2 \\{x\\} \\textbackslash{}y \\textasciitilde{}\\textasciicircum{}\\$ \
+             \\textless{}\\textmu{}\\textgreater{} "
+        );
+    }
+}

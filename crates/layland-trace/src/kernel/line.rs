@@ -1,0 +1,417 @@
+//! One line of a kernel trace, in any dialect. Nothing is allocated but the list of events.
+
+use super::{Marker, MarkerError, ReadError};
+
+/// Which tool wrote the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// The kernel: `trace` or `trace_pipe`.
+    #[default]
+    Tracefs,
+    /// `trace-cmd report -N`: events as the kernel prints them, without flags.
+    TraceCmd,
+    /// `trace-cmd report`: plugins print the events.
+    TraceCmdPlugins,
+    /// `trace-cmd report -R`: every field as it is.
+    TraceCmdRaw,
+    /// `perf script`.
+    Perf,
+}
+
+impl Dialect {
+    /// What to call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Tracefs => "tracefs",
+            Dialect::TraceCmd => "trace-cmd report -N",
+            Dialect::TraceCmdPlugins => "trace-cmd report",
+            Dialect::TraceCmdRaw => "trace-cmd report -R",
+            Dialect::Perf => "perf script",
+        }
+    }
+}
+
+/// In which state a thread left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// It could go on: `R`, `R+`.
+    Runnable,
+    /// It sleeps and may be interrupted: `S`.
+    Sleeping,
+    /// It is stopped or waits for the kernel: `D`, `T`, `I` and the like.
+    Blocked,
+    /// It ended.
+    Dead,
+}
+
+/// A thread, as an event names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread<'a> {
+    /// Its name; empty if the kernel forgot it.
+    pub comm: &'a str,
+    /// Its id; 0 is an idle CPU.
+    pub pid: u32,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind<'a> {
+    Switch {
+        prev: Thread<'a>,
+        left: Left,
+        next: Thread<'a>,
+    },
+    Wake(Thread<'a>),
+    Migrate {
+        thread: Thread<'a>,
+        from: u32,
+        to: u32,
+    },
+    Mark(Marker<'a>),
+    /// An event that is not looked at.
+    Other,
+}
+
+/// An event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event<'a> {
+    /// Nanoseconds of the trace's clock.
+    pub at: i64,
+    pub cpu: u32,
+    /// The thread that was running.
+    pub thread: Thread<'a>,
+    pub kind: Kind<'a>,
+}
+
+/// A whole text.
+#[derive(Debug, Default)]
+pub struct Lines<'a> {
+    /// In the order of time; those of one instant as in the text.
+    pub events: Vec<Event<'a>>,
+    pub dialect: Dialect,
+    pub lost: u64,
+    pub unknown: u64,
+    pub first_unknown: Option<usize>,
+}
+
+/// Reads every line.
+pub fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
+    let mut lines = Lines::default();
+    // The same loss may be told where it happened, in the head and in the foot.
+    let (mut inline, mut head, mut foot) = (0u64, 0u64, 0u64);
+    let mut dialect = None;
+    let mut without_cpu = None;
+    for (index, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        if let Some(count) = lost_here(trimmed) {
+            inline = inline.saturating_add(count);
+        } else if let Some(comment) = comment(trimmed) {
+            head = head.saturating_add(overwritten(comment).unwrap_or(0));
+            foot = foot.saturating_add(counted_loss(comment).unwrap_or(0));
+        } else if let Some((event, of_line)) = event(trimmed) {
+            let kind = dialect_of(of_line);
+            if dialect.is_none() || (dialect == Some(Dialect::TraceCmd) && is_telling(kind)) {
+                dialect = Some(kind);
+            }
+            lines.events.push(event);
+        } else {
+            if without_cpu.is_none() && is_without_cpu(trimmed) {
+                without_cpu = Some(index + 1);
+            }
+            lines.unknown += 1;
+            lines.first_unknown.get_or_insert(index + 1);
+        }
+    }
+    lines.lost = inline.max(head).max(foot);
+    lines.dialect = dialect.unwrap_or_default();
+    if lines.events.is_empty() {
+        return Err(match without_cpu {
+            Some(line) => ReadError::NoCpu { line },
+            None => ReadError::NoEvents { first_unknown_line: lines.first_unknown },
+        });
+    }
+    lines.events.sort_by_key(|event| event.at);
+    Ok(lines)
+}
+
+fn is_telling(dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::TraceCmdPlugins | Dialect::TraceCmdRaw)
+}
+
+/// `CPU:1 [LOST 12 EVENTS]`, `CPU:1 [12 EVENTS DROPPED]`, `PERF_RECORD_LOST lost 12`; at least 1 if
+/// the number is missing.
+fn lost_here(line: &str) -> Option<u64> {
+    let is_kernel = line.starts_with("CPU:")
+        && line.ends_with(']')
+        && (line.contains("[LOST") || line.contains("EVENTS DROPPED]"));
+    let is_perf = line.contains("PERF_RECORD_LOST");
+    let text = if is_kernel {
+        line.split_once('[')?.1
+    } else if is_perf {
+        line.rsplit_once("lost")?.1
+    } else {
+        return None;
+    };
+    let number = text.split(|c: char| !c.is_ascii_digit()).find(|word| !word.is_empty());
+    Some(number.and_then(|word| word.parse().ok()).unwrap_or(1).max(1))
+}
+
+/// A line that is no event and need not be one.
+fn comment(line: &str) -> Option<&str> {
+    let is_comment = line.is_empty()
+        || line.starts_with('#')
+        || line.starts_with("cpus=")
+        || line.starts_with("version =")
+        || line.starts_with("CPU ")
+        || line.starts_with("CPU:")
+        || counted_loss(line).is_some();
+    is_comment.then_some(line)
+}
+
+/// `# entries-in-buffer/entries-written: 197/351   #P:2`: what is not in the buffer any more.
+fn overwritten(comment: &str) -> Option<u64> {
+    let (_, numbers) = comment.split_once("entries-written:")?;
+    let (kept, written) = numbers.split_whitespace().next()?.split_once('/')?;
+    let (kept, written) = (kept.parse::<u64>().ok()?, written.parse::<u64>().ok()?);
+    Some(written.saturating_sub(kept))
+}
+
+/// `overrun: 73`, `dropped events: 2`, `commit overrun: 0` of a CPU's `stats`, also as comments.
+fn counted_loss(line: &str) -> Option<u64> {
+    let line = line.trim_start_matches(['#', ' ']);
+    let line = match line.split_once(' ') {
+        Some((cpu, rest)) if cpu.starts_with("cpu") => rest,
+        Some(_) | None => line,
+    };
+    let (key, number) = line.split_once(": ")?;
+    matches!(key, "overrun" | "commit overrun" | "dropped events")
+        .then(|| number.trim().parse().ok())?
+}
+
+/// How the prefix of a line looked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prefix {
+    Flags,
+    Plain,
+    Perf,
+}
+
+/// How the event itself was printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Fields,
+    Plugin,
+    Raw,
+}
+
+fn dialect_of((prefix, form): (Prefix, Form)) -> Dialect {
+    match (prefix, form) {
+        (Prefix::Perf, _) => Dialect::Perf,
+        (Prefix::Flags, Form::Fields | Form::Raw) => Dialect::Tracefs,
+        (_, Form::Plugin) => Dialect::TraceCmdPlugins,
+        (Prefix::Plain, Form::Raw) => Dialect::TraceCmdRaw,
+        (Prefix::Plain, Form::Fields) => Dialect::TraceCmd,
+    }
+}
+
+/// `12.000345:` in nanoseconds, for up to nine decimals.
+fn time(word: &str) -> Option<i64> {
+    let (seconds, decimals) = word.strip_suffix(':')?.split_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(seconds) || !digits(decimals) || decimals.len() > 9 {
+        return None;
+    }
+    let fraction = decimals.parse::<i64>().ok()? * 10i64.pow(9 - decimals.len() as u32);
+    seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// A line of perf that lacks the CPU: `comm 7 12.000345: sched:..`.
+fn is_without_cpu(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.any(|word| time(word).is_some()) && words.next().is_some_and(|word| word.ends_with(':'))
+}
+
+fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
+    // The CPU is the first `[digits]` after which the line goes on as it must.
+    line.match_indices(" [").find_map(|(at, _)| {
+        let (cpu, rest) = line[at + 2..].split_once(']')?;
+        if cpu.is_empty() || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let cpu = cpu.parse::<u16>().ok()?.into();
+        let (flags, at_ns, rest) = timestamp(rest)?;
+        let (name, body) = rest.trim_start().split_once(':')?;
+        // perf writes `sched:sched_switch:`.
+        let (name, body) = match name {
+            "sched" | "ftrace" | "print" if !body.starts_with(' ') => body.split_once(':')?,
+            name => (name, body),
+        };
+        if name.is_empty() || name.contains(' ') {
+            return None;
+        }
+        let (thread, is_perf) = running(line[..at].trim_end())?;
+        let prefix = match (is_perf, flags) {
+            (true, _) => Prefix::Perf,
+            (false, true) => Prefix::Flags,
+            (false, false) => Prefix::Plain,
+        };
+        let (kind, form) = kind(name, body.trim_start())?;
+        Some((Event { at: at_ns, cpu, thread, kind }, (prefix, form)))
+    })
+}
+
+/// The flags, if any, and the time; and what follows.
+fn timestamp(rest: &str) -> Option<(bool, i64, &str)> {
+    let mut rest = rest;
+    for skipped in 0..3 {
+        rest = rest.trim_start();
+        let (word, after) = rest.split_once(' ')?;
+        if let Some(at) = time(word) {
+            return Some((skipped > 0, at, after));
+        }
+        rest = after;
+    }
+    None
+}
+
+/// `comm-7`, `comm-7 (5)`, or perf's `comm 7` and `comm 5/7`.
+fn running(text: &str) -> Option<(Thread<'_>, bool)> {
+    let text = match text.rsplit_once('(') {
+        Some((before, group))
+            if group.strip_suffix(')').is_some_and(|group| {
+                !group.is_empty() && group.trim().bytes().all(|b| b.is_ascii_digit() || b == b'-')
+            }) =>
+        {
+            before.trim_end()
+        }
+        Some(_) | None => text,
+    };
+    if let Some((comm, pid)) = text.rsplit_once('-')
+        && let Some(pid) = id(pid)
+    {
+        return Some((named(comm, pid), false));
+    }
+    let (comm, ids) = text.rsplit_once(' ')?;
+    let pid = id(ids.rsplit('/').next()?)?;
+    Some((named(comm.trim_end(), pid), true))
+}
+
+fn id(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+fn named(comm: &str, pid: u32) -> Thread<'_> {
+    let comm = comm.trim_start();
+    // `<...>` is what is printed for a name that was not kept.
+    Thread { comm: if comm == "<...>" { "" } else { comm }, pid }
+}
+
+fn kind<'a>(name: &str, body: &'a str) -> Option<(Kind<'a>, Form)> {
+    match name {
+        "sched_switch" => switch(body),
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => wake(body),
+        "sched_migrate_task" => {
+            let (body, to) = last_field(body, "dest_cpu")?;
+            let (body, from) = last_field(body, "orig_cpu")?;
+            let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
+            let kind = Kind::Migrate { thread, from: id(from)?, to: id(to)? };
+            Some((kind, Form::Fields))
+        }
+        "tracing_mark_write" | "print" | "bprint" => match Marker::parse(body) {
+            Ok(marker) => Some((Kind::Mark(marker), Form::Fields)),
+            Err(MarkerError::Foreign) => Some((Kind::Other, Form::Fields)),
+            Err(MarkerError::Damaged) => None,
+        },
+        _ => Some((Kind::Other, Form::Fields)),
+    }
+}
+
+/// The last `key=value` of a text, and the text before it.
+fn last_field<'a>(text: &'a str, key: &str) -> Option<(&'a str, &'a str)> {
+    let (at, _) = text.rmatch_indices(key).find(|&(at, _)| {
+        text[at + key.len()..].starts_with('=') && (at == 0 || text[..at].ends_with(' '))
+    })?;
+    let value = text[at + key.len() + 1..].split(' ').next()?;
+    Some((text[..at].trim_end(), value))
+}
+
+/// `comm=.. pid=.. prio=..` at the end of a text, and what is before it.
+fn fields_thread<'a>(
+    text: &'a str,
+    comm: &str,
+    pid: &str,
+    prio: &str,
+) -> Option<(Thread<'a>, &'a str)> {
+    let (text, _) = last_field(text, prio)?;
+    let (text, pid) = last_field(text, pid)?;
+    let start = text.find(&format!("{comm}="))?;
+    // A name that holds the key is longer than it looks: take the key that stands after a space.
+    let start = match comm {
+        "next_comm" => text.rfind(" next_comm=").map_or(start, |at| at + 1),
+        _ => start,
+    };
+    let name = &text[start + comm.len() + 1..];
+    Some((Thread { comm: name, pid: id(pid)? }, text[..start].trim_end()))
+}
+
+fn switch(body: &str) -> Option<(Kind<'_>, Form)> {
+    if !body.starts_with("prev_comm=") {
+        let (prev, next) = body.rsplit_once(" ==> ")?;
+        let (prev, state) = prev.rsplit_once(' ')?;
+        let kind = Kind::Switch {
+            prev: plugin_thread(prev)?,
+            left: left(state)?,
+            next: plugin_thread(next)?,
+        };
+        return Some((kind, Form::Plugin));
+    }
+    let (next, rest) = fields_thread(body, "next_comm", "next_pid", "next_prio")?;
+    let (rest, is_arrow) = match rest.strip_suffix("==>") {
+        Some(rest) => (rest.trim_end(), true),
+        None => (rest, false),
+    };
+    let (rest, state) = last_field(rest, "prev_state")?;
+    let (prev, _) = fields_thread(rest, "prev_comm", "prev_pid", "prev_prio")?;
+    let form = if is_arrow { Form::Fields } else { Form::Raw };
+    Some((Kind::Switch { prev, left: left(state)?, next }, form))
+}
+
+fn wake(body: &str) -> Option<(Kind<'_>, Form)> {
+    if body.starts_with("comm=") {
+        let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
+        return Some((Kind::Wake(thread), Form::Fields));
+    }
+    // `comm:7 [39] CPU:001`, with `success=1` before the CPU in old versions.
+    let end = body.rfind(']')?;
+    Some((Kind::Wake(plugin_thread(&body[..=end])?), Form::Plugin))
+}
+
+/// `comm:7 [39]`.
+fn plugin_thread(text: &str) -> Option<Thread<'_>> {
+    let (thread, _) = text.trim_end().strip_suffix(']')?.rsplit_once(" [")?;
+    let (comm, pid) = thread.rsplit_once(':')?;
+    Some(named(comm, id(pid)?))
+}
+
+/// A state by its letters, or by its number as `-R` prints it.
+fn left(state: &str) -> Option<Left> {
+    if let Ok(bits) = state
+        .parse::<u32>()
+        .or_else(|_| u32::from_str_radix(state.strip_prefix("0x").unwrap_or("no number"), 16))
+    {
+        // The low byte is the state; a bit above it says that the thread was preempted.
+        return Some(match bits & 0xff {
+            0 => Left::Runnable,
+            bits if bits & 0x30 != 0 => Left::Dead,
+            bits if bits & 1 != 0 => Left::Sleeping,
+            _ => Left::Blocked,
+        });
+    }
+    Some(match state.chars().next()? {
+        'R' => Left::Runnable,
+        'S' => Left::Sleeping,
+        'X' | 'Z' | 'x' => Left::Dead,
+        'D' | 'T' | 't' | 'I' | 'P' | 'W' | 'K' | 'N' => Left::Blocked,
+        _ => return None,
+    })
+}

@@ -1,0 +1,491 @@
+//! From events to a run: who held which CPU, then which job that was.
+//!
+//! With marks, what a thread does between the completion of a job and that of the next one belongs to
+//! the next one, from its arrival on: the way into and out of a sleep belongs to no job. Without
+//! marks, a job lasts from a wake-up to the next interruptible sleep.
+
+use super::line::{Event, Kind, Left, Lines};
+use super::threads::Tasks;
+use super::{Decision, Import, Marker, NO_DEADLINE, Options, ReadError, Threads, Wake};
+use crate::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
+use layland_model::{
+    CpuId, Duration, Index, JobId, MoveReason, Service, System, TIME_LIMIT, TaskId, Time,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A task's thread held a CPU. Times are those of the trace's clock.
+#[derive(Clone, Copy)]
+struct Run {
+    cpu: u32,
+    start: i64,
+    end: i64,
+    /// How it left; `None` if it still runs.
+    left: Option<Left>,
+}
+
+/// What happened to the thread of one task.
+#[derive(Default)]
+struct Life {
+    runs: Vec<Run>,
+    /// When it became ready, and when it ran then.
+    wakes: Vec<(i64, i64)>,
+}
+
+/// What is known of one job.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    arrival: Option<i64>,
+    deadline: Option<i64>,
+    start: Option<i64>,
+    end: Option<(i64, JobEnd)>,
+}
+
+/// A job and the time in which what its thread does is its own.
+struct Span {
+    id: JobId,
+    arrival: i64,
+    deadline: Option<i64>,
+    from: i64,
+    to: i64,
+    end: Option<(i64, JobEnd)>,
+}
+
+pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
+    let events = &lines.events;
+    let (Some(first), Some(last)) = (events.first(), events.last()) else {
+        return Err(ReadError::NoEvents { first_unknown_line: lines.first_unknown });
+    };
+    let tasks = Tasks::find(events, options)?;
+    let system = match options.threads {
+        Threads::Of(system) => Some(system),
+        Threads::Marked | Threads::Where(_) => None,
+    };
+    let (lives, contradictions) = lives(events, &tasks);
+    let mut known = marked_jobs(events, &tasks);
+    let is_inferred = known.is_empty();
+    let begin = events.iter().find_map(|event| match &event.kind {
+        Kind::Mark(Marker::Begin { t, cpus }) => Some((*t, cpus.as_slice())),
+        _ => None,
+    });
+    // Times of the run become times of the trace's clock.
+    let of_run = begin.is_none().then(|| run_origin(events, first.at, last.at)).flatten();
+    if let Some(origin) = of_run {
+        for known in known.values_mut() {
+            known.arrival = known.arrival.map(|at| at.saturating_add(origin));
+            known.deadline = known.deadline.map(|at| at.saturating_add(origin));
+        }
+    }
+    let origin_ns = options
+        .origin_ns
+        .or(begin.map(|(t, _)| t))
+        .or(of_run)
+        .or_else(|| system.and_then(|system| implied_origin(&known, system)))
+        .unwrap_or(first.at);
+    let clock = Clock { origin: origin_ns };
+    let (Some(_), Some(over)) = (clock.exact(first.at), clock.exact(last.at)) else {
+        return Err(ReadError::TooLong);
+    };
+    let over = events.iter().fold(over.max(Time::ZERO), |over, event| match event.kind {
+        Kind::Mark(Marker::End { t }) => over.max(clock.clamped(t)),
+        _ => over,
+    });
+
+    let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
+    let mut trace = Trace { over, ..Trace::default() };
+    for (index, life) in lives.iter().enumerate() {
+        let task = TaskId::from_index(index);
+        let spans =
+            if is_inferred { inferred_spans(task, life) } else { marked_spans(task, life, &known) };
+        let relative = system.and_then(|system| system.tasks.get(task)).map(|task| task.deadline);
+        for span in spans {
+            job(&mut trace, life, &span, relative, clock, &mut cpus);
+        }
+    }
+    trace.jobs.sort_by_key(|record| {
+        (record.end.map_or((1, trace.over), |(at, _)| (0, at)), record.job.id)
+    });
+    trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
+    trace.marks = marks(events, &tasks, clock, &mut cpus);
+    let mut wakes: Vec<Wake> = Vec::new();
+    for (index, life) in lives.iter().enumerate() {
+        wakes.extend(life.wakes.iter().filter(|&&(at, _)| at >= origin_ns).map(|&(at, ran)| {
+            Wake {
+                task: TaskId::from_index(index),
+                at: clock.clamped(at),
+                latency: Duration::from_ns(ran - at),
+            }
+        }));
+    }
+    wakes.sort_by_key(|wake| (wake.at, wake.task));
+    let decisions = decisions(events, &tasks, clock, &mut cpus);
+    let of_system = system.map_or(0, |system| system.platform.cpu_count());
+    let labels = Labels { tasks: tasks.names.clone().into(), cpus: cpus.count().max(of_system) };
+    let remarks = remarks(&lines, &tasks, &lives, contradictions);
+    Ok(Import {
+        trace,
+        labels,
+        dialect: lines.dialect,
+        origin_ns,
+        events: lines.events.len() as u64,
+        // A switch that does not fit the one before it is proof that one is missing.
+        lost: lines.lost.max(contradictions),
+        unknown_lines: lines.unknown,
+        first_unknown_line: lines.first_unknown,
+        is_inferred,
+        wakes,
+        decisions,
+        remarks,
+    })
+}
+
+/// From the trace's clock to the time of the run.
+#[derive(Clone, Copy)]
+struct Clock {
+    origin: i64,
+}
+
+impl Clock {
+    fn exact(self, at: i64) -> Option<Time> {
+        let ns = at.checked_sub(self.origin)?;
+        (-TIME_LIMIT..=TIME_LIMIT).contains(&ns).then(|| Time::from_ns(ns))
+    }
+    /// A mark may say anything.
+    fn clamped(self, at: i64) -> Time {
+        Time::from_ns(at.saturating_sub(self.origin).clamp(-TIME_LIMIT, TIME_LIMIT))
+    }
+}
+
+/// Kernel CPUs by their position in the `begin` mark, or else by their number.
+struct Cpus {
+    of_run: Vec<u32>,
+    is_listed: bool,
+    count: usize,
+}
+
+impl Cpus {
+    fn new(listed: &[u32]) -> Cpus {
+        Cpus { of_run: listed.to_vec(), is_listed: !listed.is_empty(), count: listed.len() }
+    }
+    /// Those that are not in the list come after it, as they are met.
+    fn id(&mut self, cpu: u32) -> CpuId {
+        let index = if self.is_listed {
+            self.of_run.iter().position(|&of_run| of_run == cpu).unwrap_or_else(|| {
+                self.of_run.push(cpu);
+                self.of_run.len() - 1
+            })
+        } else {
+            cpu as usize
+        };
+        self.count = self.count.max(index + 1);
+        CpuId::from_index(index)
+    }
+    fn count(&self) -> usize {
+        self.count
+    }
+}
+
+/// Who held which CPU, by task; and how many switches contradict the one before on their CPU.
+fn lives(events: &[Event], tasks: &Tasks) -> (Vec<Life>, u64) {
+    let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
+    let begin = events.first().map_or(0, |event| event.at);
+    let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+    let mut woken: BTreeMap<TaskId, i64> = BTreeMap::new();
+    let mut contradictions = 0;
+    for event in events {
+        // Whoever is seen first on a CPU has been there since the beginning.
+        let (running, since) = *on.entry(event.cpu).or_insert((event.thread.pid, begin));
+        match &event.kind {
+            Kind::Switch { prev, left, next } => {
+                // A switch of a task that is missing shows in the next one on its CPU.
+                let fits = running == prev.pid;
+                if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
+                    contradictions += 1;
+                }
+                let start = if fits { since } else { event.at };
+                if let Some(task) = tasks.of(prev.pid) {
+                    let run = Run { cpu: event.cpu, start, end: event.at, left: Some(*left) };
+                    lives[task.index()].runs.push(run);
+                    woken.remove(&task);
+                }
+                on.insert(event.cpu, (next.pid, event.at));
+                if let Some(task) = tasks.of(next.pid)
+                    && let Some(at) = woken.remove(&task)
+                {
+                    lives[task.index()].wakes.push((at, event.at));
+                }
+            }
+            Kind::Wake(thread) => {
+                if let Some(task) = tasks.of(thread.pid)
+                    && !on.values().any(|&(pid, _)| pid == thread.pid)
+                {
+                    woken.entry(task).or_insert(event.at);
+                }
+            }
+            Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => {}
+        }
+    }
+    let end = events.last().map_or(0, |event| event.at);
+    for (cpu, (pid, since)) in on {
+        if let Some(task) = tasks.of(pid) {
+            lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
+        }
+    }
+    (lives, contradictions)
+}
+
+fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
+    let mut jobs: BTreeMap<JobId, Known> = BTreeMap::new();
+    for event in events {
+        let Kind::Mark(mark) = &event.kind else { continue };
+        let (name, seq) = match *mark {
+            Marker::Release { task, job, .. }
+            | Marker::Start { task, job }
+            | Marker::Complete { task, job }
+            | Marker::Abort { task, job } => (task, job),
+            Marker::Overrun { .. }
+            | Marker::Decision { .. }
+            | Marker::Begin { .. }
+            | Marker::End { .. } => continue,
+        };
+        let Some(task) = tasks.named(name, event.thread.pid) else { continue };
+        let known = jobs.entry(JobId { task, seq }).or_default();
+        match *mark {
+            Marker::Release { t, deadline, .. } => {
+                known.arrival.get_or_insert(t);
+                known.deadline = known.deadline.or(deadline);
+            }
+            Marker::Start { .. } => {
+                known.start.get_or_insert(event.at);
+            }
+            Marker::Complete { .. } => {
+                known.end.get_or_insert((event.at, JobEnd::Completed));
+            }
+            Marker::Abort { .. } => {
+                known.end.get_or_insert((event.at, JobEnd::Aborted));
+            }
+            Marker::Overrun { .. }
+            | Marker::Decision { .. }
+            | Marker::Begin { .. }
+            | Marker::End { .. } => {}
+        }
+    }
+    jobs
+}
+
+/// How far before the first event a job may have arrived that is released in the trace.
+const LONGEST_WAIT_NS: i64 = 10_000_000_000;
+
+/// When time 0 of the run was, if marks tell times of the run: a mark is never written before the
+/// time that it tells, and the fastest one is believed.
+fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
+    let told = |event: &Event| match event.kind {
+        Kind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
+        _ => None,
+    };
+    let (_, t) = events.iter().find_map(told)?;
+    if (first.saturating_sub(LONGEST_WAIT_NS)..=last).contains(&t) {
+        return None;
+    }
+    events.iter().filter_map(told).map(|(at, t)| at.saturating_sub(t)).min()
+}
+
+/// What the first arrivals say about time 0, where tasks are periodic.
+fn implied_origin(known: &BTreeMap<JobId, Known>, system: &System) -> Option<i64> {
+    let origins = known.iter().filter_map(|(id, known)| {
+        let task = system.tasks.get(id.task)?;
+        let periods = i64::try_from(id.seq).ok()?.checked_mul(task.period.ns())?;
+        known.arrival?.checked_sub(task.offset.ns())?.checked_sub(periods)
+    });
+    origins.min()
+}
+
+fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Known>) -> Vec<Span> {
+    let range = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
+    let jobs: Vec<(JobId, Known)> = known.range(range).map(|(&id, &known)| (id, known)).collect();
+    let mut spans: Vec<Span> = Vec::with_capacity(jobs.len());
+    let mut free_from = i64::MIN;
+    for (index, &(id, known)) in jobs.iter().enumerate() {
+        let next = jobs.get(index + 1).map(|&(_, next)| next);
+        // The end of a job that nobody told is at the latest where the next one starts.
+        let to = known
+            .end
+            .map(|(at, _)| at)
+            .or_else(|| next.and_then(|next| next.start))
+            .unwrap_or(i64::MAX);
+        let ran = || life.runs.iter().map(|run| run.start).find(|&at| at >= free_from && at < to);
+        let arrival = known.arrival.or_else(ran).or(known.start).unwrap_or(free_from.max(0));
+        let from = arrival.max(free_from);
+        let end = known.end.map(|(at, how)| (at.max(arrival), how));
+        spans.push(Span { id, arrival, deadline: known.deadline, from, to, end });
+        free_from = free_from.max(to.min(known.end.map_or(to, |(at, _)| at)));
+    }
+    spans
+}
+
+fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let mut wakes = life.wakes.iter().peekable();
+    let mut open: Option<(i64, i64)> = None;
+    for run in &life.runs {
+        let woken = wakes.next_if(|&&(_, ran)| ran <= run.start).map(|&(at, _)| at);
+        let (arrival, from) = *open.get_or_insert((woken.unwrap_or(run.start), run.start));
+        if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
+            let id = JobId { task, seq: spans.len() as u64 };
+            let end = Some((run.end, JobEnd::Completed));
+            spans.push(Span { id, arrival, deadline: None, from, to: run.end, end });
+            open = None;
+        }
+    }
+    if let Some((arrival, from)) = open {
+        let id = JobId { task, seq: spans.len() as u64 };
+        spans.push(Span { id, arrival, deadline: None, from, to: i64::MAX, end: None });
+    }
+    spans
+}
+
+/// Adds a job with its segments.
+fn job(
+    trace: &mut Trace,
+    life: &Life,
+    span: &Span,
+    relative: Option<Duration>,
+    clock: Clock,
+    cpus: &mut Cpus,
+) {
+    let end = span.end.map(|(at, how)| (clock.clamped(at), how));
+    if end.is_some_and(|(at, _)| at <= Time::ZERO) {
+        return;
+    }
+    let from = clock.clamped(span.from).max(Time::ZERO);
+    let to = clock.clamped(span.to).min(trace.over);
+    let mut executed = Service::ZERO;
+    let mut last: Option<usize> = None;
+    let first = life.runs.partition_point(|run| run.end <= span.from);
+    for run in life.runs[first..].iter().take_while(|run| run.start < span.to) {
+        let (start, end) = (clock.clamped(run.start).max(from), clock.clamped(run.end).min(to));
+        if start >= end {
+            continue;
+        }
+        executed += Service::from_ns((end - start).ns());
+        let cpu = cpus.id(run.cpu);
+        // A pause that is too short to be seen is none.
+        if let Some(segment) = last.and_then(|last| trace.segments.get_mut(last))
+            && segment.end == start
+            && segment.cpu == cpu
+        {
+            segment.end = end;
+            continue;
+        }
+        last = Some(trace.segments.len());
+        let overhead = Duration::ZERO;
+        trace.segments.push(Segment { job: span.id, cpu, start, end, overhead });
+    }
+    let true_arrival = clock.clamped(span.arrival);
+    let arrival = true_arrival.max(Time::ZERO);
+    let deadline = match (span.deadline, relative) {
+        (Some(deadline), _) => clock.clamped(deadline),
+        (None, Some(relative)) => true_arrival + relative,
+        (None, None) => NO_DEADLINE,
+    };
+    trace.over = trace.over.max(end.map_or(arrival, |(at, _)| at)).max(arrival);
+    let job = Job { id: span.id, arrival, release: arrival, deadline: deadline.max(Time::ZERO) };
+    trace.jobs.push(JobRecord { job, end, executed });
+}
+
+fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<Mark> {
+    // Threads that were woken and have not run since.
+    let mut woken: BTreeSet<u32> = BTreeSet::new();
+    let mark = |event: &Event| {
+        match &event.kind {
+            Kind::Wake(thread) => {
+                woken.insert(thread.pid);
+            }
+            Kind::Switch { next, .. } => {
+                woken.remove(&next.pid);
+            }
+            Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => {}
+        }
+        let at = clock.clamped(event.at);
+        if at < Time::ZERO {
+            return None;
+        }
+        match event.kind {
+            Kind::Migrate { thread, from, to } if from != to => {
+                let task = tasks.of(thread.pid)?;
+                // The event does not say why, but who does it and where does.
+                let why = if woken.contains(&thread.pid) {
+                    MoveReason::Placed
+                } else if event.thread.comm.starts_with("migration/") {
+                    MoveReason::Expelled
+                } else if event.cpu == to {
+                    MoveReason::Pulled
+                } else {
+                    MoveReason::Pushed
+                };
+                let (from, to) = (cpus.id(from), cpus.id(to));
+                Some(Mark { at, kind: MarkKind::Moved { task, from, to, why } })
+            }
+            Kind::Mark(Marker::Overrun { task, job }) => {
+                let id = JobId { task: tasks.named(task, event.thread.pid)?, seq: job };
+                Some(Mark { at, kind: MarkKind::BudgetExhausted(id, cpus.id(event.cpu)) })
+            }
+            Kind::Migrate { .. }
+            | Kind::Mark(_)
+            | Kind::Switch { .. }
+            | Kind::Wake(_)
+            | Kind::Other => None,
+        }
+    };
+    events.iter().filter_map(mark).collect()
+}
+
+fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<Decision> {
+    let decision = |event: &Event| match event.kind {
+        Kind::Mark(Marker::Decision { cpu, run }) => {
+            let run = match run {
+                None => None,
+                Some((name, seq)) => {
+                    Some(JobId { task: tasks.named(name, event.thread.pid)?, seq })
+                }
+            };
+            // The engine numbers its own CPUs already.
+            cpus.count = cpus.count.max(usize::try_from(cpu).unwrap_or(0).min(0xffff) + 1);
+            Some(Decision { at: clock.clamped(event.at), cpu: CpuId(cpu), run })
+        }
+        Kind::Mark(_)
+        | Kind::Migrate { .. }
+        | Kind::Switch { .. }
+        | Kind::Wake(_)
+        | Kind::Other => None,
+    };
+    events.iter().filter_map(decision).collect()
+}
+
+fn remarks(lines: &Lines, tasks: &Tasks, lives: &[Life], contradictions: u64) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if lines.lost > 0 {
+        remarks.push(format!("the kernel dropped {} events: use a larger buffer", lines.lost));
+    }
+    if contradictions > 0 {
+        remarks.push(format!("{contradictions} switches do not fit the ones before them"));
+    }
+    if let Some(line) = lines.first_unknown {
+        let count = lines.unknown;
+        remarks.push(format!("{count} lines are no events, the first is line {line}"));
+    }
+    if !tasks.doubles.is_empty() {
+        let pids: Vec<String> = tasks.doubles.iter().map(u32::to_string).collect();
+        remarks.push(format!(
+            "threads {} have the name of a task whose thread is another one: left out",
+            pids.join(", ")
+        ));
+    }
+    let absent: Vec<&str> = (tasks.names.iter().zip(lives))
+        .filter(|(_, life)| life.runs.is_empty())
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !absent.is_empty() {
+        remarks.push(format!("no thread of {} runs in this trace", absent.join(", ")));
+    }
+    remarks
+}

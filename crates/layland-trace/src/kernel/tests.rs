@@ -1,0 +1,278 @@
+//! Real recordings in every dialect, a round trip, and damaged texts.
+
+use super::*;
+use crate::testing::naive;
+use layland_model::{Service, Task};
+use proptest::prelude::*;
+
+const TRACEFS: &str = include_str!("../../tests/kernel/tracefs.txt");
+const OVERWRITTEN: &str = include_str!("../../tests/kernel/tracefs-overwritten.txt");
+const TRACE_CMD: &str = include_str!("../../tests/kernel/trace-cmd.txt");
+const PLUGINS: &str = include_str!("../../tests/kernel/trace-cmd-plugins.txt");
+const RAW: &str = include_str!("../../tests/kernel/trace-cmd-raw.txt");
+const PERF: &str = include_str!("../../tests/kernel/perf.txt");
+
+/// What was recorded: two SCHED_FIFO threads on CPU 1, the second of which moves to CPU 0 in its job 1.
+fn recorded() -> System {
+    let task = |name, wcet, period| {
+        Task::implicit(name, Service::from_us(wcet), Duration::from_ms(period))
+    };
+    System::new(2, vec![task("my task-1", 1_000, 5), task("<odd> b", 5_500, 10)])
+}
+
+fn of(system: &System) -> Options<'_> {
+    Options { threads: Threads::Of(system), ..Options::default() }
+}
+
+#[test]
+fn four_dialects_of_one_recording_say_the_same() {
+    let system = recorded();
+    let expected = read(TRACEFS, &of(&system)).unwrap();
+    assert_eq!(expected.dialect, Dialect::Tracefs);
+    assert!(expected.is_trustworthy() && !expected.is_inferred, "{:?}", expected.remarks);
+    for (text, dialect) in [
+        (TRACE_CMD, Dialect::TraceCmd),
+        (PLUGINS, Dialect::TraceCmdPlugins),
+        (RAW, Dialect::TraceCmdRaw),
+    ] {
+        let import = read(text, &of(&system)).unwrap();
+        assert_eq!(import, Import { dialect, ..expected.clone() });
+    }
+}
+
+#[test]
+fn a_recording_with_marks_is_exact() {
+    let system = recorded();
+    let import = read(TRACEFS, &of(&system)).unwrap();
+    assert_eq!(import.origin_ns, 1_097_393_500_915);
+    let ends: Vec<(u32, u64, i64, i64, i64)> = (import.trace.jobs.iter())
+        .map(|record| {
+            let at = |time: Time| time.ns() / 1000;
+            let job = record.job;
+            let end = record.completion().map_or(-1, at);
+            (job.id.task.0, job.id.seq, at(job.arrival), end, record.executed.ns() / 1000)
+        })
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            (0, 0, 0, 1109, 1042),
+            (0, 1, 5000, 6036, 1004),
+            (1, 0, 0, 7635, 5516),
+            (0, 2, 10000, 11089, 1021),
+            (1, 1, 10000, 16648, 5475),
+            (1, 2, 20000, 25566, 5515),
+        ]
+    );
+    // The second task was preempted once and moved once.
+    let of_first: Vec<u32> = (import.trace.segments.iter())
+        .filter(|segment| segment.job.task == TaskId(1))
+        .map(|segment| segment.cpu.0)
+        .collect();
+    assert_eq!(of_first, [1, 1, 1, 0, 0]);
+    // Six times for a job, and once by the thread that moved it.
+    assert_eq!(import.wakes.len(), 7);
+}
+
+#[test]
+fn without_marks_jobs_are_inferred_and_said_to_be() {
+    let system = recorded();
+    let import = read(PERF, &of(&system)).unwrap();
+    assert_eq!(import.dialect, Dialect::Perf);
+    assert!(import.is_inferred && import.is_trustworthy(), "{:?}", import.remarks);
+    // The first two are what the threads do before they first sleep.
+    let of_task = |task| import.trace.jobs.iter().filter(|r| r.job.id.task == TaskId(task)).count();
+    assert_eq!((of_task(0), of_task(1)), (4, 4));
+    // Being moved (state D) ends no job.
+    let moved = import.trace.jobs.iter().find(|r| r.job.id == crate::testing::id(1, 2)).unwrap();
+    assert!(moved.executed > Service::from_us(5_400), "{moved:?}");
+
+    // The marks taken out, the other recording gives the same jobs but for microseconds.
+    let bare: String = (TRACEFS.lines().filter(|line| !line.contains("layland:")))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let inferred = read(&bare, &of(&system)).unwrap();
+    assert!(inferred.is_inferred);
+    let marked = read(TRACEFS, &of(&system)).unwrap();
+    for record in &marked.trace.jobs {
+        let mut id = record.job.id;
+        id.seq += 1;
+        let other = inferred.trace.jobs.iter().find(|other| other.job.id == id).unwrap();
+        let difference = (other.executed - record.executed).ns().abs();
+        assert!(difference < 60_000, "{id:?}: {difference}");
+    }
+}
+
+#[test]
+fn lost_events_are_counted_wherever_they_are_told() {
+    let system = recorded();
+    let overwritten = read(OVERWRITTEN, &of(&system)).unwrap();
+    assert!(overwritten.lost > 0 && !overwritten.is_trustworthy());
+    for (line, count) in [
+        ("CPU:1 [LOST 12 EVENTS]", 12),
+        ("CPU:0 [73 EVENTS DROPPED]", 73),
+        ("CPU:0 [EVENTS DROPPED]", 1),
+        ("# cpu1 overrun: 5", 5),
+        ("dropped events: 4", 4),
+        ("  perf 12 PERF_RECORD_LOST lost 9", 9),
+    ] {
+        let import = read(&format!("{TRACEFS}{line}\n"), &of(&system)).unwrap();
+        assert_eq!((import.lost, import.unknown_lines), (count, 0), "{line}");
+    }
+    // A switch that is missing is noticed without being told.
+    let switch = TRACEFS.lines().position(|line| line.contains("next_comm=<odd> b")).unwrap();
+    let without: String = (TRACEFS.lines().enumerate().filter(|&(index, _)| index != switch))
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    assert!(read(&without, &of(&system)).unwrap().lost > 0);
+}
+
+#[test]
+fn threads_are_chosen_by_set_by_mark_or_by_filter() {
+    let by_mark = read(TRACEFS, &Options::default()).unwrap();
+    assert_eq!(by_mark.labels.tasks.as_slice(), ["my task-1", "<odd> b"]);
+    assert_eq!(by_mark.trace.jobs[0].job.deadline, Time::from_ns(NO_DEADLINE.ns()));
+    let odd = |comm: &str, _pid: u32| comm.starts_with('<');
+    let by_name =
+        read(TRACEFS, &Options { threads: Threads::Where(&odd), origin_ns: None }).unwrap();
+    assert_eq!(by_name.labels.tasks.as_slice(), ["<odd> b"]);
+    assert_eq!(by_name.trace.jobs.len(), 3);
+    let pid = |_: &str, pid: u32| pid == 31947;
+    let by_pid =
+        read(TRACEFS, &Options { threads: Threads::Where(&pid), origin_ns: None }).unwrap();
+    assert_eq!(by_pid.labels.tasks.as_slice(), ["my task-1"]);
+
+    let none = |_: &str, _: u32| false;
+    let error =
+        read(TRACEFS, &Options { threads: Threads::Where(&none), origin_ns: None }).unwrap_err();
+    assert!(error.help().contains("`my task-1` (31947)"), "{}", error.help());
+    let other =
+        System::new(1, vec![Task::implicit("x", Service::from_ms(1), Duration::from_ms(5))]);
+    assert!(read(TRACEFS, &of(&other)).unwrap_err().help().contains("the set has `x`"));
+    let long = |end: &str| {
+        Task::implicit(
+            format!("a-name-that-is-long-{end}"),
+            Service::from_ms(1),
+            Duration::from_ms(5),
+        )
+    };
+    let same = System::new(1, vec![long("1"), long("2")]);
+    assert!(matches!(read(TRACEFS, &of(&same)), Err(ReadError::SameComm { .. })));
+}
+
+#[test]
+fn marks_may_tell_times_of_the_run() {
+    let system = recorded();
+    let relative = TRACEFS.replace("t=10973", "t=3").replace("t=10974", "t=4");
+    let import = read(&relative, &of(&system)).unwrap();
+    // As the first `release` was written 105.085 us late, and none earlier, it is that much off.
+    let arrivals: Vec<i64> =
+        import.trace.jobs.iter().map(|record| record.job.arrival.ns()).collect();
+    assert_eq!(arrivals.len(), 6);
+    assert!(import.is_trustworthy());
+    assert!(import.trace.segments.iter().all(|segment| segment.end <= import.trace.over));
+}
+
+#[test]
+fn what_is_no_trace_is_answered() {
+    assert_eq!(
+        read("", &Options::default()),
+        Err(ReadError::NoEvents { first_unknown_line: None })
+    );
+    let other = "hello\nworld\n";
+    assert_eq!(
+        read(other, &Options::default()),
+        Err(ReadError::NoEvents { first_unknown_line: Some(1) })
+    );
+    let without_cpu = "  a 7   1.000001: sched:sched_waking: comm=b pid=8 prio=1 target_cpu=000";
+    assert_eq!(read(without_cpu, &Options::default()), Err(ReadError::NoCpu { line: 1 }));
+}
+
+/// Names by which a line could be misread.
+const NAMES: [&str; 8] =
+    ["a", "two words", "dash-7", "<...>x", "[000] 1.0:", "x ==> y", "a prev_pid=3", "b:7 [1]"];
+
+#[test]
+fn odd_names_are_read_whole() {
+    for (index, name) in NAMES.iter().enumerate() {
+        let task = Task::implicit(*name, Service::from_ns(2), Duration::from_ns(5));
+        let system = System::new(1, vec![task]);
+        let (_, trace) = naive(1, &[(2, 5)], 20);
+        let text = write(&trace, &Labels::of(&system), 7_000_000_000);
+        let import = read(&text, &of(&system)).unwrap();
+        assert_eq!(import.trace, trace, "{index}: {name}\n{text}");
+    }
+}
+
+proptest! {
+    /// A schedule written as a kernel's text is the same schedule when it is read.
+    #[test]
+    fn a_schedule_survives_the_kernels_text(
+        cpus in 1usize..4,
+        tasks in prop::collection::vec((1i64..5, 5i64..12), 1..5),
+        over in 1i64..60,
+        start in 0i64..1_000_000_000_000,
+    ) {
+        let (mut system, trace) = naive(cpus, &tasks, over);
+        for (index, task) in system.tasks.values_mut().enumerate() {
+            task.name = format!("{index} {}", task.name);
+        }
+        let text = write(&trace, &Labels::of(&system), start);
+        let import = read(&text, &of(&system)).unwrap();
+        prop_assert!(import.is_trustworthy(), "{:?}\n{}", import.remarks, text);
+        let sorted = |mut trace: Trace| {
+            trace.jobs.sort_by_key(|record| record.job.id);
+            trace
+        };
+        prop_assert_eq!(sorted(import.trace), sorted(trace));
+    }
+
+    /// No text panics, and what is read can be drawn, summed up, checked and written.
+    #[test]
+    fn damaged_texts_are_answered(
+        sample in 0usize..6,
+        damage in prop::collection::vec(
+            (any::<prop::sample::Index>(), prop_oneof![
+                any::<u8>(), Just(b'='), Just(b' '), Just(b'['), Just(b':'), Just(b'-'), b'0'..=b'9',
+            ]),
+            0..40,
+        ),
+        lines in prop::collection::vec(
+            (any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6),
+        cut in any::<prop::sample::Index>(),
+        by_mark in any::<bool>(),
+    ) {
+        let text = [TRACEFS, OVERWRITTEN, TRACE_CMD, PLUGINS, RAW, PERF][sample];
+        let mut bytes = text.as_bytes().to_vec();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(bytes.len() - cut.index(bytes.len()) / 4);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let mut all: Vec<&str> = text.lines().collect();
+        for (a, b) in lines {
+            let (a, b) = (a.index(all.len()), b.index(all.len()));
+            all.swap(a, b);
+        }
+        exercise(&all.join("\n"), by_mark);
+    }
+}
+
+/// Reads a text and does with the result whatever a command does.
+fn exercise(text: &str, by_mark: bool) {
+    let system = recorded();
+    let options = if by_mark { Options::default() } else { of(&system) };
+    let Ok(import) = read(text, &options) else { return };
+    let mut statistics = crate::Statistics::default();
+    import.trace.replay(&mut statistics);
+    let _ = statistics.summary(&import.labels);
+    let _ = crate::checker::check(&import.trace, &system, &layland_model::ScheduleRule::None, 10);
+    let view = crate::gantt::View::interesting(&import.trace, &import.labels);
+    let _ = view.text(&crate::gantt::TextOptions::default());
+    let mut json = Vec::new();
+    crate::json::write_json(&mut json, &import.trace, &import.labels, None).unwrap();
+    let (again, _) = crate::json::read_json(json.as_slice()).unwrap();
+    assert_eq!(again, import.trace);
+    let _ = write(&import.trace, &import.labels, import.origin_ns);
+}

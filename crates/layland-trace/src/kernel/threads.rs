@@ -1,0 +1,178 @@
+//! Which threads are tasks, and what their tasks are called.
+
+use super::line::{Event, Kind, Thread};
+use super::{Marker, Options, ReadError, Threads, comm};
+use layland_model::{Index, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Threads and tasks.
+#[derive(Default)]
+pub struct Tasks {
+    /// By task.
+    pub names: Vec<String>,
+    by_comm: BTreeMap<String, TaskId>,
+    by_pid: BTreeMap<u32, TaskId>,
+    /// Threads with the name of a task that has a thread already.
+    pub doubles: BTreeSet<u32>,
+}
+
+impl Tasks {
+    /// The task of a thread.
+    pub fn of(&self, pid: u32) -> Option<TaskId> {
+        self.by_pid.get(&pid).copied()
+    }
+
+    /// The task that a mark names, written by this thread.
+    pub fn named(&self, name: &str, by: u32) -> Option<TaskId> {
+        // Two tasks may have one name where threads were chosen by a filter.
+        let own = self.of(by).filter(|&task| {
+            self.names.get(task.index()).is_some_and(|own| own == name || comm(own) == comm(name))
+        });
+        own.or_else(|| self.by_comm.get(comm(name)).copied())
+    }
+
+    pub fn find(events: &[Event], options: &Options) -> Result<Tasks, ReadError> {
+        let mut tasks = match options.threads {
+            Threads::Of(system) => {
+                Tasks::called(system.tasks.values().map(|task| task.name.clone()).collect())?
+            }
+            Threads::Marked => {
+                let mut names: Vec<String> = Vec::new();
+                for name in events.iter().filter_map(marked) {
+                    if !names.iter().any(|known| known == name) {
+                        names.push(name.to_owned());
+                    }
+                }
+                Tasks::called(names)?
+            }
+            Threads::Where(is_task) => Tasks::chosen(events, is_task),
+        };
+        let marking = marking_threads(events);
+        for thread in seen(events) {
+            let Some(&task) = tasks.by_comm.get(thread.comm) else { continue };
+            if tasks.by_pid.contains_key(&thread.pid) || tasks.doubles.contains(&thread.pid) {
+                continue;
+            }
+            // A thread that writes the marks of the task is the one.
+            let writes = |pid| marking.get(&pid).is_some_and(|name| comm(name) == thread.comm);
+            let other = tasks.by_pid.iter().find(|&(_, &of)| of == task).map(|(&pid, _)| pid);
+            match other {
+                Some(other) if writes(thread.pid) && !writes(other) => {
+                    tasks.by_pid.remove(&other);
+                    tasks.doubles.insert(other);
+                    tasks.by_pid.insert(thread.pid, task);
+                }
+                Some(_) => {
+                    tasks.doubles.insert(thread.pid);
+                }
+                None => {
+                    tasks.by_pid.insert(thread.pid, task);
+                }
+            }
+        }
+        if tasks.by_pid.is_empty() {
+            let wanted = tasks.names.iter().map(|name| format!("`{name}`")).collect();
+            return Err(ReadError::NoTasks { candidates: candidates(events), wanted });
+        }
+        Ok(tasks)
+    }
+
+    fn called(names: Vec<String>) -> Result<Tasks, ReadError> {
+        let mut tasks = Tasks::default();
+        for (index, name) in names.iter().enumerate() {
+            let short = comm(name).to_owned();
+            let other = tasks.by_comm.insert(short.clone(), TaskId::from_index(index));
+            if let Some(other) = other {
+                let (first, second) = (names[other.index()].clone(), name.clone());
+                return Err(ReadError::SameComm { first, second, comm: short });
+            }
+        }
+        Ok(Tasks { names, ..tasks })
+    }
+
+    fn chosen(events: &[Event], is_task: &dyn Fn(&str, u32) -> bool) -> Tasks {
+        let mut tasks = Tasks::default();
+        for thread in seen(events) {
+            if tasks.by_pid.contains_key(&thread.pid) || !is_task(thread.comm, thread.pid) {
+                continue;
+            }
+            let task = TaskId::from_index(tasks.names.len());
+            let is_taken = tasks.by_comm.contains_key(thread.comm);
+            tasks.names.push(if is_taken {
+                format!("{}-{}", thread.comm, thread.pid)
+            } else {
+                thread.comm.to_owned()
+            });
+            tasks.by_comm.entry(thread.comm.to_owned()).or_insert(task);
+            tasks.by_pid.insert(thread.pid, task);
+        }
+        // What matches by name alone was not chosen.
+        for thread in seen(events) {
+            if !tasks.by_pid.contains_key(&thread.pid) && tasks.by_comm.contains_key(thread.comm) {
+                tasks.doubles.insert(thread.pid);
+            }
+        }
+        tasks
+    }
+}
+
+/// Every thread that an event names, idle CPUs left out.
+fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
+    let of = |event: &Event<'a>| {
+        let (first, second) = match event.kind {
+            Kind::Switch { prev, next, .. } => (Some(prev), Some(next)),
+            Kind::Wake(thread) | Kind::Migrate { thread, .. } => (Some(thread), None),
+            Kind::Mark(_) | Kind::Other => (None, None),
+        };
+        [Some(event.thread), first, second]
+    };
+    events.iter().flat_map(of).flatten().filter(|thread| thread.pid != 0 && !thread.comm.is_empty())
+}
+
+/// The task that the mark of an event names.
+fn marked<'a>(event: &'a Event<'a>) -> Option<&'a str> {
+    match &event.kind {
+        Kind::Mark(
+            Marker::Release { task, .. }
+            | Marker::Start { task, .. }
+            | Marker::Complete { task, .. }
+            | Marker::Abort { task, .. }
+            | Marker::Overrun { task, .. },
+        ) => Some(task),
+        Kind::Mark(Marker::Begin { .. } | Marker::End { .. } | Marker::Decision { .. })
+        | Kind::Switch { .. }
+        | Kind::Wake(_)
+        | Kind::Migrate { .. }
+        | Kind::Other => None,
+    }
+}
+
+/// The threads that write the marks of one task only, and its name: workers, and no manager.
+fn marking_threads<'a>(events: &'a [Event<'a>]) -> BTreeMap<u32, &'a str> {
+    let mut names: BTreeMap<u32, Option<&str>> = BTreeMap::new();
+    for event in events {
+        if let Some(name) = marked(event) {
+            let known = names.entry(event.thread.pid).or_insert(Some(name));
+            if *known != Some(name) {
+                *known = None;
+            }
+        }
+    }
+    names.into_iter().filter_map(|(pid, name)| Some((pid, name?))).collect()
+}
+
+/// The threads that left a CPU most often.
+fn candidates(events: &[Event]) -> Vec<(String, u32)> {
+    let mut counts: BTreeMap<u32, (u64, &str)> = BTreeMap::new();
+    for event in events {
+        if let Kind::Switch { prev, .. } = &event.kind
+            && prev.pid != 0
+        {
+            counts.entry(prev.pid).or_insert((0, prev.comm)).0 += 1;
+        }
+    }
+    let mut counts: Vec<(u64, &str, u32)> =
+        counts.into_iter().map(|(pid, (count, comm))| (count, comm, pid)).collect();
+    counts.sort_by(|a, b| b.0.cmp(&a.0).then(a.2.cmp(&b.2)));
+    counts.into_iter().take(5).map(|(_, comm, pid)| (comm.to_owned(), pid)).collect()
+}
