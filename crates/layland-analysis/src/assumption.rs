@@ -83,6 +83,48 @@ impl fmt::Display for Assumption {
 }
 
 impl Assumption {
+    /// Every assumption.
+    pub const ALL: [Assumption; 16] = [
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        ConstrainedDeadlines,
+        FitsAlone,
+        WcetKept,
+        BudgetIsWcet,
+        NoOverheads,
+        UnitSpeeds,
+        NoRequests,
+        WholeClusters,
+        OneCluster,
+        OneCpuEach,
+        SemiPartitioned,
+        Priorities,
+        TwoLevels,
+    ];
+
+    /// A short name, for programs and for `layland explain`.
+    pub const fn code(self) -> &'static str {
+        match self {
+            SporadicReleases => "sporadic-releases",
+            NoJitter => "no-jitter",
+            ImplicitDeadlines => "implicit-deadlines",
+            ConstrainedDeadlines => "constrained-deadlines",
+            FitsAlone => "fits-alone",
+            WcetKept => "wcet-kept",
+            BudgetIsWcet => "budget-is-wcet",
+            NoOverheads => "no-overheads",
+            UnitSpeeds => "unit-speeds",
+            NoRequests => "no-requests",
+            WholeClusters => "whole-clusters",
+            OneCluster => "one-cluster",
+            OneCpuEach => "one-cpu-each",
+            SemiPartitioned => "semi-partitioned",
+            Priorities => "priorities",
+            TwoLevels => "two-levels",
+        }
+    }
+
     /// As a clause.
     pub const fn text(self) -> &'static str {
         match self {
@@ -241,7 +283,7 @@ impl Assumption {
                 "give it one CPU, or leave out `affinity`",
             ),
             Priorities => tasks(
-                Field::Name,
+                Field::Priority,
                 &|_, task| task.priority.is_none().then(|| "has no priority".to_owned()),
                 "give every task a `priority`, or use the rate- or deadline-monotonic form",
             ),

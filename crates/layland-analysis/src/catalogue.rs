@@ -14,20 +14,24 @@
 //!     });
 //! }
 //! assert_eq!(lines[0], "CAPACITY necessary: unknown");
-//! assert!(lines[2].starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
+//! assert!(lines[3].starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
 //! ```
 
-use crate::uniprocessor::fixed_priority::{AUDSLEY, HYPERBOLIC, LIU_LAYLAND, RTA, RTA_DM, RTA_RM};
+use crate::uniprocessor::fixed_priority::{
+    self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND, RTA, RTA_DM, RTA_RM,
+};
 use crate::{
-    BoundTest, SchedulabilityTest, affinity, deadline, global_edf, necessary, partitioned,
-    uniprocessor,
+    BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp,
+    necessary, optimal, partitioned, uniprocessor,
 };
 
 /// Every schedulability test.
 pub const TESTS: &[SchedulabilityTest] = &[
     necessary::TEST,
     affinity::feasibility::TEST,
+    optimal::TEST,
     uniprocessor::edf::TEST,
+    uniprocessor::edf_response::TEST,
     RTA,
     RTA_RM,
     RTA_DM,
@@ -35,10 +39,31 @@ pub const TESTS: &[SchedulabilityTest] = &[
     HYPERBOLIC,
     LIU_LAYLAND,
     global_edf::gfb::TEST,
-    global_edf::bcl::TEST,
+    global_edf::load::TEST,
     global_edf::bak::TEST,
+    global_edf::bcl::TEST,
+    global_edf::bcli::TEST,
+    global_edf::bar::TEST,
+    global_edf::rta::TEST,
+    global_edf::ff_dbf::TEST,
+    global_edf::combined::TEST,
+    global_fp::BCL_RM,
+    global_fp::BERTOGNA_RM,
+    global_fp::GUAN_RM,
+    global_fp::BCL_DM,
+    global_fp::BERTOGNA_DM,
+    global_fp::GUAN_DM,
+    global_fp::BCL_FP,
+    global_fp::BERTOGNA_FP,
+    global_fp::GUAN_FP,
+    affinity::hpa_speed::TEST,
+    affinity::edf::TEST,
+    affinity::fixed_priority::RM,
+    affinity::fixed_priority::DM,
+    affinity::fixed_priority::FP,
     partitioned::existence::TEST,
     partitioned::lopez::TEST,
+    partitioned::lopez::ADAPTIVE,
     deadline::admission::GLOBAL,
     deadline::admission::SEMI_PARTITIONED,
 ];
@@ -49,6 +74,29 @@ pub const BOUNDS: &[BoundTest] = &[
     global_edf::compliant_vector::PLAIN,
     global_edf::compliant_vector::REDUCED,
     deadline::tardiness::TEST,
+];
+
+/// Every bound on response times; several of one policy in no order: the smallest bound counts.
+pub const RESPONSES: &[ResponseTest] = &[
+    uniprocessor::edf_response::RESPONSES,
+    fixed_priority::RTA_RESPONSES,
+    fixed_priority::RTA_RM_RESPONSES,
+    fixed_priority::RTA_DM_RESPONSES,
+    global_edf::bcli::RESPONSES,
+    global_edf::rta::RESPONSES,
+    global_fp::BCL_RM_RESPONSE,
+    global_fp::BCL_DM_RESPONSE,
+    global_fp::BCL_FP_RESPONSE,
+    global_fp::BERTOGNA_RM_RESPONSE,
+    global_fp::BERTOGNA_DM_RESPONSE,
+    global_fp::BERTOGNA_FP_RESPONSE,
+    global_fp::GUAN_RM_RESPONSE,
+    global_fp::GUAN_DM_RESPONSE,
+    global_fp::GUAN_FP_RESPONSE,
+    affinity::edf::RESPONSES,
+    affinity::fixed_priority::RM_RESPONSE,
+    affinity::fixed_priority::DM_RESPONSE,
+    affinity::fixed_priority::FP_RESPONSE,
 ];
 
 /// The test with this name, in any case.

@@ -1,6 +1,6 @@
 //! The parts of a system that are scheduled on their own: clusters, or single CPUs.
 
-use crate::{Finding, Kind, Reason, Verdict};
+use crate::{Finding, Kind, Reason, Sporadic, Verdict};
 use layland_model::{Behaviour, CpuSet, Duration, Rate, RateSum, Separation, System, Task, TaskId};
 use std::collections::BTreeMap;
 
@@ -41,6 +41,11 @@ impl<'a> Group<'a> {
 
     pub(crate) fn tasks(&self) -> impl Iterator<Item = &'a Task> + '_ {
         self.tasks.iter().map(|&(_, task)| task)
+    }
+
+    /// What most tests read of the tasks.
+    pub(crate) fn sporadic(&self) -> Vec<Sporadic> {
+        self.tasks().map(Sporadic::from).collect()
     }
 
     /// `U`.

@@ -12,10 +12,13 @@
 //! |---|---|
 //! | [`necessary`] | can any scheduler do it? |
 //! | [`uniprocessor`] | EDF and fixed priorities, one CPU or several with pinned tasks: exact |
-//! | [`global_edf`] | GFB, BCL, BAK; tardiness by Devi-Anderson and by compliant vectors |
+//! | [`global_edf`] | GFB, LOAD, BAK, BCL, BCLI, BAR, response times, FF-DBF; tardiness by Devi-Anderson and by compliant vectors |
+//! | [`global_fp`] | global fixed priorities: response times |
+//! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
+//! | [`overheads`] | a system without overheads whose tasks need as much more |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
-//! | [`affinity`] | processor affinities: feasibility, the speed that hierarchical EDF needs |
+//! | [`affinity`] | processor affinities: feasibility, response times, the speed that hierarchical EDF needs |
 //!
 //! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
 //! apart that execute for up to their WCET. What a task-set file says about drawn execution times
@@ -28,9 +31,13 @@ pub mod deadline;
 mod enclosure;
 pub mod fixed_point;
 pub mod global_edf;
+pub mod global_fp;
 mod group;
 pub mod necessary;
+pub mod optimal;
+pub mod overheads;
 pub mod partitioned;
+mod sporadic;
 mod test;
 pub mod uniprocessor;
 mod verdict;
@@ -38,7 +45,8 @@ mod verdict;
 pub use assumption::{Assumption, Refusal};
 pub use enclosure::Enclosure;
 pub use layland_model::Citation;
-pub use test::{BoundTest, SchedulabilityTest, Subject};
+pub use sporadic::Sporadic;
+pub use test::{BoundTest, ResponseTest, SchedulabilityTest, Subject};
 pub use verdict::{
     Comparison, Finding, Kind, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
     Verdict,

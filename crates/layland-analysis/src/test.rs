@@ -1,7 +1,7 @@
 //! A test or a bound as data: what it is called, what it assumes, what it is worth.
 
-use crate::{Assumption, Citation, Finding, Kind, Refusal, Tardiness};
-use layland_model::System;
+use crate::{Assumption, Citation, Finding, Kind, Refusal, ResponseBound, Tardiness};
+use layland_model::{System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,5 +99,35 @@ impl BoundTest {
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)
+    }
+}
+
+/// An analysis that bounds the response times of tasks.
+#[derive(Clone, Copy)]
+pub struct ResponseTest {
+    /// Its short name: that of the schedulability test that it belongs to.
+    pub name: &'static str,
+    /// What it bounds, in a sentence.
+    pub title: &'static str,
+    /// The policies that the bounds are about, by name.
+    pub policies: &'static [&'static str],
+    /// [`Kind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
+    pub kind: Kind,
+    /// What it assumes, in the order in which it numbers them.
+    pub assumptions: &'static [Assumption],
+    /// Whom to cite.
+    pub citations: &'static [&'static Citation],
+    /// The analysis, for a system that keeps the assumptions.
+    pub(crate) bound: fn(&System) -> TaskMap<Option<ResponseBound>>,
+}
+
+impl ResponseTest {
+    /// Runs the analysis on a valid system: a bound for each task for which it finds one.
+    ///
+    /// # Errors
+    /// If the system breaks an assumption: the first one, and what to do about it.
+    pub fn run(&self, system: &System) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
+        Assumption::check_all(self.assumptions, system)?;
+        Ok((self.bound)(system))
     }
 }

@@ -179,6 +179,12 @@ pub enum Reason {
     NoneCanBeLowest(Vec<TaskId>),
     /// Something about a task has no bound.
     NoBound(TaskId, Diverged),
+    /// This test accepts, of several that were tried.
+    AcceptedBy(&'static str),
+    /// Jobs of this task may be late, for all that the test can say.
+    MayBeLate(TaskId),
+    /// A condition without numbers holds, in words.
+    Holds(&'static str),
     /// The computation was given up.
     GaveUp(Diverged),
     /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
@@ -239,6 +245,11 @@ impl Reason {
             Reason::NoBound(task, diverged) => {
                 format!("the response time of {} has no bound: {diverged}", name(task))
             }
+            Reason::AcceptedBy(test) => format!("{test} accepts"),
+            Reason::MayBeLate(task) => {
+                format!("nothing keeps the jobs of {} from being late", name(task))
+            }
+            Reason::Holds(what) => (*what).to_owned(),
             Reason::GaveUp(diverged) => diverged.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
                  offsets or release times may exclude"

@@ -5,6 +5,15 @@
 //! Assumes: (1) affinities are all CPUs or disjoint sets of CPUs, (2) the jobs of a task run in
 //! order, one at a time.
 //!
+//! The formula as a test of a set on CPUs of unit speed, [`TEST`], assumes further: (3) jobs of a task at
+//! least a period apart, (4) no release jitter, (5) `D_i = T_i`, (6) WCETs are kept, (7) overheads are
+//! part of `C_i`, (8) unit speeds, (9) nothing changes while the system runs. If the utilizations
+//! multiplied by `s` are feasible (Hall's condition, see [`feasibility`](super::feasibility)), then so is
+//! every job collection of the set with its execution times multiplied by `s`; on CPUs of speed `s` the
+//! theorem then says that HPA-EDF meets every deadline, and these are the schedules of the set itself
+//! on CPUs of unit speed. Which of the chosen tasks runs where does not matter: the theorem is as much
+//! about strong EDF, which chooses the same tasks.
+//!
 //! | paper | meaning |
 //! |---|---|
 //! | `m` | number of CPUs |
@@ -14,22 +23,14 @@
 //!
 //! The root is irrational: the speed is given as two rationals that enclose it.
 
-use crate::Assumption::{self, TwoLevels};
-use crate::{Citation, Enclosure, Refusal};
-use layland_model::{Rate, System};
-use num_integer::Roots;
-
-/// Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016.
-pub const BONIFACI: Citation = Citation {
-    key: "bonifaci2016multiprocessor",
-    text: "V. Bonifaci, B. Brandenburg, G. D'Angelo and A. Marchetti-Spaccamela. Multiprocessor \
-           real-time scheduling with hierarchical processor affinities. ECRTS 2016.",
-    bibtex: "@inproceedings{bonifaci2016multiprocessor,
-  author    = {Vincenzo Bonifaci and Bj{\\\"o}rn Brandenburg and Gianlorenzo D'Angelo and Alberto Marchetti-Spaccamela},
-  title     = {Multiprocessor Real-Time Scheduling with Hierarchical Processor Affinities},
-  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, year = {2016}
-}",
+use crate::Assumption::{self, *};
+use crate::group::Group;
+use crate::{
+    Citation, Enclosure, Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
+    Subject,
 };
+use layland_model::{CpuSet, Rate, RateSum, System};
+use num_integer::Roots;
 
 /// The speed for `m` CPUs whose largest affinity other than all CPUs has `m_max`. The enclosure is
 /// narrower than 10^-10.
@@ -79,3 +80,72 @@ pub fn for_system(system: &System) -> Result<Enclosure, Refusal> {
     let largest = masks.filter(|mask| *mask != all).map(|mask| mask.len()).max().unwrap_or(1);
     Ok(sufficient_speed(system.platform.cpu_count(), largest))
 }
+
+/// Whether the set would be feasible on CPUs slower by [`for_system`]'s speed.
+///
+/// ```
+/// use layland_analysis::{Verdict, affinity::hpa_speed};
+/// use layland_model::{Duration, Service, System, Task};
+/// // Two CPUs, one of them on its own: the speed is 1.618.
+/// let system = |wcets: [i64; 3]| {
+///     let tasks = wcets.iter().zip(["0", "0-1", "0-1"]).map(|(&c, cpus)| {
+///         let mut task = Task::implicit(cpus, Service::from_ms(c), Duration::from_ms(100));
+///         task.affinity = cpus.parse().ok();
+///         task
+///     });
+///     System::new(2, tasks.collect())
+/// };
+/// assert_eq!(hpa_speed::TEST.run(&system([61, 61, 1])).unwrap().verdict, Verdict::Yes);
+/// assert_eq!(hpa_speed::TEST.run(&system([61, 61, 3])).unwrap().verdict, Verdict::Unknown);
+/// assert_eq!(hpa_speed::TEST.run(&system([62, 10, 1])).unwrap().verdict, Verdict::Unknown);
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "HPA-SPEED",
+    title: "feasibility on CPUs that are slower by the speed that HPA-EDF needs",
+    subject: Subject::Policies(&["hpa-edf", "strong-edf"]),
+    kind: Kind::Sufficient,
+    assumptions: &[
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        NoRequests,
+        TwoLevels,
+    ],
+    citations: &[&Citation::BONIFACI],
+    decide: |system| {
+        let speed = for_system(system).expect("the affinities are on two levels").high;
+        // Each task, each affinity and all CPUs.
+        let mut loads: Vec<(Scope, Rate, i64)> = Vec::new();
+        let heaviest = system.tasks.iter().max_by_key(|(_, task)| task.utilization());
+        if let Some((id, task)) = heaviest {
+            loads.push((Scope { task: Some(id), ..Scope::default() }, task.utilization(), 1));
+        }
+        let all = system.platform.all_cpus();
+        let mut total = RateSum::default();
+        for group in Group::affinities(system) {
+            let load = group.utilization().exact();
+            total.add(&load);
+            if group.cpus != all {
+                loads.push((Scope::cpus(&group.cpus), load, group.cpu_count()));
+            }
+        }
+        let count = |cpus: &CpuSet| cpus.len() as i64;
+        loads.push((Scope::cpus(&all), total.exact(), count(&all)));
+        let reasons = loads.into_iter().map(|(scope, load, cpus)| {
+            let bound = &Rate::whole(cpus) / &speed;
+            let holds = load <= bound;
+            let (value, bound) = (Quantity::Number(load), Quantity::Number(bound));
+            (holds, Reason::compared("the utilization", scope, value, bound, holds))
+        });
+        let (held, failed): (Vec<_>, Vec<_>) = reasons.partition(|(holds, _)| *holds);
+        let holds = failed.is_empty();
+        let reasons = if holds { held } else { failed };
+        Finding {
+            verdict: Kind::Sufficient.verdict(holds),
+            reasons: reasons.into_iter().map(|(_, reason)| reason).collect(),
+        }
+    },
+};

@@ -1,7 +1,11 @@
 //! Processor affinities: each task may use some of the CPUs.
 //!
 //! - [`feasibility`]: can any scheduler do it? Exact for implicit deadlines;
+//! - [`fixed_priority`], [`edf`]: response times, for weak, strong and hierarchical scheduling;
 //! - [`hpa_speed`]: how much faster CPUs let hierarchical EDF do whatever is feasible.
 
+pub mod edf;
 pub mod feasibility;
+pub mod fixed_priority;
 pub mod hpa_speed;
+pub mod reduction;

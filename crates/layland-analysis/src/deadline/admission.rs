@@ -48,7 +48,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
 pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     name: "AC-SP",
     title: "admission control of semi-partitioned SCHED_DEADLINE with the default limit",
-    subject: Subject::Admission(&["dlsp"]),
+    subject: Subject::Admission(&["dl-sp"]),
     kind: Kind::Exact,
     assumptions: &[SemiPartitioned],
     citations: &[&Citation::TANG],

@@ -14,10 +14,12 @@
 
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
+use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Verdict,
 };
-use layland_model::{Rate, RateSum, Task};
+use layland_model::{Rate, RateSum};
 
 /// Baker 2003.
 pub const BAKER: Citation = Citation {
@@ -59,7 +61,9 @@ fn bak(group: &Group<'_>) -> Finding {
         let lambda = tau_k.density();
         let bound = &Rate::whole(m) - &(&Rate::whole(m - 1) * &lambda);
         let mut sum = RateSum::default();
-        group.tasks().for_each(|tau_i| sum.add(&beta(tau_i, tau_k, &lambda).min(Rate::ONE)));
+        group
+            .tasks()
+            .for_each(|tau_i| sum.add(&beta(&tau_i.into(), &tau_k.into(), &lambda).min(Rate::ONE)));
         let holds = sum.fits(&Rate::ZERO, &bound);
         let reason = Reason::compared(
             "the load of a window before the deadline",
@@ -76,11 +80,60 @@ fn bak(group: &Group<'_>) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
+/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// decision in fixed point, and exactly where that cannot tell.
+pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    /// Binary digits behind the point of what is summed, and how long a period may be for it.
+    const FINE: u32 = 32;
+    const LONGEST: i64 = 1 << 40;
+    if tasks.iter().any(|task| task.period.ns() > LONGEST) {
+        return (0..tasks.len()).all(|k| exactly(tasks, cpus, k));
+    }
+    // Of each task: u_i, and u_i (T_i - D_i); each rounded down by less than a unit.
+    let shares: Vec<(u128, u128)> = tasks
+        .iter()
+        .map(|task| {
+            let [C, D, T] = task.ns();
+            let lead = ((C as u128 * (T - D) as u128) << FINE) / T as u128;
+            (fixed(C, T), lead)
+        })
+        .collect();
+    (0..tasks.len()).all(|k| {
+        let [C_k, D_k, _] = tasks[k].ns();
+        let lambda = fixed(C_k, D_k);
+        let most = (D_k as u128) << FINE;
+        // sum of min(D_k, beta_i D_k), between low and high.
+        let (mut low, mut high) = (0u128, 0u128);
+        for (task, &(u_i, lead)) in tasks.iter().zip(&shares) {
+            let [C_i, _, T_i] = task.ns();
+            let base = ((u_i * D_k as u128) >> (SHIFT - FINE)) + lead;
+            // max(0, C_i - lambda T_i); lambda T_i is up to a unit larger than this.
+            let taken = (lambda * T_i as u128) >> (SHIFT - FINE);
+            let carried = ((C_i as u128) << FINE).saturating_sub(taken);
+            // Rounded by at most D_k or T_i 2^-62 ns, below 2^10 units, and three units.
+            const ROUNDING: u128 = (1 << 11) + 3;
+            low += (base + carried.saturating_sub(ROUNDING)).min(most);
+            high += (base + carried + ROUNDING).min(most);
+        }
+        let room = (cpus as u128 * (D_k - C_k) as u128 + C_k as u128) << FINE;
+        high <= room || (low <= room && exactly(tasks, cpus, k))
+    })
+}
+
+#[cold]
+fn exactly(tasks: &[Sporadic], cpus: usize, k: usize) -> bool {
+    let lambda = Rate::new(tasks[k].wcet.ns(), tasks[k].deadline.ns());
+    let mut sum = RateSum::default();
+    tasks.iter().for_each(|tau_i| sum.add(&beta(tau_i, &tasks[k], &lambda).min(Rate::ONE)));
+    let m = cpus as i64;
+    sum.fits(&Rate::ZERO, &(&Rate::whole(m) - &(&Rate::whole(m - 1) * &lambda)))
+}
+
 /// `beta_i = u_i (1 + (T_i - D_i) / D_k)`, and `(C_i - lambda T_i) / D_k` more if `u_i > lambda`.
-fn beta(tau_i: &Task, tau_k: &Task, lambda: &Rate) -> Rate {
-    let [C_i, D_i, T_i] = [tau_i.own_wcet().ns(), tau_i.deadline.ns(), tau_i.period.ns()];
+fn beta(tau_i: &Sporadic, tau_k: &Sporadic, lambda: &Rate) -> Rate {
+    let [C_i, D_i, T_i] = tau_i.ns();
     let D_k = tau_k.deadline.ns();
-    let u_i = tau_i.utilization();
+    let u_i = Rate::new(C_i, T_i);
     let beta = &u_i * &Rate::new(D_k + T_i - D_i, D_k);
     if u_i <= *lambda {
         return beta;

@@ -13,7 +13,8 @@
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Verdict,
 };
 use layland_model::Task;
 
@@ -77,6 +78,27 @@ fn bcl(group: &Group<'_>) -> Finding {
         reasons.push(reason);
     }
     Finding { verdict: Verdict::Yes, reasons }
+}
+
+/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// decision without reasons.
+pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    let m = cpus as i128;
+    tasks.iter().enumerate().all(|(k, tau_k)| {
+        let [C_k, D_k, _] = tau_k.ns();
+        let slack = D_k - C_k;
+        let (mut sum, mut small) = (0i128, false);
+        for (i, tau_i) in tasks.iter().enumerate() {
+            if i != k {
+                // With no slack known: floor(D_k / T_i) C_i + min(C_i, D_k mod T_i).
+                let beta = super::workload::edf_interference(tau_i, D_k, 0);
+                small |= 0 < beta && beta <= slack;
+                sum += i128::from(beta.min(slack));
+            }
+        }
+        let room = m * i128::from(slack);
+        sum < room || (sum == room && small)
+    })
 }
 
 /// `beta_i D_k = N_i C_i + min(C_i, max(0, D_k - N_i T_i))` with

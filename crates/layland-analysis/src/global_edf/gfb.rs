@@ -12,7 +12,10 @@
 
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use crate::sporadic::{SHIFT, fixed};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+};
 use layland_model::{Rate, RateSum};
 
 /// Goossens, Funk and Baruah 2003.
@@ -63,4 +66,35 @@ fn gfb(group: &Group<'_>) -> Finding {
         holds,
     );
     Finding::new(Kind::Sufficient.verdict(holds), reason)
+}
+
+/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// decision in fixed point, and exactly where that cannot tell.
+pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    let (mut sum, mut largest) = (0u128, 0u128);
+    for task in tasks {
+        let density = fixed(task.wcet.ns(), task.deadline.ns());
+        sum += density;
+        largest = largest.max(density);
+    }
+    // Each density is rounded down by less than one unit.
+    let others = cpus as u128 - 1;
+    let (low, bound) = (sum + others * largest, (cpus as u128) << SHIFT);
+    let rounding = tasks.len() as u128 + others;
+    if low > bound {
+        false
+    } else if low + rounding <= bound {
+        true
+    } else {
+        exactly(tasks, cpus)
+    }
+}
+
+#[cold]
+fn exactly(tasks: &[Sporadic], cpus: usize) -> bool {
+    let densities: Vec<Rate> =
+        tasks.iter().map(|task| Rate::new(task.wcet.ns(), task.deadline.ns())).collect();
+    let largest = densities.iter().max().cloned().unwrap_or(Rate::ZERO);
+    let others = &Rate::whole(cpus as i64 - 1) * &largest;
+    densities.into_iter().fold(others, |sum, density| &sum + &density) <= Rate::whole(cpus as i64)
 }

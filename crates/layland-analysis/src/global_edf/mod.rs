@@ -2,26 +2,53 @@
 //!
 //! Several clusters are several such systems (clustered EDF): every test looks at each of them.
 //!
-//! - [`gfb`], [`bcl`], [`bak`]: sufficient tests; none accepts all that another accepts;
+//! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`load`], [`ff_dbf`]: sufficient tests.
+//!   `bcli` accepts all that `bcl` does, and `rta` all that `bcli` does; otherwise none accepts all
+//!   that another accepts;
+//! - [`combined`]: all of them, until one accepts;
 //! - [`devi_anderson`], [`compliant_vector`]: how late jobs get, if the CPUs can do the load.
 
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
 pub mod bak;
+pub mod bar;
 pub mod bcl;
+pub mod bcli;
+pub mod combined;
 pub mod compliant_vector;
 pub mod devi_anderson;
+pub mod ff_dbf;
 pub mod gfb;
+pub mod load;
+pub mod rta;
+pub(crate) mod workload;
 
 use crate::Assumption::{self, *};
-use crate::group::Group;
-use crate::necessary::load;
-use crate::{Reason, Tardiness, TardinessBound};
-use layland_model::{Rate, System, TaskId, TaskMap};
+use crate::group::{Group, together};
+use crate::necessary::load as load_of;
+use crate::sporadic::SHIFT;
+use crate::{
+    Finding, Quantity, Reason, ResponseBound, Scope, Sporadic, Tardiness, TardinessBound, Verdict,
+};
+use layland_model::{Duration, Rate, System, TIME_LIMIT, TaskId, TaskMap};
 
-/// What GFB, BCL and BAK assume.
-const CONSTRAINED: &[Assumption] = &[
+/// What tests for constrained deadlines assume.
+pub(crate) const CONSTRAINED: &[Assumption] = &[
     SporadicReleases,
     NoJitter,
     ConstrainedDeadlines,
+    FitsAlone,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    WholeClusters,
+    NoRequests,
+];
+
+/// What tests for arbitrary deadlines assume.
+const ARBITRARY: &[Assumption] = &[
+    SporadicReleases,
+    NoJitter,
     FitsAlone,
     WcetKept,
     NoOverheads,
@@ -44,13 +71,13 @@ fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rat
         if let Some((id, task)) = too_long {
             failed.push(Reason::compared(
                 "the utilization",
-                crate::Scope::task(*id, &group.cpus),
-                crate::Quantity::Number(task.utilization()),
-                crate::Quantity::Number(Rate::ONE),
+                Scope::task(*id, &group.cpus),
+                Quantity::Number(task.utilization()),
+                Quantity::Number(Rate::ONE),
                 false,
             ));
         } else if !sum.fits(&Rate::ZERO, &capacity) {
-            failed.push(load(&sum, capacity, false));
+            failed.push(load_of(&sum, capacity, false));
         } else {
             all.extend(bounds(&group));
         }
@@ -66,4 +93,103 @@ fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rat
 /// `ceil(U)`, of a set with at least one task.
 fn ceil_of_load(group: &Group<'_>) -> usize {
     group.utilization().exact().ceil().and_then(|u| usize::try_from(u).ok()).unwrap_or(usize::MAX)
+}
+
+/// What an iteration over slacks finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Slacks {
+    /// Every task finishes this long before its deadline, in nanoseconds, or earlier.
+    All(Vec<i64>),
+    /// This task may be late, for all that is known of the others.
+    Late(usize),
+    /// The iteration was given up.
+    GaveUp,
+}
+
+/// The finding of a test that bounds slacks, for each of these clusters.
+pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> Slacks) -> Finding {
+    together(groups.iter().map(|group| {
+        let tasks = group.sporadic();
+        let response = |at: usize, length: Duration, holds: bool| {
+            let (id, task) = group.tasks[at];
+            let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+            let (value, bound) = (quantity(length), quantity(task.deadline));
+            let scope = Scope::task(id, &group.cpus);
+            Reason::compared("the response time", scope, value, bound, holds)
+        };
+        match test(&tasks, group.cpus.len()) {
+            Slacks::All(slacks) => Finding {
+                verdict: Verdict::Yes,
+                reasons: (slacks.iter().enumerate())
+                    .map(|(at, &S)| response(at, tasks[at].deadline - Duration::from_ns(S), true))
+                    .collect(),
+            },
+            Slacks::Late(at) => {
+                Finding::new(Verdict::Unknown, Reason::MayBeLate(group.tasks[at].0))
+            }
+            Slacks::GaveUp => {
+                Finding::new(Verdict::Unknown, Reason::Holds("the iteration was given up"))
+            }
+        }
+    }))
+}
+
+/// Response bounds from slacks, for each of these clusters of a system in which every task has one.
+pub(crate) fn responses_by_slacks(
+    system: &System,
+    groups: Vec<Group<'_>>,
+    test: fn(&[Sporadic], usize) -> Slacks,
+) -> TaskMap<Option<ResponseBound>> {
+    let mut bounds: TaskMap<Option<ResponseBound>> = TaskMap::filled(None, system.tasks.len());
+    for group in groups {
+        if let Slacks::All(slacks) = test(&group.sporadic(), group.cpus.len()) {
+            for (&(task, tau), S) in group.tasks.iter().zip(slacks) {
+                let response = tau.deadline - Duration::from_ns(S);
+                bounds[task] = Some(ResponseBound { task, response });
+            }
+        }
+    }
+    bounds
+}
+
+/// `numerator 2^62 / room`, rounded up, if it is no longer than times can be.
+pub(crate) fn quotient(numerator: i128, room: u128) -> Option<i64> {
+    let scaled = u128::try_from(numerator).ok()?;
+    // A numerator that is too large to be shifted: divide first, which rounds up further.
+    let value = match scaled.leading_zeros() > SHIFT {
+        true => (scaled << SHIFT).div_ceil(room),
+        false => scaled.checked_mul((1u128 << SHIFT).div_ceil(room))?,
+    };
+    i64::try_from(value).ok().filter(|&ns| ns <= TIME_LIMIT)
+}
+
+/// A bound on the least fixed point from `C` on of a monotone `f`, if one up to `D` is found.
+///
+/// Steps of `f` can be as short as a nanosecond, so that none is taken that is shorter than a part of
+/// the way: every `R` with `f(R) <= R` is a bound, and so is `f(R)` then. At last `D` itself is tried.
+/// Where the way is short, this is the least fixed point.
+pub(crate) fn fixed_point_bound(C: i64, D: i64, mut f: impl FnMut(i64) -> i64) -> Option<i64> {
+    const PARTS: i64 = 64;
+    const REFINEMENTS: usize = 8;
+    let step = (D - C) / PARTS + 1;
+    let mut R = C;
+    loop {
+        let next = f(R);
+        if next <= R {
+            R = next;
+            break;
+        }
+        if R == D {
+            return None;
+        }
+        R = next.max(R + step).min(D);
+    }
+    for _ in 0..REFINEMENTS {
+        let next = f(R);
+        if next == R {
+            break;
+        }
+        R = next;
+    }
+    Some(R)
 }

@@ -10,11 +10,12 @@
 //! 2. if no deadline is shorter than its period: exhaustive search (NP-complete) of at most
 //!    [`NODES`] nodes. A CPU can then do its tasks if and only if their utilizations sum to at most
 //!    1, so that the search is **exact** when it ends, and answers *no*;
-//! 3. otherwise: each heuristic where a task fits a CPU if the processor-demand test says so. This
-//!    finds more partitions than densities do, but proves none impossible: **sufficient**.
+//! 3. otherwise: each heuristic where a task fits a CPU if the processor-demand test says so, and
+//!    then exhaustive search with that test, of at most [`DEMAND_NODES`] nodes: **exact** when it
+//!    ends. Where a search is given up the answer is *unknown*.
 
 use crate::Assumption::*;
-use crate::group::exact_in_the_long_run;
+use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, processor_demand};
 use crate::{Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
@@ -23,6 +24,9 @@ use std::cmp::Ordering;
 
 /// How many nodes the exhaustive search of [`TEST`] visits at most.
 pub const NODES: u64 = 1_000_000;
+
+/// How many times the exhaustive search of [`TEST`] asks for the processor demand of a CPU at most.
+pub const DEMAND_NODES: u64 = 20_000;
 
 /// Whether there is a partition, with a search of at most [`NODES`] nodes.
 ///
@@ -80,13 +84,88 @@ fn find(system: &System, nodes: u64) -> Finding {
         };
     }
     let by_demand = Heuristic::ALL.into_iter().find_map(|heuristic| by_demand(system, heuristic));
-    match (by_demand, failed) {
-        (Some(cpu_of), _) => Finding::new(Verdict::Yes, Reason::Partition(cpu_of)),
-        (None, first) => {
-            let why = first.map_or_else(String::new, |unplaced| format!(" (first fit {unplaced})"));
-            let why = format!("no heuristic finds a partition, by density or by demand{why}");
+    if let Some(cpu_of) = by_demand {
+        return Finding::new(Verdict::Yes, Reason::Partition(cpu_of));
+    }
+    let first = failed.map_or_else(String::new, |unplaced| format!(" (first fit {unplaced})"));
+    match exhaustive(system, DEMAND_NODES) {
+        Ok(Some(cpu_of)) => Finding::new(Verdict::Yes, Reason::Partition(cpu_of)),
+        Ok(None) => {
+            let why = format!("no assignment of the tasks to the CPUs they may use works{first}");
+            let group =
+                Group { cpus: system.platform.all_cpus(), tasks: system.tasks.iter().collect() };
+            exact(&group, false, Reason::NotPartitioned(why))
+        }
+        Err(GaveUp) => {
+            let why = format!(
+                "no heuristic finds a partition, by density or by demand{first}, and \
+                 {DEMAND_NODES} steps of the search for one have not told whether there is any"
+            );
             Finding::new(Verdict::Unknown, Reason::NotPartitioned(why))
         }
+    }
+}
+
+/// The search was given up.
+struct GaveUp;
+
+/// Some partition that the processor-demand test accepts on every CPU: tasks by decreasing density,
+/// each onto every CPU that takes it. Of CPUs without a task that every task may use or may not use
+/// alike, the lowest stands for all.
+fn exhaustive(system: &System, nodes: u64) -> Result<Option<TaskMap<CpuId>>, GaveUp> {
+    let mut order: Vec<TaskId> = system.tasks.ids().collect();
+    order.sort_by_key(|&task| (std::cmp::Reverse(system.tasks[task].density()), task));
+    let allowed: Vec<CpuSet> = order.iter().map(|&task| system.allowed_cpus(task)).collect();
+    let cpus: Vec<CpuId> = system.platform.cpus().collect();
+    let alike = |a: CpuId, b: CpuId| allowed.iter().all(|set| set.contains(a) == set.contains(b));
+    let stands_for: Vec<usize> = (0..cpus.len())
+        .map(|at| (0..=at).find(|&lower| alike(cpus[lower], cpus[at])).unwrap_or(at))
+        .collect();
+    let mut search = Search { system, order, allowed, stands_for, left: nodes };
+    let mut on: Vec<Vec<TaskId>> = vec![Vec::new(); cpus.len()];
+    if !search.place(0, &mut on)? {
+        return Ok(None);
+    }
+    let mut cpu_of = TaskMap::filled(cpus[0], system.tasks.len());
+    for (at, tasks) in on.iter().enumerate() {
+        tasks.iter().for_each(|&task| cpu_of[task] = cpus[at]);
+    }
+    Ok(Some(cpu_of))
+}
+
+struct Search<'a> {
+    system: &'a System,
+    order: Vec<TaskId>,
+    allowed: Vec<CpuSet>,
+    stands_for: Vec<usize>,
+    left: u64,
+}
+
+impl Search<'_> {
+    /// Places the tasks from `at` on; `on` is as before if that is impossible.
+    fn place(&mut self, at: usize, on: &mut Vec<Vec<TaskId>>) -> Result<bool, GaveUp> {
+        let Some(&task) = self.order.get(at) else { return Ok(true) };
+        for cpu in 0..on.len() {
+            let twin = (self.stands_for[cpu]..cpu).any(|lower| {
+                self.stands_for[lower] == self.stands_for[cpu] && on[lower].is_empty()
+            });
+            let empty_twin = on[cpu].is_empty() && twin;
+            if empty_twin || !self.allowed[at].contains(CpuId::from_index(cpu)) {
+                continue;
+            }
+            self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
+            on[cpu].push(task);
+            let tasks: Vec<&Task> = on[cpu].iter().map(|&task| &self.system.tasks[task]).collect();
+            let fits = match processor_demand(&tasks) {
+                Ok(demand) => demand == Demand::Met,
+                Err(_) => return Err(GaveUp),
+            };
+            if fits && self.place(at + 1, on)? {
+                return Ok(true);
+            }
+            on[cpu].pop();
+        }
+        Ok(false)
     }
 }
 

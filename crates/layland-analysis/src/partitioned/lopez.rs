@@ -48,6 +48,29 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: within_bound,
 };
 
+/// The same bound for the adaptively partitioned policies, whose first placement is a first fit.
+///
+/// Assumes what [`TEST`] does, and (11) that budgets are WCETs.
+pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
+    name: "LOPEZ-ADAPTIVE",
+    title: "utilization bound of adaptively partitioned EDF",
+    subject: Subject::Policies(&["apedf", "a2pedf"]),
+    assumptions: &[
+        SporadicReleases,
+        NoJitter,
+        ImplicitDeadlines,
+        FitsAlone,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        OneCluster,
+        WholeClusters,
+        NoRequests,
+        BudgetIsWcet,
+    ],
+    ..TEST
+};
+
 fn within_bound(system: &System) -> Finding {
     let largest = system.tasks.values().map(|task| task.utilization()).max().unwrap_or(Rate::ONE);
     let bound = utilization_bound(system.platform.cpu_count(), &largest);

@@ -2,9 +2,10 @@
 //! **QPA** (Zhang and Burns 2009). **Exact** for sporadic tasks and for tasks that may be released
 //! together; deadlines are arbitrary.
 //!
-//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
-//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing
-//! changes while the system runs.
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) WCETs
+//! are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system
+//! runs. A release jitter `J_i` is covered: of the jobs that become ready and are due in an interval
+//! of length `t` there are as many as with the deadline `D_i - J_i` and no jitter.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -12,16 +13,19 @@
 //! | `L_a` | `load_bound` | no demand exceeds an interval from here on, if `U < 1` |
 //! | `L_b` | `busy_period` | the CPU idles after it, if all tasks are released together |
 //!
-//! Deviation: `L_a` is computed from utilizations rounded up to 2^-64, which makes it a little larger.
+//! Deviation: `L_a` is computed from utilizations rounded up to 2^-62 and times rounded up to
+//! nanoseconds, which makes it a little larger.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Assumption::*;
-use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::fixed_point::{Diverged, MAX_STEPS};
 use crate::group::{Group, exact, together};
 use crate::necessary::load;
+use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Verdict,
 };
 use layland_model::{Duration, Rate, RateSum, TIME_LIMIT, Task};
 
@@ -70,15 +74,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "processor demand of EDF on each CPU",
     subject: Subject::Policies(&["p-edf"]),
     kind: Kind::Exact,
-    assumptions: &[
-        OneCpuEach,
-        SporadicReleases,
-        NoJitter,
-        WcetKept,
-        NoOverheads,
-        UnitSpeeds,
-        NoRequests,
-    ],
+    assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
@@ -86,6 +82,14 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 fn finding(group: &Group<'_>) -> Finding {
     let tasks: Vec<&Task> = group.tasks().collect();
     let scope = Scope::cpus(&group.cpus);
+    // A job that may become ready when it is due, or later, cannot meet its deadline.
+    if let Some((id, task)) = group.tasks.iter().find(|(_, task)| task.jitter >= task.deadline) {
+        let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+        let (value, bound) = (quantity(task.jitter), quantity(task.deadline));
+        let scope = Scope::task(*id, &group.cpus);
+        let reason = Reason::compared("the release jitter", scope, value, bound, false);
+        return exact(group, false, reason);
+    }
     match processor_demand(&tasks) {
         Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
         Ok(Demand::Met) => exact(group, true, load_of(group, true)),
@@ -125,7 +129,7 @@ pub enum Demand {
     },
 }
 
-/// `h(t) = sum max(0, floor((t - D_i) / T_i) + 1) C_i`, or [`Duration::MAX`] where that is more.
+/// `h(t) = sum max(0, floor((t - D_i) / T_i) + 1) C_i` without jitter, or [`Duration::MAX`] where that is more.
 pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
     let of_task = |task: &&Task| {
         let jobs = (t - task.deadline).div_floor(task.period) + 1;
@@ -141,15 +145,40 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
 /// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
 /// unrelated periods.
 pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
-    let mut U = RateSum::default();
-    tasks.iter().for_each(|task| U.add(&task.utilization()));
-    if !U.fits(&Rate::ZERO, &Rate::ONE) {
+    let shortened =
+        |task: &&Task| Sporadic { deadline: task.deadline - task.jitter, ..Sporadic::from(*task) };
+    let jitter = tasks.iter().any(|task| task.jitter > Duration::ZERO);
+    let tasks: Vec<Sporadic> = tasks.iter().map(shortened).collect();
+    decide(&tasks, jitter)
+}
+
+/// [`processor_demand`] of bare tasks, which have no jitter.
+///
+/// # Errors
+/// As there.
+pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, Diverged> {
+    decide(tasks, false)
+}
+
+/// With jitter the synchronous busy period bounds nothing.
+fn decide(tasks: &[Sporadic], jitter: bool) -> Result<Demand, Diverged> {
+    // The utilizations sum to at most this many 2^-62, each rounded up.
+    let above = load_above(tasks);
+    if above > 1 << SHIFT && !at_most_one(tasks) {
         return Ok(Demand::Overload);
     }
     if tasks.iter().all(|task| task.deadline >= task.period) {
         return Ok(Demand::Met);
     }
-    let L = match (busy_period(tasks, load_bound(tasks)), load_bound(tasks)) {
+    let load_bound = load_bound(tasks, above);
+    let busy_period = match jitter {
+        true => {
+            let reached = Duration::ZERO;
+            Err(Diverged::OutOfSteps { reached, steps: 0 })
+        }
+        false => busy_period(tasks, load_bound),
+    };
+    let L = match (busy_period, load_bound) {
         (Ok(L_b), Some(L_a)) => L_b.min(L_a),
         (Ok(L_b), None) => L_b,
         (Err(_), Some(L_a)) => L_a,
@@ -158,62 +187,86 @@ pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
     qpa(tasks, L)
 }
 
+#[cold]
+fn at_most_one(tasks: &[Sporadic]) -> bool {
+    let mut U = RateSum::default();
+    tasks.iter().for_each(|task| U.add(&Rate::new(task.wcet.ns(), task.period.ns())));
+    U.fits(&Rate::ZERO, &Rate::ONE)
+}
+
 /// QPA: from the last deadline below `L` down, as far as the demand is below.
-fn qpa(tasks: &[&Task], L: Duration) -> Result<Demand, Diverged> {
-    let d_min = tasks.iter().map(|task| task.deadline).min().unwrap_or(Duration::ZERO);
+fn qpa(tasks: &[Sporadic], L: i64) -> Result<Demand, Diverged> {
+    let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
     let Some(mut t) = last_deadline_before(tasks, L) else { return Ok(Demand::Met) };
     for _ in 0..MAX_STEPS {
-        let h = demand(tasks, t);
+        let h = tasks.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
         if h > t {
-            return Ok(Demand::Exceeds { interval: t, demand: h });
+            let [interval, demand] = [t, h].map(Duration::from_ns);
+            return Ok(Demand::Exceeds { interval, demand });
         }
         if h <= d_min {
             return Ok(Demand::Met);
         }
-        t = match (h < t, last_deadline_before(tasks, t)) {
-            (true, _) => h,
-            (false, Some(earlier)) => earlier,
-            (false, None) => return Ok(Demand::Met),
+        t = match h < t {
+            true => h,
+            false => match last_deadline_before(tasks, t) {
+                Some(earlier) => earlier,
+                None => return Ok(Demand::Met),
+            },
         };
     }
-    Err(Diverged::OutOfSteps { reached: t, steps: MAX_STEPS })
+    Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps: MAX_STEPS })
 }
 
 /// `max { k T_i + D_i < t }`.
-fn last_deadline_before(tasks: &[&Task], t: Duration) -> Option<Duration> {
-    let one = Duration::from_ns(1);
-    let of_task = |task: &&Task| {
-        let room = t - one - task.deadline;
-        (room >= Duration::ZERO).then(|| task.deadline + task.period * room.div_floor(task.period))
+fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
+    let of_task = |task: &Sporadic| {
+        let [_, D, T] = task.ns();
+        let room = t - 1 - D;
+        (room >= 0).then(|| D + T * (room / T))
     };
     tasks.iter().filter_map(of_task).max()
 }
 
-/// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit.
-fn busy_period(tasks: &[&Task], limit: Option<Duration>) -> Result<Duration, Diverged> {
-    let all = tasks.iter().map(|task| task.own_wcet().ns()).fold(0, i64::saturating_add);
-    least(Duration::from_ns(all), limit.unwrap_or(Duration::from_ns(TIME_LIMIT)), |w| {
-        let of_task = |task: &&Task| w.div_ceil(task.period).saturating_mul(task.own_wcet().ns());
-        Duration::from_ns(tasks.iter().map(of_task).fold(0, i64::saturating_add))
-    })
+/// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit: job after
+/// job that arrives before what is reached, without a division.
+fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, Diverged> {
+    let limit = limit.unwrap_or(TIME_LIMIT);
+    let mut next: Vec<i64> = tasks.iter().map(|task| task.period.ns()).collect();
+    let mut w = tasks.iter().map(|task| task.wcet.ns()).fold(0, i64::saturating_add);
+    for _ in 0..MAX_STEPS {
+        if w > limit {
+            let [limit, reached] = [limit, w].map(Duration::from_ns);
+            return Err(Diverged::Beyond { limit, reached });
+        }
+        let mut more = 0i64;
+        for (next, task) in next.iter_mut().zip(tasks) {
+            let comes = -i64::from(*next < w);
+            more += task.wcet.ns() & comes;
+            *next += task.period.ns() & comes;
+        }
+        if more == 0 {
+            return Ok(w);
+        }
+        w += more;
+    }
+    Err(Diverged::OutOfSteps { reached: Duration::from_ns(w), steps: MAX_STEPS })
 }
 
 /// `L_a = max(max(D_i - T_i), sum (T_i - D_i) u_i / (1 - U))`, rounded up; none if `U` is 1, or
 /// nearly, or `L_a` too long.
-fn load_bound(tasks: &[&Task]) -> Option<Duration> {
-    const ONE: i128 = 1 << 64;
-    let (mut U, mut numerator) = (0i128, 0i128);
-    let mut longest_past = 0;
+fn load_bound(tasks: &[Sporadic], above: u128) -> Option<i64> {
+    let room = (1u128 << SHIFT).checked_sub(above)?;
+    let (mut numerator, mut longest_past) = (0i128, 0);
     for task in tasks {
-        let (C, T) = (i128::from(task.own_wcet().ns()), i128::from(task.period.ns()));
-        let lead = i128::from(task.period.ns() - task.deadline.ns());
-        let (below, above) = ((C << 64) / T, num_integer::Integer::div_ceil(&(C << 64), &T));
-        U = U.checked_add(above)?;
-        numerator =
-            numerator.checked_add(lead.checked_mul(if lead < 0 { below } else { above })?)?;
-        longest_past = longest_past.max(-lead);
+        let [C, D, T] = task.ns();
+        // Rounded up, whatever its sign.
+        let product = i128::from(T - D) * i128::from(C);
+        numerator += num_integer::Integer::div_ceil(&product, &i128::from(T));
+        longest_past = longest_past.max(D - T);
     }
-    let L_a = (U < ONE).then(|| num_integer::Integer::div_ceil(&numerator, &(ONE - U)))?;
-    let L_a = i64::try_from(L_a.max(longest_past)).ok().filter(|&ns| ns <= TIME_LIMIT)?;
-    Some(Duration::from_ns(L_a))
+    if room == 0 {
+        return None;
+    }
+    crate::global_edf::quotient(numerator.max(0), room).map(|L_a| L_a.max(longest_past))
 }

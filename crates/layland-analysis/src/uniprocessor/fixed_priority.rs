@@ -28,8 +28,8 @@ use crate::Assumption::{self, *};
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, SchedulabilityTest, Scope,
-    Subject, Verdict,
+    Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Sporadic, Subject, Verdict,
 };
 use layland_model::{Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap};
 use std::borrow::Borrow;
@@ -119,10 +119,17 @@ impl Order {
         (key, task.rank, id)
     }
 
-    fn sort<'a>(self, group: &Group<'a>) -> Vec<(TaskId, &'a Task)> {
+    pub(crate) fn sort<'a>(self, group: &Group<'a>) -> Vec<(TaskId, &'a Task)> {
         let mut tasks = group.tasks.clone();
         tasks.sort_by_key(|(id, task)| self.key(*id, task));
         tasks
+    }
+
+    /// All tasks of a system, the highest priority first.
+    pub(crate) fn sort_all(self, system: &System) -> Vec<TaskId> {
+        let mut ids: Vec<TaskId> = system.tasks.ids().collect();
+        ids.sort_by_key(|&id| self.key(id, &system.tasks[id]));
+        ids
     }
 }
 
@@ -142,6 +149,34 @@ macro_rules! response_time_test {
         };
     };
 }
+
+/// The responses as a test of their own; see [`response_bounds`].
+macro_rules! response_bound_test {
+    ($test:ident, $of:ident, $order:ident, $policies:expr, $assumptions:ident) => {
+        #[doc = concat!("The exact response times of [`", stringify!($of), "`].")]
+        pub const $test: ResponseTest = ResponseTest {
+            name: $of.name,
+            title: $of.title,
+            policies: $policies,
+            kind: Kind::Exact,
+            assumptions: $assumptions,
+            citations: &[&LEHOCZKY, &TINDELL],
+            bound: |system| {
+                let mut found = TaskMap::filled(None, system.tasks.len());
+                if let Ok(bounds) = response_bounds(system, Order::$order) {
+                    for bound in bounds.values().flatten() {
+                        found[bound.task] = Some(bound.clone());
+                    }
+                }
+                found
+            },
+        };
+    };
+}
+response_bound_test!(RTA_RESPONSES, RTA, Given, &["p-fp"], GIVEN);
+response_bound_test!(RTA_RM_RESPONSES, RTA_RM, RateMonotonic, &["p-rm"], PINNED);
+response_bound_test!(RTA_DM_RESPONSES, RTA_DM, DeadlineMonotonic, &["p-dm"], PINNED);
+
 response_time_test! {
     /// Response times under the given priorities, for each CPU.
     RTA, Given, "RTA", "p-fp", GIVEN
@@ -291,6 +326,57 @@ pub fn response_time(
         }
     }
     Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+}
+
+/// The response times of tasks without jitter and with `D_i <= T_i`, in the order of priorities, all
+/// at once: `responses` is cleared and filled. Exact, without a division.
+///
+/// One sweep: `R_k` is at least `R_{k-1} + C_k`, and the jobs of higher priority that arrive before
+/// `R_{k-1}` are counted already.
+///
+/// ```
+/// use layland_analysis::{Sporadic, uniprocessor::fixed_priority::sweep};
+/// use layland_model::{Duration, Service};
+/// let tasks = [(1, 2), (1, 10), (20, 100)]
+///     .map(|(c, t)| Sporadic::implicit(Service::from_ns(c), Duration::from_ns(t)));
+/// let mut responses = Vec::new();
+/// assert_eq!(sweep(&tasks, &mut responses), Ok(()));
+/// assert_eq!(responses, [1, 2, 50].map(Duration::from_ns));
+/// ```
+///
+/// # Errors
+/// The first task that misses its deadline; `responses` has those of higher priority.
+pub fn sweep(tasks: &[Sporadic], responses: &mut Vec<Duration>) -> Result<(), usize> {
+    responses.clear();
+    let n = tasks.len();
+    // The next arrival of each task, its period and its WCET.
+    let mut room = vec![0i64; 3 * n];
+    let (next, rest) = room.split_at_mut(n);
+    let (T, C) = rest.split_at_mut(n);
+    let mut w = 0i64;
+    for (k, tau_k) in tasks.iter().enumerate() {
+        let [C_k, D_k, T_k] = tau_k.ns();
+        w += C_k;
+        loop {
+            let mut more = 0i64;
+            for ((next_j, &T_j), &C_j) in next[..k].iter_mut().zip(&T[..k]).zip(&C[..k]) {
+                // All ones if tau_j has a job before w.
+                let comes = -i64::from(*next_j < w);
+                more += C_j & comes;
+                *next_j += T_j & comes;
+            }
+            w += more;
+            if w > D_k {
+                return Err(k);
+            }
+            if more == 0 {
+                break;
+            }
+        }
+        responses.push(Duration::from_ns(w));
+        (next[k], T[k], C[k]) = (T_k, T_k, C_k);
+    }
+    Ok(())
 }
 
 /// The least common multiple of the periods, if it is not too long.

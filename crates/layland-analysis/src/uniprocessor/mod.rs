@@ -1,7 +1,9 @@
 //! One CPU, or several whose tasks are pinned to one each: every test looks at each CPU.
 //!
 //! - [`edf`]: earliest deadline first, by processor demand: exact;
+//! - [`edf_response`]: the response times of EDF: exact;
 //! - [`fixed_priority`]: response times: exact; utilization bounds; the assignment of priorities.
 
 pub mod edf;
+pub mod edf_response;
 pub mod fixed_priority;

@@ -1,0 +1,120 @@
+//! EDF with arbitrary affinities, task by task as global EDF on a part of its CPUs: the reduction of
+//! Gujarati, Cerqueira and Brandenburg 2013 with the response times of Bertogna and Cirinei 2007.
+//! **Sufficient**, for every scheduler with the weak invariant: weak, strong and hierarchical.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
+//! speeds, (8) nothing changes while the system runs. Times are integers.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
+//! | `R_k`, `S_k` | response bound; slack that is known so far, `D_k - R_k` |
+//! | `W_i(L)`, `I_i^k` | what a rival does in a window, with deadlines in that of `J_k` (`workload.rs`) |
+//!
+//! **Why it holds.** Jobs are ordered by deadline, then rank, then task: `J_k` waits only for jobs before
+//! it. Take the first job in that order with less slack than claimed. Every job before it, its own
+//! predecessor included, has the slack that is claimed. While it waits every CPU of `S` runs a job
+//! before it, of a rival (`reduction.rs`): in a window of length `R` from its release, rival `tau_i` does
+//! at most `W_i(R)`, and with deadlines up to its own at most `I_i^k`, both given the slack of `tau_i`. So
+//! it waits for at most `floor(sum of min(W_i(R), I_i^k, R - C_k + 1) / |S|)` of the first `R`, as under
+//! global EDF on `|S|` CPUs: it has its slack. The claims grow round by round from 0, and what a round
+//! finds still holds with the larger slacks of later rounds. Claims are used at last only if every
+//! task has one.
+//!
+//! GFB, BAK, BAR, LOAD and FF-DBF count what all CPUs do from the first instant at which not all of
+//! them are busy, and conclude what is left over at most then: with affinities a CPU can be idle
+//! while many jobs wait. They are not used.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::fixed_priority::{DERIVED, Found, GUJARATI, finding, responses};
+use super::reduction::{Masked, Part};
+use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
+use crate::{Kind, ResponseTest, SchedulabilityTest, Subject};
+use layland_model::{CpuSet, Duration, System, TaskMap};
+
+/// At most so many rounds: each is sound, more only find more.
+const ROUNDS: usize = 100;
+
+/// The policies that it is about.
+const POLICIES: &[&str] = &["weak-edf", "strong-edf", "hpa-edf"];
+
+/// Response times under EDF with affinities.
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "APA-EDF",
+    title: "response times under EDF with affinities",
+    subject: Subject::Policies(POLICIES),
+    kind: Kind::Sufficient,
+    assumptions: DERIVED,
+    citations: &[&GUJARATI, &BERTOGNA_CIRINEI],
+    decide: |system| finding(system, &bounds(system)),
+};
+
+/// The response bounds that the test finds, if it finds all.
+pub const RESPONSES: ResponseTest = ResponseTest {
+    name: "APA-EDF",
+    title: "response times under EDF with affinities",
+    policies: POLICIES,
+    kind: Kind::Sufficient,
+    assumptions: DERIVED,
+    citations: &[&GUJARATI, &BERTOGNA_CIRINEI],
+    bound: |system| {
+        let bounds = bounds(system);
+        match bounds.values().all(Option::is_some) {
+            true => responses(&bounds),
+            false => TaskMap::filled(None, bounds.len()),
+        }
+    },
+};
+
+/// What is found of each task, for a system that keeps the assumptions: a response time at most its
+/// deadline, and the part of its CPUs that it was found on. These are bounds only if every task has
+/// one.
+///
+/// ```
+/// use layland_analysis::affinity::edf::bounds;
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = [(4, 5, "0"), (4, 10, "0-1")].map(|(c, t, cpus)| {
+///     let mut task = Task::implicit(cpus, Service::from_ms(c), Duration::from_ms(t));
+///     task.affinity = cpus.parse().ok();
+///     task
+/// });
+/// let found = bounds(&System::new(2, tasks.to_vec()));
+/// // The second task always ends 6 ms before its deadline, and so never delays the first one.
+/// assert!(found.values().all(Option::is_some));
+/// ```
+pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
+    let count = system.tasks.len();
+    let masked = Masked::new(system, system.tasks.ids());
+    let parts: Vec<Vec<Part>> =
+        (0..count).map(|k| masked.parts(k, || (0..count).filter(|&i| i != k).collect())).collect();
+    let mut S = vec![0i64; count];
+    let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];
+    let mut I = vec![0i64; count];
+    for _ in 0..ROUNDS {
+        let mut grown = false;
+        for k in 0..count {
+            for part in &parts[k] {
+                let m = part.cpus.len() as i64;
+                let rivals = || part.rivals.iter().copied();
+                let R = response_among(&masked.tasks, k, rivals, &S, m, &mut I);
+                if let Some(R) = R
+                    && best[k].as_ref().is_none_or(|(known, _)| R < *known)
+                {
+                    best[k] = Some((R, part.cpus.clone()));
+                }
+            }
+            if let Some((R, _)) = &best[k] {
+                let slack = masked.tasks[k].deadline.ns() - R;
+                if slack > S[k] {
+                    (S[k], grown) = (slack, true);
+                }
+            }
+        }
+        if !grown || best.iter().all(Option::is_some) {
+            break;
+        }
+    }
+    best.into_iter().map(|bound| bound.map(|(R, cpus)| (Duration::from_ns(R), cpus))).collect()
+}

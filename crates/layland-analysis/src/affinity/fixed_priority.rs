@@ -1,0 +1,231 @@
+//! Fixed priorities with arbitrary affinities, task by task as global scheduling on a part of its CPUs
+//! (Gujarati, Cerqueira, Brandenburg 2013, Section 4; the analysis of the parts is that of Guan, Stigge,
+//! Yi, Yu 2009). **Sufficient**, for every scheduler with the weak invariant: weak, strong and
+//! hierarchical.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
+//! speeds, (8) nothing changes while the system runs, (9) for given priorities: there are some. Times
+//! are integers. Equal priorities go to the smaller rank, then to the smaller id.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
+//! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
+//! | `W^NC`, `W^CI` | what a task executes in a window without and with a job carried in |
+//! | `Omega_k(x)` | what rivals of higher priority do in a window of length `x` |
+//!
+//! From the highest priority down, `R_k` is the least, over the parts `S` whose rivals all have bounds,
+//! of a solution of `R = C_k + floor(Omega_k(R) / |S|)`, each rival doing at most `R - C_k + 1`. This
+//! holds by the argument of `reduction.rs` and by induction: what is below `tau_k` never keeps it
+//! waiting, and what is above it keeps its bound.
+//!
+//! **Carry-in.** The window begins at the last instant up to the release of `J_k` before which some CPU
+//! `c` of `S` ran nothing above `tau_k`; from there on until `J_k` is released all of `S` does. A rival
+//! whose affinity contains `S`, hence `c`, was not waiting just before: it would have had `c`. If it had
+//! a job it ran elsewhere, on one of the CPUs of those affinities other than `c`. So of the rivals whose
+//! affinity contains `S` at most `|U| - 1` carry a job in, `U` being the union of these affinities; of the
+//! others any may. With one affinity for all, that is the limit of Guan et al.; the paper's analysis
+//! of 2013 has no such limit, and accepts no more than this one does.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::reduction::{Masked, Part};
+use crate::Assumption::{self, *};
+use crate::global_edf::Slacks;
+use crate::global_fp::{GUAN, largest, response, workloads};
+use crate::uniprocessor::fixed_priority::Order;
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
+    Scope, Subject, Verdict,
+};
+use layland_model::{CpuSet, Duration, System, TaskId, TaskMap};
+
+/// Gujarati, Cerqueira and Brandenburg 2013.
+pub const GUJARATI: Citation = Citation {
+    key: "gujarati2013schedulability",
+    text: "A. Gujarati, F. Cerqueira and B. Brandenburg. Schedulability analysis of the Linux push and \
+           pull scheduler with arbitrary processor affinities. ECRTS 2013, pages 69-79.",
+    bibtex: "@inproceedings{gujarati2013schedulability,
+  author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
+  title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
+  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
+}",
+};
+
+/// What the tests assume that derive priorities.
+pub(super) const DERIVED: &[Assumption] = &[
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    FitsAlone,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    NoRequests,
+];
+const GIVEN: &[Assumption] = &[
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    FitsAlone,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    NoRequests,
+    Priorities,
+];
+
+macro_rules! tests {
+    ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
+        $title:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $title, ".")]
+            pub const $test: SchedulabilityTest = SchedulabilityTest {
+                name: $name,
+                title: $title,
+                subject: Subject::Policies($policies),
+                kind: Kind::Sufficient,
+                assumptions: $assumptions,
+                citations: &[&GUJARATI, &GUAN],
+                decide: |system| finding(system, &bounds(system, Order::$order)),
+            };
+            #[doc = concat!("The response bounds of `", $name, "`.")]
+            pub const $responses: ResponseTest = ResponseTest {
+                name: $name,
+                title: $title,
+                policies: $policies,
+                kind: Kind::Sufficient,
+                assumptions: $assumptions,
+                citations: &[&GUJARATI, &GUAN],
+                bound: |system| responses(&bounds(system, Order::$order)),
+            };
+        )*
+    };
+}
+tests! {
+    RM, RM_RESPONSE, "APA-RM", RateMonotonic, &["weak-rm", "strong-rm", "hpa-rm"], DERIVED,
+        "response times under rate-monotonic priorities with affinities";
+    DM, DM_RESPONSE, "APA-DM", DeadlineMonotonic, &["weak-dm", "strong-dm", "hpa-dm"], DERIVED,
+        "response times under deadline-monotonic priorities with affinities";
+    FP, FP_RESPONSE, "APA-FP", Given, &["weak-fp", "strong-fp", "hpa-fp"], GIVEN,
+        "response times under fixed priorities with affinities";
+}
+
+/// A response bound, and the part of the CPUs that it was found on.
+pub type Found = (Duration, CpuSet);
+
+/// The response bound of each task that has one at most its deadline, for a system that keeps the
+/// assumptions; and the part of its CPUs that it was found on: of equal bounds the largest part, then
+/// the one with the lowest CPUs.
+///
+/// ```
+/// use layland_analysis::affinity::fixed_priority::bounds;
+/// use layland_analysis::uniprocessor::fixed_priority::Order;
+/// use layland_model::{Duration, Service, System, Task};
+/// // The second task has two CPUs and one rival: it never waits.
+/// let tasks = [(4, 5, "0"), (4, 10, "0-1")].map(|(c, t, cpus)| {
+///     let mut task = Task::implicit(cpus, Service::from_ms(c), Duration::from_ms(t));
+///     task.affinity = cpus.parse().ok();
+///     task
+/// });
+/// let system = System::new(2, tasks.to_vec());
+/// let bounds: Vec<_> = bounds(&system, Order::RateMonotonic).values().cloned().collect();
+/// let found = |ms, cpus: &str| Some((Duration::from_ms(ms), cpus.parse().unwrap()));
+/// assert_eq!(bounds, [found(4, "0"), found(4, "0-1")]);
+/// ```
+pub fn bounds(system: &System, order: Order) -> TaskMap<Option<Found>> {
+    let ids = order.sort_all(system);
+    let masked = Masked::new(system, ids.iter().copied());
+    // The slacks of the tasks that have bounds, by priority.
+    let mut S: Vec<Option<i64>> = Vec::with_capacity(ids.len());
+    let mut found = TaskMap::filled(None, ids.len());
+    for (k, &id) in ids.iter().enumerate() {
+        let mut best: Option<(i64, CpuSet)> = None;
+        for part in masked.parts(k, || (0..k).collect()) {
+            let Some(R) = response_on(&masked, k, &part, &S) else { continue };
+            let better = best.as_ref().is_none_or(|(known, cpus)| {
+                (R, cpus.len(), &part.cpus) < (*known, part.cpus.len(), cpus)
+            });
+            if better {
+                best = Some((R, part.cpus));
+            }
+        }
+        let [_, D_k, _] = masked.tasks[k].ns();
+        S.push(best.as_ref().map(|(R, _)| D_k - R));
+        found[id] = best.map(|(R, cpus)| (Duration::from_ns(R), cpus));
+    }
+    found
+}
+
+/// `R_k` by this part, if its rivals have slacks and it is at most `D_k`.
+fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Option<i64> {
+    let [C_k, D_k, _] = masked.tasks[k].ns();
+    let mut U = CpuSet::new();
+    let mut rivals = Vec::with_capacity(part.rivals.len());
+    for &i in &part.rivals {
+        let contains = part.cpus.is_subset(&masked.masks[i]);
+        if contains {
+            U = U.union(&masked.masks[i]);
+        }
+        rivals.push((&masked.tasks[i], S[i]?, contains));
+    }
+    let carriers = U.len().saturating_sub(1);
+    let mut more: Vec<i64> = Vec::with_capacity(rivals.len());
+    response(C_k, D_k, part.cpus.len() as i64, |x| {
+        let most = x - C_k + 1;
+        let mut sum = 0i128;
+        more.clear();
+        for &(tau_i, S_i, contains) in &rivals {
+            let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
+            match contains {
+                true => {
+                    sum += i128::from(no);
+                    more.push((carried - no).max(0));
+                }
+                false => sum += i128::from(no.max(carried)),
+            }
+        }
+        sum + largest(&mut more, carriers)
+    })
+}
+
+/// *Yes* if every task has a bound.
+pub(super) fn finding(system: &System, bounds: &TaskMap<Option<Found>>) -> Finding {
+    let late: Vec<TaskId> =
+        bounds.iter().filter(|(_, bound)| bound.is_none()).map(|(id, _)| id).collect();
+    if !late.is_empty() {
+        let reasons = late.into_iter().map(Reason::MayBeLate).collect();
+        return Finding { verdict: Verdict::Unknown, reasons };
+    }
+    let reason = |(id, bound): (TaskId, &Option<Found>)| {
+        let (response, cpus) = bound.as_ref()?;
+        let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+        let (value, bound) = (quantity(*response), quantity(system.tasks[id].deadline));
+        let scope = Scope::task(id, cpus);
+        Some(Reason::compared("the response time", scope, value, bound, true))
+    };
+    Finding { verdict: Verdict::Yes, reasons: bounds.iter().filter_map(reason).collect() }
+}
+
+/// The bounds, without the parts.
+pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
+    let response = |(task, bound): (TaskId, &Option<Found>)| {
+        bound.as_ref().map(|&(response, _)| ResponseBound { task, response })
+    };
+    bounds.iter().map(response).collect()
+}
+
+/// The slacks in the order of priorities, or the first task without one: to compare with tests for
+/// global scheduling.
+pub fn slacks(system: &System, order: Order) -> Slacks {
+    let bounds = bounds(system, order);
+    let mut slacks = Vec::new();
+    for (at, id) in order.sort_all(system).into_iter().enumerate() {
+        match &bounds[id] {
+            Some((response, _)) => slacks.push((system.tasks[id].deadline - *response).ns()),
+            None => return Slacks::Late(at),
+        }
+    }
+    Slacks::All(slacks)
+}

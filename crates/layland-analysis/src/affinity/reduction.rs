@@ -1,0 +1,129 @@
+//! Task by task, scheduling with affinities as global scheduling on a part of the CPUs (Gujarati,
+//! Cerqueira, Brandenburg 2013; 2015). What [`fixed_priority`](super::fixed_priority) and
+//! [`edf`](super::edf) share.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `alpha_k` | the CPUs that `tau_k` may use |
+//! | `S` | a non-empty part of `alpha_k` |
+//! | rivals | tasks that may interfere with `tau_k` and whose affinity has a CPU of `S` |
+//!
+//! **The argument.** Under the weak invariant (and so under the strong one, whose reachable CPUs
+//! contain the affinity) every CPU of `alpha_k`, hence every CPU of `S`, runs a job that comes before
+//! `J_k` at each instant at which `J_k` is ready and does not run. Such a job is of a rival: it runs on
+//! a CPU of `S`, so its affinity has one. A rival runs on one CPU at a time. So for any `x` instants at
+//! which `J_k` waits the rivals execute `|S| x` on `S`, none of them for more than `x`, and none for
+//! more than it executes at all in the window that has these instants. That is all that the windows of
+//! global scheduling on `|S|` CPUs use of the scheduler; which CPUs outside `S` the rivals use only
+//! lessens what they do to `J_k`. Nothing is said of how `tau_k` or a rival gets to a CPU, so that shifts
+//! make no difference, as long as they cost nothing.
+//!
+//! **Which parts.** CPUs of `alpha_k` that the same affinities contain form a *class*. To add to `S` the
+//! rest of a class that it touches adds CPUs and no rivals, so that only unions of classes matter. With
+//! up to [`EVERY`] classes all unions are tried; with more, these: `alpha_k`, its intersections with
+//! other affinities and what is left of it without them, single classes, and the chain that begins
+//! with `alpha_k` and drops, one by one, the class with which the most utilization goes that is
+//! confined to it (the first of equals), down to one class.
+
+use crate::Sporadic;
+use layland_model::{CpuSet, System};
+use std::collections::BTreeSet;
+
+/// Up to so many classes all their unions are tried.
+pub const EVERY: usize = 8;
+
+/// What the reduction reads of a system, for tasks in any order.
+pub(crate) struct Masked {
+    pub(crate) tasks: Vec<Sporadic>,
+    pub(crate) masks: Vec<CpuSet>,
+}
+
+/// A part of the CPUs of a task, and what may run there.
+pub(crate) struct Part {
+    /// `S`.
+    pub(crate) cpus: CpuSet,
+    /// The rivals, as indices.
+    pub(crate) rivals: Vec<usize>,
+}
+
+impl Masked {
+    /// The tasks with these ids.
+    pub(crate) fn new(system: &System, ids: impl Iterator<Item = layland_model::TaskId>) -> Masked {
+        let of = |id| (Sporadic::from(&system.tasks[id]), system.allowed_cpus(id));
+        let (tasks, masks) = ids.map(of).unzip();
+        Masked { tasks, masks }
+    }
+
+    /// The parts of the CPUs of task `k` to be tried, where these other tasks may interfere.
+    pub(crate) fn parts(&self, k: usize, others: impl Fn() -> Vec<usize>) -> Vec<Part> {
+        let own = &self.masks[k];
+        let others: Vec<usize> =
+            others().into_iter().filter(|&i| !self.masks[i].is_disjoint(own)).collect();
+        let distinct: BTreeSet<&CpuSet> = others.iter().map(|&i| &self.masks[i]).collect();
+        let classes = classes(own, &distinct);
+        let unions = match classes.len() <= EVERY {
+            true => (1u32..1 << classes.len())
+                .map(|bits| {
+                    let chosen = classes.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1);
+                    chosen.fold(CpuSet::new(), |union, (_, class)| union.union(class))
+                })
+                .collect(),
+            false => self.family(own, &distinct, classes, &others),
+        };
+        unions
+            .into_iter()
+            .map(|cpus| {
+                let meets = |&i: &usize| !self.masks[i].is_disjoint(&cpus);
+                Part { rivals: others.iter().copied().filter(meets).collect(), cpus }
+            })
+            .collect()
+    }
+
+    /// The unions of classes that are tried where there are too many for all.
+    fn family(
+        &self,
+        own: &CpuSet,
+        distinct: &BTreeSet<&CpuSet>,
+        classes: Vec<CpuSet>,
+        others: &[usize],
+    ) -> BTreeSet<CpuSet> {
+        let mut family = BTreeSet::from([own.clone()]);
+        for mask in distinct {
+            family.extend([own.intersection(mask), own.difference(mask)]);
+        }
+        family.remove(&CpuSet::new());
+        // What is dropped with a class: the load of the tasks that have no other CPU in the rest.
+        let (mut rest, mut left) = (own.clone(), classes.clone());
+        while left.len() > 1 {
+            let load = |class: &CpuSet| -> u128 {
+                let without = rest.difference(class);
+                let confined = others.iter().filter(|&&i| {
+                    !self.masks[i].is_disjoint(class) && self.masks[i].is_disjoint(&without)
+                });
+                confined.map(|&i| crate::sporadic::load_above(&self.tasks[i..=i])).sum()
+            };
+            let mut heaviest = (0, load(&left[0]));
+            for (at, class) in left.iter().enumerate().skip(1) {
+                let load = load(class);
+                if load > heaviest.1 {
+                    heaviest = (at, load);
+                }
+            }
+            rest = rest.difference(&left.remove(heaviest.0));
+            family.insert(rest.clone());
+        }
+        family.extend(classes);
+        family
+    }
+}
+
+/// The CPUs of `own` by which of these sets contain them, in the order of their lowest CPU.
+fn classes(own: &CpuSet, sets: &BTreeSet<&CpuSet>) -> Vec<CpuSet> {
+    let mut classes = vec![own.clone()];
+    for set in sets {
+        let cut = |class: CpuSet| [class.intersection(set), class.difference(set)];
+        classes = classes.into_iter().flat_map(cut).filter(|class| !class.is_empty()).collect();
+    }
+    classes.sort_by_key(CpuSet::lowest);
+    classes
+}

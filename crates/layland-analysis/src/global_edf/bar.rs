@@ -1,0 +1,195 @@
+//! BAR, the test of Baruah 2007 for global EDF. **Sufficient.**
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
+//! affinities within a cluster, (9) nothing changes while the system runs.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `A_k` | | from the last instant with an idle CPU to the arrival of the job of `tau_k` that misses |
+//! | `A_k + D_k` | `t` | length of the interval that ends with the miss |
+//! | `DBF(tau_i, t)` | | demand of jobs released and due in it |
+//! | `DBF'(tau_i, t)` | | the same with a carried-in job: `floor(t / T_i) C_i + min(C_i, t mod T_i)` |
+//! | `A_k + D_k - C_k` | `x`, one more | what other jobs must keep the job of `tau_k` waiting for it to miss: `t - C_k + 1`, in integers |
+//! | `I^(1)_i`, `I^(2)_i` | | `min(DBF, x)` and `min(DBF', x)`; for `tau_k` itself `min(DBF - C_k, t - D_k)` and so with `DBF'` |
+//! | `C_Sigma` | | the sum of the `m - 1` largest `C_i` |
+//!
+//! A set is schedulable if for all `k` and all `t >= D_k`: the sum of all `I^(1)_i` and of the `m - 1`
+//! largest `I^(2)_i - I^(1)_i` is less than `m x`. It is so for
+//! `t >= (C_Sigma + sum (T_i - D_i) u_i + m C_k) / (m - U)` (the theorem that bounds `A_k`).
+//!
+//! Deviations: the paper has `t - C_k` for `x`, and accepts where the sum is equal to `m x`; but where
+//! that many tasks reach their limit `x` the sum cannot be more, and a miss would be accepted: two
+//! tasks on one CPU, `(C, D, T)` of (5, 8, 12) and (5, 5, 24). As in BCLI and G-RTA the job is late only
+//! if it waits for one unit more, which gives the strict condition. And the paper tests `t` where
+//! some `DBF` changes; here every integer `t` is covered, by a search like QPA's from the bound down:
+//! the sum does not fall with `t`, so that, where it is `s` at `t`, all from `floor(s / m) + C_k` to `t`
+//! hold.
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use super::{CONSTRAINED, POLICIES};
+use crate::group::{Group, together};
+use crate::sporadic::{SHIFT, load_above};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Verdict,
+};
+use layland_model::Duration;
+
+/// Baruah 2007.
+pub const BARUAH_2007: Citation = Citation {
+    key: "baruah2007techniques",
+    text: "S. Baruah. Techniques for multiprocessor global schedulability analysis. RTSS 2007, pages \
+           119-128.",
+    bibtex: "@inproceedings{baruah2007techniques,
+  author    = {Sanjoy Baruah},
+  title     = {Techniques for Multiprocessor Global Schedulability Analysis},
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {119--128}, year = {2007}
+}",
+};
+
+/// At most so many points are looked at for one task.
+const STEPS: usize = 100_000;
+
+/// BAR, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Verdict, global_edf::{bar, gfb}};
+/// use layland_model::{Duration, Service, System, Task};
+/// // Densities sum to 1.2, more than 2 - 0.9; but two tasks do not disturb each other on two CPUs.
+/// let tasks = [(9, 10), (3, 10)].map(|(c, t)| {
+///     Task::implicit(c.to_string(), Service::from_ns(c), Duration::from_ns(t))
+/// });
+/// let system = System::new(2, tasks.to_vec());
+/// assert_eq!(gfb::TEST.run(&system).unwrap().verdict, Verdict::Unknown);
+/// assert_eq!(bar::TEST.run(&system).unwrap().verdict, Verdict::Yes);
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "BAR",
+    title: "demand test with carried-in jobs for global EDF",
+    subject: Subject::Policies(POLICIES),
+    kind: Kind::Sufficient,
+    assumptions: CONSTRAINED,
+    citations: &[&BARUAH_2007],
+    decide: |system| together(Group::clusters(system).iter().map(finding)),
+};
+
+/// What the test says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// Every interval has room.
+    Fits,
+    /// An interval may be asked for more than it has.
+    Exceeds {
+        /// Which task misses at its end.
+        task: usize,
+        /// Its length, `t`.
+        interval: Duration,
+        /// What may be asked for, without the job that misses.
+        demand: i128,
+    },
+    /// The load is `m` or nearly, or the search was given up.
+    NoBound,
+}
+
+fn finding(group: &Group<'_>) -> Finding {
+    let m = group.cpu_count();
+    match carried(&group.sporadic(), m as usize) {
+        Carried::Fits => Finding::new(
+            Verdict::Yes,
+            Reason::Holds("no interval can be asked for more than the CPUs do in it"),
+        ),
+        Carried::NoBound => Finding::new(
+            Verdict::Unknown,
+            Reason::Holds("the load leaves too little room for this test to end"),
+        ),
+        Carried::Exceeds { task, interval, demand } => {
+            let (id, tau_k) = group.tasks[task];
+            let waits = interval - tau_k.own_wcet().at_unit_speed() + Duration::from_ns(1);
+            let room = i128::from(m) * i128::from(waits.ns()) - 1;
+            let scope = Scope { interval: Some(interval), ..Scope::task(id, &group.cpus) };
+            let (value, bound) = (Quantity::of_ns(demand), Quantity::of_ns(room));
+            let what = "what may keep the CPUs from a job";
+            Finding::new(Verdict::Unknown, Reason::compared(what, scope, value, bound, false))
+        }
+    }
+}
+
+/// The test, for tasks that keep its assumptions.
+pub fn carried(tasks: &[Sporadic], cpus: usize) -> Carried {
+    let m = cpus as i128;
+    // m - U, rounded down.
+    let room = ((cpus as u128) << SHIFT).saturating_sub(load_above(tasks));
+    if room == 0 {
+        return Carried::NoBound;
+    }
+    let mut longest: Vec<i64> = tasks.iter().map(|tau_i| tau_i.wcet.ns()).collect();
+    longest.sort_unstable_by(|a, b| b.cmp(a));
+    let C_Sigma: i128 = longest.iter().take(cpus - 1).map(|&C| i128::from(C)).sum();
+    // sum (T_i - D_i) u_i, rounded up.
+    let lead = |tau_i: &Sporadic| {
+        let [C, D, T] = tau_i.ns().map(i128::from);
+        num_integer::Integer::div_ceil(&((T - D) * C), &T)
+    };
+    let V: i128 = tasks.iter().map(lead).sum();
+    let mut more = Vec::with_capacity(tasks.len());
+    for (k, tau_k) in tasks.iter().enumerate() {
+        let [C_k, D_k, _] = tau_k.ns();
+        let Some(t_max) = super::quotient(C_Sigma + V + m * i128::from(C_k), room) else {
+            return Carried::NoBound;
+        };
+        let mut t = t_max;
+        let mut steps = 0;
+        while t >= D_k {
+            let x = interference(tasks, k, cpus, t, &mut more);
+            if x >= m * i128::from(t - C_k + 1) {
+                return Carried::Exceeds { task: k, interval: Duration::from_ns(t), demand: x };
+            }
+            // The sum is less than m (t - C_k + 1): the next t is smaller.
+            t = (x / m) as i64 + C_k - 1;
+            steps += 1;
+            if steps > STEPS {
+                return Carried::NoBound;
+            }
+        }
+    }
+    Carried::Fits
+}
+
+/// `sum I^(1)_i` and the `m - 1` largest `I^(2)_i - I^(1)_i`, at `t >= D_k`.
+fn interference(tasks: &[Sporadic], k: usize, cpus: usize, t: i64, more: &mut Vec<i64>) -> i128 {
+    let [C_k, D_k, _] = tasks[k].ns();
+    more.clear();
+    let mut sum = 0i128;
+    for (i, tau_i) in tasks.iter().enumerate() {
+        let [C, D, T] = tau_i.ns();
+        let (jobs, rest) = (t / T, t % T);
+        let whole = jobs.saturating_mul(C);
+        let mut dbf = whole.saturating_add(if rest >= D { C } else { 0 });
+        let mut carried = whole.saturating_add(C.min(rest));
+        let mut most = t - C_k + 1;
+        if i == k {
+            (dbf, carried, most) = (dbf - C_k, carried - C_k, t - D_k);
+        }
+        let (one, two) = (dbf.min(most), carried.min(most));
+        sum += i128::from(one);
+        if two > one {
+            more.push(two - one);
+        }
+    }
+    if more.len() > cpus - 1 {
+        if cpus == 1 {
+            more.clear();
+        } else {
+            more.select_nth_unstable_by(cpus - 2, |a, b| b.cmp(a));
+            more.truncate(cpus - 1);
+        }
+    }
+    sum + more.iter().map(|&x| i128::from(x)).sum::<i128>()
+}
+
+/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    carried(tasks, cpus) == Carried::Fits
+}

@@ -1,0 +1,138 @@
+//! Response-time analysis for global EDF (Bertogna, Cirinei 2007). **Sufficient.** Accepts all that
+//! [BCLI](super::bcli) accepts.
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
+//! affinities within a cluster, (9) nothing changes while the system runs. Times are integers.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `R_k` | bound on the response times of `tau_k`: the least fixed point of `C_k + floor(sum over i != k of min(W_i(R), I_i^k, R - C_k + 1) / m)` |
+//! | `S_k` | slack, `D_k - R_k` |
+//! | `W_i`, `I_i^k` | what `tau_i` can do (`workload.rs`) |
+//!
+//! Rounds as in BCLI. Deviations: before the rounds it is asked whether some task is late even where
+//! every other task had all the slack that `D_i - C_i` allows; then no round can help. And `R_k` is a
+//! point at or a little above the least fixed point, as the search for it takes steps of at least a
+//! 64th of `D_k - C_k`.
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use super::workload::{edf_interference, workload};
+use super::{CONSTRAINED, POLICIES, Slacks};
+use crate::group::Group;
+use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
+
+/// Bertogna and Cirinei 2007.
+pub const BERTOGNA_CIRINEI: Citation = Citation {
+    key: "bertogna2007response",
+    text: "M. Bertogna and M. Cirinei. Response-time analysis for globally scheduled symmetric \
+           multiprocessor platforms. RTSS 2007, pages 149-158.",
+    bibtex: "@inproceedings{bertogna2007response,
+  author    = {Marko Bertogna and Michele Cirinei},
+  title     = {Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms},
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {149--158}, year = {2007}
+}",
+};
+
+/// At most so many rounds.
+const ROUNDS: usize = 50;
+
+/// RTA, for each cluster.
+///
+/// ```
+/// use layland_analysis::{Verdict, global_edf::{bcli, rta}};
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = [(2, 5), (2, 6), (3, 10)].iter().enumerate().map(|(at, &(c, t))| {
+///     Task::implicit(at.to_string(), Service::from_ns(c), Duration::from_ns(t))
+/// });
+/// let system = System::new(2, tasks.collect());
+/// assert_eq!(rta::TEST.run(&system).unwrap().verdict, Verdict::Yes);
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "G-RTA",
+    title: "response-time analysis for global EDF",
+    subject: Subject::Policies(POLICIES),
+    kind: Kind::Sufficient,
+    assumptions: CONSTRAINED,
+    citations: &[&BERTOGNA_CIRINEI],
+    decide: |system| super::by_slacks(Group::clusters(system), slacks),
+};
+
+/// The response bounds that the test finds.
+pub const RESPONSES: ResponseTest = ResponseTest {
+    name: "G-RTA",
+    title: "response-time analysis for global EDF",
+    policies: POLICIES,
+    kind: Kind::Sufficient,
+    assumptions: CONSTRAINED,
+    citations: &[&BERTOGNA_CIRINEI],
+    bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
+};
+
+/// The slacks that the test finds, or the first task without one.
+pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    let m = cpus as i64;
+    let mut I = vec![0i64; tasks.len()];
+    let most: Vec<i64> = tasks.iter().map(|tau_i| tau_i.deadline.ns() - tau_i.wcet.ns()).collect();
+    if let Some(k) = (0..tasks.len()).find(|&k| response(tasks, k, &most, m, &mut I).is_none()) {
+        return Slacks::Late(k);
+    }
+    let mut S = vec![0i64; tasks.len()];
+    for _ in 0..ROUNDS {
+        let (mut late, mut grown) = (None, false);
+        for k in 0..tasks.len() {
+            match response(tasks, k, &S, m, &mut I) {
+                None => late = late.or(Some(k)),
+                Some(R_k) => {
+                    let slack = tasks[k].deadline.ns() - R_k;
+                    if slack > S[k] {
+                        (S[k], grown) = (slack, true);
+                    }
+                }
+            }
+        }
+        match late {
+            None => return Slacks::All(S),
+            Some(k) if !grown => return Slacks::Late(k),
+            Some(_) => {}
+        }
+    }
+    Slacks::GaveUp
+}
+
+/// `R_k` if it is at most `D_k`. `I` is room for the part that does not depend on `R`.
+fn response(tasks: &[Sporadic], k: usize, S: &[i64], m: i64, I: &mut [i64]) -> Option<i64> {
+    let others = || (0..tasks.len()).filter(|&i| i != k);
+    response_among(tasks, k, others, S, m, I)
+}
+
+/// [`response`] where only these other tasks interfere.
+pub(crate) fn response_among<Others: Iterator<Item = usize>>(
+    tasks: &[Sporadic],
+    k: usize,
+    others: impl Fn() -> Others,
+    S: &[i64],
+    m: i64,
+    I: &mut [i64],
+) -> Option<i64> {
+    let [C_k, D_k, _] = tasks[k].ns();
+    for i in others() {
+        I[i] = edf_interference(&tasks[i], D_k, S[i]);
+    }
+    super::fixed_point_bound(C_k, D_k, |R| {
+        let most = R - C_k + 1;
+        let mut sum = 0i128;
+        for i in others() {
+            // Where the cheap bound is the smaller one, the other is not needed.
+            let bound = I[i].min(most);
+            sum += i128::from(if bound <= 0 { 0 } else { bound.min(workload(&tasks[i], R, S[i])) });
+        }
+        C_k + (sum / i128::from(m)) as i64
+    })
+}
+
+/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    matches!(slacks(tasks, cpus), Slacks::All(_))
+}

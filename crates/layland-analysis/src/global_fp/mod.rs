@@ -1,0 +1,236 @@
+//! Global fixed priorities: on the CPUs of a cluster the jobs of the highest priorities run, and may
+//! migrate. **Sufficient** tests for rate-monotonic, deadline-monotonic and given priorities.
+//!
+//! | test | bound on what higher priorities do to a job | source |
+//! |---|---|---|
+//! | `BCL-*` | in a window as long as the deadline | Bertogna, Cirinei, Lipari 2005 |
+//! | `BERTOGNA-*` | in a window as long as the response, given the slacks of higher priorities | Bertogna, Cirinei 2007 |
+//! | `GUAN-*` | the same with at most `m - 1` jobs carried in | Guan, Stigge, Yi, Yu 2009 |
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
+//! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) for given
+//! priorities: there are some. Times are integers. Equal priorities go to the smaller rank, then to
+//! the smaller id, as the policies do.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `W_i(L)` | the most that `tau_i` executes in a window of length `L` |
+//! | `W^NC`, `W^CI` | the same without and with a job that is carried in |
+//! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
+//! | `Omega_k(x)` | what higher priorities do in a window of length `x`, summed over CPUs |
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use crate::Assumption::{self, *};
+use crate::global_edf::workload::workload;
+use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta};
+use crate::group::Group;
+use crate::uniprocessor::fixed_priority::Order;
+use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
+use layland_model::System;
+
+/// Bertogna, Cirinei and Lipari 2005.
+pub const BERTOGNA_2005: Citation = Citation {
+    key: "bertogna2005new",
+    text: "M. Bertogna, M. Cirinei and G. Lipari. New schedulability tests for real-time task sets \
+           scheduled by deadline monotonic on multiprocessors. OPODIS 2005, pages 306-321.",
+    bibtex: "@inproceedings{bertogna2005new,
+  author    = {Marko Bertogna and Michele Cirinei and Giuseppe Lipari},
+  title     = {New Schedulability Tests for Real-Time Task Sets Scheduled by Deadline Monotonic on
+               Multiprocessors},
+  booktitle = {9th International Conference on Principles of Distributed Systems (OPODIS)},
+  pages     = {306--321}, year = {2005}
+}",
+};
+
+/// Guan, Stigge, Yi and Yu 2009.
+pub const GUAN: Citation = Citation {
+    key: "guan2009new",
+    text: "N. Guan, M. Stigge, W. Yi and G. Yu. New response time bounds for fixed priority \
+           multiprocessor scheduling. RTSS 2009, pages 387-397.",
+    bibtex: "@inproceedings{guan2009new,
+  author    = {Nan Guan and Martin Stigge and Wang Yi and Ge Yu},
+  title     = {New Response Time Bounds for Fixed Priority Multiprocessor Scheduling},
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {387--397}, year = {2009}
+}",
+};
+
+const DERIVED: &[Assumption] = crate::global_edf::CONSTRAINED;
+const GIVEN: &[Assumption] = &[
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    FitsAlone,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    WholeClusters,
+    NoRequests,
+    Priorities,
+];
+
+/// The clusters, each with its tasks from the highest priority down.
+fn ordered(system: &System, order: Order) -> Vec<Group<'_>> {
+    let mut groups = Group::clusters(system);
+    groups.iter_mut().for_each(|group| group.tasks = order.sort(group));
+    groups
+}
+
+macro_rules! tests {
+    ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
+        $slacks:ident, $title:literal, $citation:expr;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $title, ".")]
+            pub const $test: SchedulabilityTest = SchedulabilityTest {
+                name: $name,
+                title: $title,
+                subject: Subject::Policies($policies),
+                kind: Kind::Sufficient,
+                assumptions: $assumptions,
+                citations: $citation,
+                decide: |system| by_slacks(ordered(system, Order::$order), $slacks),
+            };
+            #[doc = concat!("The response bounds of `", $name, "`.")]
+            pub const $responses: ResponseTest = ResponseTest {
+                name: $name,
+                title: $title,
+                policies: $policies,
+                kind: Kind::Sufficient,
+                assumptions: $assumptions,
+                citations: $citation,
+                bound: |system| responses_by_slacks(system, ordered(system, Order::$order), $slacks),
+            };
+        )*
+    };
+}
+tests! {
+    BCL_RM, BCL_RM_RESPONSE, "BCL-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED, bcl,
+        "interference test for global rate-monotonic priorities", &[&BERTOGNA_2005];
+    BCL_DM, BCL_DM_RESPONSE, "BCL-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED, bcl,
+        "interference test for global deadline-monotonic priorities", &[&BERTOGNA_2005];
+    BCL_FP, BCL_FP_RESPONSE, "BCL-FP", Given, &["g-fp", "c-fp"], GIVEN, bcl,
+        "interference test for global fixed priorities", &[&BERTOGNA_2005];
+    BERTOGNA_RM, BERTOGNA_RM_RESPONSE, "BERTOGNA-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED,
+        bertogna, "response times under global rate-monotonic priorities", &[&rta::BERTOGNA_CIRINEI];
+    BERTOGNA_DM, BERTOGNA_DM_RESPONSE, "BERTOGNA-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED,
+        bertogna, "response times under global deadline-monotonic priorities",
+        &[&rta::BERTOGNA_CIRINEI];
+    BERTOGNA_FP, BERTOGNA_FP_RESPONSE, "BERTOGNA-FP", Given, &["g-fp", "c-fp"], GIVEN, bertogna,
+        "response times under global fixed priorities", &[&rta::BERTOGNA_CIRINEI];
+    GUAN_RM, GUAN_RM_RESPONSE, "GUAN-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED, guan,
+        "response times under global rate-monotonic priorities, with limited carry-in", &[&GUAN];
+    GUAN_DM, GUAN_DM_RESPONSE, "GUAN-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED, guan,
+        "response times under global deadline-monotonic priorities, with limited carry-in", &[&GUAN];
+    GUAN_FP, GUAN_FP_RESPONSE, "GUAN-FP", Given, &["g-fp", "c-fp"], GIVEN, guan,
+        "response times under global fixed priorities, with limited carry-in", &[&GUAN];
+}
+
+/// BCL: `sum over i < k of min(W_i(D_k), D_k - C_k + 1) < m (D_k - C_k + 1)` for every task, in the
+/// order of priorities, highest first. A response is then at most
+/// `C_k + floor(sum over i < k of min(W_i(D_k), D_k - C_k + 1) / m)`.
+///
+/// ```
+/// use layland_analysis::Sporadic;
+/// use layland_analysis::global_edf::Slacks;
+/// use layland_analysis::global_fp::bcl;
+/// use layland_model::{Duration, Service};
+/// let task = |c, t| Sporadic::implicit(Service::from_ns(c), Duration::from_ns(t));
+/// // W_1(6) = 2 + 2, hence R_2 <= 3 + 2; W_1(10) = 4 + 2, W_2(10) = 6 + 1, hence R_3 <= 3 + 6.
+/// let slacks = bcl(&[task(2, 5), task(3, 6), task(3, 10)], 2);
+/// assert_eq!(slacks, Slacks::All(vec![3, 1, 1]));
+/// ```
+pub fn bcl(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    let m = cpus as i64;
+    let mut S = vec![0i64; tasks.len()];
+    for k in 0..tasks.len() {
+        let [C_k, D_k, _] = tasks[k].ns();
+        let most = D_k - C_k + 1;
+        let higher = tasks[..k].iter().map(|tau_i| i128::from(workload(tau_i, D_k, 0).min(most)));
+        let others = (higher.sum::<i128>() / i128::from(m)) as i64;
+        if others >= most {
+            return Slacks::Late(k);
+        }
+        S[k] = D_k - C_k - others;
+    }
+    Slacks::All(S)
+}
+
+/// A bound on the least `R` from `C_k` on with `R = C_k + floor(Omega(R) / m)`, if it is at most `D_k`:
+/// a point at or a little above it.
+pub(crate) fn response(
+    C_k: i64,
+    D_k: i64,
+    m: i64,
+    mut Omega: impl FnMut(i64) -> i128,
+) -> Option<i64> {
+    fixed_point_bound(C_k, D_k, |R| C_k + (Omega(R) / i128::from(m)) as i64)
+}
+
+/// Bertogna and Cirinei: `R_k = C_k + floor(sum over i < k of min(W_i(R_k), R_k - C_k + 1) / m)`,
+/// for tasks in the order of priorities, highest first.
+pub fn bertogna(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    let mut S = vec![0i64; tasks.len()];
+    for k in 0..tasks.len() {
+        let [C_k, D_k, _] = tasks[k].ns();
+        let Omega = |R: i64| {
+            let of_task = |i: usize| i128::from(workload(&tasks[i], R, S[i]).min(R - C_k + 1));
+            (0..k).map(of_task).sum()
+        };
+        match response(C_k, D_k, cpus as i64, Omega) {
+            None => return Slacks::Late(k),
+            Some(R_k) => S[k] = D_k - R_k,
+        }
+    }
+    Slacks::All(S)
+}
+
+/// Guan, Stigge, Yi and Yu: `R_k = C_k + floor(Omega_k(R_k) / m)`, where at most `m - 1` of the tasks
+/// of higher priority have a job carried into the window; for tasks in the order of priorities,
+/// highest first.
+///
+/// `W^NC(x) = floor(x / T_i) C_i + min(C_i, x mod T_i)`;
+/// `W^CI(x) = floor(y / T_i) C_i + C_i + alpha` with `y = max(0, x - C_i)` and
+/// `alpha = min(C_i - 1, max(0, y mod T_i - (T_i - R_i)))`; both at most `x - C_k + 1`.
+pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    let mut S = vec![0i64; tasks.len()];
+    let mut more: Vec<i64> = Vec::new();
+    for k in 0..tasks.len() {
+        let [C_k, D_k, _] = tasks[k].ns();
+        let Omega = |x: i64| {
+            let most = x - C_k + 1;
+            let mut sum = 0i128;
+            more.clear();
+            for (tau_i, &S_i) in tasks[..k].iter().zip(&S) {
+                let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
+                sum += i128::from(no);
+                more.push((carried - no).max(0));
+            }
+            sum + largest(&mut more, cpus - 1)
+        };
+        match response(C_k, D_k, cpus as i64, Omega) {
+            None => return Slacks::Late(k),
+            Some(R_k) => S[k] = D_k - R_k,
+        }
+    }
+    Slacks::All(S)
+}
+
+/// `W^NC(x)` and `W^CI(x)` of Guan, Stigge, Yi and Yu, of a task with this slack; see [`guan`].
+#[inline]
+pub(crate) fn workloads(tau_i: &Sporadic, x: i64, S_i: i64) -> [i64; 2] {
+    let [C, D, T] = tau_i.ns();
+    let no = (x / T).saturating_mul(C).saturating_add(C.min(x % T));
+    let y = (x - C).max(0);
+    let alpha = (y % T - (T - (D - S_i))).max(0).min(C - 1);
+    [no, (y / T).saturating_mul(C).saturating_add(C + alpha)]
+}
+
+/// The sum of so many of the largest of these, which change their order.
+#[inline]
+pub(crate) fn largest(values: &mut [i64], count: usize) -> i128 {
+    if values.len() > count && count > 0 {
+        values.select_nth_unstable_by(count - 1, |a, b| b.cmp(a));
+    }
+    values.iter().take(count).map(|&x| i128::from(x)).sum()
+}

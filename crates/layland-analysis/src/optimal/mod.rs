@@ -1,0 +1,79 @@
+//! Optimal policies: **RUN** and **QPS**. **Exact.**
+//!
+//! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4) WCETs
+//! are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) one cluster, (8) no affinities, (9)
+//! nothing changes while the system runs. RUN itself refuses tasks that are not periodic.
+//!
+//! ```text
+//! C_i <= T_i for every task, and sum C_i / T_i <= m
+//! ```
+//!
+//! where each rate is rounded up so that the budgets of all servers are whole nanoseconds: see
+//! [`RateGrid`]. What that adds is part of what is compared.
+
+pub mod overhead;
+
+use crate::{
+    Assumption, Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject,
+};
+use layland_model::{Rate, System};
+use layland_partition::RateGrid;
+
+/// Regnier, Lima, Massa, Levin and Brandt 2011.
+pub const REGNIER: Citation = Citation {
+    key: "regnier2011run",
+    text: "P. Regnier, G. Lima, E. Massa, G. Levin and S. Brandt. RUN: optimal multiprocessor real-time \
+           scheduling via reduction to uniprocessor. RTSS 2011, pages 104-115.",
+    bibtex: "@inproceedings{regnier2011run,
+  author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
+  title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
+}",
+};
+
+/// Whether the tasks need no more than the CPUs have.
+///
+/// ```
+/// use layland_analysis::{Verdict, optimal};
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(3));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// assert_eq!(optimal::TEST.run(&system).unwrap().verdict, Verdict::Yes);
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "OPTIMAL",
+    title: "the utilizations sum to no more than the number of CPUs: enough for RUN and QPS",
+    subject: Subject::Policies(&["run", "qps"]),
+    kind: Kind::Exact,
+    assumptions: &[
+        Assumption::SporadicReleases,
+        Assumption::NoJitter,
+        Assumption::ImplicitDeadlines,
+        Assumption::WcetKept,
+        Assumption::NoOverheads,
+        Assumption::UnitSpeeds,
+        Assumption::OneCluster,
+        Assumption::WholeClusters,
+        Assumption::NoRequests,
+    ],
+    citations: &[&REGNIER],
+    decide: fits,
+};
+
+fn fits(system: &System) -> Finding {
+    let cpus = Rate::whole(system.platform.cpu_count() as i64);
+    let (what, total) = match RateGrid::of(system) {
+        Some(grid) => ("the sum of the rates", grid.total()),
+        // Some rate is above 1 wherever it is rounded to.
+        None => ("the number of CPUs that a rate above 1 needs", &cpus + &Rate::ONE),
+    };
+    let holds = total <= cpus;
+    let reason = Reason::compared(
+        what,
+        Scope::default(),
+        Quantity::Number(total),
+        Quantity::Number(cpus),
+        holds,
+    );
+    Finding::new(Kind::Exact.verdict(holds), reason)
+}

@@ -1,0 +1,155 @@
+//! Overheads as part of the WCETs: a system without overheads that is schedulable only if the given
+//! one is, under every policy that runs the jobs of the highest priorities (EDF and fixed priorities;
+//! global, clustered, partitioned). **Sufficient.** After the preemption-centric accounting of
+//! Brandenburg 2011, Chapter 3, for what Layland's machine model charges.
+//!
+//! Assumes: (1) the arrival of a job preempts at most one job, and nothing else moves a job; (2) what
+//! [`Overheads`] says about who pays.
+//!
+//! ```text
+//! C'_i = (C_i + sum of the terms) / (1 - sum over the cluster of release / T_j - tick / tick_period)
+//! ```
+//!
+//! | term | how much | why |
+//! |---|---|---|
+//! | `release` | `release (1 + ceil(J_j / T_j))` for each task of the cluster | releases that an interval holds beyond `length / T_j` |
+//! | `tick` | `tick` | the tick that an interval holds beyond `length / tick_period` |
+//! | `scheduling` | `3 scheduling` | its own start, the start again of the job that it preempts, the end |
+//! | `context switch` | `2 context_switch` | to it, and back to the job that it preempts |
+//! | `interrupt` | `2 interrupt` | both may be asked for by another CPU |
+//! | `migration` | `migration`, if it may use several CPUs | the job that it preempts goes on elsewhere |
+//!
+//! Deviation: the timer CPU of a cluster serves all its releases, and every task is charged as if it
+//! ran there.
+
+#![expect(non_snake_case, reason = "symbols of the source")]
+
+use crate::{Assumption, Citation, Refusal};
+use layland_model::{
+    Duration, ExecutionModel, Overheads, Place, Rate, Service, System, TIME_LIMIT, TaskMap,
+};
+
+/// Brandenburg 2011.
+pub const BRANDENBURG: Citation = Citation {
+    key: "brandenburg2011scheduling",
+    text: "B. B. Brandenburg. Scheduling and locking in multiprocessor real-time operating systems. \
+           PhD thesis, University of North Carolina at Chapel Hill, 2011.",
+    bibtex: "@phdthesis{brandenburg2011scheduling,
+  author = {Bj{\\\"o}rn B. Brandenburg},
+  title  = {Scheduling and Locking in Multiprocessor Real-Time Operating Systems},
+  school = {University of North Carolina at Chapel Hill}, year = {2011}
+}",
+};
+
+/// A system without overheads, and what was added to its tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inflated {
+    /// The system, with larger WCETs.
+    pub system: System,
+    /// For each task.
+    pub tasks: TaskMap<Inflation>,
+}
+
+/// What the WCET of a task grows by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inflation {
+    /// Each term by name; those of zero are left out.
+    pub terms: Vec<(&'static str, Duration)>,
+    /// The share of a CPU that releases and ticks leave, by which the sum is divided.
+    pub left: Rate,
+    /// The WCET with everything.
+    pub wcet: Service,
+}
+
+/// The system without overheads. A system that has none stays as it is.
+///
+/// ```
+/// use layland_analysis::overheads::inflate;
+/// use layland_model::{Duration, Overheads, Service, System, Task};
+/// let task = Task::implicit("a", Service::from_us(100), Duration::from_us(1_000));
+/// let mut system = System::new(1, vec![task]);
+/// let us = Duration::from_us;
+/// system.platform.overheads =
+///     Overheads { scheduling: us(1), context_switch: us(2), ..Overheads::default() };
+/// let inflated = inflate(&system).unwrap();
+/// // 100 + 3 * 1 + 2 * 2
+/// assert_eq!(inflated.system.tasks.values().next().unwrap().own_wcet(), Service::from_us(107));
+/// ```
+///
+/// # Errors
+/// If releases and ticks leave nothing of a CPU, or a WCET becomes too long.
+pub fn inflate(system: &System) -> Result<Inflated, Refusal> {
+    inflate_placed(system, system)
+}
+
+/// The same for tasks that a policy has assigned to CPUs or clusters: releases are served as the
+/// clusters of the machine say, and migrations depend on where the tasks are `placed`.
+///
+/// # Errors
+/// As [`inflate`].
+pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Refusal> {
+    let system = placed;
+    let costs = &system.platform.overheads;
+    let refuse = |message: String| Refusal {
+        assumption: Assumption::NoOverheads,
+        place: Place::Overheads,
+        message,
+        help: "lower the overheads or the rates of the tasks",
+    };
+    let mut inflated = system.clone();
+    inflated.platform.overheads = Overheads::default();
+    let mut tasks = Vec::new();
+    for (id, task) in system.tasks.iter() {
+        let cluster = machine.tasks[id].cluster;
+        let neighbours = || machine.tasks.values().filter(|other| other.cluster == cluster);
+        let mut left = Rate::ONE;
+        let mut released = 0i64;
+        if costs.release > Duration::ZERO {
+            for tau_j in neighbours() {
+                left = &left - &Rate::new(costs.release.ns(), tau_j.period.ns());
+                let more = 1 + tau_j.jitter.div_ceil(tau_j.period);
+                released = released.saturating_add(costs.release.ns().saturating_mul(more));
+            }
+        }
+        if costs.tick > Duration::ZERO {
+            left = &left - &Rate::new(costs.tick.ns(), costs.tick_period.ns());
+        }
+        if left <= Rate::ZERO {
+            let message = "releases and ticks take a whole CPU";
+            return Err(refuse(message.to_owned()));
+        }
+        let several = system.allowed_cpus(id).len() > 1;
+        let terms: Vec<(&'static str, Duration)> = [
+            ("release", Duration::from_ns(released.min(TIME_LIMIT))),
+            ("tick", costs.tick),
+            ("scheduling", costs.scheduling * 3),
+            ("context switch", costs.context_switch * 2),
+            ("interrupt", costs.interrupt * 2),
+            ("migration", if several { costs.migration } else { Duration::ZERO }),
+        ]
+        .into_iter()
+        .filter(|&(_, length)| length > Duration::ZERO)
+        .collect();
+        let C = task.own_wcet();
+        let sum = terms.iter().fold(C.ns(), |sum, (_, length)| sum.saturating_add(length.ns()));
+        let wcet = (&Rate::whole(sum) / &left)
+            .ceil()
+            .filter(|&ns| ns <= TIME_LIMIT)
+            .map(Service::from_ns)
+            .ok_or_else(|| refuse(format!("task `{}` needs too long with them", task.name)))?;
+        if let Some(Err(refusal)) =
+            (!terms.is_empty() || left != Rate::ONE).then(|| Assumption::WcetKept.check(system))
+        {
+            return Err(refusal);
+        }
+        let own = &mut inflated.tasks[id];
+        if wcet != C {
+            // What it executes is bounded by the WCET that the overheads are added to.
+            own.execution = ExecutionModel::Wcet;
+            let level = own.criticality.level().min(own.wcet.len() - 1);
+            own.wcet[level..].fill(wcet);
+        }
+        tasks.push(Inflation { terms, left, wcet });
+    }
+    Ok(Inflated { system: inflated, tasks: tasks.into() })
+}

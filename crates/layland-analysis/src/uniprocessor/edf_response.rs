@@ -1,0 +1,170 @@
+//! Response times of **EDF** on one CPU (Spuri 1996). **Exact** for sporadic tasks and for tasks that
+//! may be released together, where a job loses every tie of deadlines; deadlines are arbitrary.
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing
+//! changes while the system runs.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `a` | when the job of `tau_i` arrives, counted from the start of a busy period in which all other tasks are released at its start |
+//! | `L_i(a)` | the end of the busy period of deadlines up to `a + D_i`: the least fixed point of `(1 + floor(a / T_i)) C_i + sum over j != i with D_j <= a + D_i of min(ceil(L / T_j), 1 + floor((a + D_i - D_j) / T_j)) C_j` |
+//! | `R_i` | the largest `max(C_i, L_i(a) - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use crate::Assumption::*;
+use crate::fixed_point::{Diverged, least};
+use crate::group::{Group, exact, together};
+use crate::{
+    Assumption, Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Sporadic, Subject, Verdict,
+};
+use layland_model::{Duration, Rate, RateSum, TIME_LIMIT, TaskMap};
+
+/// Spuri 1996.
+pub const SPURI: Citation = Citation {
+    key: "spuri1996analysis",
+    text: "M. Spuri. Analysis of deadline scheduled real-time systems. Research report RR-2772, INRIA, \
+           1996.",
+    bibtex: "@techreport{spuri1996analysis,
+  author      = {Marco Spuri},
+  title       = {Analysis of Deadline Scheduled Real-Time Systems},
+  institution = {INRIA}, number = {RR-2772}, year = {1996}
+}",
+};
+
+const ASSUMPTIONS: &[Assumption] =
+    &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+
+/// At most so many arrivals `a` are looked at for one CPU.
+pub const ARRIVALS: u64 = 200_000;
+
+/// Response times of EDF, for each CPU.
+///
+/// ```
+/// use layland_analysis::uniprocessor::edf_response::responses;
+/// use layland_analysis::Sporadic;
+/// use layland_model::{Duration, Service};
+/// let tasks = [(2, 4), (4, 8)].map(|(c, t)| Sporadic::implicit(Service::from_ns(c), Duration::from_ns(t)));
+/// // A job of the first that arrives at 4 may wait for the second, which is due at 8 as well.
+/// assert_eq!(responses(&tasks), Ok(vec![Duration::from_ns(4), Duration::from_ns(8)]));
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "EDF-RTA",
+    title: "response times of EDF on each CPU",
+    subject: Subject::Policies(&["p-edf"]),
+    kind: Kind::Exact,
+    assumptions: ASSUMPTIONS,
+    citations: &[&SPURI],
+    decide: |system| together(Group::affinities(system).iter().map(finding)),
+};
+
+/// The response times of [`TEST`].
+pub const RESPONSES: ResponseTest = ResponseTest {
+    name: "EDF-RTA",
+    title: "response times of EDF on each CPU",
+    policies: &["p-edf"],
+    kind: Kind::Exact,
+    assumptions: ASSUMPTIONS,
+    citations: &[&SPURI],
+    bound: |system| {
+        let mut bounds = TaskMap::filled(None, system.tasks.len());
+        for group in Group::affinities(system) {
+            for (&(task, _), response) in
+                group.tasks.iter().zip(responses(&group.sporadic()).unwrap_or_default())
+            {
+                bounds[task] = Some(ResponseBound { task, response });
+            }
+        }
+        bounds
+    },
+};
+
+fn finding(group: &Group<'_>) -> Finding {
+    let compared = |at: usize, R: Duration, holds: bool| {
+        let (id, task) = group.tasks[at];
+        let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+        let (value, bound) = (quantity(R), quantity(task.deadline));
+        Reason::compared("the response time", Scope::task(id, &group.cpus), value, bound, holds)
+    };
+    match responses(&group.sporadic()) {
+        Err(Diverged::Overload) => {
+            exact(group, false, Reason::Holds("the utilization of a CPU is more than 1"))
+        }
+        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+        Ok(found) => {
+            let late = |&at: &usize| found[at] > group.tasks[at].1.deadline;
+            match (0..found.len()).find(late) {
+                Some(at) => exact(group, false, compared(at, found[at], false)),
+                None => Finding {
+                    verdict: Verdict::Yes,
+                    reasons: (found.iter().enumerate())
+                        .map(|(at, &R)| compared(at, R, true))
+                        .collect(),
+                },
+            }
+        }
+    }
+}
+
+/// `R_i` of every task.
+///
+/// # Errors
+/// [`Diverged::Overload`] if the load is more than 1; another if the longest busy period is too long.
+pub fn responses(tasks: &[Sporadic]) -> Result<Vec<Duration>, Diverged> {
+    let mut U = RateSum::default();
+    tasks.iter().for_each(|tau| U.add(&Rate::new(tau.wcet.ns(), tau.period.ns())));
+    if !U.fits(&Rate::ZERO, &Rate::ONE) {
+        return Err(Diverged::Overload);
+    }
+    let all = tasks.iter().map(|tau| tau.wcet.ns()).fold(0, i64::saturating_add);
+    // The longest busy period: least fixed point of sum ceil(L / T_j) C_j.
+    let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
+        let work = |tau: &Sporadic| L.div_ceil(tau.period).saturating_mul(tau.wcet.ns());
+        Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
+    })?
+    .ns();
+    let arrivals = |tau: &Sporadic| (L / tau.period.ns() + 1) as u64;
+    let steps = tasks.iter().map(arrivals).sum::<u64>().saturating_mul(tasks.len() as u64);
+    if steps > ARRIVALS {
+        return Err(Diverged::OutOfSteps { reached: Duration::from_ns(L), steps: ARRIVALS });
+    }
+    (0..tasks.len()).map(|i| response(tasks, i, L)).collect()
+}
+
+fn response(tasks: &[Sporadic], i: usize, L: i64) -> Result<Duration, Diverged> {
+    let D_i = tasks[i].deadline.ns();
+    let mut R_i = tasks[i].wcet.ns();
+    for tau_j in tasks {
+        let [_, D_j, T_j] = tau_j.ns();
+        // a = k T_j + D_j - D_i, from 0 to L.
+        let first = num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j);
+        let mut a = first * T_j + D_j - D_i;
+        while a < L {
+            R_i = R_i.max(end(tasks, i, a)? - a);
+            a += T_j;
+        }
+    }
+    Ok(Duration::from_ns(R_i))
+}
+
+/// `L_i(a)`.
+fn end(tasks: &[Sporadic], i: usize, a: i64) -> Result<i64, Diverged> {
+    let [C_i, D_i, T_i] = tasks[i].ns();
+    let own = (1 + a / T_i) * C_i;
+    let due = a + D_i;
+    let f = |w: Duration| {
+        let of_task = |(j, tau_j): (usize, &Sporadic)| {
+            let [C_j, D_j, T_j] = tau_j.ns();
+            match j == i || D_j > due {
+                true => 0,
+                false => (1 + (due - D_j) / T_j).min(w.div_ceil(tau_j.period)) * C_j,
+            }
+        };
+        Duration::from_ns(own + tasks.iter().enumerate().map(of_task).sum::<i64>())
+    };
+    // All that is released at the start.
+    let start = f(Duration::from_ns(1));
+    least(start, Duration::from_ns(TIME_LIMIT), f).map(Duration::ns)
+}

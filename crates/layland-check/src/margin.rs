@@ -1,0 +1,80 @@
+//! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
+
+use crate::{Options, verdict};
+use layland_analysis::Verdict;
+use layland_model::{Rate, Service, System, TIME_LIMIT};
+
+/// The factors are multiples of a thousandth.
+const UNIT: i64 = 1000;
+
+/// By which factor all WCETs can be multiplied so that every deadline is still guaranteed: this one
+/// is accepted, and the next larger one is not.
+///
+/// Sufficient tests need not be monotone, so that a factor beyond may be accepted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Margin {
+    /// The factor, in thousandths.
+    pub thousandths: i64,
+}
+
+impl Margin {
+    /// The factor.
+    pub fn factor(self) -> Rate {
+        Rate::new(self.thousandths, UNIT)
+    }
+    /// The speed that CPUs need, all WCETs as they are; none if no factor is accepted.
+    pub fn speed(self) -> Option<Rate> {
+        (self.thousandths > 0).then(|| Rate::new(UNIT, self.thousandths))
+    }
+}
+
+/// The margin of a policy that takes the system and has this verdict on it. None if what is needed
+/// is beyond the range of times.
+pub fn margin(spec: &str, system: &System, options: &Options, now: Verdict) -> Option<Margin> {
+    let options = Options { all: false, margin: false, tests: options.tests.clone() };
+    let accepted = |thousandths: i64| {
+        verdict(spec, &scaled(system, thousandths), &options)
+            .is_ok_and(|found| found.verdict == Verdict::Yes)
+    };
+    // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
+    let alone = system.tasks.values().map(|task| {
+        i128::from(task.deadline.ns()) * i128::from(UNIT) / i128::from(task.own_wcet().ns())
+    });
+    let fastest: Rate = system.platform.speeds.values().map(|speed| speed.rate()).max()?;
+    let alone = &Rate::whole(i64::try_from(alone.min()?).ok()?) * &fastest;
+    let capacity: Rate = system.platform.speeds.values().map(|speed| speed.rate()).sum();
+    let together = &(&capacity / &system.utilization().exact()) * &Rate::whole(UNIT);
+    let limit = alone.min(together).ceil()?.checked_add(1)?;
+    let (mut low, mut high) = match now {
+        Verdict::Yes => (UNIT, limit.max(UNIT + 1)),
+        Verdict::No | Verdict::Unknown => (0, limit.clamp(1, UNIT)),
+    };
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if accepted(middle) { low = middle } else { high = middle }
+    }
+    Some(Margin { thousandths: low })
+}
+
+/// The system with all WCETs, budgets and execution times multiplied by this many thousandths,
+/// rounded up.
+pub fn scaled(system: &System, thousandths: i64) -> System {
+    use layland_model::ExecutionModel;
+    let scale = |c: &mut Service| {
+        let ns = i128::from(c.ns()) * i128::from(thousandths);
+        let up = (ns + i128::from(UNIT) - 1) / i128::from(UNIT);
+        *c = Service::from_ns(i64::try_from(up).unwrap_or(TIME_LIMIT).min(TIME_LIMIT));
+    };
+    let mut scaled = system.clone();
+    for task in scaled.tasks.values_mut() {
+        task.wcet.iter_mut().for_each(scale);
+        task.budget.iter_mut().for_each(scale);
+        match &mut task.execution {
+            ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}
+            ExecutionModel::Uniform { min, max } => [min, max].into_iter().for_each(scale),
+            ExecutionModel::Discrete(values) => values.iter_mut().for_each(|(c, _)| scale(c)),
+            ExecutionModel::List(values) => values.iter_mut().for_each(scale),
+        }
+    }
+    scaled
+}
