@@ -87,6 +87,21 @@ const DEMOS: &[Demo] = &[
         title: "adaptive partitioning never finds a partition that exists (Stevanato et al. 2021)",
         text: include_str!("../demos/no-convergence.toml"),
     },
+    Demo {
+        name: "shifting",
+        title: "weak scheduling with affinities is late, strong scheduling is not (Bonifaci et al. 2016)",
+        text: include_str!("../demos/shifting.toml"),
+    },
+    Demo {
+        name: "crowded-socket",
+        title: "affinities of three levels, and a socket with more work than it can do",
+        text: include_str!("../demos/crowded-socket.toml"),
+    },
+    Demo {
+        name: "virtual-clusters",
+        title: "all that three CPUs have: RUN and QPS are never late (Compagnin et al. 2015)",
+        text: include_str!("../demos/virtual-clusters.toml"),
+    },
 ];
 
 /// Every bundled task set. Each is a valid task-set file that starts with what it shows.

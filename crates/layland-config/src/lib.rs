@@ -10,7 +10,11 @@
 //! | task-set file (TOML) | [`read`] | [`to_toml`]: what it writes reads back as the same system |
 //! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for everything that is lost |
 //! | CSV | [`read`] | [`to_csv`], with a warning for everything that is lost |
+//! | SimSo XML | [`read`] | [`to_simso`], with a warning for everything that is lost |
+//! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
+//!
+//! Other files in TOML are read by their own crates, with [`parse_toml`], [`Problems`] and [`nearest`].
 //!
 //! ```
 //! use layland_config::{Format, Host, read, to_toml};
@@ -41,15 +45,18 @@ mod schema;
 mod spelling;
 mod table;
 mod taskset;
+mod xml;
 
 pub use demos::{Demo, demo, demos};
 pub use inline::parse_inline;
-pub use problem::{LISTED, Position, Problem, Report, Severity, Span};
+pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Host, Loaded, MAX_BYTES, MAX_TASKS, read};
 pub use rtapp::to_rt_app;
 pub use schema::schema;
+pub use spelling::nearest;
 pub use table::to_csv;
-pub use taskset::to_toml;
+pub use taskset::{parse_toml, to_toml};
+pub use xml::{to_schedcat, to_simso};
 
 /// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.
 pub type Failure = Report;

@@ -75,7 +75,7 @@ pub struct Problem {
 
 impl Problem {
     /// An error without a place.
-    pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Problem {
+    pub fn error(code: &'static str, message: impl Into<String>) -> Problem {
         Problem {
             severity: Severity::Error,
             code,
@@ -88,21 +88,21 @@ impl Problem {
         }
     }
     /// A warning without a place.
-    pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Problem {
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, message) }
     }
     /// Names the place.
-    pub(crate) fn at(mut self, span: Span, label: impl Into<String>) -> Problem {
+    pub fn at(mut self, span: Span, label: impl Into<String>) -> Problem {
         (self.span, self.label) = (Some(span), label.into());
         self
     }
     /// Names another place.
-    pub(crate) fn and_at(mut self, span: Span, label: impl Into<String>) -> Problem {
+    pub fn and_at(mut self, span: Span, label: impl Into<String>) -> Problem {
         self.related.push((span, label.into()));
         self
     }
     /// Says what to do.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Problem {
+    pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self
     }
@@ -166,7 +166,7 @@ pub struct Report {
 
 impl Report {
     /// Orders the problems, keeps the first [`LISTED`] and finds their lines and columns.
-    pub(crate) fn new(name: &str, text: &str, problems: Problems) -> Report {
+    pub fn new(name: &str, text: &str, problems: Problems) -> Report {
         let Problems { found: mut problems, mut unlisted, .. } = problems;
         for problem in &mut problems {
             problem.span = problem.span.take().map(|span| within(text, span));
@@ -390,7 +390,7 @@ fn shorten(text: &mut String) {
 
 /// Collects problems, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     found: Vec<Problem>,
     seen: BTreeSet<(Severity, Option<usize>, &'static str, String)>,
     errors: usize,
@@ -400,7 +400,7 @@ pub(crate) struct Problems {
 
 impl Problems {
     /// Adds a problem, unless the same was found in the same place.
-    pub(crate) fn push(&mut self, mut problem: Problem) {
+    pub fn push(&mut self, mut problem: Problem) {
         let kept = match problem.severity {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
@@ -429,7 +429,7 @@ impl Problems {
         other.found.into_iter().for_each(|problem| self.push(problem));
     }
     /// Whether there is an error.
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         self.found.iter().any(|problem| problem.severity == Severity::Error)
     }
     /// Drops those that `keep` refuses.

@@ -1,7 +1,7 @@
 //! From bytes to a system: which format it is, what is refused before any parsing, and [`read`].
 
 use crate::problem::{Problem, Problems, Report};
-use crate::{rtapp, table, taskset};
+use crate::{rtapp, table, taskset, xml};
 use layland_model::{CpuSet, Duration, System};
 
 /// Longer texts are refused.
@@ -18,11 +18,16 @@ pub enum Format {
     RtApp,
     /// A table: comma, semicolon or tab between the columns, names of our keys on top.
     Csv,
+    /// The configuration of a simulation in SimSo, XML.
+    Simso,
+    /// A task set of SchedCAT, XML.
+    Schedcat,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 3] = [Format::Toml, Format::RtApp, Format::Csv];
+    pub const ALL: [Format; 5] =
+        [Format::Toml, Format::RtApp, Format::Csv, Format::Simso, Format::Schedcat];
 
     /// Its name, for options and messages.
     pub fn name(self) -> &'static str {
@@ -30,6 +35,8 @@ impl Format {
             Format::Toml => "toml",
             Format::RtApp => "rt-app",
             Format::Csv => "csv",
+            Format::Simso => "simso",
+            Format::Schedcat => "schedcat",
         }
     }
 
@@ -40,6 +47,8 @@ impl Format {
     /// assert_eq!(Format::detect("a.json", b""), Format::RtApp);
     /// assert_eq!(Format::detect("<stdin>", b"/* two tasks */ {"), Format::RtApp);
     /// assert_eq!(Format::detect("<stdin>", b"name,period,wcet\n"), Format::Csv);
+    /// assert_eq!(Format::detect("a.xml", b"<?xml version='1.0'?><simulation etm='wcet'/>"), Format::Simso);
+    /// assert_eq!(Format::detect("<stdin>", b"<taskset/>"), Format::Schedcat);
     /// assert_eq!(Format::detect("<stdin>", b"# mine\nlayland = 1\n"), Format::Toml);
     /// ```
     pub fn detect(name: &str, bytes: &[u8]) -> Format {
@@ -55,6 +64,12 @@ impl Format {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         if text.starts_with('{') || text.starts_with("/*") || text.starts_with("//") {
             return Format::RtApp;
+        }
+        if text.starts_with('<') || ending.as_deref() == Some("xml") {
+            return match xml::root(text) {
+                Some("task" | "taskset" | "testpoint") => Format::Schedcat,
+                Some(_) | None => Format::Simso,
+            };
         }
         let first =
             text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
@@ -78,7 +93,9 @@ impl std::str::FromStr for Format {
     type Err = String;
     fn from_str(text: &str) -> Result<Format, String> {
         let known = Format::ALL.into_iter().find(|format| format.name() == text);
-        known.ok_or_else(|| format!("`{text}` is not a format: use toml, rt-app or csv"))
+        known.ok_or_else(|| {
+            format!("`{text}` is not a format: use toml, rt-app, csv, simso or schedcat")
+        })
     }
 }
 
@@ -98,7 +115,7 @@ pub struct Loaded {
     pub system: System,
     /// What does not count as written. Often empty.
     pub warnings: Report,
-    /// How long the file asks to run, if it does (`duration` of rt-app).
+    /// How long the file asks to run, if it does (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
 }
 
@@ -143,6 +160,11 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
             None => (None, None),
         },
         Format::Csv => (table::read(text, host, &mut problems), None),
+        Format::Simso => match xml::read_simso(text, &mut problems) {
+            Some((system, until)) => (Some(system), until),
+            None => (None, None),
+        },
+        Format::Schedcat => (xml::read_schedcat(text, host, &mut problems), None),
     };
     match system {
         Some(system) if !problems.has_errors() => {

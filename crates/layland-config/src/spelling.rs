@@ -16,15 +16,13 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Affinity => &["affinity"],
         Field::Cluster => &["cluster"],
         Field::Behaviour => &["release"],
+        Field::Priority => &["priority"],
         Field::Execution => &["exec"],
     }
 }
 
 /// The candidate nearest to `word`, if one is near: at most a third of its characters differ.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.chars().count() > 64 {
         return None;
     }

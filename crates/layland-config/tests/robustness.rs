@@ -3,7 +3,10 @@
 
 mod common;
 
-use layland_config::{Format, Host, Report, demos, parse_inline, read, to_csv, to_rt_app, to_toml};
+use layland_config::{
+    Format, Host, Report, demos, parse_inline, read, to_csv, to_rt_app, to_schedcat, to_simso,
+    to_toml,
+};
 use proptest::prelude::*;
 
 /// Holds a report against its text.
@@ -73,6 +76,8 @@ fn valid() -> Vec<String> {
         let loaded = common::toml(demo.text).unwrap();
         texts.push(to_csv(&loaded.system).0);
         texts.push(to_rt_app(&loaded.system).0);
+        texts.push(to_simso(&loaded.system).0);
+        texts.push(to_schedcat(&loaded.system).0);
     }
     texts.push(include_str!("data/phases.json").to_owned());
     texts.push("control=1ms/5ms/4ms@0-1".to_owned());

@@ -74,6 +74,13 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<S
     system.filter(|_| !failed)
 }
 
+/// A TOML document with the places of its keys and values; what is wrong with it goes to `problems`.
+pub fn parse_toml<'t>(text: &'t str, problems: &mut Problems) -> toml::Spanned<DeTable<'t>> {
+    let (document, faults) = parse(text);
+    faults.iter().for_each(|fault| problems.push(syntax(fault, text)));
+    document
+}
+
 /// Parses, with every fault if the text is not too long for that.
 fn parse(text: &str) -> (toml::Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
     match DeTable::parse(text) {
@@ -385,7 +392,8 @@ impl Places<'_, '_> {
             | Field::Jitter
             | Field::Cluster
             | Field::Behaviour
-            | Field::Execution => 0,
+            | Field::Execution
+            | Field::Priority => 0,
         };
         let section = match field {
             Field::Affinity | Field::Cluster => self.broken.platform,
@@ -396,7 +404,8 @@ impl Places<'_, '_> {
             | Field::Budget
             | Field::Offset
             | Field::Jitter
-            | Field::Behaviour => false,
+            | Field::Behaviour
+            | Field::Priority => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0
     }

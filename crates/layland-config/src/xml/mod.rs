@@ -1,0 +1,18 @@
+//! XML as a tree of elements with their places, for the formats that are XML: SimSo and SchedCAT.
+
+mod schedcat;
+mod simso;
+mod tree;
+
+pub(crate) use schedcat::read as read_schedcat;
+pub use schedcat::to_schedcat;
+pub(crate) use simso::read as read_simso;
+pub use simso::to_simso;
+
+/// The name of the first element of a text, as far as it can be seen without parsing.
+pub(crate) fn root(text: &str) -> Option<&str> {
+    text.split('<').skip(1).find(|tag| !tag.starts_with(['?', '!'])).map(|tag| {
+        let end = tag.find(|c: char| c.is_whitespace() || c == '>' || c == '/');
+        &tag[..end.unwrap_or(tag.len())]
+    })
+}

@@ -1,0 +1,206 @@
+//! The task sets of SchedCAT, in and out.
+//!
+//! A `<taskset>` has a `<task>` for each task, with `wcet` and `period`, and perhaps `id`, `deadline`
+//! (the period if it is missing) and `partition` (the CPU of the task, which becomes its affinity). The
+//! format does not say the unit; these files count in microseconds, as the generators there do. A
+//! `<testpoint>` with one set, and a `<task>` alone, are read too. How many CPUs there are is asked of
+//! the caller.
+
+use super::tree::{Attributes, Element, in_units, parse};
+use crate::problem::{Problem, Problems};
+use crate::read::{Host, MAX_TASKS, default_cpus};
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Overheads, Service, System,
+    Task,
+};
+
+const LOST: &str = "layland::schedcat::lost";
+/// Microseconds are 10^3 nanoseconds.
+const US: i32 = 3;
+
+/// The attributes that a field of a task comes from.
+fn names(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::Name => &["id"],
+        Field::Period => &["period"],
+        Field::Deadline => &["deadline", "period"],
+        Field::Wcet => &["wcet"],
+        Field::Affinity => &["partition"],
+        Field::Criticality
+        | Field::Budget
+        | Field::Offset
+        | Field::Jitter
+        | Field::Cluster
+        | Field::Behaviour
+        | Field::Execution
+        | Field::Priority => &[],
+    }
+}
+
+/// Reads a task set; `None` if there are errors.
+pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<System> {
+    let root = parse(text, problems)?;
+    let mut attributes = Attributes { problems };
+    let elements: Vec<&Element> = match root.name.as_str() {
+        "task" => vec![&root],
+        "taskset" => root.all("task").collect(),
+        "testpoint" => {
+            let mut sets = root.all("taskset");
+            let first = sets.next();
+            if let Some(second) = sets.next() {
+                let message = format!("the file has {} task sets", 2 + sets.count());
+                let help = "leave one in the file";
+                let span = second.span.clone();
+                attributes.error("layland::schedcat::sets", span, message, help);
+                return None;
+            }
+            first.map_or(Vec::new(), |first| first.all("task").collect())
+        }
+        other => {
+            let message = format!("the document is <{other}>, not <taskset>");
+            let help = "this is not a task set of SchedCAT: convert it with --from";
+            attributes.error("layland::schedcat::root", root.span.clone(), message, help);
+            return None;
+        }
+    };
+    if elements.len() > MAX_TASKS {
+        let message = format!("the set has more than {MAX_TASKS} tasks");
+        attributes.error("layland::schedcat::too_many", root.span.clone(), message, "split it");
+        return None;
+    }
+    let tasks: Vec<Option<Task>> = elements
+        .iter()
+        .enumerate()
+        .map(|(position, element)| task(&mut attributes, element, position))
+        .collect();
+    let tasks = tasks.into_iter().collect::<Option<Vec<Task>>>()?;
+    let used = tasks.iter().filter_map(|task| task.affinity.as_ref()?.highest()).max();
+    let used = used.map(|cpu| cpu.index() + 1);
+    let cpus = default_cpus(host, used, "the task set", attributes.problems)?;
+    let system = System::new(cpus, tasks);
+    for invalid in system.validate() {
+        attributes.invalid(invalid, "layland::schedcat::invalid", &elements, names);
+    }
+    Some(system)
+}
+
+fn task(attributes: &mut Attributes<'_>, element: &Element, position: usize) -> Option<Task> {
+    let mut time = |name: &str| {
+        let attribute = attributes.required(element, name)?;
+        attributes.time(attribute, US, "microseconds")
+    };
+    let (wcet, period) = (time("wcet"), time("period"));
+    let deadline = match element.attribute("deadline") {
+        Some(attribute) => attributes.time(attribute, US, "microseconds"),
+        None => period,
+    };
+    let name = match element.attribute("id") {
+        Some(id) if !id.value.trim().is_empty() => format!("T{}", id.value.trim()),
+        Some(_) | None => format!("T{}", position + 1),
+    };
+    let mut affinity = None;
+    if let Some(attribute) = element.attribute("partition") {
+        let cpu = attributes.whole(attribute)?;
+        let cpu = u32::try_from(cpu).ok().filter(|&cpu| (cpu as usize) < CpuSet::MAX_CPUS);
+        let Some(cpu) = cpu else {
+            let message = format!("`{}` is not a CPU", attribute.value);
+            let help = format!("CPUs are 0 to {}", CpuSet::MAX_CPUS - 1);
+            attributes.error(
+                "layland::schedcat::partition",
+                attribute.span.clone(),
+                message,
+                &help,
+            );
+            return None;
+        };
+        affinity = Some([CpuId(cpu)].into_iter().collect());
+    }
+    for (name, what) in [("wss", "the working set"), ("response_time", "the response time")] {
+        if let Some(attribute) = element.attribute(name) {
+            let help = "no analysis here uses it";
+            attributes.warn(LOST, attribute.span.clone(), format!("{what} is lost"), help);
+        }
+    }
+    if let Some(resources) = element.all("resources").find(|model| !model.children.is_empty()) {
+        let message = "the critical sections are lost".to_owned();
+        let help = "add the blocking to the execution times";
+        attributes.warn(LOST, resources.span.clone(), message, help);
+    }
+    Some(Task {
+        deadline: Duration::from_ns(deadline?),
+        affinity,
+        ..Task::implicit(name, Service::from_ns(wcet?), Duration::from_ns(period?))
+    })
+}
+
+/// A system as a task set of SchedCAT, in microseconds, and everything that is lost on the way.
+///
+/// ```
+/// use layland_config::to_schedcat;
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = Task::implicit("T1", Service::from_ms(1), Duration::from_ms(5));
+/// let (text, lost) = to_schedcat(&System::new(2, vec![task]));
+/// assert!(text.contains("<task id=\"1\" period=\"5000\" wcet=\"1000\"/>"));
+/// assert_eq!(lost.len(), 1); // that there are two CPUs
+/// ```
+pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
+    let us = |ns: i64| in_units(ns, 3);
+    let mut out = format!("<taskset>\n  <properties count=\"{}\"/>\n", system.tasks.len());
+    let mut lost = Vec::new();
+    let mut lose = |is: bool, what: String, help: &str| {
+        if is {
+            lost.push(Problem::warning(LOST, what).help(help));
+        }
+    };
+    let no_place = "the format has no place for it";
+    let platform = &system.platform;
+    let cpus = platform.cpu_count();
+    lose(
+        true,
+        format!("that there are {cpus} CPUs is lost"),
+        "say it with --cpus when you read it",
+    );
+    lose(!platform.is_unit_speed(), "the speeds of the CPUs are lost".to_owned(), no_place);
+    let clustered = platform.clusters != [platform.all_cpus()];
+    lose(clustered, "the clusters are lost".to_owned(), no_place);
+    lose(platform.overheads != Overheads::default(), "the overheads are lost".to_owned(), no_place);
+    let own = "the execution time at each task's own level is written";
+    lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
+    let requests = system.requests.len();
+    lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
+    for (id, task) in system.tasks.iter() {
+        let name = &task.name;
+        let number = id.index() + 1;
+        let renamed = *name != format!("T{number}");
+        lose(renamed, format!("the name `{name}` is lost"), "tasks have numbers there");
+        let periodic = task.behaviour == Behaviour::Periodic;
+        lose(!periodic, format!("`{name}` becomes sporadic"), no_place);
+        let model = task.execution != ExecutionModel::Wcet;
+        lose(model, format!("the execution of `{name}` is lost"), no_place);
+        lose(task.offset > Duration::ZERO, format!("the offset of `{name}` is lost"), no_place);
+        lose(task.jitter > Duration::ZERO, format!("the jitter of `{name}` is lost"), no_place);
+        lose(task.budget.is_some(), format!("the budget of `{name}` is lost"), no_place);
+        lose(task.priority.is_some(), format!("the priority of `{name}` is lost"), no_place);
+        lose(task.jobs.is_some(), format!("the number of jobs of `{name}` is lost"), no_place);
+        lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);
+        let one = task.affinity.as_ref().filter(|cpus| cpus.len() == 1);
+        let several = task.affinity.is_some() && one.is_none();
+        lose(several, format!("the affinity of `{name}` is lost"), "a partition is one CPU");
+        out += &format!(
+            "  <task id=\"{}\" period=\"{}\" wcet=\"{}\"",
+            number,
+            us(task.period.ns()),
+            us(task.own_wcet().ns()),
+        );
+        if task.deadline != task.period {
+            out += &format!(" deadline=\"{}\"", us(task.deadline.ns()));
+        }
+        if let Some(cpu) = one.and_then(CpuSet::highest) {
+            out += &format!(" partition=\"{cpu}\"");
+        }
+        out += "/>\n";
+    }
+    out += "</taskset>\n";
+    (out, lost)
+}

@@ -1,0 +1,109 @@
+// The story of a job, told from its trace: when it was released, where it ran, who preempted it.
+
+/** A tree of elements: texts stay texts, whatever they contain. */
+function element(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** More pieces than this are counted and not told. */
+const TOLD = 14;
+
+class Story {
+  constructor(app) { this.app = app; }
+
+  time(trace, ns) { return timeText(trace.base + ns); }
+  nameOf(trace, job) { return this.app.names[trace.jobs.task[job]] + " #" + (trace.jobs.seq.exact(job) + 1n); }
+
+  /** What became of a job, in a few words. */
+  fate(trace, job) {
+    const { jobs } = trace, due = jobs.deadline;
+    if (jobs.how[job] === UNKNOWN) return "nothing is known but where it ran";
+    if (jobs.how[job] === PENDING) {
+      return trace.missed[job] ? "not completed when the run ended, " + timeText(trace.overExact - due.exact(job)) + " after its deadline"
+        : "not completed when the run ended";
+    }
+    if (jobs.how[job] === ABORTED) return "given up";
+    if (jobs.how[job] === LEFT) return "its task left";
+    return trace.missed[job] ? "completed " + timeText(jobs.end.exact(job) - due.exact(job)) + " late" : "completed in time";
+  }
+
+  facts(trace, job) {
+    const { jobs } = trace, rows = [];
+    if (jobs.how[job] !== UNKNOWN) {
+      rows.push(["arrival", this.time(trace, jobs.arrival.exact(job))]);
+      if (jobs.release.at[job] !== jobs.arrival.at[job]) rows.push(["released", this.time(trace, jobs.release.exact(job))]);
+      rows.push(["deadline", jobs.deadline.at[job] < Infinity ? this.time(trace, jobs.deadline.exact(job)) : "none"]);
+    }
+    if (jobs.end.at[job] < Infinity) {
+      const end = jobs.end.exact(job);
+      rows.push([jobs.how[job] === COMPLETED ? "completed" : "ended", this.time(trace, end)]);
+      if (jobs.how[job] === COMPLETED) {
+        rows.push(["response", timeText(end - jobs.arrival.exact(job))]);
+        const late = jobs.deadline.at[job] < Infinity ? end - jobs.deadline.exact(job) : 0n;
+        rows.push(["tardiness", timeText(late > 0n ? late : 0n), late > 0n]);
+      }
+    }
+    rows.push(["fate", this.fate(trace, job), trace.missed[job]]);
+    if (jobs.how[job] !== UNKNOWN) rows.push(["work done", timeText(jobs.executed.exact(job))]);
+    return rows;
+  }
+
+  /** Where it ran, piece by piece. */
+  pieces(trace, job) {
+    const found = segmentsOf(trace, job), { segments, jobs } = trace, list = [];
+    found.slice(0, TOLD).forEach((s, k) => {
+      const cpu = cpuOf(trace, s);
+      let text = this.time(trace, segments.start.exact(s)) + " to " + this.time(trace, segments.end.exact(s)) + " on CPU " + cpu;
+      if (k > 0 && cpuOf(trace, found[k - 1]) !== cpu) text += ", migrated from CPU " + cpuOf(trace, found[k - 1]);
+      if (segments.overhead.at[s] > 0) text += ", overhead " + timeText(segments.overhead.exact(s));
+      const goesOn = k + 1 < found.length || jobs.end.at[job] > segments.end.at[s];
+      if (goesOn) {
+        const next = s + 1, there = next < trace.cpus[cpu].to && segments.start.at[next] === segments.end.at[s];
+        const moves = k + 1 < found.length && segments.start.at[found[k + 1]] === segments.end.at[s];
+        if (there) text += (moves ? ", gave way to " : ", then preempted by ") + this.nameOf(trace, segments.job[next]);
+        else if (!moves && segments.end.at[s] < trace.over) text += ", then stopped";
+      }
+      list.push(text);
+    });
+    if (found.length > TOLD) list.push("and " + (found.length - TOLD) + " more pieces");
+    return list;
+  }
+
+  /** The same job elsewhere, or nothing. */
+  find(trace, task, seq) {
+    const { from, order } = trace.jobsOf;
+    let low = from[task], high = from[task + 1];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (trace.jobs.seq.exact(order[middle]) < seq) low = middle + 1; else high = middle;
+    }
+    return low < from[task + 1] && trace.jobs.seq.exact(order[low]) === seq ? order[low] : null;
+  }
+
+  /** Fills a box with the story of a job. */
+  tell(box, panel, job, pinned) {
+    const { trace } = panel, { jobs } = trace;
+    box.replaceChildren(element("h4", {}, this.nameOf(trace, job) + " under " + panel.name));
+    const list = element("dl");
+    for (const [name, value, late] of this.facts(trace, job)) {
+      list.append(element("dt", {}, name), element("dd", late ? { class: "late" } : {}, value));
+    }
+    box.append(list);
+    const pieces = this.pieces(trace, job);
+    if (pieces.length) box.append(element("ol", {}, ...pieces.map((text) => element("li", {}, text))));
+    else box.append(element("p", { class: "other" }, "It never ran in what is shown."));
+    for (const other of this.app.panels) {
+      if (other === panel) continue;
+      const same = this.find(other.trace, jobs.task[job], jobs.seq.exact(job));
+      if (same !== null) box.append(element("p", { class: "other" }, "Under " + other.name + ": " + this.fate(other.trace, same) + "."));
+    }
+    if (pinned) {
+      const close = element("button", { type: "button", "aria-label": "Close" }, "×");
+      close.addEventListener("click", () => this.app.unpin());
+      box.append(close);
+    }
+  }
+}

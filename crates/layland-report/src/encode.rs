@@ -1,0 +1,270 @@
+//! A trace as columns of variable-length integers, deflated: what the script of a report reads.
+//!
+//! Every column is a sequence of unsigned integers, each in groups of seven bits, the lowest first,
+//! with the high bit set in all bytes but the last (LEB128). *Signed* values are folded: 0, -1, 1, -2
+//! become 0, 1, 2, 3. The columns stand one after the other, deflated together without a header.
+//! Times are nanoseconds after the base of the trace.
+//!
+//! | column | per | value |
+//! |---|---|---|
+//! | `arrival` | job | after the arrival of the job before; jobs are sorted by arrival, task, number |
+//! | `task` | job | the task |
+//! | `seq` | job | signed: its number, less 1 and the number of the task's job before |
+//! | `release` | job | signed: after its arrival |
+//! | `deadline` | job | 0 if there is none; or else 1 more than, signed: after its arrival |
+//! | `how` | job | 0 pending, 1 completed, 2 aborted, 3 left, 4 nothing known but its segments |
+//! | `end` | job that ended | signed: after its arrival |
+//! | `executed` | job | signed: the work that it got |
+//! | `on_cpu` | CPU | how many segments it has; segments are sorted by CPU, start, end |
+//! | `start` | segment | signed: after the end of the segment before on the CPU, at first after the base |
+//! | `length` | segment | signed: from its start to its end |
+//! | `job` | segment | signed: the position of its job less that of the segment before on the CPU |
+//! | `overhead` | segment | signed |
+//! | `at` | mark | after the mark before |
+//! | `kind` | mark | 0 budget exhausted, 1 online, 2 offline, 3 speed, 4 moved, 5 throttled, 6 replenished |
+//! | `first` | mark | the task, or the CPU of the kinds 1 to 3 |
+//! | `second` | mark | CPU of kind 0, target of kind 4, position of the speed in a list of words; 0 |
+//! | `third` | mark | 4 times the CPU that a task of kind 4 leaves, plus the number of the reason; new deadline of kind 6, signed, after `at`; 0 |
+//!
+//! A script computes with 53 bits. If no value reaches 2^51 after the base (26 days), that is exact.
+//! Otherwise the trace is *wide*: the script then reads with integers of any length and keeps what a
+//! floating-point number loses beside it, so that each time is exact up to 2^63 ns.
+
+use layland_model::{CpuId, Index, JobId, MoveReason, TaskId, Time};
+use layland_trace::{JobEnd, JobRecord, MarkKind, Segment, Trace};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The names of the columns, in their order.
+pub const COLUMNS: [&str; 18] = [
+    "arrival", "task", "seq", "release", "deadline", "how", "end", "executed", "on_cpu", "start",
+    "length", "job", "overhead", "at", "kind", "first", "second", "third",
+];
+
+/// From here on a trace is wide.
+const WIDE: i128 = 1 << 51;
+
+/// An encoded trace.
+#[derive(Debug)]
+pub struct Encoded {
+    /// The columns, deflated.
+    pub bytes: Vec<u8>,
+    /// What is needed to read them.
+    pub layout: Layout,
+}
+
+/// What is needed to read the columns.
+#[derive(Debug, Serialize)]
+pub struct Layout {
+    /// What times count from, in decimal digits: a script cannot read 64 bits as a number.
+    pub base: String,
+    /// Whether values beyond 53 bits occur.
+    pub wide: bool,
+    /// How many jobs.
+    pub jobs: usize,
+    /// How many segments.
+    pub segments: usize,
+    /// How many marks.
+    pub marks: usize,
+    /// The length of each column in bytes before deflation.
+    pub columns: Vec<usize>,
+    /// Speeds, as fractions.
+    pub speeds: Vec<String>,
+}
+
+/// Folds a signed value.
+fn fold(value: i128) -> u128 {
+    ((value << 1) ^ (value >> 127)) as u128
+}
+
+fn write(column: &mut Vec<u8>, mut value: u128) {
+    while value >= 0x80 {
+        column.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    column.push(value as u8);
+}
+
+struct Columns(Vec<Vec<u8>>);
+
+impl Columns {
+    fn put(&mut self, column: &str, value: u128) {
+        let index = COLUMNS.iter().position(|&name| name == column).expect("a known column");
+        write(&mut self.0[index], value);
+    }
+    fn put_signed(&mut self, column: &str, value: i128) {
+        self.put(column, fold(value));
+    }
+}
+
+fn ns(at: Time) -> i128 {
+    at.ns().into()
+}
+
+/// Every time of the trace that is written, except deadlines that never come.
+fn times(trace: &Trace) -> impl Iterator<Item = Time> + '_ {
+    let of_job = |record: &JobRecord| {
+        let JobRecord { job, end, .. } = *record;
+        [Some(job.arrival), Some(job.release), Some(job.deadline), end.map(|(at, _)| at)]
+    };
+    let of_mark = |kind: &MarkKind| match *kind {
+        MarkKind::Replenished { deadline, .. } => Some(deadline),
+        _ => None,
+    };
+    let jobs = trace.jobs.iter().flat_map(of_job).flatten();
+    let segments = trace.segments.iter().flat_map(|segment| [segment.start, segment.end]);
+    let marks = trace.marks.iter().flat_map(move |mark| [Some(mark.at), of_mark(&mark.kind)]);
+    let over = [trace.over];
+    jobs.chain(segments).chain(marks.flatten()).chain(over).filter(|at| at.ns() != i64::MAX)
+}
+
+/// The earliest and the latest time of some traces; the start of time is among them, unless that
+/// would make them wide.
+pub fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Time, Time) {
+    let all = || traces.clone().flat_map(times);
+    let most = all().max().unwrap_or_default().max(Time::ZERO);
+    let least = all().min().unwrap_or_default();
+    (if ns(most) < WIDE { least.min(Time::ZERO) } else { least }, most)
+}
+
+/// Encodes a trace on this many CPUs at least, with its times relative to the start of an
+/// [`extent`] that contains it. The same trace gives the same bytes.
+pub fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
+    let base = ns(extent.0);
+    let mut columns = Columns(vec![Vec::new(); COLUMNS.len()]);
+    let positions = put_jobs(&mut columns, trace, base);
+    put_segments(&mut columns, trace, base, cpus, &positions);
+    let speeds = put_marks(&mut columns, trace, base);
+    let lengths: Vec<usize> = columns.0.iter().map(Vec::len).collect();
+    let raw: Vec<u8> = columns.0.concat();
+    let layout = Layout {
+        base: base.to_string(),
+        wide: ns(extent.1) - base >= WIDE,
+        jobs: positions.len(),
+        segments: trace.segments.len(),
+        marks: trace.marks.len(),
+        columns: lengths,
+        speeds,
+    };
+    Encoded { bytes: miniz_oxide::deflate::compress_to_vec(&raw, 6), layout }
+}
+
+/// The position of each job.
+type Positions = BTreeMap<JobId, usize>;
+
+fn put_jobs(columns: &mut Columns, trace: &Trace, base: i128) -> Positions {
+    let mut positions: Positions = trace.jobs.iter().map(|record| (record.job.id, 0)).collect();
+    // A segment whose job is not there gets one that has nothing but an arrival.
+    let mut stray: BTreeMap<JobId, Time> = BTreeMap::new();
+    for segment in &trace.segments {
+        if !positions.contains_key(&segment.job) {
+            let arrival = stray.entry(segment.job).or_insert(segment.start);
+            *arrival = segment.start.min(*arrival);
+        }
+    }
+    let known = trace.jobs.iter().map(|record| (record.job.arrival, record.job.id, Some(record)));
+    let stray = stray.into_iter().map(|(id, arrival)| (arrival, id, None));
+    let mut jobs: Vec<(Time, JobId, Option<&JobRecord>)> = known.chain(stray).collect();
+    jobs.sort_by_key(|&(arrival, id, _)| (arrival, id));
+    let mut before = base;
+    let mut numbers: BTreeMap<TaskId, i128> = BTreeMap::new();
+    for (position, &(arrival, id, record)) in jobs.iter().enumerate() {
+        positions.insert(id, position);
+        columns.put("arrival", (ns(arrival) - before) as u128);
+        before = ns(arrival);
+        columns.put("task", id.task.index() as u128);
+        let number = numbers.entry(id.task).or_insert(-1);
+        columns.put_signed("seq", i128::from(id.seq) - *number - 1);
+        *number = id.seq.into();
+        let after = |at: Time| ns(at) - ns(arrival);
+        columns.put_signed("release", record.map_or(0, |record| after(record.job.release)));
+        let due = record.map(|record| record.job.deadline).filter(|at| at.ns() != i64::MAX);
+        columns.put("deadline", due.map_or(0, |due| fold(after(due)) + 1));
+        let (how, end) = match record.map(|record| record.end) {
+            None => (4, None),
+            Some(None) => (0, None),
+            Some(Some((at, JobEnd::Completed))) => (1, Some(at)),
+            Some(Some((at, JobEnd::Aborted))) => (2, Some(at)),
+            Some(Some((at, JobEnd::Left))) => (3, Some(at)),
+        };
+        columns.put("how", how);
+        if let Some(end) = end {
+            columns.put_signed("end", after(end));
+        }
+        columns.put_signed("executed", record.map_or(0, |record| record.executed.ns().into()));
+    }
+    positions
+}
+
+fn put_segments(
+    columns: &mut Columns,
+    trace: &Trace,
+    base: i128,
+    cpus: usize,
+    positions: &Positions,
+) {
+    let mut segments: Vec<&Segment> = trace.segments.iter().collect();
+    segments.sort_by_key(|segment| (segment.cpu, segment.start, segment.end, segment.job));
+    let mut rest = segments.as_slice();
+    for cpu in (0..cpus.max(trace.cpu_count())).map(CpuId::from_index) {
+        let (here, later) = rest.split_at(rest.partition_point(|segment| segment.cpu <= cpu));
+        rest = later;
+        columns.put("on_cpu", here.len() as u128);
+        let (mut end, mut job) = (base, 0);
+        for segment in here {
+            columns.put_signed("start", ns(segment.start) - end);
+            columns.put_signed("length", ns(segment.end) - ns(segment.start));
+            end = ns(segment.end);
+            let position = positions[&segment.job] as i128;
+            columns.put_signed("job", position - job);
+            job = position;
+            columns.put_signed("overhead", segment.overhead.ns().into());
+        }
+    }
+}
+
+const REASONS: usize = MoveReason::ALL.len();
+
+/// Returns the speeds, as words.
+fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> Vec<String> {
+    let mut speeds: Vec<String> = Vec::new();
+    let mut marks: Vec<_> = trace.marks.iter().collect();
+    marks.sort_by_key(|mark| mark.at);
+    let mut before = base;
+    for mark in marks {
+        columns.put("at", (ns(mark.at) - before) as u128);
+        before = ns(mark.at);
+        let (kind, first, second, third) = match mark.kind {
+            MarkKind::BudgetExhausted(job, cpu) => (0, job.task.index(), cpu.index(), 0),
+            MarkKind::CpuOnline(cpu) => (1, cpu.index(), 0, 0),
+            MarkKind::CpuOffline(cpu) => (2, cpu.index(), 0, 0),
+            MarkKind::Speed(cpu, ref speed) => {
+                let speed = speed.to_string();
+                let position = speeds.iter().position(|known| *known == speed);
+                let position = position.unwrap_or_else(|| {
+                    speeds.push(speed);
+                    speeds.len() - 1
+                });
+                (3, cpu.index(), position, 0)
+            }
+            MarkKind::Moved { task, from, to, why } => {
+                let why = MoveReason::ALL.iter().position(|&reason| reason == why);
+                let why = why.expect("every reason is one of all");
+                (4, task.index(), to.index(), (from.index() * REASONS + why) as u128)
+            }
+            MarkKind::Throttled(task) => (5, task.index(), 0, 0),
+            MarkKind::Replenished { task, deadline } => {
+                let after = if deadline.ns() == i64::MAX { 0 } else { ns(deadline) - ns(mark.at) };
+                (6, task.index(), 0, fold(after))
+            }
+        };
+        columns.put("kind", kind);
+        columns.put("first", first as u128);
+        columns.put("second", second as u128);
+        columns.put("third", third);
+    }
+    speeds
+}
+
+#[cfg(test)]
+mod tests;

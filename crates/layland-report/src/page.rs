@@ -1,0 +1,280 @@
+//! The page: what the template is given.
+
+use crate::encode::{self, COLUMNS, Layout};
+use crate::story::counted;
+use crate::{Report, Run, Severity, Table};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use layland_model::{Duration, Index, TaskId, Time};
+use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace};
+use minijinja::{Environment, Value, context};
+use serde::Serialize;
+
+/// The scripts of the page, in their order; each says what it is for.
+const SCRIPTS: [&str; 8] = [
+    include_str!("../assets/js/10-time.js"),
+    include_str!("../assets/js/20-decode.js"),
+    include_str!("../assets/js/30-lanes.js"),
+    include_str!("../assets/js/40-look.js"),
+    include_str!("../assets/js/50-panel.js"),
+    include_str!("../assets/js/60-story.js"),
+    include_str!("../assets/js/70-charts.js"),
+    include_str!("../assets/js/80-app.js"),
+];
+
+/// As many misses of one run are listed.
+const LISTED: usize = 100;
+
+/// What the scripts are told.
+#[derive(Serialize)]
+struct Data<'a> {
+    names: Vec<String>,
+    cpus: usize,
+    columns: [&'static str; 18],
+    /// In nanoseconds after the base, as digits.
+    window: (String, String),
+    range: (String, String),
+    runs: Vec<DataRun<'a>>,
+    distributions: Vec<DataDistribution<'a>>,
+}
+
+#[derive(Serialize)]
+struct DataRun<'a> {
+    name: &'a str,
+    over: String,
+    layout: Layout,
+}
+
+#[derive(Serialize)]
+struct DataDistribution<'a> {
+    title: &'a str,
+    series: &'a [crate::Series],
+}
+
+pub fn render(report: &Report) -> String {
+    let labels = whole_labels(report);
+    let extent = encode::extent(report.runs.iter().map(|run| &run.trace));
+    let base = i128::from(extent.0.ns());
+    let after = |at: Time| (i128::from(at.ns()) - base).to_string();
+    let (mut packed, mut runs) = (Vec::new(), Vec::new());
+    for run in &report.runs {
+        let encoded = encode::encode(&run.trace, labels.cpus, extent);
+        packed.push(Value::from_safe_string(STANDARD.encode(&encoded.bytes)));
+        runs.push(DataRun { name: &run.name, over: after(run.trace.over), layout: encoded.layout });
+    }
+    let range = range(report);
+    let window = report.window.unwrap_or_else(|| window(report, range));
+    let data = Data {
+        names: labels.tasks.values().cloned().collect(),
+        cpus: labels.cpus,
+        columns: COLUMNS,
+        window: (after(window.0), after(window.1)),
+        range: (after(range.0), after(range.1)),
+        runs,
+        distributions: (report.distributions.iter())
+            .map(|d| DataDistribution { title: &d.title, series: &d.series })
+            .collect(),
+    };
+    let figures: Vec<Summary> = report.runs.iter().map(|run| run.figures(&labels)).collect();
+    let mut lines: Vec<_> = report.lines.iter().collect();
+    // Stable: lines of the same severity stay in their order, and good news and notes come last.
+    lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
+    let line = |line: &&crate::Line| {
+        let (sign, word) = line.severity.sign();
+        context! { severity => line.severity.class(), sign, word, text => line.text.clone() }
+    };
+    let panels = report.runs.iter().zip(&figures).map(|(run, figures)| panel(run, figures));
+    let misses = report.runs.iter().filter_map(|run| miss_table(run, &labels));
+    let scripts = SCRIPTS.concat();
+    debug_assert!(!scripts.contains("</script"), "a script must not end itself");
+    let mut environment = Environment::new();
+    environment
+        .add_template("report.html", include_str!("../assets/report.html"))
+        .expect("the template is valid");
+    let template = environment.get_template("report.html").expect("it was just added");
+    let page = template.render(context! {
+        title => report.title.clone(),
+        provenance => report.provenance.clone(),
+        lines => lines.iter().map(line).collect::<Vec<_>>(),
+        panels => panels.collect::<Vec<_>>(),
+        tables => report.tables.iter().map(table).collect::<Vec<_>>(),
+        misses => misses.map(|found| table(&found)).collect::<Vec<_>>(),
+        distributions => report.distributions.iter().map(|d| d.title.clone()).collect::<Vec<_>>(),
+        words => figures.iter().zip(&report.runs).map(|(f, run)| words(run, f)).collect::<Vec<_>>(),
+        names => data.names.clone(),
+        packed,
+        data => Value::from_safe_string(script_json(&data)),
+        style => Value::from_safe_string(include_str!("../assets/report.css").to_owned()),
+        uplot_style => Value::from_safe_string(include_str!("../assets/vendor/uPlot.min.css").to_owned()),
+        uplot => Value::from_safe_string(include_str!("../assets/vendor/uPlot.iife.min.js").to_owned()),
+        uplot_licence => include_str!("../assets/vendor/uPlot-LICENSE"),
+        scripts => Value::from_safe_string(scripts),
+    });
+    page.expect("the template names only what it is given")
+}
+
+/// The labels, with a name for every task that occurs and every CPU.
+fn whole_labels(report: &Report) -> Labels {
+    let mut labels = report.labels.clone();
+    for run in &report.runs {
+        let numbered = Labels::numbered(&run.trace);
+        labels.cpus = labels.cpus.max(numbered.cpus);
+        for index in labels.tasks.len()..numbered.tasks.len() {
+            labels.tasks.push(labels.task(TaskId::from_index(index)));
+        }
+    }
+    labels
+}
+
+/// JSON that can stand in a script element: nothing in it ends the element or begins a comment.
+fn script_json(data: &impl Serialize) -> String {
+    let text = serde_json::to_string(data).expect("names and numbers can be written as JSON");
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// What of all runs is there.
+fn range(report: &Report) -> (Time, Time) {
+    let shown = || report.runs.iter().map(Run::shown);
+    let from = shown().map(|(from, _)| from).min().unwrap_or_default();
+    let to = shown().map(|(_, to)| to).max().unwrap_or_default();
+    (from, to.max(from.saturating_add(Duration::from_ns(1))))
+}
+
+/// About the longest three lives of jobs around the first miss, or from the start; less if that is a
+/// crowd.
+fn window(report: &Report, (from, to): (Time, Time)) -> (Time, Time) {
+    let all = to - from;
+    let first = report.runs.iter().filter_map(first_miss).min();
+    let longest = report.runs.iter().flat_map(|run| &run.trace.jobs).map(|record| {
+        let Job { arrival, deadline, .. } = record.job;
+        if deadline.ns() == i64::MAX { Duration::ZERO } else { deadline - arrival }
+    });
+    let span = longest
+        .max()
+        .filter(|span| *span > Duration::ZERO)
+        .map_or(all.ns(), |span| span.ns().saturating_mul(3));
+    let crowd = report.runs.iter().map(|run| run.trace.segments.len()).max().unwrap_or(0);
+    let few = i128::from(all.ns()) * 400 / (crowd.max(1) as i128);
+    let span = span.min(i64::try_from(few).unwrap_or(i64::MAX)).clamp(1, all.ns().max(1));
+    let Some(first) = first else { return (from, from + Duration::from_ns(span)) };
+    if all.ns() <= span.saturating_mul(3) / 2 {
+        return (from, to);
+    }
+    // Centred, if that does not leave less than half of it.
+    let half = Duration::from_ns(span / 2);
+    let half = half.min((first - from).max(Duration::from_ns(span / 4)));
+    ((first - half).max(from), first + half)
+}
+
+fn first_miss(run: &Run) -> Option<Time> {
+    let missed = run.trace.jobs.iter().filter(|record| record.missed(run.trace.over));
+    missed.map(|record| record.job.deadline).min()
+}
+
+fn panel(run: &Run, figures: &Summary) -> Value {
+    let total = &figures.total;
+    let worst = Duration::from_ns(total.max_tardiness_ns.max(total.overdue_ns));
+    let (sign, severity, verdict) = match total.missed {
+        0 => ("✓", Severity::Good, "no miss".to_owned()),
+        1 => ("✗", Severity::Bad, format!("1 miss, up to {worst} late")),
+        misses => ("✗", Severity::Bad, format!("{misses} misses, up to {worst} late")),
+    };
+    context! {
+        name => run.name.clone(),
+        note => run.note.clone(),
+        sign,
+        severity => severity.class(),
+        verdict,
+        figures => format!(
+            "{}, {}, {}",
+            counted(total.released, "job"),
+            counted(total.preemptions, "preemption"),
+            counted(total.migrations, "migration")
+        ),
+    }
+}
+
+/// A run in words, for those who cannot see a chart.
+fn words(run: &Run, figures: &Summary) -> Vec<String> {
+    let total = &figures.total;
+    let mut words = vec![format!(
+        "Under {}: {} up to {}, {} completed, {}, {}, {}.",
+        run.name,
+        counted(total.released, "job"),
+        Time::from_ns(figures.over_ns),
+        total.completed,
+        match total.missed {
+            0 => "no deadline missed".to_owned(),
+            1 => "1 deadline missed".to_owned(),
+            misses => format!("{misses} deadlines missed"),
+        },
+        counted(total.preemptions, "preemption"),
+        counted(total.migrations, "migration"),
+    )];
+    for task in figures.tasks.iter().filter(|task| task.missed > 0).take(LISTED) {
+        words.push(format!(
+            "{} misses {} of {}, by at most {}.",
+            task.name,
+            task.missed,
+            counted(task.released, "deadline"),
+            Duration::from_ns(task.max_tardiness_ns.max(task.overdue_ns))
+        ));
+    }
+    for cpu in &figures.cpus {
+        words.push(format!(
+            "CPU {} is busy for {:.1} % of the time.",
+            cpu.cpu,
+            cpu.busy_ratio * 100.0
+        ));
+    }
+    words
+}
+
+fn miss_table(run: &Run, labels: &Labels) -> Option<Table> {
+    let Trace { over, ref jobs, .. } = run.trace;
+    let mut missed: Vec<&JobRecord> = jobs.iter().filter(|record| record.missed(over)).collect();
+    missed.sort_by_key(|record| (record.job.deadline, record.job.id));
+    let row = |record: &&JobRecord| {
+        let (end, late) = match record.end {
+            Some((at, JobEnd::Completed)) => (at.to_string(), record.job.tardiness(at).to_string()),
+            Some((at, JobEnd::Aborted | JobEnd::Left)) => {
+                (format!("aborted at {at}"), "-".to_owned())
+            }
+            None => ("pending".to_owned(), format!("at least {}", record.job.tardiness(over))),
+        };
+        let job = record.job;
+        vec![
+            format!("{} #{}", labels.task(job.id.task), u128::from(job.id.seq) + 1),
+            job.arrival.to_string(),
+            job.deadline.to_string(),
+            end,
+            late,
+        ]
+    };
+    let mut notes = Vec::new();
+    if missed.len() > LISTED {
+        notes.push(format!("The first {LISTED} of {} misses in the trace.", missed.len()));
+    }
+    (!missed.is_empty()).then(|| Table {
+        title: format!("Deadline misses under {}", run.name),
+        headings: ["job", "arrival", "deadline", "completion", "tardiness"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: missed.iter().take(LISTED).map(row).collect(),
+        marked: Vec::new(),
+        notes,
+    })
+}
+
+fn table(table: &Table) -> Value {
+    let rows = table.rows.iter().enumerate().map(|(position, cells)| {
+        let mark = table.marked.iter().find(|(marked, _)| *marked == position);
+        context! { cells => cells.clone(), severity => mark.map(|(_, severity)| severity.class()) }
+    });
+    context! {
+        title => table.title.clone(),
+        headings => table.headings.clone(),
+        rows => rows.collect::<Vec<_>>(),
+        notes => table.notes.clone(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Reports in a real browser: `browser/run.mjs` opens each in a headless Chromium and does what a
+//! reader does. Needs the commands `chromium` and `node`; without them it says that it was skipped.
+
+#![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
+
+use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
+use layland_report::{Distribution, Line, Report, Run, Severity};
+use layland_trace::{Job, JobEnd, Labels, Mark, MarkKind, Recorder, Segment, Trace};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// Whether a browser can be driven; says so if not.
+fn browser_is_there(test: &str) -> bool {
+    for needed in [std::env::var("CHROMIUM").unwrap_or("chromium".to_owned()), "node".to_owned()] {
+        let there =
+            Command::new(&needed).arg("--version").output().is_ok_and(|out| out.status.success());
+        if !there {
+            // Not through the macro, whose output a test that passes does not show.
+            let _ = writeln!(std::io::stderr(), "{test}: skipped: needs {needed}");
+            return false;
+        }
+    }
+    true
+}
+
+fn open(name: &str, report: &Report) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("report-{name}.html"));
+    std::fs::write(&file, report.html()).expect("the folder for tests can be written to");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run.mjs");
+    let out = Command::new("node").arg(script).arg(&file).output().expect("node was there before");
+    let said = String::from_utf8_lossy(&out.stdout);
+    let errors = String::from_utf8_lossy(&out.stderr);
+    let _ = writeln!(std::io::stderr(), "{name}: {said}{errors}");
+    assert!(out.status.success(), "{name}: {said}");
+}
+
+/// A trace on some CPUs, whose tasks take turns; a job runs in two pieces, on two CPUs if there are
+/// several, and every 50th is late.
+fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
+    let mut trace = Trace::default();
+    let at = |us: i64| Time::from_ns(start) + Duration::from_ns(us * 1000);
+    let mut now = 0;
+    for round in 0..jobs / u64::from(cpus) {
+        for cpu in 0..cpus {
+            let task = (round as u32 * cpus + cpu) % tasks;
+            let id = JobId { task: TaskId(task), seq: round };
+            let piece = |cpu, from, to| Segment {
+                job: id,
+                cpu: CpuId(cpu),
+                start: at(from),
+                end: at(to),
+                overhead: Duration::ZERO,
+            };
+            trace.executed(&piece(cpu, now, now + 40 + i64::from(task)));
+            trace.executed(&piece((cpu + 1) % cpus, now + 100, now + 130));
+            let due = if (round + u64::from(cpu)) % 50 == 7 { now + 120 } else { now + 200 };
+            let job = Job { id, arrival: at(now), release: at(now), deadline: at(due) };
+            trace.ended(&job, at(now + 130), JobEnd::Completed, Service::from_ns(70_000));
+        }
+        let kinds = [MarkKind::Throttled(TaskId(0)), MarkKind::CpuOffline(CpuId(0))];
+        if let Some(kind) = kinds.get(round as usize) {
+            trace.marked(&Mark { at: at(now), kind: kind.clone() });
+        }
+        now += 200;
+    }
+    trace.over(at(now), false);
+    trace
+}
+
+fn report(names: Vec<String>, cpus: usize, traces: Vec<Trace>) -> Report {
+    let mut report = Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus });
+    report.lines.push(Line::new(Severity::Broken, "a bound & a half"));
+    let names = ["first", "<script>window.laylandInjected = 1</script>"];
+    report.runs = names.iter().zip(traces).map(|(&name, trace)| Run::new(name, trace)).collect();
+    report.distributions =
+        vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
+    report
+}
+
+#[test]
+fn a_report_with_wild_names_works_from_disk() {
+    if !browser_is_there("a_report_with_wild_names_works_from_disk") {
+        return;
+    }
+    let names =
+        ["<script>window.laylandInjected=1</script>", "\"'&", "<img src=x onerror=alert(1)>", "λ…"];
+    let names = names.map(str::to_owned).to_vec();
+    open("wild", &report(names, 2, vec![turns(200, 2, 4, 0), turns(100, 2, 4, 0)]));
+}
+
+#[test]
+fn times_beyond_floating_point_work() {
+    if !browser_is_there("times_beyond_floating_point_work") {
+        return;
+    }
+    let names: Vec<String> = (0..3).map(|task| format!("t{task}")).collect();
+    // Far from the start of time; and so long that the script must keep what floating point loses.
+    let far = turns(60, 2, 3, (1 << 60) + 1);
+    let mut both = turns(60, 2, 3, 1);
+    both.segments.extend(far.segments.iter().map(|segment| Segment {
+        job: JobId { seq: segment.job.seq + 1000, ..segment.job },
+        ..*segment
+    }));
+    both.over = far.over;
+    let mut wide = report(names.clone(), 2, vec![both]);
+    wide.window = Some((Time::ZERO, Time::from_ms(6)));
+    open("far", &report(names, 2, vec![far]));
+    open("wide", &wide);
+}
+
+#[test]
+fn a_hundred_thousand_segments_work() {
+    if !browser_is_there("a_hundred_thousand_segments_work") {
+        return;
+    }
+    let names: Vec<String> = (0..20).map(|task| format!("task-{task}")).collect();
+    let mut large = report(names, 4, vec![turns(50_000, 4, 20, 0)]);
+    large.lines.clear();
+    open("large", &large);
+}

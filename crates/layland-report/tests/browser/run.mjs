@@ -1,0 +1,247 @@
+// Drives a report in a headless Chromium, as a person would: opens it from disk, looks, zooms, points.
+//
+//   node run.mjs REPORT.html [SCREENSHOT-PREFIX]
+//
+// Prints what was measured as one line of JSON, and exits with 1 if something is wrong. It speaks the
+// DevTools protocol over a pipe, so that it needs Node.js (18 or newer) and Chromium and nothing else.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [file, pictures] = process.argv.slice(2);
+const chromium = process.env.CHROMIUM ?? "chromium";
+const profile = mkdtempSync(join(tmpdir(), "layland-report-"));
+const browser = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+  "--remote-debugging-pipe", "--user-data-dir=" + profile, "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+let finished = false;
+browser.on("exit", (code) => { if (!finished) { console.error("the browser ended with " + code); process.exit(1); } });
+
+// The protocol: messages end with a zero byte.
+let number = 0, rest = "";
+const waiting = new Map(), listeners = new Map();
+browser.stdio[4].on("data", (data) => {
+  rest += data;
+  const parts = rest.split("\0");
+  rest = parts.pop();
+  for (const part of parts) {
+    const message = JSON.parse(part);
+    if (message.id) {
+      const { done, fail } = waiting.get(message.id);
+      waiting.delete(message.id);
+      if (message.error) fail(new Error(message.error.message)); else done(message.result);
+    } else listeners.get(message.method)?.(message.params);
+  }
+});
+let session;
+const send = (method, params = {}) => new Promise((done, fail) => {
+  waiting.set(++number, { done, fail });
+  browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: session }) + "\0");
+});
+const evaluate = async (expression) => {
+  const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  return result.value;
+};
+const frame = () => evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
+const key = async (name) => {
+  await send("Input.dispatchKeyEvent", { type: "keyDown", key: name, text: name.length === 1 ? name : undefined });
+  await send("Input.dispatchKeyEvent", { type: "keyUp", key: name });
+  await frame();
+};
+const mouse = (type, x, y, more = {}) => send("Input.dispatchMouseEvent", { type, x, y, ...more });
+const view = () => evaluate("({ ...laylandReport.view })");
+const picture = async (name) => {
+  if (!pictures) return;
+  const { data } = await send("Page.captureScreenshot", { format: "png" });
+  writeFileSync(pictures + name + ".png", Buffer.from(data, "base64"));
+};
+
+const wrong = [];
+const expect = (holds, what) => { if (!holds) wrong.push(what); };
+
+async function main() {
+  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+  ({ sessionId: session } = await send("Target.attachToTarget", { targetId, flatten: true }));
+  const requests = [], errors = [];
+  listeners.set("Network.requestWillBeSent", ({ request }) => requests.push(request.url));
+  listeners.set("Runtime.exceptionThrown", ({ exceptionDetails }) => errors.push(exceptionDetails.exception?.description ?? exceptionDetails.text));
+  listeners.set("Runtime.consoleAPICalled", ({ type, args }) => { if (type === "error" || type === "warning") errors.push(args.map((a) => a.value).join(" ")); });
+  listeners.set("Log.entryAdded", ({ entry }) => { if (entry.level === "error") errors.push(entry.text); });
+  listeners.set("Page.javascriptDialogOpening", () => errors.push("a dialog opened: something in the data was run"));
+  await Promise.all(["Page", "Runtime", "Log", "Network"].map((domain) => send(domain + ".enable")));
+  await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 900, deviceScaleFactor: 1, mobile: false });
+  await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "light" }] });
+
+  const began = Date.now();
+  await send("Page.navigate", { url: pathToFileURL(resolve(file)).href });
+  const patience = Number(process.env.PATIENCE ?? 120000);
+  while ((await evaluate("document.documentElement.dataset.ready").catch(() => null)) !== "yes") {
+    if (Date.now() - began > patience) throw new Error("the page is not ready: " + (await evaluate("document.getElementById('loading')?.textContent")) + errors.join());
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  const measured = { ready_ms: Date.now() - began };
+  measured.decode_ms = Math.round(await evaluate("laylandReport.loaded"));
+  measured.first_paint_ms = Math.round(await evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"));
+  measured.segments = await evaluate("laylandReport.panels.map((panel) => panel.trace.segments.count)");
+  await frame();
+  await new Promise((done) => setTimeout(done, 900));
+  await picture("light");
+
+  const colours = () => evaluate(`(() => { const canvas = document.querySelector(".spacer canvas");
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
+    for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    return seen.size; })()`);
+  expect((await colours()) > 8, "the canvas is blank");
+  expect((await evaluate("document.querySelectorAll('.uplot canvas').length")) > 0, "no distribution is drawn");
+
+  // A point over a bar: the wheel zooms there, and the time under it stays.
+  const spot = await evaluate(`(() => { const panel = laylandReport.panels[0], box = panel.canvas.getBoundingClientRect();
+    for (let y = 30; y < panel.height; y += 6) for (let x = panel.left + panel.plot / 2; x < panel.width; x += 9) {
+      if (laylandReport.hit(panel, x, y)) return { x: box.left + x, y: box.top + y, at: panel.time(x) }; }
+    return null; })()`);
+  expect(spot !== null, "no bar is found");
+  const under = `laylandReport.panels[0].time(${spot?.x} - laylandReport.panels[0].canvas.getBoundingClientRect().left)`;
+  let before = await view();
+  await mouse("mouseWheel", spot.x, spot.y, { deltaX: 0, deltaY: -240 });
+  await frame();
+  let after = await view();
+  expect(after.to - after.from < before.to - before.from, "the wheel does not zoom");
+  expect(Math.abs((await evaluate(under)) - spot.at) <= (after.to - after.from) / 500, "the wheel does not zoom at the pointer");
+
+  for (const [name, test] of [["-", (a, b) => b.to - b.from > a.to - a.from], ["+", (a, b) => b.to - b.from < a.to - a.from],
+    ["ArrowRight", (a, b) => b.from > a.from], ["ArrowLeft", (a, b) => b.from < a.from], ["End", (a, b) => b.to > a.to],
+    ["Home", (a, b) => b.from < a.from], ["0", (a, b) => b.to - b.from > a.to - a.from]]) {
+    // At rest in the middle, so that there is room for each.
+    await evaluate("(() => { const { from, to } = laylandReport.range, s = to - from; laylandReport.show(from + s * 0.4, from + s * 0.6); })()");
+    await frame();
+    before = await view();
+    await key(name);
+    after = await view();
+    expect(test(before, after), "the key " + name + " does not do its work");
+  }
+
+  await evaluate(`laylandReport.show(${JSON.stringify(before)}.from, ${JSON.stringify(before)}.to)`);
+  const start = await view();
+  await mouse("mousePressed", spot.x, spot.y, { button: "left", clickCount: 1 });
+  await mouse("mouseMoved", spot.x - 60, spot.y, { button: "left", buttons: 1 });
+  await mouse("mouseReleased", spot.x - 60, spot.y, { button: "left", clickCount: 1 });
+  await frame();
+  expect((await view()).from > start.from, "dragging does not pan");
+
+  await evaluate("laylandReport.show(Number(laylandReport.data.window[0]), Number(laylandReport.data.window[1]))");
+  await frame();
+  await mouse("mouseMoved", spot.x + 1, spot.y);
+  await mouse("mouseMoved", spot.x, spot.y);
+  await frame();
+  const tip = await evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent");
+  expect(/arrival/.test(tip) && /on CPU/.test(tip), "the tooltip does not tell the story of a job: " + tip);
+  measured.tip = tip.slice(0, 200);
+  await picture("tip");
+  await mouse("mousePressed", spot.x, spot.y, { button: "left", clickCount: 1 });
+  await mouse("mouseReleased", spot.x, spot.y, { button: "left", clickCount: 1 });
+  await mouse("mouseMoved", 5, 5);
+  await frame();
+  expect(await evaluate("!document.getElementById('tip').hidden && laylandReport.selected !== null"), "a click does not pin");
+  await key("Escape");
+  expect(await evaluate("document.getElementById('tip').hidden"), "Escape does not unpin");
+
+  const misses = await evaluate("laylandReport.misses.length");
+  measured.misses = misses;
+  if (misses) {
+    await key("n");
+    const due = await evaluate("(() => { const { panel, job } = laylandReport.current; return panel.trace.jobs.deadline.at[job]; })()");
+    after = await view();
+    expect(after.from <= due && due <= after.to, "n does not show the first miss");
+    await picture("miss");
+    await key("Escape");
+  }
+  await key("/");
+  expect((await evaluate("document.activeElement.id")) === "search", "/ does not go to the search");
+  await send("Input.insertText", { text: await evaluate("laylandReport.names[laylandReport.names.length - 1]") });
+  await frame();
+  expect((await evaluate("laylandReport.found")) !== null, "a task is not found by its name");
+  await evaluate("document.activeElement.value = ''; document.activeElement.blur(); laylandReport.search('')");
+  await key("?");
+  expect(await evaluate("document.getElementById('help').open"), "? shows no help");
+  await evaluate("document.getElementById('help').close()");
+  await key("l");
+  expect((await evaluate("laylandReport.mode")) === "cpus", "l does not switch the lanes");
+  await evaluate("laylandReport.setMode('both')");
+
+  const paper = "getComputedStyle(document.body).backgroundColor";
+  const light = await evaluate(paper);
+  await key("t");
+  expect((await evaluate(paper)) !== light, "t does not change the theme");
+  await evaluate("laylandReport.show(Number(laylandReport.data.window[0]), Number(laylandReport.data.window[1]))");
+  await frame();
+  await new Promise((done) => setTimeout(done, 250));
+  await picture("dark");
+
+  // Frames while panning through the run, at the first window and with all of it in sight.
+  await send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async () => (await send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  const pan = async (zoomed) => {
+    const before = await busy();
+    const found = await panned(zoomed);
+    // What the thread of the page computes per frame, whatever else the machine does.
+    return { ...found, cpu_ms_per_frame: +((await busy() - before) / 90).toFixed(1) };
+  };
+  const panned = (zoomed) => evaluate(`(async () => {
+    const app = laylandReport, { from, to } = app.range, times = [], draws = [];
+    const span = ${zoomed} ? Number(app.data.window[1]) - Number(app.data.window[0]) : (to - from) * ${zoomed === null ? 1 : 0.5};
+    let last = await new Promise(requestAnimationFrame);
+    for (let k = 0; k < 90; k++) {
+      const at = from + ((to - from - span) * k) / 90;
+      app.show(at, at + span);
+      const now = await new Promise(requestAnimationFrame);
+      times.push(now - last); last = now; draws.push(app.lastFrame);
+    }
+    const at = (list, share) => { list.sort((a, b) => a - b); return +list[Math.floor(list.length * share)].toFixed(1); };
+    return { fps: Math.round(1000 / (times.reduce((a, b) => a + b) / times.length)), draw_p50_ms: at(draws, 0.5), draw_p95_ms: at(draws, 0.95) };
+  })()`);
+  measured.panning_window = await pan(true);
+  measured.panning_half = await pan(false);
+  measured.whole = await evaluate("(async () => { laylandReport.whole(); await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); const list = []; for (let k = 0; k < 10; k++) { laylandReport.drawNow(); list.push(laylandReport.lastFrame); } return +list.sort((a, b) => a - b)[5].toFixed(1); })()");
+  measured.heap_mb = Math.round(await evaluate("(performance.memory?.usedJSHeapSize ?? 0) / 1e6"));
+  await evaluate("laylandReport.theme('light')");
+  await frame();
+  await picture("whole");
+  if (pictures) {
+    await evaluate("laylandReport.show(Number(laylandReport.data.window[0]), Number(laylandReport.data.window[1]))");
+    await frame();
+    const { data } = await send("Page.printToPDF", { printBackground: true, paperWidth: 11.7, paperHeight: 8.3 });
+    writeFileSync(pictures + "print.pdf", Buffer.from(data, "base64"));
+    await send("Emulation.setDeviceMetricsOverride", { width: 390, height: 800, deviceScaleFactor: 2, mobile: true });
+    await frame();
+    await new Promise((done) => setTimeout(done, 300));
+    await picture("phone");
+    await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 2400, deviceScaleFactor: 1, mobile: false });
+    await frame();
+    await new Promise((done) => setTimeout(done, 400));
+    await picture("page");
+  }
+  expect((await evaluate("window.laylandInjected === undefined")), "something in the data was run");
+  const network = requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("about:") && !url.startsWith("blob:"));
+  expect(network.length === 0, "there are network requests: " + network.join(" "));
+  expect(requests.filter((url) => url.startsWith("file:")).length === 1, "more than the report was read: " + requests.map((u) => u.slice(0, 80)).join(" "));
+  expect(errors.length === 0, "there are errors: " + errors.join("; "));
+  console.log(JSON.stringify({ ok: wrong.length === 0, wrong, ...measured }));
+}
+
+try {
+  await main();
+} catch (error) {
+  wrong.push(String(error.stack));
+  console.log(JSON.stringify({ ok: false, wrong }));
+} finally {
+  finished = true;
+  await send("Browser.close").catch(() => {});
+  await Promise.race([new Promise((done) => browser.on("exit", done)), new Promise((done) => setTimeout(done, 3000))]);
+  browser.kill("SIGKILL");
+  rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
+}
+process.exit(wrong.length === 0 ? 0 : 1);

@@ -1,0 +1,175 @@
+//! What a page says and what it must not contain.
+
+use layland_model::{CpuId, CpuSet, Duration, JobId, Service, System, Task, TaskId, Time};
+use layland_report::{Distribution, Line, Report, Run, Series, Severity, Table, blame, headline};
+use layland_trace::{Job, JobEnd, Labels, Recorder, Segment, Trace};
+
+const NAUGHTY: [&str; 4] = [
+    "<script>window.laylandInjected=1</script>",
+    "\"'&",
+    "</script><img src=x onerror=alert(1)>",
+    "{{ 7 * 7 }}<!--",
+];
+
+fn ms(ms: i64) -> Time {
+    Time::from_ms(ms)
+}
+
+fn run(
+    trace: &mut Trace,
+    task: u32,
+    seq: u64,
+    cpu: u32,
+    arrival: i64,
+    deadline: i64,
+    span: (i64, i64),
+) {
+    let id = JobId { task: TaskId(task), seq };
+    let job = Job { id, arrival: ms(arrival), release: ms(arrival), deadline: ms(deadline) };
+    let (start, end) = (ms(span.0), ms(span.1));
+    trace.executed(&Segment { job: id, cpu: CpuId(cpu), start, end, overhead: Duration::ZERO });
+    trace.ended(&job, end, JobEnd::Completed, Service::from_ms(span.1 - span.0));
+}
+
+/// Task 0 is tied to CPU 0, which task 1 holds; CPU 1 is idle from 2 ms on.
+fn late() -> Trace {
+    let mut trace = Trace::default();
+    run(&mut trace, 2, 0, 1, 0, 6, (0, 2));
+    run(&mut trace, 1, 0, 0, 0, 6, (0, 6));
+    run(&mut trace, 0, 0, 0, 0, 6, (6, 8));
+    trace.over(ms(12), false);
+    trace
+}
+
+fn labels(names: &[&str]) -> Labels {
+    Labels { tasks: names.iter().map(|&name| name.to_owned()).collect(), cpus: 2 }
+}
+
+fn naughty() -> Report {
+    let mut report = Report::new(NAUGHTY[0], labels(&NAUGHTY));
+    report.runs = vec![Run::new(NAUGHTY[2], late()), Run::new(NAUGHTY[1], Trace::default())];
+    report.runs[0].note = Some(NAUGHTY[3].to_owned());
+    report.lines = NAUGHTY.map(|text| Line::new(Severity::Bad, text)).to_vec();
+    report.provenance = NAUGHTY.concat();
+    report.tables.push(Table {
+        title: NAUGHTY[0].to_owned(),
+        headings: NAUGHTY.map(str::to_owned).to_vec(),
+        rows: vec![NAUGHTY.map(str::to_owned).to_vec()],
+        marked: vec![(0, Severity::Broken)],
+        notes: vec![NAUGHTY[2].to_owned()],
+    });
+    let series = Series::new(NAUGHTY[0], [Duration::from_ms(1)]);
+    report.distributions =
+        vec![Distribution { title: NAUGHTY[2].to_owned(), series: vec![series] }];
+    report
+}
+
+#[test]
+fn no_name_is_taken_for_markup() {
+    let html = naughty().html();
+    assert!(!html.contains("<script>window"), "a name ends up as an element");
+    assert!(!html.contains("<img"), "a name ends up as an element");
+    assert!(html.contains("{{ 7 * 7 }}"), "a name is taken for a template");
+    assert!(html.contains("&lt;script&gt;window.laylandInjected"));
+    // Every script element is one of ours: the style of the others would show.
+    let scripts = html.matches("<script").count();
+    assert_eq!((scripts, html.matches("</script>").count()), (5, 5));
+    let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["names"][2], NAUGHTY[2]);
+}
+
+#[test]
+fn a_page_refers_to_nothing_outside() {
+    let html = naughty().html();
+    for word in
+        ["src=\"", "href=\"http", "@import", "url(", "fetch(", "XMLHttpRequest", "WebSocket"]
+    {
+        assert!(!html.contains(word), "{word}");
+    }
+    assert!(html.contains("default-src 'none'"));
+    assert!(html.contains("Leon Sorokin"), "the licence of uPlot is kept");
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    assert_eq!(naughty().html(), naughty().html());
+}
+
+#[test]
+fn the_most_severe_line_is_the_first() {
+    let mut report = Report::new("x", labels(&["a"]));
+    report.lines = vec![
+        Line::new(Severity::Note, "a note"),
+        Line::new(Severity::Bad, "a miss"),
+        Line::new(Severity::Broken, "tardiness 9ms exceeds the bound 7ms"),
+    ];
+    let html = report.html();
+    let at = |text: &str| html.find(text).unwrap();
+    assert!(at("exceeds the bound") < at("a miss") && at("a miss") < at("a note"));
+    assert!(html.contains("BOUND BROKEN"));
+}
+
+#[test]
+fn a_headline_says_who_misses_and_who_does_not() {
+    let mut good = Trace::default();
+    run(&mut good, 0, 0, 0, 0, 6, (0, 2));
+    good.over(ms(12), false);
+    let runs = [Run::new("dl", late()), Run::new("dl-sp", good)];
+    let lines = headline(&runs, &labels(&["tau1", "tau2", "tau3"]));
+    let expected =
+        "dl misses 1 of 3 deadlines (tau1), by up to 2ms, while dl-sp meets its only one.";
+    assert_eq!(lines, [Line::new(Severity::Bad, expected)]);
+    let lines = headline(&runs[1..], &labels(&["tau1"]));
+    assert_eq!(lines[0].severity, Severity::Good);
+    assert_eq!(headline(&[], &labels(&[])), []);
+}
+
+#[test]
+fn growing_tardiness_is_told() {
+    let mut trace = Trace::default();
+    run(&mut trace, 0, 0, 0, 0, 2, (0, 3));
+    run(&mut trace, 0, 1, 0, 2, 4, (3, 6));
+    run(&mut trace, 0, 2, 0, 4, 8, (6, 13));
+    trace.over(ms(13), false);
+    let lines = headline(&[Run::new("g-edf", trace)], &labels(&["a"]));
+    let expected = "Tardiness under g-edf grows from 1ms, for the deadline at 2ms, to 5ms, for the one at 8ms, and \
+                    still grows in the second half of what is shown.";
+    assert_eq!(lines[1].text, expected);
+}
+
+#[test]
+fn the_first_miss_is_explained() {
+    let task = |name: &str, cpus: &[u32]| Task {
+        affinity: Some(cpus.iter().map(|&cpu| CpuId(cpu)).fold(CpuSet::new(), |mut set, cpu| {
+            set.insert(cpu);
+            set
+        })),
+        ..Task::implicit(name, Service::from_ms(2), Duration::from_ms(6))
+    };
+    let tasks = vec![task("tau1", &[0]), task("tau2", &[0, 1]), task("tau3", &[1])];
+    let system = System::new(2, tasks);
+    let line = blame(&Run::new("dl", late()), &Labels::of(&system), &system).unwrap();
+    let expected = "First miss under dl: tau1, job 1, due at 6ms, done at 8ms, 2ms late. Before its deadline it \
+                    waited for 6ms, while CPU 0, the only one that it may use, was held by tau2 for 6ms, although \
+                    CPU 1, where tau2 may run, was idle for 4ms of that time.";
+    assert_eq!(line.text, expected);
+    assert_eq!(blame(&Run::new("none", Trace::default()), &Labels::of(&system), &system), None);
+}
+
+#[test]
+fn a_large_sample_is_never_drawn_too_high() {
+    let values = || (0..1234).map(|k| Duration::from_ns(k * k));
+    let series = Series::new("x", values());
+    assert_eq!(series.len(), 1234);
+    let json = serde_json::to_value(&series).unwrap();
+    let steps = json["steps"].as_array().unwrap();
+    assert!(steps.len() <= 500);
+    let mut sum = 0;
+    for step in steps {
+        let (value, count) = (step[0].as_i64().unwrap(), step[1].as_i64().unwrap());
+        sum += count;
+        // The share up to a drawn value is exactly that of the sample.
+        assert_eq!(values().filter(|ns| ns.ns() <= value).count() as i64, sum);
+    }
+}
