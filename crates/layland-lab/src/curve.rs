@@ -1,0 +1,123 @@
+//! What a figure shows, as numbers.
+
+use crate::experiment::{Experiment, Figure, FigureKind, Statistic, TARDINESS};
+use crate::metric::metric;
+use crate::observe::BINS;
+use crate::results::{CellRows, Results};
+use layland_model::Rate;
+use std::collections::BTreeMap;
+
+/// The points of one series of a figure, from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// The index of the series.
+    pub series: usize,
+    /// Its points.
+    pub points: Vec<Point>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// The statistic; none if nothing was measured there.
+    pub y: Option<f64>,
+    /// Of how many values; of a distribution, how many jobs.
+    pub count: u64,
+}
+
+/// The curves of a figure, in the order of its series.
+pub fn curves(experiment: &Experiment, results: &Results, figure: &Figure) -> Vec<Curve> {
+    let of = |&series: &usize| Curve {
+        series,
+        points: match figure.kind {
+            FigureKind::Lines => points(experiment, results, figure, series, &figure.y),
+            FigureKind::Distribution => distribution(experiment, results, figure, series),
+        },
+    };
+    figure.series.iter().map(of).collect()
+}
+
+/// The points of a series for any metric.
+pub(crate) fn points(
+    experiment: &Experiment,
+    results: &Results,
+    figure: &Figure,
+    series: usize,
+    name: &str,
+) -> Vec<Point> {
+    let grid = &experiment.grids[figure.grid];
+    let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
+    let mut points: Vec<(Rate, Point)> = shown(experiment, results, figure)
+        .map(|cell| {
+            let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
+            let values = values(std::slice::from_ref(&cell), series, name);
+            let y = figure.statistic.of(&values);
+            (x.clone(), Point { x: x.to_f64(), y, count: values.len() as u64 })
+        })
+        .collect();
+    points.sort_by(|(a, _), (b, _)| a.cmp(b));
+    points.into_iter().map(|(_, point)| point).collect()
+}
+
+/// The points of the grid that the figure shows.
+fn shown<'a>(
+    experiment: &'a Experiment,
+    results: &'a Results,
+    figure: &'a Figure,
+) -> impl Iterator<Item = &'a CellRows> {
+    let grid = &experiment.grids[figure.grid];
+    results.cells(figure.grid).iter().filter(move |cell| {
+        figure
+            .only
+            .iter()
+            .all(|(axis, value)| grid.axis(axis).is_some_and(|at| cell.values[at] == *value))
+    })
+}
+
+/// The share of jobs whose tardiness is at most x, at every x where that changes.
+fn distribution(
+    experiment: &Experiment,
+    results: &Results,
+    figure: &Figure,
+    series: usize,
+) -> Vec<Point> {
+    let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
+    let counts = tardiness(&cells, series);
+    let total: u64 = counts.iter().map(|(_, count)| count).sum();
+    let mut seen = 0;
+    let point = |&(x, count): &(f64, u64)| {
+        seen += count;
+        Point { x, y: Some(seen as f64 / total as f64), count: total }
+    };
+    counts.iter().map(point).collect()
+}
+
+/// How many jobs of a series have which tardiness, in periods.
+fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
+    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
+    let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
+    for &(bin, count) in rows.flat_map(|row| &row.tardiness) {
+        *bins.entry(bin).or_default() += count;
+    }
+    bins.into_iter().map(|(bin, count)| (bin as f64 / BINS as f64, count)).collect()
+}
+
+/// The values of a metric, each with the utilization of its system.
+fn values(cells: &[&CellRows], series: usize, name: &str) -> Vec<(f64, f64)> {
+    let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else {
+        return Vec::new();
+    };
+    let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
+    rows.filter_map(|row| Some((row.values[at]?, row.values[weight]?))).collect()
+}
+
+/// A statistic of one point of a grid.
+pub(crate) fn at_cell(cell: &CellRows, series: usize, name: &str, of: Statistic) -> Option<f64> {
+    if name == TARDINESS {
+        of.of_counts(&tardiness(&[cell], series))
+    } else {
+        of.of(&values(&[cell], series, name))
+    }
+}

@@ -1,0 +1,341 @@
+//! The layout of a figure: legend above the axes, so that it covers no data; axes as the experiment says,
+//! or as the data needs.
+//!
+//! Each series has its colour, marker and dashes by its place in the experiment, in every figure the
+//! same. The colours are those of Okabe and Ito, which colour-blind readers tell apart.
+
+use super::scale::{Label, Scale, Tick};
+use super::{Anchor, Colour, Scene, Shape, helvetica};
+use crate::curve::Curve;
+use crate::experiment::{Experiment, Figure, FigureKind};
+
+const COLOURS: [Colour; 7] = [
+    [0, 114, 178],
+    [213, 94, 0],
+    [0, 158, 115],
+    [204, 121, 167],
+    [230, 159, 0],
+    [86, 180, 233],
+    [80, 80, 80],
+];
+const DASHES: [&[f64]; 4] = [&[], &[4.0, 1.5], &[1.5, 1.5], &[4.0, 1.5, 1.0, 1.5]];
+const BLACK: Colour = [0, 0, 0];
+const GRID: Colour = [222, 222, 222];
+const GREY: Colour = [110, 110, 110];
+
+/// One column of a two-column paper: 3.5 inches.
+const WIDTH: f64 = 252.0;
+/// The height of the axes.
+const HEIGHT: f64 = 140.0;
+const RIGHT: f64 = 8.0;
+const TICKS: f64 = 7.0;
+const LABELS: f64 = 8.0;
+const MARKER: f64 = 2.4;
+
+/// What is drawn.
+pub struct Chart<'a> {
+    experiment: &'a Experiment,
+    figure: &'a Figure,
+    curves: &'a [Curve],
+}
+
+impl<'a> Chart<'a> {
+    /// A figure with its numbers.
+    pub fn new(experiment: &'a Experiment, figure: &'a Figure, curves: &'a [Curve]) -> Chart<'a> {
+        Chart { experiment, figure, curves }
+    }
+
+    fn points(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        points.filter_map(|point| Some((point.x, point.y?)))
+    }
+
+    /// Whether a point has a place: none has on a logarithmic axis at 0.
+    fn drawn(&self, y: f64) -> bool {
+        !self.figure.log_y || y > 0.0
+    }
+
+    fn x_bounds(&self) -> (f64, f64) {
+        if let Some(bounds) = self.figure.x_bounds {
+            return bounds;
+        }
+        let (low, high) = extent(self.points().map(|(x, _)| x)).unwrap_or((0.0, 1.0));
+        if self.figure.kind == FigureKind::Distribution {
+            return (0.0, if high > 0.0 { high * 1.05 } else { 1.0 });
+        }
+        let margin = if high > low { (high - low) * 0.05 } else { 0.5 };
+        (low - margin, high + margin)
+    }
+
+    fn y_bounds(&self) -> (f64, f64) {
+        if let Some(bounds) = self.figure.y_bounds {
+            return bounds;
+        }
+        let drawn = self.points().map(|(_, y)| y).filter(|&y| self.drawn(y));
+        let (low, high) = extent(drawn).unwrap_or((0.1, 1.0));
+        if self.figure.log_y {
+            let power = |exponent: f64| libm::pow(10.0, exponent);
+            let low = power(libm::floor(libm::log10(low) + 1e-9));
+            let high = power(libm::ceil(libm::log10(high) - 1e-9));
+            return (low, if high > low { high } else { low * 10.0 });
+        }
+        if self.figure.kind == FigureKind::Distribution {
+            // The interesting part is the top.
+            let step = if low > 0.9 { 0.02 } else { 0.1 };
+            return ((libm::floor(low / step - 0.5) * step).max(0.0), 1.0);
+        }
+        (low.min(0.0), if high > 0.0 { high * 1.08 } else { 1.0 })
+    }
+
+    /// The ticks of the horizontal axis: where the points are, if there is room.
+    fn x_ticks(&self, scale: &Scale) -> Vec<Tick> {
+        let mut values: Vec<f64> = self.points().map(|(x, _)| x).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
+        values.retain(|&value| scale.shows(value));
+        let decimals = |value: &f64| {
+            crate::claim::short(*value).split_once('.').map_or(0, |(_, decimals)| decimals.len())
+        };
+        let decimals = values.iter().map(decimals).max().unwrap_or(0);
+        let label = |value: f64| format!("{value:.decimals$}");
+        if self.figure.kind == FigureKind::Distribution || values.len() < 2 {
+            return scale.ticks(6);
+        }
+        let widest = values.iter().map(|&value| helvetica::width(&label(value), TICKS));
+        let room = widest.fold(0.0, f64::max) + 4.0;
+        for every in 1..=3 {
+            // Counted from the right, where the load is highest.
+            let kept: Vec<f64> = values.iter().rev().step_by(every).copied().rev().collect();
+            let fits =
+                kept.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) > room);
+            if fits {
+                return values
+                    .iter()
+                    .map(|&value| {
+                        let labelled = kept.iter().any(|other| other.total_cmp(&value).is_eq());
+                        let label = labelled.then(|| Label::Plain(label(value)));
+                        Tick { value, label }
+                    })
+                    .collect();
+            }
+        }
+        scale.ticks(6)
+    }
+}
+
+fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |extent, value| {
+        let (low, high) = extent.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
+}
+
+impl Scene {
+    /// The picture of a figure.
+    pub fn of(chart: &Chart<'_>) -> Scene {
+        let figure = chart.figure;
+        let mut scene = Scene { width: WIDTH, height: 0.0, shapes: Vec::new() };
+        let mut top = 6.0;
+        if !figure.title.is_empty() {
+            top += 8.0;
+            scene.text((WIDTH / 2.0, top), &figure.title, 8.0, Anchor::Middle, BLACK);
+            top += 4.0;
+        }
+        top = scene.legend(chart, top);
+        let bottom = top + HEIGHT;
+        let y = Scale::new(chart.y_bounds(), figure.log_y, (bottom, top));
+        let y_ticks = y.ticks(5);
+        let widest = y_ticks.iter().filter_map(|tick| tick.label.as_ref()).map(label_width);
+        let left = 16.0 + widest.fold(0.0, f64::max) + 4.0;
+        let right = WIDTH - RIGHT;
+        let x = Scale::new(chart.x_bounds(), false, (left, right));
+
+        let x_ticks = chart.x_ticks(&x);
+        for tick in y_ticks.iter().filter(|tick| tick.label.is_some()) {
+            let at = y.place(tick.value);
+            scene.line(vec![(left, at), (right, at)], GRID, 0.5, &[]);
+        }
+        for tick in x_ticks.iter().filter(|tick| tick.label.is_some()) {
+            let at = x.place(tick.value);
+            scene.line(vec![(at, top), (at, bottom)], GRID, 0.5, &[]);
+        }
+        let frame = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+        scene.line(frame.to_vec(), BLACK, 0.7, &[]);
+        for tick in &y_ticks {
+            let at = y.place(tick.value);
+            let long = if tick.label.is_some() { 3.5 } else { 2.0 };
+            scene.line(vec![(left, at), (left + long, at)], BLACK, 0.6, &[]);
+            match &tick.label {
+                Some(Label::Plain(text)) => {
+                    scene.text((left - 3.0, at + 2.5), text, TICKS, Anchor::End, BLACK);
+                }
+                Some(Label::Power(exponent)) => {
+                    let text = exponent.to_string();
+                    let small = TICKS * 0.75;
+                    let width = helvetica::width(&text, small);
+                    let ten = (left - 3.0 - width, at + 2.8);
+                    scene.text(ten, "10", TICKS, Anchor::End, BLACK);
+                    scene.text((left - 3.0, at - 0.2), &text, small, Anchor::End, BLACK);
+                }
+                None => {}
+            }
+        }
+        for tick in &x_ticks {
+            let at = x.place(tick.value);
+            let long = if tick.label.is_some() { 3.5 } else { 2.0 };
+            scene.line(vec![(at, bottom), (at, bottom - long)], BLACK, 0.6, &[]);
+            if let Some(Label::Plain(text)) = &tick.label {
+                scene.text((at, bottom + 9.0), text, TICKS, Anchor::Middle, BLACK);
+            }
+        }
+        // Markers on the frame are whole.
+        let around = MARKER + 1.0;
+        let clip =
+            [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
+        scene.shapes.push(Shape::Clip { at: Some(clip) });
+        let hidden = scene.curves(chart, &x, &y);
+        scene.shapes.push(Shape::Clip { at: None });
+        let middle = (left + right) / 2.0;
+        scene.text((middle, bottom + 20.0), &figure.labels.0, LABELS, Anchor::Middle, BLACK);
+        scene.shapes.push(Shape::Text {
+            at: (10.0, (top + bottom) / 2.0),
+            text: figure.labels.1.clone(),
+            size: LABELS,
+            anchor: Anchor::Middle,
+            upwards: true,
+            colour: BLACK,
+        });
+        scene.height = bottom + 25.0;
+        if hidden {
+            let note = "Points that are not drawn are 0: the vertical axis is logarithmic.";
+            scene.text((middle, bottom + 28.0), note, 5.5, Anchor::Middle, GREY);
+            scene.height = bottom + 32.0;
+        }
+        scene
+    }
+
+    fn line(&mut self, points: Vec<(f64, f64)>, colour: Colour, width: f64, dash: &'static [f64]) {
+        self.shapes.push(Shape::Line { points, colour, width, dash });
+    }
+
+    fn text(&mut self, at: (f64, f64), text: &str, size: f64, anchor: Anchor, colour: Colour) {
+        let text = text.to_owned();
+        self.shapes.push(Shape::Text { at, text, size, anchor, upwards: false, colour });
+    }
+
+    /// The legend from here on, in as many lines as it needs; where it ends.
+    fn legend(&mut self, chart: &Chart<'_>, top: f64) -> f64 {
+        const SAMPLE: f64 = 20.0;
+        const GAP: f64 = 10.0;
+        let label = |curve: &Curve| chart.experiment.series[curve.series].label.as_str();
+        let width = |curve: &Curve| SAMPLE + 3.0 + helvetica::width(label(curve), TICKS);
+        let mut lines: Vec<(f64, Vec<&Curve>)> = Vec::new();
+        for curve in chart.curves {
+            let more = width(curve) + GAP;
+            match lines.last_mut() {
+                Some((used, line)) if *used + more < WIDTH - 8.0 => {
+                    *used += more;
+                    line.push(curve);
+                }
+                _ => lines.push((more, vec![curve])),
+            }
+        }
+        let mut y = top;
+        for (used, line) in lines {
+            y += 6.0;
+            let mut x = (WIDTH - used + GAP) / 2.0;
+            for curve in line {
+                let (colour, dash) = style(curve.series);
+                self.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
+                if chart.figure.kind == FigureKind::Lines {
+                    self.marker(curve.series, (x + SAMPLE / 2.0, y), colour);
+                }
+                self.text((x + SAMPLE + 3.0, y + 2.5), label(curve), TICKS, Anchor::Start, BLACK);
+                x += width(curve) + GAP;
+            }
+            y += 5.0;
+        }
+        y + 3.0
+    }
+
+    /// The data. Whether a point was left out because it is 0 on a logarithmic axis.
+    fn curves(&mut self, chart: &Chart<'_>, x: &Scale, y: &Scale) -> bool {
+        let mut hidden = false;
+        for curve in chart.curves {
+            let (colour, dash) = style(curve.series);
+            // A line stops where a point is missing.
+            let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
+            for point in &curve.points {
+                match point.y {
+                    Some(value) if chart.drawn(value) => {
+                        let part = parts.last_mut().expect("there is a part");
+                        part.push((x.place(point.x), y.place(value)));
+                    }
+                    missing => {
+                        hidden |= missing.is_some();
+                        parts.push(Vec::new());
+                    }
+                }
+            }
+            parts.retain(|part| !part.is_empty());
+            if chart.figure.kind == FigureKind::Distribution {
+                parts = parts.iter().map(|part| steps(part, x)).collect();
+            }
+            for part in &parts {
+                if part.len() > 1 {
+                    self.line(part.clone(), colour, 1.1, dash);
+                }
+            }
+            if chart.figure.kind == FigureKind::Lines {
+                for &at in parts.iter().flatten() {
+                    self.marker(curve.series, at, colour);
+                }
+            }
+        }
+        hidden
+    }
+
+    /// The marker of a series.
+    fn marker(&mut self, series: usize, (x, y): (f64, f64), colour: Colour) {
+        let r = MARKER;
+        let mut polygon = |corners: &[(f64, f64)]| {
+            let points = corners.iter().map(|&(dx, dy)| (x + dx * r, y + dy * r)).collect();
+            self.shapes.push(Shape::Polygon { points, colour });
+        };
+        match series % 5 {
+            0 => self.shapes.push(Shape::Circle { at: (x, y), radius: r, colour }),
+            1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+            2 => polygon(&[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)]),
+            3 => polygon(&[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)]),
+            _ => polygon(&[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)]),
+        }
+    }
+}
+
+fn style(series: usize) -> (Colour, &'static [f64]) {
+    (COLOURS[series % COLOURS.len()], DASHES[series % DASHES.len()])
+}
+
+fn label_width(label: &Label) -> f64 {
+    match label {
+        Label::Plain(text) => helvetica::width(text, TICKS),
+        Label::Power(exponent) => {
+            helvetica::width("10", TICKS) + helvetica::width(&exponent.to_string(), TICKS * 0.75)
+        }
+    }
+}
+
+/// A cumulative curve is a staircase, which goes on to the right end of the axis.
+fn steps(points: &[(f64, f64)], x: &Scale) -> Vec<(f64, f64)> {
+    let mut out: Vec<(f64, f64)> = Vec::new();
+    for &(px, py) in points {
+        if let Some(&(_, before)) = out.last() {
+            out.push((px, before));
+        }
+        out.push((px, py));
+    }
+    if let Some(&(last_x, last_y)) = out.last() {
+        out.push((last_x.max(x.end()), last_y));
+    }
+    out
+}

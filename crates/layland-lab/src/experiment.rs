@@ -1,0 +1,341 @@
+//! The description of an experiment.
+
+use crate::Parameters;
+use layland_model::System;
+use layland_sim::Horizon;
+
+/// An experiment: what is drawn, what is measured on it, and what is made of the results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its short name: that of the file, without its ending.
+    pub name: String,
+    /// What it is about, in a line.
+    pub title: String,
+    /// Where it comes from.
+    pub source: String,
+    /// What else there is to know.
+    pub notes: String,
+    /// How many random systems each point has.
+    pub sets: u64,
+    /// Seeds every draw.
+    pub seed: u64,
+    /// How long each simulation is.
+    pub horizon: Horizon,
+    /// How many systems are measured together and kept in one shard.
+    pub block: u64,
+    /// What is compared.
+    pub series: Vec<Series>,
+    /// The points.
+    pub grids: Vec<Grid>,
+    /// The figures.
+    pub figures: Vec<Figure>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// What should come out.
+    pub claims: Vec<Claim>,
+    /// What is measured of the time that decisions take, if anything.
+    pub timing: Option<Timing>,
+    /// The file that it was read from.
+    pub text: String,
+}
+
+impl Experiment {
+    /// Whether jobs are counted by their tardiness on this grid.
+    pub fn needs_distribution(&self, grid: usize) -> bool {
+        let figures = || self.figures.iter().filter(|figure| figure.grid == grid);
+        let tables = || self.tables.iter().filter(|table| table.grid == grid);
+        figures().any(|figure| figure.kind == FigureKind::Distribution)
+            || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
+    }
+
+    /// In words, for the files that are written: what, how much of it, from which seed.
+    pub fn provenance(&self) -> String {
+        let horizon = match self.horizon {
+            Horizon::At(at) => format!("{}", at.since_start()),
+            Horizon::Hyperperiods(count) => format!("{count} hyperperiods"),
+            Horizon::Recurrence { at_most } => {
+                format!("recurrence, at most {}", at_most.since_start())
+            }
+        };
+        format!(
+            "layland-lab {}, experiment {}: {} sets per point, horizon {horizon}, seed {}",
+            env!("CARGO_PKG_VERSION"),
+            self.name,
+            self.sets,
+            self.seed
+        )
+    }
+}
+
+/// The metric of single jobs: tardiness over period.
+pub const TARDINESS: &str = "tardiness";
+
+/// One of the things that are compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// Its name in the file.
+    pub name: String,
+    /// Its name in figures.
+    pub label: String,
+    /// What it is.
+    pub measured: Measured,
+    /// The name of a tardiness bound that what is seen is held against.
+    pub bound: Option<String>,
+    /// Whether every task may use every CPU of its cluster, whatever was drawn.
+    pub ignores_affinities: bool,
+}
+
+impl Series {
+    /// The system without affinities, if the series ignores them.
+    pub(crate) fn free(&self, system: &System) -> Option<System> {
+        self.ignores_affinities.then(|| {
+            let mut free = system.clone();
+            free.tasks.values_mut().for_each(|task| task.affinity = None);
+            free
+        })
+    }
+}
+
+/// What is measured of the time that the decisions of policies take, and what to compare it with.
+/// Measured times are never the same twice: they are written to files of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// Of how many systems of each point.
+    pub sets: u64,
+    /// How long each simulation is.
+    pub horizon: Horizon,
+    /// Times that the source reports.
+    pub reported: Vec<Reported>,
+    /// What should come out.
+    pub claims: Vec<TimingClaim>,
+}
+
+/// A time that the source of an experiment reports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reported {
+    /// The index of the series.
+    pub series: usize,
+    /// What it is of the times of all decisions.
+    pub statistic: Statistic,
+    /// In microseconds.
+    pub us: f64,
+}
+
+/// That decisions of one series take longer than those of another, by some statistic.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimingClaim {
+    /// What is claimed, in a sentence.
+    pub text: String,
+    /// Where.
+    pub source: String,
+    /// What is compared.
+    pub statistics: Vec<Statistic>,
+    /// The index of the series that is slower.
+    pub slower: usize,
+    /// The index of the series that is faster.
+    pub faster: usize,
+}
+
+/// What a series measures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// A policy `name:option=value`, simulated.
+    Policy(String),
+    /// A schedulability test of the catalogue, by name.
+    Test(String),
+}
+
+/// Points: every combination of the values of its axes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Its name.
+    pub name: String,
+    /// Parameters with several values, in the order of the file: the first varies slowest.
+    pub axes: Vec<(String, Vec<String>)>,
+    /// The other parameters.
+    pub fixed: Parameters,
+    /// Which series are measured, as indices.
+    pub series: Vec<usize>,
+}
+
+/// One point of a grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The value of each axis.
+    pub values: Vec<String>,
+    /// All parameters.
+    pub parameters: Parameters,
+}
+
+impl Grid {
+    /// Its points, in order.
+    pub fn cells(&self) -> Vec<Cell> {
+        let mut cells = vec![Cell { values: Vec::new(), parameters: self.fixed.clone() }];
+        for (axis, values) in &self.axes {
+            let longer = |cell: &Cell, value: &String| {
+                let mut cell = cell.clone();
+                cell.values.push(value.clone());
+                cell.parameters.put(axis, value.clone());
+                cell
+            };
+            cells = cells
+                .iter()
+                .flat_map(|cell| values.iter().map(|value| longer(cell, value)).collect::<Vec<_>>())
+                .collect();
+        }
+        cells
+    }
+
+    /// The index of an axis.
+    pub fn axis(&self, name: &str) -> Option<usize> {
+        self.axes.iter().position(|(axis, _)| axis == name)
+    }
+}
+
+/// What becomes of the values of a metric at one point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The arithmetic mean.
+    Mean,
+    /// The middle value; of an even number, the mean of the two in the middle.
+    Median,
+    /// The least.
+    Min,
+    /// The largest.
+    Max,
+    /// The sum.
+    Sum,
+    /// The least value that at least this share of the values do not exceed (nearest rank).
+    Quantile(f64),
+    /// The mean, weighted by the utilization of the systems: of `accepted` it is the weighted
+    /// schedulability (Bastoni, Brandenburg, Anderson 2010).
+    Weighted,
+}
+
+/// What a figure shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureKind {
+    /// A statistic of a metric along an axis.
+    Lines,
+    /// The share of all jobs whose tardiness, in periods, is at most x.
+    Distribution,
+}
+
+/// What an axis of a figure shows: an interval, or what the data needs.
+pub type Bounds = Option<(f64, f64)>;
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name, and that of its files.
+    pub name: String,
+    /// A line above it, if any.
+    pub title: String,
+    /// What it shows.
+    pub kind: FigureKind,
+    /// The index of its grid.
+    pub grid: usize,
+    /// Its axis of the grid; unused by distributions.
+    pub x: String,
+    /// Its metric.
+    pub y: String,
+    /// What becomes of the systems of a point.
+    pub statistic: Statistic,
+    /// Its series, as indices.
+    pub series: Vec<usize>,
+    /// Values of other axes of the grid that its points have.
+    pub only: Vec<(String, String)>,
+    /// What is written beside the axes.
+    pub labels: (String, String),
+    /// The horizontal axis.
+    pub x_bounds: Bounds,
+    /// The vertical axis.
+    pub y_bounds: Bounds,
+    /// Whether the vertical axis is logarithmic: points at 0 are left out then.
+    pub log_y: bool,
+}
+
+/// A table: one line per point and series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// A line above it.
+    pub title: String,
+    /// The index of its grid.
+    pub grid: usize,
+    /// Its series, as indices.
+    pub series: Vec<usize>,
+    /// Metrics with what becomes of the systems of a point, and the heading as written.
+    pub columns: Vec<(String, Statistic, String)>,
+}
+
+/// A comparison that can be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its name.
+    pub name: String,
+    /// What is claimed, in a sentence.
+    pub text: String,
+    /// Where.
+    pub source: String,
+    /// The figures whose points decide, as indices.
+    pub figures: Vec<usize>,
+    /// The part of the horizontal axis that decides.
+    pub range: Range,
+    /// What is compared.
+    pub left: Operand,
+    /// How.
+    pub comparison: Comparison,
+}
+
+/// A closed interval of an axis; open where there is no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    /// The least.
+    pub from: Option<f64>,
+    /// The largest.
+    pub to: Option<f64>,
+}
+
+impl Range {
+    /// Whether it has the value. Values of the same text are equal as numbers.
+    pub fn contains(&self, x: f64) -> bool {
+        self.from.is_none_or(|from| x >= from) && self.to.is_none_or(|to| x <= to)
+    }
+}
+
+/// A series, with the metric of the figure or another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The index of the series.
+    pub series: usize,
+    /// Another metric than the figure's.
+    pub metric: Option<String>,
+}
+
+/// How a claim compares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Comparison {
+    /// At every point less than each of the others.
+    Below(Vec<Other>),
+    /// At every point at most each of the others.
+    AtMost(Vec<Other>),
+    /// At every point more than each of the others.
+    Above(Vec<Other>),
+    /// At every point at least each of the others.
+    AtLeast(Vec<Other>),
+    /// It rises along the axis: at least nine in ten pairs of points do.
+    Rises,
+    /// It falls along the axis: at least nine in ten pairs of points do.
+    Falls,
+}
+
+/// What something is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Other {
+    /// Another series.
+    Series(Operand),
+    /// A number.
+    Value(f64),
+}

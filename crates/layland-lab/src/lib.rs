@@ -1,0 +1,56 @@
+//! Layland's experiments: a grid of parameters, random systems, policies and analyses, and what is
+//! made of them: tables of results, figures, and claims that hold or do not.
+//!
+//! An [`Experiment`] is read from a TOML file ([`read()`]) or comes with the crate ([`packaged`]).
+//! [`Runner`] measures it on all cores, shard by shard, and goes on where it was interrupted;
+//! [`Results`] are what was measured, in the order of the experiment, the same bytes for any number of
+//! threads.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
+//! | `parameters.rs` | what a system is drawn from, by the names of the options of `layland gen` |
+//! | `measure.rs`, `observe.rs` | one system under one policy or analysis: a row |
+//! | `metric.rs` | the columns of a row, and the statistics over rows |
+//! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
+//! | `results.rs` | all rows, as a table that `layland-export` writes |
+//! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
+//! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
+//! | `draw/` | figures as SVG and PDF |
+//!
+//! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
+//! statistics are floating point, computed in one fixed order.
+
+mod claim;
+mod curve;
+mod draw;
+mod experiment;
+mod measure;
+mod metric;
+mod observe;
+mod output;
+pub mod packaged;
+mod parameters;
+mod read;
+mod results;
+mod run;
+mod shard;
+mod table;
+mod timing;
+
+pub use claim::{Judged, Judgement, judge};
+pub use curve::{Curve, Point, curves};
+pub use experiment::{
+    Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
+    Other, Range, Reported, Series, Statistic, TARDINESS, Table, Timing, TimingClaim,
+};
+pub use layland_sim::Horizon;
+pub use measure::Row;
+pub use metric::{METRICS, Metric, metric};
+pub use output::{Written, write, write_timings};
+pub use parameters::{PARAMETERS, Parameters};
+pub use read::{VERSION, parse_horizon, read};
+pub use results::{CellRows, GridRows, Results, SCHEMA};
+pub use run::{LabError, Plan, Progress, Runner};
+pub use table::{claims_text, figure_text, table_text};
+pub use timing::{TimedPoint, Timings, time};

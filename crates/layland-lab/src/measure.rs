@@ -1,0 +1,171 @@
+//! One system under one policy or analysis: a [`Row`].
+
+use crate::experiment::{Measured, Series};
+use crate::metric::METRICS;
+use crate::observe::Observer;
+use layland_analysis::{Tardiness, Verdict, catalogue};
+use layland_model::{Duration, Rate, System};
+use layland_policy::registry;
+use layland_sim::{Horizon, Options, SimError, simulate};
+use layland_trace::{Both, Counters, TaskCounters};
+use std::sync::atomic::AtomicBool;
+
+/// What came out for one system and one series.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// The number of the system among those of its point.
+    pub set: u64,
+    /// The index of the series.
+    pub series: usize,
+    /// Why there is nothing, or less: the policy refused the system, the test does not apply.
+    pub refused: Option<String>,
+    /// A value of each metric, in the order of [`METRICS`]; not all exist.
+    pub values: Vec<Option<f64>>,
+    /// How many jobs had which tardiness, in thousandths of a period, if that was asked for.
+    pub tardiness: Vec<(u64, u64)>,
+}
+
+impl Row {
+    fn put(&mut self, name: &str, value: f64) {
+        let at = METRICS.iter().position(|metric| metric.name == name);
+        self.values[at.expect("the metric exists")] = Some(value);
+    }
+}
+
+/// What is the same for every row of an experiment.
+#[derive(Clone, Copy)]
+pub struct Conditions<'a> {
+    pub horizon: Horizon,
+    /// Whether to count jobs by their tardiness.
+    pub distribution: bool,
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+/// Measures one system; none if that was interrupted.
+///
+/// # Errors
+/// If the simulation cannot start.
+pub fn measure(
+    system: &System,
+    set: u64,
+    (at, series): (usize, &Series),
+    seed: u64,
+    conditions: &Conditions<'_>,
+) -> Result<Option<Row>, SimError> {
+    let free = series.free(system);
+    let system = free.as_ref().unwrap_or(system);
+    let mut row = Row { set, series: at, values: vec![None; METRICS.len()], ..Row::default() };
+    row.put("utilization", system.utilization().to_f64());
+    let tied = system.tasks.ids().filter(|&task| system.allowed_cpus(task).len() == 1).count();
+    row.put("tied_tasks", tied as f64);
+    row.put("migrating_tasks", (system.tasks.len() - tied) as f64);
+    let spec = match &series.measured {
+        Measured::Test(name) => {
+            let test = catalogue::test(name).expect("the test was looked up when it was read");
+            match test.run(system) {
+                Ok(finding) => row.put("accepted", f64::from(finding.verdict == Verdict::Yes)),
+                Err(refusal) => row.refused = Some(refusal.to_string()),
+            }
+            return Ok(Some(row));
+        }
+        Measured::Policy(spec) => spec,
+    };
+    let policy = match registry::build(spec, system) {
+        Ok(policy) => policy,
+        Err(error) => {
+            row.put("accepted", 0.0);
+            row.refused = Some(error.to_string());
+            return Ok(Some(row));
+        }
+    };
+    let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+    let mut recorder = Both(counters, Observer::new(system, conditions.distribution));
+    let options = Options {
+        horizon: conditions.horizon,
+        seed,
+        explore: None,
+        interrupt: conditions.interrupt,
+        progress: None,
+    };
+    if simulate(system, policy, &mut recorder, &options)?.interrupted {
+        return Ok(None);
+    }
+    let Both(counters, observer) = recorder;
+    fill(&mut row, system, &counters, &observer);
+    if let Some(bound) = series.bound.as_deref().and_then(catalogue::bound) {
+        match bound.run(system) {
+            Ok(Tardiness::Bounded(bounds)) => {
+                let over = |at: &dyn Fn(&Rate, Duration, i64) -> f64| {
+                    let each = bounds.values().map(|bound| {
+                        let counters = counters.task(bound.task);
+                        let period = system.tasks[bound.task].period;
+                        at(&bound.tardiness, period, worst(&counters).ns())
+                    });
+                    each.fold(0.0, f64::max)
+                };
+                row.put("bound", over(&|bound, period, _| bound.to_f64() / period.ns() as f64));
+                let share = |bound: &Rate, _, seen: i64| match seen {
+                    0 => 0.0,
+                    seen => (&Rate::whole(seen) / bound).to_f64(),
+                };
+                row.put("tardiness_over_bound", over(&share));
+            }
+            Ok(Tardiness::Unknown(reasons)) => {
+                let why: Vec<String> =
+                    reasons.iter().map(|reason| reason.describe(system)).collect();
+                row.refused = Some(format!("{} gives no bound: {}", bound.name, why.join("; ")));
+            }
+            Err(refusal) => row.refused = Some(format!("{}: {refusal}", bound.name)),
+        }
+    }
+    row.tardiness = observer.bins.unwrap_or_default().into_iter().collect();
+    Ok(Some(row))
+}
+
+/// The largest tardiness that is certain.
+fn worst(counters: &TaskCounters) -> Duration {
+    counters.max_tardiness.max(counters.overdue)
+}
+
+fn fill(row: &mut Row, system: &System, counters: &Counters, seen: &Observer) {
+    let total = counters.total();
+    let jobs = seen.due;
+    row.put("accepted", f64::from(total.missed == 0));
+    row.put("jobs", jobs as f64);
+    row.put("missed", total.missed as f64);
+    row.put("migrations", total.migrations as f64);
+    row.put("pushes", seen.pushed as f64);
+    row.put("forced_throttles", seen.forced as f64);
+    let in_periods = |ns: i128, period: Duration| ns as f64 / period.ns() as f64;
+    let tasks = || system.tasks.iter();
+    let max =
+        tasks().map(|(id, task)| in_periods(worst(&counters.task(id)).ns().into(), task.period));
+    row.put("max_tardiness", max.fold(0.0, f64::max));
+    if total.completed > 0 {
+        row.put("tardy_ratio", total.tardy as f64 / total.completed as f64);
+        let sum: f64 =
+            tasks().map(|(id, task)| in_periods(seen.tardiness_ns[id], task.period)).sum();
+        row.put("mean_tardiness", sum / total.completed as f64);
+    }
+    if total.migrations > 0 {
+        row.put("shifts_per_migration", total.shifts as f64 / total.migrations as f64);
+    }
+    if jobs == 0 {
+        return;
+    }
+    for (name, count) in [
+        ("miss_ratio", total.missed),
+        ("preemptions_per_job", total.preemptions),
+        ("migrations_per_job", total.migrations),
+        ("shifts_per_job", total.shifts),
+        ("moves_per_job", seen.moves),
+        ("placements_per_job", seen.placed),
+        ("pushes_per_job", seen.pushed),
+        ("pulls_per_job", seen.pulled),
+        ("throttles_per_job", seen.throttled),
+        ("forced_throttles_per_job", seen.forced),
+        ("bypasses_per_job", seen.bypassed),
+    ] {
+        row.put(name, count as f64 / jobs as f64);
+    }
+}

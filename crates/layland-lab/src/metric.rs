@@ -1,0 +1,185 @@
+//! The columns of a row, and what becomes of the values of a point.
+
+use crate::Statistic;
+use std::fmt;
+
+/// A column of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name, in files and results.
+    pub name: &'static str,
+    /// What it is, with its unit.
+    pub meaning: &'static str,
+}
+
+const fn column(name: &'static str, meaning: &'static str) -> Metric {
+    Metric { name, meaning }
+}
+
+/// Every metric, in the order of the columns. A value that does not exist (a test has no misses) is
+/// left out of every statistic.
+pub const METRICS: &[Metric] = &[
+    column("accepted", "1 if the test says yes, or no deadline was missed; 0 if not, or refused"),
+    column("utilization", "of the system as drawn"),
+    column("tied_tasks", "tasks that may use one CPU only"),
+    column("migrating_tasks", "tasks that may use several CPUs"),
+    column("jobs", "jobs whose outcome is known at the end"),
+    column("missed", "jobs that missed their deadline"),
+    column("miss_ratio", "missed / jobs"),
+    column("tardy_ratio", "completed after the deadline / completed"),
+    column("mean_tardiness", "mean over completed jobs of tardiness / period"),
+    column("max_tardiness", "largest tardiness / period; of pending jobs what is certain"),
+    column("preemptions_per_job", "preemptions / jobs"),
+    column("migrations", "executions on another CPU than the task's last one"),
+    column("migrations_per_job", "migrations / jobs"),
+    column("shifts_per_job", "running jobs that ran on at once on another CPU / jobs"),
+    column("shifts_per_migration", "of the migrations, the share that are shifts"),
+    column("moves_per_job", "changes of the run queue / jobs"),
+    column("placements_per_job", "of these, when a thread became ready"),
+    column("pushes_per_job", "of these, pushed"),
+    column("pulls_per_job", "of these, pulled"),
+    column("pushes", "changes of the run queue by a push"),
+    column("throttles_per_job", "throttled servers / jobs"),
+    column("forced_throttles_per_job", "throttled with a deadline in the past / jobs"),
+    column("forced_throttles", "throttled with a deadline in the past"),
+    column("bypasses_per_job", "replenished without being throttled / jobs"),
+    column("bound", "the largest tardiness bound / period"),
+    column("tardiness_over_bound", "the largest of the tasks' tardiness / bound"),
+];
+
+/// The index of the metric with this name.
+pub fn metric(name: &str) -> Option<usize> {
+    METRICS.iter().position(|metric| metric.name == name)
+}
+
+impl Statistic {
+    /// Of values, each with the utilization of its system, in the order of the results; none of none.
+    pub fn of(self, values: &[(f64, f64)]) -> Option<f64> {
+        let count = values.len();
+        if count == 0 {
+            return None;
+        }
+        let sum = || values.iter().map(|(value, _)| value).sum::<f64>();
+        let sorted = || {
+            let mut sorted: Vec<f64> = values.iter().map(|&(value, _)| value).collect();
+            sorted.sort_by(f64::total_cmp);
+            sorted
+        };
+        match self {
+            Statistic::Mean => Some(sum() / count as f64),
+            Statistic::Sum => Some(sum()),
+            Statistic::Median => {
+                let sorted = sorted();
+                Some((sorted[(count - 1) / 2] + sorted[count / 2]) / 2.0)
+            }
+            Statistic::Min => sorted().first().copied(),
+            Statistic::Max => sorted().last().copied(),
+            Statistic::Quantile(share) => Some(sorted()[rank(share, count as u64) as usize - 1]),
+            Statistic::Weighted => {
+                let weights: f64 = values.iter().map(|(_, weight)| weight).sum();
+                let weighted: f64 = values.iter().map(|(value, weight)| value * weight).sum();
+                (weights > 0.0).then(|| weighted / weights)
+            }
+        }
+    }
+
+    /// Of a distribution: values in ascending order, each with how often it occurs. The weighted mean
+    /// is the mean.
+    pub fn of_counts(self, counts: &[(f64, u64)]) -> Option<f64> {
+        let total: u64 = counts.iter().map(|(_, count)| count).sum();
+        if total == 0 {
+            return None;
+        }
+        let sum = || counts.iter().map(|&(value, count)| value * count as f64).sum::<f64>();
+        let at = |rank: u64| {
+            let mut seen = 0;
+            counts.iter().find_map(|&(value, count)| {
+                seen += count;
+                (seen >= rank).then_some(value)
+            })
+        };
+        match self {
+            Statistic::Mean | Statistic::Weighted => Some(sum() / total as f64),
+            Statistic::Sum => Some(sum()),
+            Statistic::Median => Some((at(total.div_ceil(2))? + at(total / 2 + 1)?) / 2.0),
+            Statistic::Min => at(1),
+            Statistic::Max => at(total),
+            Statistic::Quantile(share) => at(rank(share, total)),
+        }
+    }
+
+    /// The statistic with this name: `mean`, `median`, `min`, `max`, `sum`, `weighted`, or `q0.99`.
+    pub fn parse(name: &str) -> Option<Statistic> {
+        Some(match name {
+            "mean" => Statistic::Mean,
+            "median" => Statistic::Median,
+            "min" => Statistic::Min,
+            "max" => Statistic::Max,
+            "sum" => Statistic::Sum,
+            "weighted" => Statistic::Weighted,
+            _ => {
+                let share = name.strip_prefix('q')?.parse().ok()?;
+                (share > 0.0 && share <= 1.0).then_some(Statistic::Quantile(share))?
+            }
+        })
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Statistic::Mean => f.pad("mean"),
+            Statistic::Median => f.pad("median"),
+            Statistic::Min => f.pad("min"),
+            Statistic::Max => f.pad("max"),
+            Statistic::Sum => f.pad("sum"),
+            Statistic::Weighted => f.pad("weighted"),
+            Statistic::Quantile(share) => write!(f, "q{share}"),
+        }
+    }
+}
+
+/// The nearest rank, from 1.
+fn rank(share: f64, count: u64) -> u64 {
+    ((share * count as f64).ceil() as u64).clamp(1, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_what_they_are_called() {
+        let values: Vec<(f64, f64)> = [4.0, 1.0, 3.0, 2.0].map(|x| (x, x)).to_vec();
+        let counts: Vec<(f64, u64)> = [1.0, 2.0, 3.0, 4.0].map(|x| (x, 1)).to_vec();
+        for (name, expected) in [
+            ("mean", 2.5),
+            ("median", 2.5),
+            ("min", 1.0),
+            ("max", 4.0),
+            ("sum", 10.0),
+            ("q0.75", 3.0),
+            ("q0.01", 1.0),
+            ("q1", 4.0),
+        ] {
+            let statistic = Statistic::parse(name).unwrap();
+            assert_eq!(statistic.of(&values), Some(expected), "{name}");
+            assert_eq!(statistic.of_counts(&counts), Some(expected), "{name}");
+            assert_eq!(statistic.to_string(), name);
+            assert_eq!((statistic.of(&[]), statistic.of_counts(&[])), (None, None));
+        }
+        assert_eq!(Statistic::Median.of(&values[..3]), Some(3.0));
+        let weighted = [(1.0, 1.0), (0.0, 3.0)];
+        assert_eq!(Statistic::Weighted.of(&weighted), Some(0.25));
+        for name in ["q0", "q1.5", "q", "average"] {
+            assert_eq!(Statistic::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn metrics_have_names_of_their_own() {
+        for (at, each) in METRICS.iter().enumerate() {
+            assert_eq!(metric(each.name), Some(at));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What is observed of a simulation besides the counters of `layland-trace`.
+//!
+//! | count | definition |
+//! |---|---|
+//! | due | jobs that completed or were given up, and pending ones whose deadline has come |
+//! | forced throttle | a server that is throttled and replenished in one instant: its deadline had passed, so that SCHED_DEADLINE without the repair would not have throttled it |
+//! | bypass | a server that is replenished without having been throttled |
+//! | tardiness bin `k` | of a completed job: `ceil(1000 tardiness / period)` is `k` |
+
+use layland_model::{Duration, Index, MoveReason, Service, System, TaskId, TaskMap, Time};
+use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder};
+use std::collections::BTreeMap;
+
+/// How many bins a period has.
+pub const BINS: i128 = 1000;
+
+/// The observer.
+#[derive(Clone, Debug, Default)]
+pub struct Observer {
+    periods: TaskMap<Duration>,
+    throttled_at: TaskMap<Option<Time>>,
+    pub due: u64,
+    pub moves: u64,
+    pub placed: u64,
+    pub pushed: u64,
+    pub pulled: u64,
+    pub throttled: u64,
+    pub forced: u64,
+    pub bypassed: u64,
+    /// The sum of tardiness over period of the completed jobs of each task, in ns.
+    pub tardiness_ns: TaskMap<i128>,
+    /// How many jobs are in each bin, if they are to be counted.
+    pub bins: Option<BTreeMap<u64, u64>>,
+}
+
+impl Observer {
+    /// For the tasks of a system.
+    pub fn new(system: &System, with_bins: bool) -> Observer {
+        let count = system.tasks.len();
+        Observer {
+            periods: system.tasks.values().map(|task| task.period).collect(),
+            throttled_at: TaskMap::filled(None, count),
+            tardiness_ns: TaskMap::filled(0, count),
+            bins: with_bins.then(BTreeMap::new),
+            ..Observer::default()
+        }
+    }
+
+    fn replenished(&mut self, task: TaskId, at: Time) {
+        match self.throttled_at[task].take() {
+            Some(throttled) => self.forced += u64::from(throttled == at),
+            None => self.bypassed += 1,
+        }
+    }
+}
+
+impl Recorder for Observer {
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
+        match end {
+            JobEnd::Completed => {
+                self.due += 1;
+                let tardiness = i128::from(job.tardiness(at).ns());
+                self.tardiness_ns[job.id.task] += tardiness;
+                if let Some(bins) = &mut self.bins {
+                    let period = i128::from(self.periods[job.id.task].ns());
+                    let bin = (tardiness * BINS + period - 1) / period;
+                    *bins.entry(u64::try_from(bin).unwrap_or(u64::MAX)).or_default() += 1;
+                }
+            }
+            JobEnd::Aborted => self.due += 1,
+            JobEnd::Left => {}
+        }
+    }
+
+    fn pending(&mut self, job: &Job, at: Time, _executed: Service) {
+        self.due += u64::from(job.deadline <= at);
+    }
+
+    fn marked(&mut self, mark: &Mark) {
+        match mark.kind {
+            MarkKind::Moved { why, .. } => {
+                self.moves += 1;
+                match why {
+                    MoveReason::Placed => self.placed += 1,
+                    MoveReason::Pushed => self.pushed += 1,
+                    MoveReason::Pulled => self.pulled += 1,
+                    MoveReason::Expelled => {}
+                }
+            }
+            MarkKind::Throttled(task) if task.index() < self.throttled_at.len() => {
+                self.throttled += 1;
+                self.throttled_at[task] = Some(mark.at);
+            }
+            MarkKind::Replenished { task, .. } if task.index() < self.throttled_at.len() => {
+                self.replenished(task, mark.at);
+            }
+            MarkKind::Throttled(_)
+            | MarkKind::Replenished { .. }
+            | MarkKind::BudgetExhausted(..)
+            | MarkKind::CpuOnline(_)
+            | MarkKind::CpuOffline(_)
+            | MarkKind::Speed(..) => {}
+        }
+    }
+}

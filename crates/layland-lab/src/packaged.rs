@@ -1,0 +1,36 @@
+//! The experiments that come with Layland.
+
+use crate::{Experiment, read};
+
+/// An experiment that comes with Layland.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packaged {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+impl Packaged {
+    /// The experiment.
+    pub fn experiment(&self) -> Experiment {
+        read(self.name, self.name, self.text.as_bytes()).expect("packaged experiments are right")
+    }
+}
+
+/// Every packaged experiment.
+pub const ALL: &[Packaged] = &[
+    Packaged { name: "bonifaci2016", text: include_str!("../experiments/bonifaci2016.toml") },
+    Packaged { name: "stevanato2021", text: include_str!("../experiments/stevanato2021.toml") },
+    Packaged { name: "tang2021", text: include_str!("../experiments/tang2021.toml") },
+];
+
+/// The one with this name.
+///
+/// ```
+/// let packaged = layland_lab::packaged::find("tang2021").unwrap();
+/// assert_eq!(packaged.experiment().grids.len(), 1);
+/// ```
+pub fn find(name: &str) -> Option<&'static Packaged> {
+    ALL.iter().find(|packaged| packaged.name == name)
+}

@@ -1,0 +1,242 @@
+//! What a system is drawn from: the options of `layland gen`, by name, as text; and what is done to it
+//! afterwards.
+
+use layland_gen::{Criticalities, GenError, Recipe, Utilizations, text};
+use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
+use layland_partition::{Heuristic, semi_partition};
+use std::collections::BTreeMap;
+
+/// Utilizations on a lattice are multiples of one over this.
+const RESOLUTION: u32 = 1000;
+
+/// Every parameter, with its meaning.
+pub const PARAMETERS: &[(&str, &str)] = &[
+    ("cpus", "how many CPUs"),
+    ("tasks", "how many tasks"),
+    ("utilization", "the total utilization"),
+    ("generator", "randfixedsum (default), convolutional, uunifast or uunifast-discard"),
+    ("min", "the least utilization of a task"),
+    ("max", "the largest utilization of a task"),
+    (
+        "range",
+        "MIN..MAX, heavy or medium: each utilization from it, until the total or so many tasks",
+    ),
+    (
+        "periods",
+        "log:10ms..1s (default), uniform:MIN..MAX, harmonic:BASES*FACTOR^POWERS, list:T,..",
+    ),
+    ("period_granularity", "periods are multiples of it (1ms)"),
+    ("granularity", "execution times are multiples of it (1us)"),
+    ("min_wcet", "no execution time is shorter"),
+    ("deadlines", "implicit (default), constrained:MIN..MAX or factor:MIN..MAX"),
+    ("offsets", "synchronous (default) or uniform"),
+    ("arrivals", "periodic (default), sporadic:MAX or exponential:MEAN..MAX"),
+    ("criticality", "names of the levels, low to high, separated by commas"),
+    ("probability", "the probability of each level, separated by commas"),
+    ("factor", "MIN..MAX: how the execution time grows from one level to the next"),
+    ("capped", "true: execution times of higher levels are cut at the period"),
+    (
+        "affinity",
+        "global (default), clustered:K, partitioned, round-robin, levels:SOCKETS or nested",
+    ),
+    ("feasible", "true: drawn again until the affinities can carry it"),
+    ("tries", "how often a set is drawn at most (1000)"),
+    ("execution", "jobs execute for this share of their WCET (1)"),
+    ("pack", "ff, ffd, bf, bfd, wf, wfd, ..: tasks that fit are tied to a CPU, the others migrate"),
+    ("pack_limit", "with pack: the most that a CPU is loaded (1)"),
+];
+
+/// Parameters, as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parameters(BTreeMap<String, String>);
+
+impl Parameters {
+    /// Sets one.
+    pub fn put(&mut self, name: &str, value: String) {
+        self.0.insert(name.to_owned(), value);
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// All, as one line: what a seed and a shard are derived from.
+    pub fn line(&self) -> String {
+        let each: Vec<String> =
+            self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        each.join(" ")
+    }
+
+    /// What makes the systems.
+    ///
+    /// # Errors
+    /// The parameter that is wrong, if it is one, and what to write.
+    pub(crate) fn source(&self, seed: u64) -> Result<Source, (Option<&'static str>, String)> {
+        let whole = |message: GenError| (None, message.to_string());
+        let recipe = self.recipe(seed)?;
+        let generator = recipe.generator().map_err(whole)?;
+        let pack = self.parsed("pack", None, |text| text.parse::<Heuristic>().map(Some))?;
+        let limit = self.parsed("pack_limit", Rate::ONE, str::parse)?;
+        let execution = self.parsed("execution", Rate::ONE, str::parse)?;
+        if execution <= Rate::ZERO {
+            return Err((Some("execution"), "a share of the WCET is above 0".to_owned()));
+        }
+        Ok(Source { generator, pack: pack.map(|heuristic| (heuristic, limit)), execution })
+    }
+
+    fn recipe(&self, seed: u64) -> Result<Recipe, (Option<&'static str>, String)> {
+        let cpus = self.parsed("cpus", 1, str::parse)?;
+        let tries = self.parsed("tries", 1000, str::parse)?;
+        let mut recipe = Recipe::new(cpus, self.utilizations(tries)?, seed);
+        let ms = Duration::from_ms(1);
+        let period_granularity = self.parsed("period_granularity", ms, str::parse)?;
+        recipe.periods =
+            self.parsed("periods", recipe.periods, |text| text::periods(text, period_granularity))?;
+        recipe.granularity = self.parsed("granularity", recipe.granularity, str::parse)?;
+        recipe.min_wcet = self.parsed("min_wcet", Service::ZERO, str::parse)?;
+        recipe.deadlines = self.parsed("deadlines", recipe.deadlines, text::deadlines)?;
+        recipe.offsets = self.parsed("offsets", recipe.offsets, text::offsets)?;
+        recipe.arrivals = self.parsed("arrivals", recipe.arrivals, text::arrivals)?;
+        recipe.affinities = self.parsed("affinity", recipe.affinities, text::affinities)?;
+        recipe.feasible = self.parsed("feasible", false, str::parse)?;
+        recipe.tries = tries;
+        if let Some(levels) = self.get("criticality") {
+            let levels: Vec<String> =
+                levels.split(',').map(|level| level.trim().to_owned()).collect();
+            let equal = vec![Rate::new(1, levels.len() as i64); levels.len()];
+            let list =
+                |text: &str| text.split(',').map(|rate| rate.trim().parse::<Rate>()).collect();
+            let probabilities = self.parsed("probability", equal, list)?;
+            let two = (Rate::whole(2), Rate::whole(2));
+            let (min_factor, max_factor) = self.parsed("factor", two, text::rates)?;
+            let capped = self.parsed("capped", false, str::parse)?;
+            recipe.criticalities =
+                Some(Criticalities { levels, probabilities, min_factor, max_factor, capped });
+        }
+        Ok(recipe)
+    }
+
+    fn utilizations(&self, tries: u32) -> Result<Utilizations, (Option<&'static str>, String)> {
+        let tasks = self.parsed("tasks", None, |text| text.parse::<usize>().map(Some))?;
+        let total = self.parsed("utilization", None, |text| text.parse::<Rate>().map(Some))?;
+        let (min, max) = (
+            self.parsed("min", Rate::ZERO, str::parse)?,
+            self.parsed("max", Rate::ONE, str::parse)?,
+        );
+        if let Some((min, max)) = self.parsed("range", None, |text| text::range(text).map(Some))? {
+            return match (tasks, total) {
+                (None, Some(total)) => {
+                    Ok(Utilizations::UntilTotal { total, min, max, resolution: RESOLUTION, tries })
+                }
+                (Some(tasks), None) => Ok(Utilizations::Independent { tasks, min, max }),
+                _ => {
+                    Err((Some("range"), "it goes with either `utilization` or `tasks`".to_owned()))
+                }
+            };
+        }
+        let (Some(tasks), Some(total)) = (tasks, total) else {
+            return Err((None, "say how many `tasks`, with which total `utilization`".to_owned()));
+        };
+        match self.get("generator").unwrap_or("randfixedsum") {
+            "randfixedsum" => Ok(Utilizations::RandFixedSum { tasks, total, min, max }),
+            "convolutional" => Ok(Utilizations::Convolutional {
+                total,
+                bounds: vec![(min, max); tasks],
+                resolution: RESOLUTION,
+            }),
+            "uunifast" if min == Rate::ZERO && max == Rate::ONE => {
+                Ok(Utilizations::UUniFast { tasks, total })
+            }
+            "uunifast-discard" if min == Rate::ZERO => {
+                Ok(Utilizations::UUniFastDiscard { tasks, total, max, tries })
+            }
+            "uunifast" | "uunifast-discard" => Err((
+                Some("generator"),
+                "it does not keep these bounds: use randfixedsum".to_owned(),
+            )),
+            other => Err((
+                Some("generator"),
+                format!(
+                    "`{other}` is not known: use randfixedsum, convolutional, uunifast or \
+                     uunifast-discard"
+                ),
+            )),
+        }
+    }
+
+    fn parsed<T, E: ToString>(
+        &self,
+        name: &'static str,
+        default: T,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, (Option<&'static str>, String)> {
+        self.get(name).map_or(Ok(default), parse).map_err(|error| (Some(name), error.to_string()))
+    }
+}
+
+/// What makes the systems of a point.
+pub(crate) struct Source {
+    generator: layland_gen::Generator,
+    pack: Option<(Heuristic, Rate)>,
+    execution: Rate,
+}
+
+impl Source {
+    /// The `index`-th system.
+    pub(crate) fn system(&self, index: u64) -> Result<System, GenError> {
+        let mut system = self.generator.generate(index)?;
+        if let Some((heuristic, limit)) = &self.pack {
+            let cpu_of = semi_partition(&system, *heuristic, limit);
+            for (task, cpu) in cpu_of.iter() {
+                system.tasks[task].affinity = cpu.map(CpuSet::single);
+            }
+        }
+        if self.execution != Rate::ONE {
+            for task in system.tasks.values_mut() {
+                task.execution = ExecutionModel::Fraction(self.execution.clone());
+            }
+        }
+        Ok(system)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(text: &str) -> Parameters {
+        let mut parameters = Parameters::default();
+        for pair in text.split(' ') {
+            let (name, value) = pair.split_once('=').expect("name=value");
+            parameters.put(name, value.to_owned());
+        }
+        parameters
+    }
+
+    #[test]
+    fn parameters_make_the_systems_that_they_say() {
+        let text = "cpus=2 tasks=5 utilization=1.9 periods=list:10ms,20ms pack=wfd execution=0.5";
+        let Ok(source) = parameters(text).source(7) else { panic!("the parameters are right") };
+        let system = source.system(3).unwrap();
+        assert_eq!((system.platform.cpu_count(), system.tasks.len()), (2, 5));
+        assert_eq!(system.validate(), []);
+        assert!((system.utilization().to_f64() - 1.9).abs() < 0.01);
+        assert!(system.tasks.values().filter(|task| task.affinity.is_some()).count() >= 4);
+        assert_eq!(system, source.system(3).unwrap());
+    }
+
+    #[test]
+    fn mistakes_name_the_parameter() {
+        let wrong = |text: &str| match parameters(text).source(0) {
+            Ok(_) => panic!("{text} is wrong"),
+            Err((name, message)) => (name.unwrap_or("-"), message),
+        };
+        assert_eq!(wrong("tasks=2 utilization=x").0, "utilization");
+        assert_eq!(wrong("tasks=2").0, "-");
+        assert_eq!(wrong("tasks=2 utilization=1 periods=long").0, "periods");
+        assert_eq!(wrong("tasks=2 utilization=1 generator=magic").0, "generator");
+        assert_eq!(wrong("tasks=2 utilization=1 pack=xyz").0, "pack");
+        assert!(wrong("tasks=2 utilization=3").1.contains("never to"));
+    }
+}

@@ -1,0 +1,785 @@
+//! The file of an experiment: TOML, version 1.
+//!
+//! ```toml
+//! lab = 1                                  # version of the format
+//! title = "G-EDF against P-EDF"
+//! sets = 100                               # systems per point
+//! seed = 1
+//! horizon = "2 hyperperiods"               # or a time: "10s"
+//!
+//! [generator]                              # what the grids share: the options of `layland gen`
+//! cpus = 4
+//! periods = "list:10ms,20ms,40ms"
+//!
+//! [[series]]
+//! name = "g-edf"
+//! policy = "g-edf"                         # or test = "GFB", of `layland_analysis::catalogue`
+//!
+//! [[grid]]                                 # lists are axes: every combination is a point
+//! name = "load"
+//! tasks = 8
+//! utilization = ["2.0", "3.0", "3.8"]
+//!
+//! [[figure]]
+//! name = "misses"
+//! grid = "load"
+//! x = "utilization"
+//! y = "miss_ratio"                         # of `METRICS`
+//! statistic = "mean"                       # median, min, max, sum, weighted, q0.95
+//!
+//! [[claim]]
+//! name = "misses-rise"
+//! text = "Misses rise with the utilization"
+//! figures = ["misses"]
+//! left = "g-edf"
+//! is = "rising"                            # falling, below, at most, above, at least
+//! ```
+//!
+//! Nothing is defaulted silently where it changes a result; an unknown key is an error.
+
+mod value;
+
+use crate::experiment::*;
+use crate::metric::METRICS;
+use crate::parameters::{PARAMETERS, Parameters};
+use layland_analysis::catalogue;
+use layland_config::{Problem, Problems, Report, Severity, Span, parse_toml};
+use layland_model::{Duration, ParseTimeError, Rate, Time};
+use layland_policy::registry;
+use layland_sim::Horizon;
+use std::collections::BTreeMap;
+use toml::de::DeValue;
+use value::{Entry, Reader, Section, entries, entry};
+
+/// The version of the format.
+pub const VERSION: u64 = 1;
+
+const TOP: &[&str] = &[
+    "lab",
+    "title",
+    "source",
+    "notes",
+    "sets",
+    "seed",
+    "horizon",
+    "block",
+    "generator",
+    "series",
+    "grid",
+    "figure",
+    "table",
+    "claim",
+    "timing",
+];
+const SERIES: &[&str] = &["name", "label", "policy", "test", "bound", "affinities"];
+const FIGURE: &[&str] = &[
+    "name",
+    "title",
+    "kind",
+    "grid",
+    "x",
+    "y",
+    "statistic",
+    "series",
+    "only",
+    "x_label",
+    "y_label",
+    "x_range",
+    "y_range",
+    "log_y",
+];
+const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
+const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
+const REPORTED: &[&str] = &["series", "statistic", "us"];
+const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
+const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
+
+/// Reads an experiment. `name` is what it is called, `file` what reports call its file.
+///
+/// # Errors
+/// A report with every error of the text.
+///
+/// ```
+/// let report = layland_lab::read("mine", "mine.toml", b"lab = 1\nstes = 10\n").unwrap_err();
+/// assert!(report.plain().starts_with("mine.toml:1:1: error: the experiment has no `title`"));
+/// assert!(report.plain().contains("mine.toml:2:1: error: unknown key `stes`"));
+/// ```
+pub fn read(name: &str, file: &str, bytes: &[u8]) -> Result<Experiment, Report> {
+    let mut problems = Problems::default();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            let problem = Problem::error("layland::text::not_utf8", "the text is not UTF-8");
+            problems.push(problem.at(at..at, "here").help("save the file as UTF-8"));
+            let good = std::str::from_utf8(&bytes[..at]).unwrap_or_default();
+            return Err(Report::new(file, good, problems));
+        }
+    };
+    let document = parse_toml(text, &mut problems);
+    if problems.has_errors() {
+        return Err(Report::new(file, text, problems));
+    }
+    let mut decoder = Decoder {
+        reader: Reader { problems: &mut problems },
+        series: Vec::new(),
+        grids: Vec::new(),
+        figures: Vec::new(),
+    };
+    let top = Section { what: "the experiment".to_owned(), span: 0..0, table: document.get_ref() };
+    let experiment = decoder.experiment(name, &top, text);
+    if problems.has_errors() {
+        return Err(Report::new(file, text, problems));
+    }
+    debug_assert!(Report::new(file, text, problems).count(Severity::Error) == 0);
+    Ok(experiment)
+}
+
+/// A time, or a number of hyperperiods.
+///
+/// # Errors
+/// What to write instead.
+pub fn parse_horizon(text: &str) -> Result<Horizon, String> {
+    let mut words = text.split_whitespace();
+    if let (Some(count), Some("hyperperiod" | "hyperperiods"), None) =
+        (words.next(), words.next(), words.next())
+    {
+        let count = count.parse().ok().filter(|&count| count > 0);
+        return count.map(Horizon::Hyperperiods).ok_or_else(|| {
+            format!("`{text}` is not a number of hyperperiods: write \"2 hyperperiods\"")
+        });
+    }
+    let length: Result<Duration, ParseTimeError> = text.trim().parse();
+    match length {
+        Ok(length) if length > Duration::ZERO => Ok(Horizon::At(Time::ZERO + length)),
+        Ok(_) => Err("a simulation is longer than nothing".to_owned()),
+        Err(error) => Err(format!("{error}: {}, or \"2 hyperperiods\"", error.help())),
+    }
+}
+
+struct Decoder<'p> {
+    reader: Reader<'p>,
+    series: Vec<Series>,
+    grids: Vec<Grid>,
+    figures: Vec<Figure>,
+}
+
+impl Decoder<'_> {
+    fn experiment(&mut self, name: &str, top: &Section<'_>, text: &str) -> Experiment {
+        self.reader.only(top, TOP);
+        if let Some(entry) = self.reader.required(top, "lab", "1")
+            && self.reader.count(&entry, 1).is_some_and(|version| version != VERSION)
+        {
+            let message = "this version of the format is not known";
+            self.reader.invalid(&entry, message, format!("this program reads lab = {VERSION}"));
+        }
+        let title = self.required_text(top, "title", "\"what it is about\"");
+        let source = self.text(top, "source", "");
+        let notes = self.text(top, "notes", "");
+        let mut count = |key, least, example| {
+            let entry = self.reader.required(top, key, example);
+            entry.and_then(|entry| self.reader.count(&entry, least)).unwrap_or(least)
+        };
+        let (sets, seed) = (count("sets", 1, "10"), count("seed", 0, "1"));
+        let block = entry(top.table, "block").and_then(|entry| self.reader.count(&entry, 1));
+        let horizon = self.horizon(top);
+        for section in self.reader.sections(top.table, "series") {
+            if let Some(series) = self.one_series(&section) {
+                self.series.push(series);
+            }
+        }
+        if entry(top.table, "series").is_none() {
+            let message = "nothing is compared";
+            let help = "add [[series]] with a name and a policy or a test";
+            self.reader.error("layland::lab::missing", 0..0, message, "here", help);
+        }
+        self.grids(top, seed);
+        for section in self.reader.sections(top.table, "figure") {
+            if let Some(figure) = self.figure(&section) {
+                self.figures.push(figure);
+            }
+        }
+        let sections = self.reader.sections(top.table, "table");
+        let tables = sections.iter().filter_map(|section| self.table(section)).collect();
+        let sections = self.reader.sections(top.table, "claim");
+        let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
+        let timing = self.timing(top);
+        Experiment {
+            name: name.to_owned(),
+            title: title.unwrap_or_default(),
+            source,
+            notes,
+            sets,
+            seed,
+            horizon: horizon.unwrap_or(Horizon::Hyperperiods(2)),
+            block: block.unwrap_or(5),
+            series: std::mem::take(&mut self.series),
+            grids: std::mem::take(&mut self.grids),
+            figures: std::mem::take(&mut self.figures),
+            tables,
+            claims,
+            timing,
+            text: text.to_owned(),
+        }
+    }
+
+    fn horizon(&mut self, section: &Section<'_>) -> Option<Horizon> {
+        let entry = self.reader.required(section, "horizon", "\"2 hyperperiods\"")?;
+        let text = self.reader.text(&entry)?;
+        parse_horizon(text)
+            .map_err(|error| self.reader.invalid(&entry, error, "a time has a unit"))
+            .ok()
+    }
+
+    fn timing(&mut self, top: &Section<'_>) -> Option<Timing> {
+        let entry_of = entry(top.table, "timing")?;
+        let DeValue::Table(table) = entry_of.value else {
+            self.reader.wrong_type(&entry_of, "a table", "write [timing]");
+            return None;
+        };
+        let section = Section { what: "[timing]".to_owned(), span: entry_of.span.clone(), table };
+        self.reader.only(&section, TIMING);
+        let sets = self.reader.required(&section, "sets", "2");
+        let sets = sets.and_then(|entry| self.reader.count(&entry, 1));
+        let horizon = self.horizon(&section);
+        let mut reported = Vec::new();
+        for section in self.reader.sections(table, "reported") {
+            self.reader.only(&section, REPORTED);
+            let series = self.timed_series(&section, "series");
+            let statistic = self.reader.required(&section, "statistic", "\"q0.999\"");
+            let statistic = statistic.and_then(|entry| self.statistic_of(&entry));
+            let us = self.reader.required(&section, "us", "\"5.79\"").and_then(|entry| {
+                let text = self.reader.text(&entry)?;
+                let us = text.parse().ok().filter(|us: &f64| us.is_finite() && *us >= 0.0);
+                if us.is_none() {
+                    let help = "write a number of microseconds in quotes";
+                    self.reader.invalid(&entry, format!("`{text}` is not a time"), help);
+                }
+                us
+            });
+            if let (Some(series), Some(statistic), Some(us)) = (series, statistic, us) {
+                reported.push(Reported { series, statistic, us });
+            }
+        }
+        let mut claims = Vec::new();
+        for section in self.reader.sections(table, "claim") {
+            self.reader.only(&section, TIMING_CLAIM);
+            let text = self.required_text(&section, "text", "\"what is claimed\"");
+            let source = self.text(&section, "source", "");
+            let statistics = self.reader.required(&section, "statistics", "[\"median\"]");
+            let statistics: Vec<Statistic> = statistics
+                .map(|entry| self.reader.one_or_more(&entry))
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|entry| self.statistic_of(entry))
+                .collect();
+            let slower = self.timed_series(&section, "slower");
+            let faster = self.timed_series(&section, "faster");
+            if let (Some(text), Some(slower), Some(faster)) = (text, slower, faster) {
+                claims.push(TimingClaim { text, source, statistics, slower, faster });
+            }
+        }
+        Some(Timing { sets: sets?, horizon: horizon?, reported, claims })
+    }
+
+    fn timed_series(&mut self, section: &Section<'_>, key: &str) -> Option<usize> {
+        let entry = self.reader.required(section, key, "\"a-name\"")?;
+        let name = self.reader.text(&entry)?;
+        let at = self.find_series(&entry, name)?;
+        if let Measured::Test(_) = self.series[at].measured {
+            let message = format!("`{name}` is a test, and makes no decisions");
+            self.reader.invalid(&entry, message, "name a series with a policy");
+            return None;
+        }
+        Some(at)
+    }
+
+    fn statistic_of(&mut self, entry: &Entry<'_>) -> Option<Statistic> {
+        let name = self.reader.text(entry)?;
+        let found = Statistic::parse(name)
+            .filter(|statistic| !matches!(statistic, Statistic::Sum | Statistic::Weighted));
+        if found.is_none() {
+            let help = "use mean, median, min, max, or a quantile as in q0.99";
+            self.reader.invalid(entry, format!("`{name}` is not a statistic of times"), help);
+        }
+        found
+    }
+
+    // --- Pieces -------------------------------------------------------------------------------
+
+    fn required_text(&mut self, section: &Section<'_>, key: &str, example: &str) -> Option<String> {
+        let entry = self.reader.required(section, key, example)?;
+        self.reader.text(&entry).map(str::to_owned)
+    }
+
+    fn text(&mut self, section: &Section<'_>, key: &str, default: &str) -> String {
+        let text = entry(section.table, key).and_then(|entry| self.reader.text(&entry));
+        text.unwrap_or(default).to_owned()
+    }
+
+    /// The name of a section: a word that can be a file, and that no other one has.
+    fn name(&mut self, section: &Section<'_>, taken: &[&str]) -> Option<String> {
+        let entry = self.reader.required(section, "name", "\"a-name\"")?;
+        let name = self.reader.text(&entry)?;
+        let fine = |c: char| c.is_ascii_alphanumeric() || "-_+.:=".contains(c);
+        if name.is_empty() || name.starts_with('.') || !name.chars().all(fine) {
+            let help = "use letters, digits, and - _ + . : =";
+            self.reader.invalid(&entry, format!("`{name}` is not a name"), help);
+            return None;
+        }
+        if taken.contains(&name) {
+            self.reader.invalid(&entry, format!("`{name}` is there already"), "use another name");
+            return None;
+        }
+        Some(name.to_owned())
+    }
+
+    fn one_series(&mut self, section: &Section<'_>) -> Option<Series> {
+        self.reader.only(section, SERIES);
+        let taken: Vec<String> = self.series.iter().map(|series| series.name.clone()).collect();
+        let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let label = self.text(section, "label", &name);
+        let measured = match (entry(section.table, "policy"), entry(section.table, "test")) {
+            (Some(entry), None) => {
+                let spec = self.reader.text(&entry)?;
+                if let Err(error) = registry::parse(spec) {
+                    let help = "`layland policies` lists them";
+                    self.reader.invalid(&entry, error.to_string(), help);
+                    return None;
+                }
+                Measured::Policy(spec.to_owned())
+            }
+            (None, Some(entry)) => {
+                let name = self.reader.text(&entry)?;
+                if catalogue::test(name).is_none() {
+                    let known = catalogue::TESTS.iter().map(|test| test.name);
+                    self.reader.unknown(&entry, "test", name, known);
+                    return None;
+                }
+                Measured::Test(name.to_owned())
+            }
+            _ => {
+                let message = format!("{} has either a `policy` or a `test`", section.what);
+                let help = "write policy = \"g-edf\" or test = \"GFB\"";
+                let span = section.span.clone();
+                self.reader.error("layland::lab::missing", span, message, "here", help);
+                return None;
+            }
+        };
+        let bound = match entry(section.table, "bound") {
+            Some(entry) => {
+                let name = self.reader.text(&entry)?;
+                if catalogue::bound(name).is_none() {
+                    let known = catalogue::BOUNDS.iter().map(|bound| bound.name);
+                    self.reader.unknown(&entry, "tardiness bound", name, known);
+                    return None;
+                }
+                Some(name.to_owned())
+            }
+            None => None,
+        };
+        let affinities = entry(section.table, "affinities");
+        let ignores_affinities = affinities.is_some_and(|entry| match self.reader.text(&entry) {
+            Some("ignored") => true,
+            Some("kept") | None => false,
+            Some(_) => {
+                let message = "affinities are `kept` or `ignored`";
+                self.reader.invalid(&entry, message, "leave it out to keep them");
+                false
+            }
+        });
+        Some(Series { name, label, measured, bound, ignores_affinities })
+    }
+
+    /// The value of a parameter as text.
+    fn parameter(&mut self, entry: &Entry<'_>) -> Option<String> {
+        match entry.value {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Integer(number) => Some(number.as_str().to_owned()),
+            DeValue::Boolean(value) => Some(value.to_string()),
+            DeValue::Float(number) => {
+                let help =
+                    format!("write \"{}\" in quotes: so it is kept exactly", number.as_str());
+                self.reader.wrong_type(entry, "a text or a whole number", help);
+                None
+            }
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                self.reader.wrong_type(entry, "a text or a whole number", "write one value");
+                None
+            }
+        }
+    }
+
+    fn grids(&mut self, top: &Section<'_>, seed: u64) {
+        let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
+        let mut shared = Parameters::default();
+        let mut places: BTreeMap<String, Span> = BTreeMap::new();
+        if let Some(entry) = entry(top.table, "generator") {
+            match entry.value {
+                DeValue::Table(table) => {
+                    let what = "the generator".to_owned();
+                    let section = Section { what, span: entry.span.clone(), table };
+                    self.reader.only(&section, &names);
+                    for entry in entries(table) {
+                        if let Some(value) = self.parameter(&entry) {
+                            shared.put(entry.key, value);
+                            places.insert(entry.key.to_owned(), entry.span);
+                        }
+                    }
+                }
+                _ => self.reader.wrong_type(&entry, "a table", "write [generator]"),
+            }
+        }
+        let known: Vec<&str> = ["name", "series"].into_iter().chain(names).collect();
+        for section in self.reader.sections(top.table, "grid") {
+            self.reader.only(&section, &known);
+            let taken: Vec<String> = self.grids.iter().map(|grid| grid.name.clone()).collect();
+            let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+            let Some(name) = self.name(&section, &taken) else { continue };
+            let series = self.some_series(&section, None);
+            let mut grid = Grid { name, axes: Vec::new(), fixed: shared.clone(), series };
+            let mut places = places.clone();
+            for entry in entries(section.table) {
+                if ["name", "series"].contains(&entry.key) {
+                    continue;
+                }
+                places.insert(entry.key.to_owned(), entry.span.clone());
+                let is_list = matches!(entry.value, DeValue::Array(_));
+                let elements = self.reader.one_or_more(&entry);
+                let values: Vec<String> =
+                    elements.iter().filter_map(|element| self.parameter(element)).collect();
+                match values.as_slice() {
+                    [value] if !is_list => grid.fixed.put(entry.key, value.clone()),
+                    _ => grid.axes.push((entry.key.to_owned(), values)),
+                }
+            }
+            self.check_grid(&section, &grid, &places, seed);
+            self.grids.push(grid);
+        }
+        if self.grids.is_empty() {
+            let message = "there are no points";
+            let help = "add [[grid]] with a name and lists of parameters";
+            self.reader.error("layland::lab::missing", 0..0, message, "here", help);
+        }
+    }
+
+    /// Reports the first point whose systems cannot be drawn.
+    fn check_grid(
+        &mut self,
+        section: &Section<'_>,
+        grid: &Grid,
+        places: &BTreeMap<String, Span>,
+        seed: u64,
+    ) {
+        for cell in grid.cells() {
+            if let Err((name, reason)) = cell.parameters.source(seed) {
+                let place = name.and_then(|name| places.get(name)).unwrap_or(&section.span);
+                let what = name.map_or(String::new(), |name| format!("`{name}`: "));
+                let help = format!("this is at {}", cell.parameters.line());
+                let code = "layland::lab::invalid";
+                self.reader.error(code, place.clone(), what + &reason, "here", help);
+                return;
+            }
+        }
+    }
+
+    /// The series that a section names, or all of its grid.
+    fn some_series(&mut self, section: &Section<'_>, grid: Option<usize>) -> Vec<usize> {
+        let all: Vec<usize> = match grid {
+            Some(grid) => self.grids[grid].series.clone(),
+            None => (0..self.series.len()).collect(),
+        };
+        let Some(entry) = entry(section.table, "series") else { return all };
+        let mut chosen = Vec::new();
+        for element in self.reader.one_or_more(&entry) {
+            let Some(name) = self.reader.text(&element) else { continue };
+            match self.find_series(&element, name) {
+                Some(at) if all.contains(&at) => chosen.push(at),
+                Some(_) => {
+                    let message = format!("the grid does not have the series `{name}`");
+                    self.reader.invalid(&element, message, "add it to the `series` of the grid");
+                }
+                None => {}
+            }
+        }
+        chosen
+    }
+
+    fn find_series(&mut self, entry: &Entry<'_>, name: &str) -> Option<usize> {
+        let at = self.series.iter().position(|series| series.name == name);
+        if at.is_none() {
+            let known = self.series.iter().map(|series| series.name.as_str());
+            self.reader.unknown(entry, "series", name, known);
+        }
+        at
+    }
+
+    fn find_grid(&mut self, section: &Section<'_>) -> Option<usize> {
+        let entry = self.reader.required(section, "grid", "\"the name of a grid\"")?;
+        let name = self.reader.text(&entry)?;
+        let at = self.grids.iter().position(|grid| grid.name == name);
+        if at.is_none() {
+            let known = self.grids.iter().map(|grid| grid.name.as_str());
+            self.reader.unknown(&entry, "grid", name, known);
+        }
+        at
+    }
+
+    fn metric(&mut self, entry: &Entry<'_>, name: &str, also: &[&'static str]) -> Option<String> {
+        let known = METRICS.iter().map(|metric| metric.name).chain(also.iter().copied());
+        if known.clone().any(|known| known == name) {
+            return Some(name.to_owned());
+        }
+        self.reader.unknown(entry, "metric", name, known);
+        None
+    }
+
+    fn statistic(&mut self, entry: &Entry<'_>, name: &str) -> Option<Statistic> {
+        let statistic = Statistic::parse(name);
+        if statistic.is_none() {
+            let help = "use mean, median, min, max, sum, weighted, or a quantile such as q0.95";
+            self.reader.invalid(entry, format!("`{name}` is not a statistic"), help);
+        }
+        statistic
+    }
+
+    // --- Figures, tables, claims ----------------------------------------------------------------
+
+    fn figure(&mut self, section: &Section<'_>) -> Option<Figure> {
+        self.reader.only(section, FIGURE);
+        let taken: Vec<String> = self.figures.iter().map(|figure| figure.name.clone()).collect();
+        let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>());
+        let grid = self.find_grid(section)?;
+        let kind = match entry(section.table, "kind") {
+            None => FigureKind::Lines,
+            Some(entry) => match self.reader.text(&entry)? {
+                "lines" => FigureKind::Lines,
+                "distribution" => FigureKind::Distribution,
+                other => {
+                    let message = format!("`{other}` is not a kind of figure");
+                    self.reader.invalid(&entry, message, "use lines or distribution");
+                    return None;
+                }
+            },
+        };
+        let (x, y, statistic) = match kind {
+            FigureKind::Distribution => (String::new(), TARDINESS.to_owned(), Statistic::Mean),
+            FigureKind::Lines => {
+                let x = self.axis(section, grid);
+                let entry = self.reader.required(section, "y", "\"miss_ratio\"")?;
+                let y = self.reader.text(&entry)?;
+                let y = self.metric(&entry, y, &[]);
+                let entry = self.reader.required(section, "statistic", "\"mean\"")?;
+                let statistic = self.reader.text(&entry)?;
+                (x?, y?, self.statistic(&entry, statistic)?)
+            }
+        };
+        let only = self.only(section, grid, &x, kind)?;
+        let plain = |text: &str| text.replace('_', " ");
+        let (mut x_name, mut y_name) = (plain(&x), format!("{statistic} {}", plain(&y)));
+        if kind == FigureKind::Distribution {
+            x_name = "tardiness / period".to_owned();
+            y_name = "share of jobs".to_owned();
+        }
+        let log_y = entry(section.table, "log_y").and_then(|entry| self.reader.boolean(&entry));
+        let mut interval = |key| {
+            entry(section.table, key)
+                .and_then(|entry| self.reader.interval(&entry).map(|bounds| (entry, bounds)))
+        };
+        let (x_bounds, y_bounds) = (interval("x_range"), interval("y_range"));
+        if let Some((entry, (low, _))) = &y_bounds
+            && log_y == Some(true)
+            && *low <= 0.0
+        {
+            self.reader.invalid(entry, "a logarithmic axis starts above 0", "write [1e-4, 1]");
+        }
+        Some(Figure {
+            name: name?,
+            title: self.text(section, "title", ""),
+            kind,
+            grid,
+            x,
+            y,
+            statistic,
+            series: self.some_series(section, Some(grid)),
+            only,
+            labels: (
+                self.text(section, "x_label", &x_name),
+                self.text(section, "y_label", &y_name),
+            ),
+            x_bounds: x_bounds.map(|(_, bounds)| bounds),
+            y_bounds: y_bounds.map(|(_, bounds)| bounds),
+            log_y: log_y.unwrap_or(false),
+        })
+    }
+
+    /// The axis that `x` names; its values are numbers.
+    fn axis(&mut self, section: &Section<'_>, grid: usize) -> Option<String> {
+        let entry = self.reader.required(section, "x", "\"utilization\"")?;
+        let name = self.reader.text(&entry)?;
+        let Some(axis) = self.grids[grid].axis(name) else {
+            let grid = self.grids[grid].clone();
+            let known = grid.axes.iter().map(|(axis, _)| axis.as_str());
+            self.reader.unknown(&entry, "axis", name, known);
+            return None;
+        };
+        let values = &self.grids[grid].axes[axis].1;
+        if let Some(other) = values.iter().find(|value| value.parse::<Rate>().is_err()) {
+            let message = format!("`{other}` of `{name}` has no place on an axis");
+            self.reader.invalid(&entry, message, "choose a parameter whose values are numbers");
+            return None;
+        }
+        Some(name.to_owned())
+    }
+
+    /// The values that the other axes have; each with several needs one.
+    fn only(
+        &mut self,
+        section: &Section<'_>,
+        grid: usize,
+        x: &str,
+        kind: FigureKind,
+    ) -> Option<Vec<(String, String)>> {
+        let mut only = Vec::new();
+        let mut place = section.span.clone();
+        if let Some(given) = entry(section.table, "only") {
+            place = given.span.clone();
+            let DeValue::Table(table) = given.value else {
+                self.reader.wrong_type(&given, "a table", "write only = { tasks = 16 }");
+                return None;
+            };
+            for entry in entries(table) {
+                let value = self.parameter(&entry)?;
+                let axes = self.grids[grid].axes.clone();
+                match axes.iter().find(|(axis, _)| axis == entry.key) {
+                    Some((_, values)) if values.contains(&value) => {
+                        only.push((entry.key.to_owned(), value));
+                    }
+                    Some((_, values)) => {
+                        let known = values.iter().map(String::as_str);
+                        self.reader.unknown(&entry, "value", &value, known);
+                    }
+                    None => {
+                        let known = axes.iter().map(|(axis, _)| axis.as_str());
+                        self.reader.unknown(&entry, "axis", entry.key, known);
+                    }
+                }
+            }
+        }
+        let open = self.grids[grid].axes.iter().find(|(axis, values)| {
+            kind == FigureKind::Lines
+                && axis != x
+                && values.len() > 1
+                && !only.iter().any(|(named, _)| named == axis)
+        });
+        if let Some((axis, values)) = open {
+            let message = format!("points differ in `{axis}`, which the figure does not show");
+            let help = format!("add only = {{ {axis} = \"{}\" }}", values[0]);
+            self.reader.error("layland::lab::invalid", place, message, "here", help);
+            return None;
+        }
+        Some(only)
+    }
+
+    fn table(&mut self, section: &Section<'_>) -> Option<Table> {
+        self.reader.only(section, TABLE);
+        let name = self.name(section, &[]);
+        let grid = self.find_grid(section)?;
+        let series = self.some_series(section, Some(grid));
+        let mut columns = Vec::new();
+        if let Some(entry) = self.reader.required(section, "columns", "[\"miss_ratio:mean\"]") {
+            for element in self.reader.one_or_more(&entry) {
+                let Some(text) = self.reader.text(&element) else { continue };
+                let (metric, statistic) = text.split_once(':').unwrap_or((text, "mean"));
+                let metric = self.metric(&element, metric, &[TARDINESS]);
+                let statistic = self.statistic(&element, statistic);
+                if let (Some(metric), Some(statistic)) = (metric, statistic) {
+                    let heading = format!("{metric} {statistic}");
+                    columns.push((metric, statistic, heading));
+                }
+            }
+        }
+        Some(Table { name: name?, title: self.text(section, "title", ""), grid, series, columns })
+    }
+
+    fn claim(&mut self, section: &Section<'_>) -> Option<Claim> {
+        self.reader.only(section, CLAIM);
+        let name = self.name(section, &[]);
+        let text = self.required_text(section, "text", "\"what is claimed\"");
+        let mut figures = Vec::new();
+        let entry_of_figures = self.reader.required(section, "figures", "[\"a figure\"]")?;
+        for element in self.reader.one_or_more(&entry_of_figures) {
+            let Some(name) = self.reader.text(&element) else { continue };
+            match self.figures.iter().position(|figure| figure.name == name) {
+                Some(at) if self.figures[at].kind == FigureKind::Lines => figures.push(at),
+                Some(_) => {
+                    let message = format!("figure `{name}` has no points to compare");
+                    self.reader.invalid(&element, message, "name a figure of kind lines");
+                }
+                None => {
+                    let known: Vec<String> =
+                        self.figures.iter().map(|figure| figure.name.clone()).collect();
+                    let known = known.iter().map(String::as_str);
+                    self.reader.unknown(&element, "figure", name, known);
+                }
+            }
+        }
+        let mut bound = |key| entry(section.table, key).and_then(|e| self.reader.number(&e));
+        let range = Range { from: bound("from"), to: bound("to") };
+        let left = self.reader.required(section, "left", "\"a series\"")?;
+        let left = self.reader.text(&left).and_then(|text| self.operand(&left, text));
+        let is = self.reader.required(section, "is", "\"at most\"")?;
+        let comparison = self.reader.text(&is)?;
+        let comparison = match comparison {
+            "rising" => Comparison::Rises,
+            "falling" => Comparison::Falls,
+            "below" => Comparison::Below(self.others(section)?),
+            "at most" => Comparison::AtMost(self.others(section)?),
+            "above" => Comparison::Above(self.others(section)?),
+            "at least" => Comparison::AtLeast(self.others(section)?),
+            other => {
+                let help = "use below, at most, above, at least, rising or falling";
+                self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
+                return None;
+            }
+        };
+        Some(Claim {
+            name: name?,
+            text: text?,
+            source: self.text(section, "source", ""),
+            figures,
+            range,
+            left: left?,
+            comparison,
+        })
+    }
+
+    /// `series` or `series/metric`.
+    fn operand(&mut self, entry: &Entry<'_>, text: &str) -> Option<Operand> {
+        let (series, metric) = match text.split_once('/') {
+            Some((series, metric)) => (series, Some(metric)),
+            None => (text, None),
+        };
+        let series = self.find_series(entry, series)?;
+        let metric = match metric {
+            Some(metric) => Some(self.metric(entry, metric, &[])?),
+            None => None,
+        };
+        Some(Operand { series, metric })
+    }
+
+    fn others(&mut self, section: &Section<'_>) -> Option<Vec<Other>> {
+        let entry = self.reader.required(section, "right", "\"a series\", or a number")?;
+        let mut others = Vec::new();
+        for element in self.reader.one_or_more(&entry) {
+            others.push(match element.value {
+                DeValue::String(text) => Other::Series(self.operand(&element, text)?),
+                _ => Other::Value(self.reader.number(&element)?),
+            });
+        }
+        Some(others)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Measuring an experiment: on all cores, resumable.
+
+use crate::experiment::{Cell, Experiment};
+use crate::measure::{Conditions, Row, measure};
+use crate::results::{CellRows, GridRows, Results};
+use crate::shard::{Unit, cell_seed, load, store, units};
+use layland_sim::SimError;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Why an experiment could not be measured or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A file or folder cannot be written.
+    #[error("failed to write {path}: {error}", path = .path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A system of a point cannot be drawn.
+    #[error("failed to draw a system of grid `{grid}` with {parameters}: {reason}")]
+    Draw {
+        /// The name of the grid.
+        grid: String,
+        /// The parameters of the point.
+        parameters: String,
+        /// Why.
+        reason: String,
+    },
+    /// A simulation cannot start.
+    #[error("failed to simulate a system of grid `{grid}` with {parameters}: {error}")]
+    Simulate {
+        /// The name of the grid.
+        grid: String,
+        /// The parameters of the point.
+        parameters: String,
+        /// Why.
+        error: SimError,
+    },
+    /// A table cannot be written as Parquet.
+    #[error(transparent)]
+    Parquet(#[from] layland_export::columns::ColumnsError),
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Units whose results are there.
+    pub done: usize,
+    /// All units.
+    pub units: usize,
+    /// How many of those that are done were there before.
+    pub resumed: usize,
+}
+
+/// What there is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The grids that are measured, as indices.
+    pub grids: Vec<usize>,
+    units: Vec<Unit>,
+}
+
+impl Plan {
+    /// How many units there are.
+    pub fn units(&self) -> usize {
+        self.units.len()
+    }
+}
+
+/// Measures an experiment into a folder.
+pub struct Runner<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// The folder; made if it does not exist.
+    pub folder: &'a Path,
+    /// Ends the run early when it becomes true.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Is told how far it is, from any thread.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
+impl Runner<'_> {
+    /// What has to be measured for these figures, as indices; for everything, if there are none.
+    pub fn plan(&self, figures: &[usize]) -> Plan {
+        let experiment = self.experiment;
+        let needed = |&grid: &usize| {
+            figures.is_empty() || figures.iter().any(|&at| experiment.figures[at].grid == grid)
+        };
+        let grids: Vec<usize> = (0..experiment.grids.len()).filter(needed).collect();
+        let units = units(experiment, &grids);
+        Plan { grids, units }
+    }
+
+    /// Measures what is not measured yet, on the threads of the current pool. What an interrupt cuts
+    /// off is missing in the results.
+    ///
+    /// # Errors
+    /// If a system cannot be drawn or simulated, or a shard cannot be written.
+    pub fn run(&self, plan: &Plan) -> Result<Results, LabError> {
+        let shards = self.folder.join("shards");
+        std::fs::create_dir_all(&shards)
+            .map_err(|error| LabError::Write { path: shards.clone(), error })?;
+        let series = |unit: &Unit| &self.experiment.grids[unit.grid].series;
+        let mut rows: Vec<Option<Vec<Row>>> =
+            plan.units.par_iter().map(|unit| load(unit, series(unit), &shards)).collect();
+        let units = plan.units.len();
+        let resumed = rows.iter().filter(|rows| rows.is_some()).count();
+        let done = AtomicUsize::new(resumed);
+        let tell = |done| {
+            if let Some(progress) = self.progress {
+                progress(Progress { done, units, resumed });
+            }
+        };
+        tell(resumed);
+        let failed = AtomicBool::new(false);
+        let failure = Mutex::new(None);
+        plan.units.par_iter().zip(rows.par_iter_mut()).for_each(|(unit, rows)| {
+            if rows.is_some() || failed.load(Ordering::Relaxed) || self.interrupted() {
+                return;
+            }
+            let measured = self.measure(unit).and_then(|measured| {
+                measured
+                    .as_ref()
+                    .map_or(Ok(()), |rows| store(unit, series(unit), rows, &shards))?;
+                Ok(measured)
+            });
+            match measured {
+                Ok(None) => {}
+                Ok(measured) => {
+                    *rows = measured;
+                    tell(done.fetch_add(1, Ordering::Relaxed) + 1);
+                }
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    // The first unit decides what is reported, whichever thread was faster.
+                    let at = plan.units.iter().position(|other| other == unit);
+                    let mut failure = failure.lock().expect("no thread panics with it");
+                    if failure.as_ref().is_none_or(|&(first, _)| at < first) {
+                        *failure = Some((at, error));
+                    }
+                }
+            }
+        });
+        if let Some((_, error)) = failure.into_inner().expect("no thread panics with it") {
+            return Err(error);
+        }
+        Ok(self.merge(plan, rows))
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst))
+    }
+
+    /// The rows of a unit by set, then series; none if that was interrupted.
+    fn measure(&self, unit: &Unit) -> Result<Option<Vec<Row>>, LabError> {
+        let grid = &self.experiment.grids[unit.grid];
+        let Cell { parameters, .. } = &grid.cells()[unit.cell];
+        let (name, line) = (|| grid.name.clone(), || parameters.line());
+        let drawing = |reason: String| LabError::Draw { grid: name(), parameters: line(), reason };
+        let seed = cell_seed(self.experiment.seed, &line());
+        let source = parameters.source(seed).map_err(|(_, reason)| drawing(reason))?;
+        let conditions = Conditions {
+            horizon: self.experiment.horizon,
+            distribution: self.experiment.needs_distribution(unit.grid),
+            interrupt: self.interrupt,
+        };
+        let mut rows = Vec::new();
+        for set in unit.sets.clone() {
+            let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
+            for &at in &grid.series {
+                let series = (at, &self.experiment.series[at]);
+                let seed = cell_seed(seed, &set.to_string());
+                let row = measure(&system, set, series, seed, &conditions).map_err(|error| {
+                    LabError::Simulate { grid: name(), parameters: line(), error }
+                })?;
+                match row {
+                    Some(row) => rows.push(row),
+                    None => return Ok(None),
+                }
+                if self.interrupted() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(rows))
+    }
+
+    fn merge(&self, plan: &Plan, rows: Vec<Option<Vec<Row>>>) -> Results {
+        let done = rows.iter().filter(|rows| rows.is_some()).count();
+        let mut grids: Vec<GridRows> = plan
+            .grids
+            .iter()
+            .map(|&grid| {
+                let cells = self.experiment.grids[grid].cells().into_iter().map(|cell| CellRows {
+                    seed: cell_seed(self.experiment.seed, &cell.parameters.line()),
+                    values: cell.values,
+                    rows: Vec::new(),
+                });
+                GridRows { grid, cells: cells.collect() }
+            })
+            .collect();
+        for (unit, rows) in plan.units.iter().zip(rows) {
+            let at = plan.grids.iter().position(|&grid| grid == unit.grid);
+            let grid = &mut grids[at.expect("a unit is of a grid of its plan")];
+            grid.cells[unit.cell].rows.extend(rows.unwrap_or_default());
+        }
+        Results { grids, units: plan.units.len(), done }
+    }
+}

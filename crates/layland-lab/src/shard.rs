@@ -1,0 +1,155 @@
+//! The units of work, and their results on disk.
+//!
+//! A unit is a block of systems of one point, under every series of its grid. Its *key* is a text with
+//! everything that its result depends on, the version of the code included; the shard that holds the
+//! result is named by a hash of the key and repeats it. A shard is written beside its place and then
+//! renamed, so that there is a whole one or none; one that is damaged or has another key is measured
+//! again.
+
+use crate::experiment::{Experiment, Measured};
+use crate::measure::Row;
+use crate::results::SCHEMA;
+use crate::run::LabError;
+use layland_sim::Horizon;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use twox_hash::XxHash3_128;
+
+/// A block of systems of one point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The index of the grid.
+    pub grid: usize,
+    /// The index of the point.
+    pub cell: usize,
+    /// The numbers of the systems.
+    pub sets: std::ops::Range<u64>,
+    /// What the result depends on.
+    pub key: String,
+}
+
+impl Unit {
+    /// Where its result is kept.
+    pub fn path(&self, shards: &Path) -> PathBuf {
+        shards.join(format!("{:032x}.json", XxHash3_128::oneshot(self.key.as_bytes())))
+    }
+}
+
+/// The seed of a point: from the seed of the experiment and the parameters, and nothing else, so that
+/// other points change nothing. It fits 63 bits.
+pub fn cell_seed(seed: u64, parameters: &str) -> u64 {
+    (XxHash3_128::oneshot(format!("{seed} {parameters}").as_bytes()) >> 65) as u64
+}
+
+/// Every unit of some grids, in the order of the results.
+pub fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for &at in grids {
+        let grid = &experiment.grids[at];
+        let series: Vec<String> = grid
+            .series
+            .iter()
+            .map(|&series| {
+                let series = &experiment.series[series];
+                let bound = series.bound.as_deref().unwrap_or("-");
+                let free = if series.ignores_affinities { " without affinities" } else { "" };
+                match &series.measured {
+                    Measured::Policy(spec) => format!("policy {spec} bound {bound}{free}"),
+                    Measured::Test(name) => format!("test {name}{free}"),
+                }
+            })
+            .collect();
+        let horizon = match experiment.horizon {
+            Horizon::At(at) => format!("{} ns", at.ns()),
+            Horizon::Hyperperiods(count) => format!("{count} hyperperiods"),
+            Horizon::Recurrence { at_most } => format!("recurrence within {} ns", at_most.ns()),
+        };
+        for (cell, point) in grid.cells().iter().enumerate() {
+            let parameters = point.parameters.line();
+            let mut from = 0;
+            while from < experiment.sets {
+                let to = from.saturating_add(experiment.block).min(experiment.sets);
+                let key = format!(
+                    "layland-lab {} results {SCHEMA}\nparameters {parameters}\nseed {}\nsets \
+                     {from}..{to}\nhorizon {horizon}\ndistribution {}\n{}\n",
+                    env!("CARGO_PKG_VERSION"),
+                    experiment.seed,
+                    experiment.needs_distribution(at),
+                    series.join("\n")
+                );
+                units.push(Unit { grid: at, cell, sets: from..to, key });
+                from = to;
+            }
+        }
+    }
+    units
+}
+
+/// A shard as it is written. Floating-point values are kept as their bits.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    key: String,
+    rows: Vec<WireRow>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireRow {
+    set: u64,
+    /// The position among the series of the grid.
+    series: usize,
+    refused: Option<String>,
+    values: Vec<Option<u64>>,
+    tardiness: Vec<(u64, u64)>,
+}
+
+/// The rows of a unit, if they were measured before.
+pub fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<Row>> {
+    let bytes = std::fs::read(unit.path(shards)).ok()?;
+    let wire: Wire = serde_json::from_slice(&bytes).ok()?;
+    if wire.key != unit.key {
+        return None;
+    }
+    let row = |row: WireRow| {
+        Some(Row {
+            set: row.set,
+            series: *series.get(row.series)?,
+            refused: row.refused,
+            values: row.values.iter().map(|bits| bits.map(f64::from_bits)).collect(),
+            tardiness: row.tardiness,
+        })
+    };
+    wire.rows.into_iter().map(row).collect()
+}
+
+/// Keeps the rows of a unit.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn store(unit: &Unit, series: &[usize], rows: &[Row], shards: &Path) -> Result<(), LabError> {
+    let position = |row: &Row| series.iter().position(|&series| series == row.series);
+    let wire = Wire {
+        key: unit.key.clone(),
+        rows: rows
+            .iter()
+            .map(|row| WireRow {
+                set: row.set,
+                series: position(row).expect("a row is of a series of its grid"),
+                refused: row.refused.clone(),
+                values: row.values.iter().map(|value| value.map(f64::to_bits)).collect(),
+                tardiness: row.tardiness.clone(),
+            })
+            .collect(),
+    };
+    let bytes = serde_json::to_vec(&wire).expect("a shard is plain data");
+    replace(&unit.path(shards), &bytes)
+}
+
+/// Writes a file that is whole or not there, whatever happens.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    let fail = |error| LabError::Write { path: path.to_owned(), error };
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    std::fs::write(&part, bytes).map_err(fail)?;
+    std::fs::rename(&part, path).map_err(fail)
+}

@@ -1,0 +1,120 @@
+//! Tables and claims as text.
+
+use crate::claim::{Judged, Judgement, short};
+use crate::curve::{at_cell, curves};
+use crate::experiment::{Experiment, Figure, Table};
+use crate::results::Results;
+
+/// How many disagreements are listed per claim.
+const LISTED: usize = 5;
+
+/// Every claim with what became of it, and what decided.
+pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<'_>]) -> String {
+    let mut out = format!("{}\n{}\n", experiment.title, experiment.provenance());
+    if !results.is_complete() {
+        out += &format!("incomplete: {} of {} units are measured\n", results.done, results.units);
+    }
+    let count = |judgement| judged.iter().filter(|judged| judged.judgement == judgement).count();
+    let each = [Judgement::Holds, Judgement::Partly, Judgement::Fails, Judgement::Undecided]
+        .map(|judgement| (count(judgement), judgement.name()));
+    let each: Vec<String> = each
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    out += &format!(
+        "\nclaims: {}\n\n",
+        if each.is_empty() { "none".to_owned() } else { each.join(", ") }
+    );
+    let mut rows = vec![["claim", "here", "agree", "what is claimed"].map(str::to_owned).to_vec()];
+    for Judged { claim, judgement, agree, of, .. } in judged {
+        rows.push(vec![
+            claim.name.clone(),
+            judgement.name().to_owned(),
+            format!("{agree}/{of}"),
+            claim.text.clone(),
+        ]);
+    }
+    out += &aligned(&rows, &[false, false, true, false]);
+    for Judged { claim, judgement, agree, of, compared, against } in judged {
+        let figures: Vec<&str> =
+            claim.figures.iter().map(|&at| experiment.figures[at].name.as_str()).collect();
+        out += &format!("\n{}: {}\n", claim.name, judgement.name());
+        out += &format!("  {}\n", claim.text);
+        if !claim.source.is_empty() {
+            out += &format!("  source: {}\n", claim.source);
+        }
+        out += &format!("  decided by {}", figures.join(", "));
+        match (claim.range.from, claim.range.to) {
+            (None, None) => {}
+            (Some(from), None) => out += &format!(" from {}", short(from)),
+            (None, Some(to)) => out += &format!(" up to {}", short(to)),
+            (Some(from), Some(to)) => out += &format!(" from {} to {}", short(from), short(to)),
+        }
+        out += &format!(": {compared}, {agree} of {of}\n");
+        for text in against.iter().take(LISTED) {
+            out += &format!("  not: {text}\n");
+        }
+        if against.len() > LISTED {
+            out += &format!("  not: {} more\n", against.len() - LISTED);
+        }
+    }
+    out
+}
+
+/// A table of the experiment.
+pub fn table_text(experiment: &Experiment, results: &Results, table: &Table) -> String {
+    let grid = &experiment.grids[table.grid];
+    let axes = grid.axes.iter().map(|(axis, _)| axis.clone());
+    let headings = table.columns.iter().map(|(_, _, heading)| heading.clone());
+    let mut rows: Vec<Vec<String>> =
+        vec![axes.chain(["series".to_owned()]).chain(headings).collect()];
+    for cell in results.cells(table.grid) {
+        for &series in &table.series {
+            let mut row = cell.values.clone();
+            row.push(experiment.series[series].label.clone());
+            row.extend(table.columns.iter().map(|(metric, statistic, _)| {
+                at_cell(cell, series, metric, *statistic).map_or("-".to_owned(), short)
+            }));
+            rows.push(row);
+        }
+    }
+    let words = grid.axes.len() + 1;
+    let right: Vec<bool> = (0..words + table.columns.len()).map(|at| at + 1 != words).collect();
+    let title = if table.title.is_empty() { &table.name } else { &table.title };
+    format!("{title}\n{}", aligned(&rows, &right))
+}
+
+/// The numbers of a figure, as CSV.
+pub fn figure_text(experiment: &Experiment, results: &Results, figure: &Figure) -> String {
+    let mut out = "series,x,y,count\n".to_owned();
+    for curve in curves(experiment, results, figure) {
+        for point in &curve.points {
+            let y = point.y.map_or(String::new(), |y| y.to_string());
+            let name = &experiment.series[curve.series].name;
+            out += &format!("{name},{},{y},{}\n", point.x, point.count);
+        }
+    }
+    out
+}
+
+/// Rows of equal length as lines; the first is the heading.
+pub(crate) fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let length = |text: &String| text.chars().count();
+    let widths: Vec<usize> =
+        (0..columns).map(|at| rows.iter().map(|row| length(&row[at])).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let gap = " ".repeat(widths[at] - length(cell));
+            let between = if at == 0 { "" } else { "  " };
+            line += between;
+            line += &if right[at] { gap + cell } else { cell.clone() + &gap };
+        }
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}

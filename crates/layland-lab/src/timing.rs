@@ -1,0 +1,410 @@
+//! How long the decisions of policies take, measured on this machine while they drive simulations: one
+//! after the other, on one thread.
+//!
+//! A *decision* is everything that a policy does for one instant: it takes the events and decides. Its
+//! time is that of these calls, clock readings included, whose cost is measured and stated. What the
+//! simulator does between two decisions is not counted, and what it leaves in the caches is.
+//!
+//! Measured times are never the same twice. They are kept apart from the results, in `measured.csv` and
+//! `measured.txt`.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this measures times; nothing else depends on them"
+)]
+
+use crate::experiment::{Experiment, Measured, Statistic, Timing};
+use crate::run::LabError;
+use crate::shard::cell_seed;
+use crate::table::aligned;
+use hdrhistogram::Histogram;
+use layland_export::columns::{Column, Columns};
+use layland_model::{ScheduleRule, Time};
+use layland_policy::{Action, Event, Policy, State, registry};
+use layland_sim::{Options, simulate};
+use layland_trace::Counters;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// What is shown of the decisions of a series.
+const SHOWN: [Statistic; 6] = [
+    Statistic::Median,
+    Statistic::Quantile(0.95),
+    Statistic::Quantile(0.99),
+    Statistic::Quantile(0.999),
+    Statistic::Max,
+    Statistic::Mean,
+];
+
+/// The measured times of an experiment.
+#[derive(Clone, Debug)]
+pub struct Timings {
+    /// What one reading of the clock takes, in nanoseconds: the median of many.
+    pub clock_ns: u64,
+    /// By grid, point and series.
+    pub points: Vec<TimedPoint>,
+}
+
+/// The times of the decisions of one series at one point.
+#[derive(Clone, Debug)]
+pub struct TimedPoint {
+    /// The index of the grid.
+    pub grid: usize,
+    /// The value of each axis.
+    pub values: Vec<String>,
+    /// The index of the series.
+    pub series: usize,
+    /// Nanoseconds of each decision, to three digits.
+    pub costs: Histogram<u64>,
+}
+
+/// A policy, and how long its decisions take.
+#[derive(Clone)]
+struct Timed<P> {
+    policy: P,
+    /// Of the decision that is being made, in nanoseconds.
+    spent: u64,
+    costs: Arc<Mutex<Histogram<u64>>>,
+}
+
+impl<P: Policy + Clone + 'static> Policy for Timed<P> {
+    fn on_event(&mut self, now: Time, event: Event) {
+        let start = Instant::now();
+        self.policy.on_event(now, event);
+        self.spent += nanoseconds(start);
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        let start = Instant::now();
+        self.policy.decide(now, actions);
+        let spent = std::mem::take(&mut self.spent) + nanoseconds(start);
+        let mut costs = self.costs.lock().expect("no thread panics with it");
+        costs.record(spent).expect("the histogram resizes itself");
+    }
+    fn save(&self, now: Time, state: &mut State) {
+        self.policy.save(now, state);
+    }
+    fn schedules_threads(&self) -> bool {
+        self.policy.schedules_threads()
+    }
+    fn rule(&self) -> ScheduleRule {
+        self.policy.rule()
+    }
+}
+
+fn nanoseconds(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("three significant digits are a valid precision")
+}
+
+fn clock_ns() -> u64 {
+    let mut costs = histogram();
+    for _ in 0..100_000 {
+        costs.record(nanoseconds(Instant::now())).expect("the histogram resizes itself");
+    }
+    costs.value_at_quantile(0.5)
+}
+
+/// Measures what the experiment wants to know about times, on the calling thread; none if it wants
+/// nothing, or if it is interrupted. `tell` is called after each point with how many there are done,
+/// and how many there are.
+///
+/// # Errors
+/// If a system cannot be drawn or simulated.
+pub fn time(
+    experiment: &Experiment,
+    interrupt: Option<&AtomicBool>,
+    tell: &dyn Fn(usize, usize),
+) -> Result<Option<Timings>, LabError> {
+    let Some(timing) = &experiment.timing else { return Ok(None) };
+    let mut found = Timings { clock_ns: clock_ns(), points: Vec::new() };
+    let total: usize = experiment.grids.iter().map(|grid| grid.cells().len()).sum();
+    let mut done = 0;
+    for (at, grid) in experiment.grids.iter().enumerate() {
+        for cell in grid.cells() {
+            let line = cell.parameters.line();
+            let name = || grid.name.clone();
+            let drawing =
+                |reason| LabError::Draw { grid: name(), parameters: line.clone(), reason };
+            let seed = cell_seed(experiment.seed, &line);
+            let source = cell.parameters.source(seed).map_err(|(_, reason)| drawing(reason))?;
+            for &series in &grid.series {
+                let point = TimedPoint {
+                    grid: at,
+                    values: cell.values.clone(),
+                    series,
+                    costs: histogram(),
+                };
+                found.points.push(point);
+            }
+            let first = found.points.len() - grid.series.len();
+            for set in 0..timing.sets {
+                let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
+                for point in &mut found.points[first..] {
+                    let series = &experiment.series[point.series];
+                    let Measured::Policy(spec) = &series.measured else { continue };
+                    let free = series.free(&system);
+                    let system = free.as_ref().unwrap_or(&system);
+                    let Ok(policy) = registry::build(spec, system) else { continue };
+                    let costs = Arc::new(Mutex::new(histogram()));
+                    let timed = Timed { policy, spent: 0, costs: Arc::clone(&costs) };
+                    let mut counters =
+                        Counters::new(system.tasks.len(), system.platform.cpu_count());
+                    let options = Options {
+                        horizon: timing.horizon,
+                        seed: cell_seed(seed, &set.to_string()),
+                        explore: None,
+                        interrupt,
+                        progress: None,
+                    };
+                    let outcome = simulate(system, timed, &mut counters, &options);
+                    outcome.map_err(|error| LabError::Simulate {
+                        grid: name(),
+                        parameters: line.clone(),
+                        error,
+                    })?;
+                    if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst)) {
+                        return Ok(None);
+                    }
+                    let costs = costs.lock().expect("no thread panics with it");
+                    point.costs.add(&*costs).expect("a histogram resizes itself");
+                }
+            }
+            done += 1;
+            tell(done, total);
+        }
+    }
+    found.points.retain(|point| !point.costs.is_empty());
+    Ok(Some(found))
+}
+
+/// In microseconds.
+fn of(statistic: Statistic, costs: &Histogram<u64>) -> f64 {
+    let ns = match statistic {
+        Statistic::Mean | Statistic::Sum | Statistic::Weighted => costs.mean(),
+        Statistic::Median => costs.value_at_quantile(0.5) as f64,
+        Statistic::Min => costs.min() as f64,
+        Statistic::Max => costs.max() as f64,
+        Statistic::Quantile(share) => costs.value_at_quantile(share) as f64,
+    };
+    ns / 1e3
+}
+
+impl Timings {
+    /// The times of all decisions of a series.
+    pub fn pooled(&self, series: usize) -> Histogram<u64> {
+        let mut all = histogram();
+        for point in self.points.iter().filter(|point| point.series == series) {
+            all.add(&point.costs).expect("a histogram resizes itself");
+        }
+        all
+    }
+
+    /// The columns of `measured.csv`: a line per point and series, times in microseconds.
+    pub(crate) fn table(&self, experiment: &Experiment) -> Columns {
+        let mut columns =
+            Columns::new(crate::results::SCHEMA).with("provenance", experiment.provenance());
+        let text = |of: &dyn Fn(&TimedPoint) -> String| {
+            Column::Text(self.points.iter().map(|point| Some(of(point))).collect())
+        };
+        columns.push("point", text(&|point| named(experiment, point)));
+        columns.push("series", text(&|point| experiment.series[point.series].name.clone()));
+        let counts = self.points.iter().map(|point| i64::try_from(point.costs.len()).ok());
+        columns.push("decisions", Column::Int(counts.collect()));
+        for statistic in SHOWN {
+            let values = self.points.iter().map(|point| Some(of(statistic, &point.costs)));
+            columns.push(&format!("{statistic}_us"), Column::Real(values.collect()));
+        }
+        columns
+    }
+
+    /// As text: all decisions of each series beside what the source reports, each point, the claims.
+    pub fn text(&self, experiment: &Experiment) -> String {
+        let Some(timing) = &experiment.timing else { return String::new() };
+        let mut out = format!(
+            "measured times of decisions, in microseconds; they differ from run to run and from machine \
+             to machine\n{} systems per point, one thread, after each other; a reading of the clock takes \
+             {} ns, and each event of a decision has one\n\n",
+            timing.sets, self.clock_ns
+        );
+        let heading = |first: &[&str]| -> Vec<String> {
+            let names = SHOWN.iter().map(Statistic::to_string);
+            first.iter().map(|&name| name.to_owned()).chain(names).collect()
+        };
+        let us = |value: f64| format!("{value:.2}");
+        let times = |costs: &Histogram<u64>| SHOWN.map(|statistic| us(of(statistic, costs)));
+        let mut rows = vec![heading(&["series", "decisions"])];
+        for (at, series) in experiment.series.iter().enumerate() {
+            let costs = self.pooled(at);
+            if costs.is_empty() {
+                continue;
+            }
+            let first = [format!("{}, here", series.label), costs.len().to_string()];
+            rows.push(first.into_iter().chain(times(&costs)).collect());
+            let reported = |statistic: &Statistic| {
+                let said = timing.reported.iter();
+                said.filter(|said| said.series == at && said.statistic == *statistic)
+                    .map(|said| us(said.us))
+                    .next_back()
+                    .unwrap_or("-".to_owned())
+            };
+            if timing.reported.iter().any(|said| said.series == at) {
+                let first = [format!("{}, in the source", series.label), "-".to_owned()];
+                rows.push(first.into_iter().chain(SHOWN.iter().map(reported)).collect());
+            }
+        }
+        out += &aligned(&rows, &[false, true, true, true, true, true, true, true]);
+        let mut rows = vec![heading(&["point", "series", "decisions"])];
+        for point in &self.points {
+            let first = [
+                named(experiment, point),
+                experiment.series[point.series].label.clone(),
+                point.costs.len().to_string(),
+            ];
+            rows.push(first.into_iter().chain(times(&point.costs)).collect());
+        }
+        out += "\n";
+        out += &aligned(&rows, &[false, false, true, true, true, true, true, true, true]);
+        out + &self.claims(experiment, timing)
+    }
+
+    fn claims(&self, experiment: &Experiment, timing: &Timing) -> String {
+        let mut out = String::new();
+        for claim in &timing.claims {
+            let (slower, faster) = (self.pooled(claim.slower), self.pooled(claim.faster));
+            let label = |series: usize| experiment.series[series].label.as_str();
+            let agree = claim
+                .statistics
+                .iter()
+                .filter(|&&statistic| of(statistic, &slower) > of(statistic, &faster))
+                .count();
+            let judged = match agree {
+                _ if slower.is_empty() || faster.is_empty() => "undecided",
+                all if all == claim.statistics.len() => "holds",
+                0 => "does not hold",
+                _ => "partly",
+            };
+            out += &format!("\n{}: {judged}\n  source: {}\n", claim.text, claim.source);
+            for &statistic in &claim.statistics {
+                let (left, right) = (of(statistic, &slower), of(statistic, &faster));
+                let ratio = if right > 0.0 { left / right } else { f64::INFINITY };
+                let said = |series: usize| {
+                    let said = |said: &&crate::experiment::Reported| {
+                        said.series == series && said.statistic == statistic
+                    };
+                    timing.reported.iter().find(said).map(|said| said.us)
+                };
+                let there = match (said(claim.slower), said(claim.faster)) {
+                    (Some(left), Some(right)) if right > 0.0 => {
+                        format!(", {:.2} times in the source", left / right)
+                    }
+                    _ => String::new(),
+                };
+                out += &format!(
+                    "  {statistic}: {left:.2} of {} and {right:.2} of {}, {ratio:.2} times{there}\n",
+                    label(claim.slower),
+                    label(claim.faster)
+                );
+            }
+        }
+        out
+    }
+}
+
+/// The grid and the values of its axes.
+fn named(experiment: &Experiment, point: &TimedPoint) -> String {
+    let grid = &experiment.grids[point.grid];
+    let axes = grid.axes.iter().zip(&point.values);
+    let values: Vec<String> = axes.map(|((axis, _), value)| format!("{axis} {value}")).collect();
+    format!("{}: {}", grid.name, values.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_are_timed_and_told_beside_the_source() {
+        let text = r#"
+            lab = 1
+            title = "t"
+            sets = 1
+            seed = 1
+            horizon = "100ms"
+            [timing]
+            sets = 2
+            horizon = "200ms"
+            [[timing.reported]]
+            series = "global"
+            statistic = "q0.999"
+            us = "5.79"
+            [[timing.claim]]
+            text = "slower"
+            statistics = ["mean", "q0.999"]
+            slower = "hpa"
+            faster = "global"
+            [generator]
+            cpus = 4
+            utilization = "2"
+            periods = "list:10ms,20ms"
+            affinity = "levels:2"
+            feasible = true
+            [[series]]
+            name = "global"
+            policy = "g-rm"
+            affinities = "ignored"
+            [[series]]
+            name = "hpa"
+            policy = "hpa-rm"
+            [[grid]]
+            name = "g"
+            tasks = [8, 10]
+        "#;
+        let experiment = crate::read("t", "t.toml", text.as_bytes()).unwrap();
+        let timings = time(&experiment, None, &|_, _| ()).unwrap().unwrap();
+        assert_eq!(timings.points.len(), 4);
+        // 8 tasks with periods of at most 20 ms are released 10 times in 200 ms at least.
+        assert!(timings.points.iter().all(|point| point.costs.len() >= 20));
+        let told = timings.text(&experiment);
+        assert!(told.contains("global, in the source"), "{told}");
+        assert!(told.contains("slower: "), "{told}");
+        assert_eq!(timings.table(&experiment).rows(), 4);
+        assert!(told.contains("g: tasks 10"), "{told}");
+        let stopped = AtomicBool::new(true);
+        assert!(time(&experiment, Some(&stopped), &|_, _| ()).unwrap().is_none());
+    }
+
+    #[test]
+    fn long_decisions_are_counted_as_they_are() {
+        let mut costs = histogram();
+        for ns in [100, 200, 5_000_000] {
+            costs.record(ns).unwrap();
+        }
+        // To three digits, in microseconds.
+        assert!((4995.0..=5005.0).contains(&of(Statistic::Max, &costs)));
+        assert!((4995.0..=5005.0).contains(&of(Statistic::Quantile(0.999), &costs)));
+        assert!((0.199..=0.201).contains(&of(Statistic::Median, &costs)));
+        assert!((1660.0..=1670.0).contains(&of(Statistic::Mean, &costs)));
+    }
+
+    #[test]
+    fn mistakes_have_a_place() {
+        let text = "lab = 1\ntitle = \"t\"\nsets = 1\nseed = 1\nhorizon = \"1s\"\n[timing]\nsets = 1\n\
+             horizon = \"1s\"\n[[timing.reported]]\nseries = \"gfb\"\nstatistic = \"sum\"\nus = \"x\"\n\
+             [[series]]\nname = \"gfb\"\ntest = \"GFB\"\naffinities = \"lost\"\n\
+             [[grid]]\nname = \"g\"\ncpus = 1\ntasks = 1\nutilization = \"0.5\"\n";
+        let report = crate::read("t", "t.toml", text.as_bytes()).unwrap_err();
+        for message in [
+            "t.toml:10:10: error: `gfb` is a test, and makes no decisions",
+            "t.toml:11:13: error: `sum` is not a statistic of times",
+            "t.toml:12:6: error: `x` is not a time",
+            "affinities are `kept` or `ignored`",
+        ] {
+            assert!(report.plain().contains(message), "{}", report.plain());
+        }
+    }
+}

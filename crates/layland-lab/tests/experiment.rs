@@ -1,0 +1,278 @@
+//! A small experiment from beginning to end: what it finds, the same bytes whatever happens on the way.
+
+use layland_lab::{Experiment, Judgement, Results, Runner, judge, packaged, read, write};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const SMALL: &str = r#"
+lab = 1
+title = "a small experiment"
+sets = 6
+seed = 9
+horizon = "200ms"
+block = 2
+
+[generator]
+cpus = 2
+tasks = 4
+periods = "list:10ms,20ms,40ms"
+
+[[series]]
+name = "g-edf"
+policy = "g-edf"
+[[series]]
+name = "p-edf"
+policy = "p-edf:fit=ffd"
+[[series]]
+name = "dl-sp"
+policy = "dl-sp:limit=1"
+bound = "TANG"
+[[series]]
+name = "gfb"
+test = "GFB"
+[[series]]
+name = "rta"
+test = "RTA-RM"
+
+[[grid]]
+name = "load"
+utilization = ["1.0", "1.5", "2.0"]
+[[grid]]
+name = "other"
+utilization = ["0.5", "0.75"]
+series = ["g-edf", "gfb"]
+
+[[figure]]
+name = "accepted"
+grid = "load"
+x = "utilization"
+y = "accepted"
+statistic = "mean"
+series = ["g-edf", "p-edf", "gfb"]
+[[figure]]
+name = "misses"
+grid = "load"
+x = "utilization"
+y = "miss_ratio"
+statistic = "mean"
+series = ["g-edf", "dl-sp"]
+log_y = true
+[[figure]]
+name = "tardiness"
+grid = "load"
+kind = "distribution"
+series = ["g-edf", "dl-sp"]
+only = { utilization = "2.0" }
+[[figure]]
+name = "weighted"
+grid = "other"
+x = "utilization"
+y = "accepted"
+statistic = "weighted"
+[[figure]]
+name = "bound"
+grid = "load"
+x = "utilization"
+y = "tardiness_over_bound"
+statistic = "max"
+series = "dl-sp"
+
+[[table]]
+name = "tardiness"
+grid = "load"
+columns = ["tardiness:q0.99", "miss_ratio:median"]
+
+[[claim]]
+name = "gfb-is-sufficient"
+text = "What GFB accepts misses no deadline"
+figures = ["accepted", "weighted"]
+left = "gfb"
+is = "at most"
+right = "g-edf"
+[[claim]]
+name = "bounded"
+text = "Theorem 1 holds"
+figures = ["bound"]
+left = "dl-sp"
+is = "at most"
+right = 1
+[[claim]]
+name = "wrong"
+text = "Fewer sets are accepted at lower loads"
+figures = ["accepted"]
+left = "gfb"
+is = "rising"
+"#;
+
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("the folder can be made");
+    path
+}
+
+fn small() -> Experiment {
+    read("small", "small.toml", SMALL.as_bytes())
+        .unwrap_or_else(|report| panic!("{}", report.plain()))
+}
+
+/// Runs on so many threads.
+fn run(experiment: &Experiment, folder: &Path, threads: usize) -> Results {
+    let runner = Runner { experiment, folder, interrupt: None, progress: None };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
+    write(experiment, &results, &[], folder).unwrap();
+    results
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_owned();
+                found.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[track_caller]
+fn assert_same(a: &Path, b: &Path) {
+    let (a, b) = (files(a), files(b));
+    assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
+    for (name, bytes) in &a {
+        assert!(*bytes == b[name], "{} differs", name.display());
+    }
+}
+
+#[test]
+fn threads_change_no_byte() {
+    let (one, two) = (folder("one-thread"), folder("two-threads"));
+    let experiment = small();
+    assert_eq!(run(&experiment, &one, 1), run(&experiment, &two, 2));
+    assert_same(&one, &two);
+    for name in ["results.csv", "results.parquet", "distributions.csv", "figures/misses.svg"] {
+        assert!(one.join(name).exists(), "{name}");
+    }
+    let pdf = std::fs::read(one.join("figures/accepted.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-"));
+    let parquet = std::fs::read(one.join("results.parquet")).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+fn an_interrupted_run_goes_on_and_changes_no_byte() {
+    let (whole, cut) = (folder("whole"), folder("cut"));
+    let experiment = small();
+    run(&experiment, &whole, 2);
+
+    let interrupt = AtomicBool::new(false);
+    let stop = |progress: layland_lab::Progress| {
+        if progress.done >= 3 {
+            interrupt.store(true, Ordering::SeqCst);
+        }
+    };
+    let runner = Runner {
+        experiment: &experiment,
+        folder: &cut,
+        interrupt: Some(&interrupt),
+        progress: Some(&stop),
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
+    assert!(!results.is_complete() && results.done == 3, "{} of {}", results.done, results.units);
+    write(&experiment, &results, &[], &cut).unwrap();
+    assert!(judge(&experiment, &results).iter().all(|j| j.judgement == Judgement::Undecided));
+
+    // A shard that was cut off, one that is another's, and the rest of a write that was killed.
+    let shards: Vec<PathBuf> =
+        std::fs::read_dir(cut.join("shards")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let bytes = std::fs::read(&shards[0]).unwrap();
+    std::fs::write(&shards[0], &bytes[..bytes.len() / 2]).unwrap();
+    std::fs::write(&shards[1], &bytes).unwrap();
+    let part = shards[2].with_extension("json.1.part");
+    std::fs::write(&part, b"{").unwrap();
+    let seen = AtomicBool::new(false);
+    let told = |progress: layland_lab::Progress| {
+        assert!(progress.resumed == 1);
+        seen.store(true, Ordering::SeqCst);
+    };
+    let runner = Runner { interrupt: None, progress: Some(&told), ..runner };
+    assert!(runner.run(&runner.plan(&[])).unwrap().is_complete());
+    assert!(seen.load(Ordering::SeqCst));
+    std::fs::remove_file(part).unwrap();
+    run(&experiment, &cut, 2);
+    assert_same(&whole, &cut);
+}
+
+#[test]
+fn more_sets_keep_those_that_are_there() {
+    let folder = folder("more");
+    let mut experiment = small();
+    experiment.sets = 2;
+    let few = run(&experiment, &folder, 1);
+    experiment.sets = 4;
+    let runner =
+        Runner { experiment: &experiment, folder: &folder, interrupt: None, progress: None };
+    let more = runner.run(&runner.plan(&[])).unwrap();
+    for (few, more) in few.grids.iter().zip(&more.grids) {
+        for (few, more) in few.cells.iter().zip(&more.cells) {
+            assert_eq!(few.rows[..], more.rows[..few.rows.len()]);
+            assert_eq!(few.rows.len() * 2, more.rows.len());
+        }
+    }
+    // Another seed is another experiment.
+    let other = Experiment { seed: experiment.seed + 1, ..experiment.clone() };
+    let runner = Runner { experiment: &other, ..runner };
+    assert_ne!(runner.run(&runner.plan(&[])).unwrap(), more);
+}
+
+#[test]
+fn claims_are_judged_and_figures_choose_grids() {
+    let folder = folder("claims");
+    let experiment = small();
+    let results = run(&experiment, &folder, 2);
+    let judged = judge(&experiment, &results);
+    let judgements: Vec<Judgement> = judged.iter().map(|judged| judged.judgement).collect();
+    assert_eq!(judgements, [Judgement::Holds, Judgement::Holds, Judgement::Fails]);
+    assert_eq!((judged[0].agree, judged[0].of), (5, 5));
+    assert!(!judged[2].against.is_empty());
+
+    // RTA does not apply to several CPUs: it has no value, and says why.
+    let rows = || results.cells(0).iter().flat_map(|cell| &cell.rows);
+    let of = |name: &str| experiment.series.iter().position(|series| series.name == name);
+    assert!(rows().filter(|row| Some(row.series) == of("rta")).all(|row| row.refused.is_some()));
+    // What P-EDF cannot pack counts as not accepted.
+    let refused = |row: &&layland_lab::Row| {
+        Some(row.series) == of("p-edf") && row.refused.is_some() && row.values[0] == Some(0.0)
+    };
+    assert!(rows().any(|row| refused(&row)));
+
+    let runner =
+        Runner { experiment: &experiment, folder: &folder, interrupt: None, progress: None };
+    let only = runner.plan(&[3]);
+    assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
+}
+
+#[test]
+fn packaged_experiments_are_right_and_run() {
+    for packaged in packaged::ALL {
+        let mut experiment = packaged.experiment();
+        assert!(!experiment.claims.is_empty() && !experiment.figures.is_empty());
+        experiment.sets = 1;
+        experiment.horizon = layland_lab::parse_horizon("400ms").unwrap();
+        for grid in &mut experiment.grids {
+            grid.axes.iter_mut().for_each(|(_, values)| values.truncate(2));
+        }
+        let folder = folder(packaged.name);
+        assert!(run(&experiment, &folder, 2).is_complete(), "{}", packaged.name);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the simulator should charge for overheads, measured on this machine.
+//!
+//! | overhead | is measured as |
+//! |---|---|
+//! | `release` | from the expiry of a release's timer to the manager's clock |
+//! | `scheduling` | the policy's decision and its enactment |
+//! | `context_switch` | from the decision to the first instruction, less the enactment, for a thread that stays on its CPU |
+//! | `migration` | how much longer that takes for a thread that comes from another CPU |
+//! | `interrupt` | how much longer that takes with the manager on another CPU |
+//! | `tick`, `tick_period` | length of, and distance between, the interruptions of a spinning thread of the highest class |
+//!
+//! Each is the same quantile of its distribution. What needs two CPUs is zero where there is one.
+
+use crate::hosts::{Hosts, ManagerPlace};
+use crate::overheads::Measured;
+use crate::raw::{self, RawMechanism};
+use crate::run::{Options, Outcome, run};
+use crate::{RunError, usable_cpus};
+use layland_model::{Duration, Overheads, Service, System, Task};
+use layland_policy::registry;
+
+/// The engine and the bare mechanism in the same setting.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Whether the manager is on the CPU of the jobs.
+    pub shared: bool,
+    /// The bare mechanism.
+    pub raw: RawMechanism,
+    /// The engine.
+    pub engine: Measured,
+}
+
+/// What this machine takes.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// To be charged by the simulator.
+    pub overheads: Overheads,
+    /// The engine and the bare mechanism, with the manager on the CPU of the jobs and elsewhere.
+    pub comparisons: Vec<Comparison>,
+    /// The engine on two CPUs, if there are two.
+    pub two_cpus: Option<Measured>,
+}
+
+fn task(name: &str, wcet_us: i64, period_us: i64) -> Task {
+    Task::implicit(name, Service::from_us(wcet_us), Duration::from_us(period_us))
+}
+
+/// A short job preempts a long one every millisecond, as the bare mechanism does.
+fn preempting() -> System {
+    System::new(1, vec![task("short", 200, 1_000), task("long", 30_000, 60_000)])
+}
+
+/// Three jobs on two CPUs: the last one migrates.
+fn migrating() -> System {
+    System::new(2, vec![task("a", 2_000, 6_000), task("b", 2_000, 7_000), task("c", 6_000, 11_000)])
+}
+
+fn engine(system: &System, hosts: Hosts, duration: Duration) -> Result<Outcome, RunError> {
+    let policy = registry::build("g-edf", system)
+        .map_err(|error| RunError::unsupported(error.to_string()))?;
+    run(system, policy, &Options::new(duration, hosts))
+}
+
+/// Measures this machine on some of its CPUs, several times for as long as is said.
+///
+/// # Errors
+/// As [`run()`].
+pub fn calibrate(
+    cpus: Option<&[usize]>,
+    duration: Duration,
+    quantile: f64,
+) -> Result<Calibration, RunError> {
+    let usable = usable_cpus()
+        .map_err(|error| RunError::refused("failed to list the CPUs", &error, String::new()))?;
+    let cpus = cpus.unwrap_or(&usable);
+    let mut comparisons = Vec::new();
+    for place in [ManagerPlace::Shared, ManagerPlace::Dedicated] {
+        let Ok(hosts) = Hosts::choose(1, cpus, place) else { continue };
+        let cpu = hosts.of.as_slice()[0];
+        let shared = hosts.manager == cpu;
+        let raw = raw::measure(cpu, hosts.manager, duration)?;
+        let engine = engine(&preempting(), hosts, duration)?.measured;
+        comparisons.push(Comparison { shared, raw, engine });
+    }
+    let hosts = Hosts::choose(2, cpus, ManagerPlace::Auto)
+        .or_else(|_| Hosts::choose(2, cpus, ManagerPlace::Shared));
+    let two_cpus = match hosts {
+        Ok(hosts) => Some(engine(&migrating(), hosts, duration)?.measured),
+        Err(_) => None,
+    };
+    let (lengths, distances) = raw::interruptions(cpus.last().copied().unwrap_or(0))?;
+    let time = |ns: i64| Duration::from_ns(ns.max(0));
+    let mut overheads = Overheads::default();
+    if let Some(own) = comparisons.iter().find(|comparison| comparison.shared) {
+        let engine = &own.engine;
+        let enact = engine.enact.quantile(quantile);
+        overheads.release = time(engine.release.quantile(quantile));
+        overheads.scheduling = time(engine.decision.quantile(quantile) + enact);
+        overheads.context_switch = time(engine.switch.quantile(quantile) - enact);
+        if let Some(other) = comparisons.iter().find(|comparison| !comparison.shared) {
+            let remote = other.engine.switch.quantile(quantile);
+            overheads.interrupt = time(remote - engine.switch.quantile(quantile));
+        }
+    }
+    if let Some(two) = two_cpus.as_ref().filter(|two| two.migration.count() > 0) {
+        overheads.migration =
+            time(two.migration.quantile(quantile) - two.switch.quantile(quantile));
+    }
+    // Fewer than three are no tick.
+    if lengths.count() >= 3 {
+        overheads.tick = time(lengths.quantile(quantile));
+        overheads.tick_period = time(distances.quantile(0.5)).max(overheads.tick * 2);
+    }
+    Ok(Calibration { overheads, comparisons, two_cpus })
+}

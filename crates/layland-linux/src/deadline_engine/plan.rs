@@ -1,0 +1,431 @@
+//! Which reservations and root domains a set needs, and whether the kernel would accept them.
+
+use crate::sys;
+use layland_model::{
+    Behaviour, CpuSet, Duration, JobOrder, Rate, RateSum, RequestKind, ScheduleRule, System,
+    TaskId, TaskMap,
+};
+
+/// What the kernel does with budgets, as far as it can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The length of a tick.
+    pub tick: Duration,
+    /// Whether budgets are enforced precisely instead of by the tick; `None` if that cannot be read.
+    pub has_hrtick: Option<bool>,
+    /// The share of each CPU that may be reserved, in thousandths.
+    pub limit_thousandths: i64,
+}
+
+impl Facts {
+    /// Those of this machine. What cannot be read is taken for the worse.
+    pub fn read() -> Facts {
+        let number = |path: &str| {
+            std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<i64>().ok())
+        };
+        let features = std::fs::read_to_string("/sys/kernel/debug/sched/features").ok();
+        let has_hrtick =
+            features.map(|text| text.split_whitespace().any(|word| word == "HRTICK_DL"));
+        let period = number("/proc/sys/kernel/sched_rt_period_us").unwrap_or(1_000_000).max(1);
+        let runtime = number("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or(950_000);
+        // The fair server reserves 50 ms in every second.
+        let fair = match number("/sys/kernel/debug/sched/fair_server/cpu0/runtime") {
+            Some(0) => 0,
+            Some(_) | None => 50,
+        };
+        let limit_thousandths =
+            if runtime < 0 { 1000 } else { (runtime * 1000 / period - fair).max(0) };
+        Facts { tick: Duration::from_ns(sys::tick_ns()), has_hrtick, limit_thousandths }
+    }
+
+    /// How late the end of a budget is noticed.
+    pub fn granularity(&self) -> Duration {
+        if self.has_hrtick == Some(true) { Duration::ZERO } else { self.tick }
+    }
+}
+
+pub use crate::sys::Reservation;
+
+/// What is added to a WCET in its reservation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Margin {
+    /// This part of it.
+    Fraction(Rate),
+    /// This much.
+    Time(Duration),
+}
+
+/// A root domain: CPUs (numbers of the platform) and the tasks that share them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    /// The CPUs.
+    pub cpus: CpuSet,
+    /// The tasks.
+    pub tasks: Vec<TaskId>,
+}
+
+/// What to set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// By task.
+    pub reservations: TaskMap<Reservation>,
+    /// Those with tasks.
+    pub domains: Vec<Domain>,
+    /// For the kernel as it is, without root domains: where each task may run, whatever that is.
+    /// Admission control is off then.
+    pub affinities: Option<TaskMap<CpuSet>>,
+    /// The clusters that requests may name.
+    pub clusters: Vec<CpuSet>,
+    /// By task: how much later than the set says it is released first, so that ties are settled.
+    pub settle: TaskMap<Duration>,
+    /// Whether a task asks for itself, when it runs; otherwise the engine asks at the instant.
+    pub asks_itself: bool,
+    /// How long threads sleep in SCHED_DEADLINE before time 0, at least.
+    pub lead: Duration,
+    /// What the user should know.
+    pub caveats: Vec<String>,
+}
+
+/// Why the kernel cannot run it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named in the message of each kind")]
+pub enum Refusal {
+    /// Another order than deadlines, or no groups.
+    #[error(
+        "SCHED_DEADLINE cannot express this policy: it is earliest deadline first in disjoint groups of CPUs, and nothing else"
+    )]
+    NotEdf,
+    /// A task that may not use every CPU of its group.
+    #[error(
+        "task `{task}` may only use CPUs {allowed} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
+    )]
+    Affinity { task: String, allowed: CpuSet, group: CpuSet },
+    /// Requests change the system while it runs.
+    #[error(
+        "the set changes while it runs, and parameters of a live SCHED_DEADLINE thread must not change"
+    )]
+    Requests,
+    /// A request that no system call carries out.
+    #[error("{request}: this engine changes tasks only")]
+    Request { request: String },
+    /// A speed other than 1.
+    #[error("the platform has CPUs of different speeds, which real ones are not")]
+    Speeds,
+    /// An execution time that a tick is too coarse for.
+    #[error(
+        "task `{task}` executes {wcet}, less than two ticks of {tick}, and budgets are enforced by the tick on this kernel"
+    )]
+    ShorterThanTicks { task: String, wcet: Duration, tick: Duration },
+    /// The margin does not fit.
+    #[error(
+        "task `{task}` needs {runtime} (execution time and margin), more than its deadline of {deadline}"
+    )]
+    NoRoom { task: String, runtime: Duration, deadline: Duration },
+    /// A period the kernel does not take.
+    #[error("task `{task}` has a period of {period}; the kernel takes 100us to 4.19s")]
+    Period { task: String, period: Duration },
+    /// More than may be reserved.
+    #[error(
+        "CPUs {cpus} would be asked for {sum:.3} of their time, and at most {limit:.3} may be reserved"
+    )]
+    TooMuch { cpus: CpuSet, sum: f64, limit: f64 },
+}
+
+impl Refusal {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Refusal::NotEdf
+            | Refusal::Affinity { .. }
+            | Refusal::Requests
+            | Refusal::Request { .. } => "the dispatcher runs every policy: --engine fifo",
+            Refusal::Speeds => "leave the speeds out",
+            Refusal::ShorterThanTicks { .. } => {
+                "stretch the times of the set, enable HRTICK_DL, or say --force"
+            }
+            Refusal::NoRoom { .. } => "choose a smaller --margin",
+            Refusal::Period { .. } => "stretch or shrink the times of the set",
+            Refusal::TooMuch { .. } => {
+                "choose a smaller --margin, fewer tasks, or another packing (p-edf:fit=wfd)"
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// What a set needs under a policy that promises this. The margin is added to each WCET; by default
+    /// it is 5 % of it, at least [`Facts::granularity`].
+    ///
+    /// # Errors
+    /// If the kernel cannot express or would not accept it.
+    pub fn new(
+        system: &System,
+        rule: &ScheduleRule,
+        facts: &Facts,
+        margin: Option<&Margin>,
+        is_forced: bool,
+    ) -> Result<Plan, Refusal> {
+        let ScheduleRule::HighestFirst { groups, order: JobOrder::Deadline } = rule else {
+            return Err(Refusal::NotEdf);
+        };
+        if !system.requests.is_empty() {
+            return Err(Refusal::Requests);
+        }
+        if !system.platform.is_unit_speed() {
+            return Err(Refusal::Speeds);
+        }
+        let mut plan = Plan {
+            reservations: TaskMap::filled(Reservation::default(), system.tasks.len()),
+            domains: Vec::new(),
+            affinities: None,
+            clusters: Vec::new(),
+            settle: TaskMap::filled(Duration::ZERO, system.tasks.len()),
+            asks_itself: false,
+            lead: Duration::ZERO,
+            caveats: Vec::new(),
+        };
+        for group in groups.iter().filter(|group| !group.tasks.is_empty()) {
+            for &id in &group.tasks {
+                let task = &system.tasks[id];
+                let allowed = system.allowed_cpus(id).intersection(&group.cpus);
+                if allowed != group.cpus {
+                    let (task, group) = (task.name.clone(), group.cpus.clone());
+                    return Err(Refusal::Affinity { task, allowed, group });
+                }
+                plan.reservations[id] = reservation(system, id, facts, margin, is_forced)?;
+                if task.deadline > task.period {
+                    plan.caveats.push(format!(
+                        "task `{}`: its deadline is after its period, and the kernel reserves by the period",
+                        task.name
+                    ));
+                }
+            }
+            let domain = Domain { cpus: group.cpus.clone(), tasks: group.tasks.clone() };
+            plan.admit(&domain, facts)?;
+            if domain.cpus.len() > 1 {
+                plan.caveats.push(format!(
+                    "CPUs {}: global EDF of the kernel bounds tardiness, it does not promise deadlines",
+                    domain.cpus
+                ));
+            }
+            plan.domains.push(domain);
+        }
+        if facts.has_hrtick != Some(true) {
+            plan.caveats
+                .push(format!("budgets are enforced by the tick: up to {} late", facts.tick));
+        }
+        Ok(plan)
+    }
+
+    /// What a set needs on the kernel as it is: any affinities, hogs, requests; no admission control.
+    /// Tasks that are tied to one CPU are released a fortieth of the shortest period later than others
+    /// of the same offset, or as much later as is said, as those are who would win the tie. Hogs get
+    /// their reservation, the other tasks a margin besides.
+    ///
+    /// # Errors
+    /// If the kernel cannot express it.
+    pub fn of_kernel(
+        system: &System,
+        facts: &Facts,
+        margin: Option<&Margin>,
+        is_forced: bool,
+        settle: Option<Duration>,
+        asks_itself: bool,
+    ) -> Result<Plan, Refusal> {
+        if !system.platform.is_unit_speed() {
+            return Err(Refusal::Speeds);
+        }
+        for request in &system.requests {
+            match request.kind {
+                RequestKind::Leave(_) | RequestKind::Reconfigure(..) => {}
+                RequestKind::SetClusterCpus { .. }
+                | RequestKind::CpuOnline(_)
+                | RequestKind::CpuOffline(_) => {
+                    return Err(Refusal::Request { request: system.describe(&request.kind) });
+                }
+            }
+        }
+        let mut reservations = TaskMap::filled(Reservation::default(), system.tasks.len());
+        let none = Margin::Time(Duration::ZERO);
+        for (id, task) in system.tasks.iter() {
+            let is_hog = matches!(task.behaviour, Behaviour::Hog);
+            let is_whole = task.reservation().at_unit_speed() >= task.period;
+            let margin = if is_hog { Some(&none) } else { margin };
+            let is_forced = is_forced || is_hog && is_whole;
+            reservations[id] = reservation(system, id, facts, margin, is_forced)?;
+        }
+        let affinities: TaskMap<CpuSet> =
+            system.tasks.ids().map(|id| system.allowed_cpus(id)).collect();
+        let periods = || system.tasks.values().map(|task| task.period);
+        let shortest = periods().min().unwrap_or_default();
+        let settle = settle.unwrap_or(Duration::from_ns(shortest.ns() / 40));
+        let is_tied = |id: TaskId| affinities[id].len() == 1;
+        let wins = |id: TaskId| {
+            let own = system.tasks[id].offset;
+            is_tied(id)
+                && system.tasks.iter().any(|(other, task)| task.offset == own && !is_tied(other))
+        };
+        let settle: TaskMap<Duration> =
+            (system.tasks.ids()).map(|id| if wins(id) { settle } else { Duration::ZERO }).collect();
+        let mut caveats = vec![
+            "admission control is off during the run: nothing keeps these threads from taking all of \
+             the CPUs"
+                .to_owned(),
+        ];
+        let all = system.platform.all_cpus();
+        if affinities.values().any(|allowed| *allowed != all) {
+            caveats.push(
+                "affinities: SCHED_DEADLINE has unbounded tardiness and priority inversions with them \
+                 on every kernel tested; the engine fifo has policies without"
+                    .to_owned(),
+            );
+        }
+        if !system.requests.is_empty() {
+            caveats.push(
+                "parameters and affinities of live SCHED_DEADLINE threads change: depending on its \
+                 version the kernel starts their servers anew then"
+                    .to_owned(),
+            );
+        }
+        if facts.has_hrtick != Some(true) {
+            caveats.push(format!("budgets are enforced by the tick: up to {} late", facts.tick));
+        }
+        let lead = periods().max().unwrap_or_default() + shortest * 2;
+        let clusters = system.platform.clusters.clone();
+        let affinities = Some(affinities);
+        let domains = Vec::new();
+        Ok(Plan { reservations, domains, affinities, clusters, settle, asks_itself, lead, caveats })
+    }
+
+    /// The kernel's own test, domain by domain: the sum of `runtime / period`.
+    fn admit(&self, domain: &Domain, facts: &Facts) -> Result<(), Refusal> {
+        let rate = |id: &TaskId| {
+            let Reservation { runtime, period, .. } = self.reservations[*id];
+            Rate::new(runtime.ns(), period.ns())
+        };
+        let mut sum = RateSum::default();
+        domain.tasks.iter().for_each(|id| sum.add(&rate(id)));
+        let limit = Rate::new(facts.limit_thousandths * domain.cpus.len() as i64, 1000);
+        if sum.exact() <= limit {
+            return Ok(());
+        }
+        Err(Refusal::TooMuch {
+            cpus: domain.cpus.clone(),
+            sum: sum.to_f64(),
+            limit: limit.to_f64(),
+        })
+    }
+
+    /// The sum of `runtime / period` in a domain, to be printed.
+    pub fn load(&self, domain: &Domain) -> f64 {
+        let share = |id: &TaskId| {
+            let Reservation { runtime, period, .. } = self.reservations[*id];
+            runtime.ns() as f64 / period.ns() as f64
+        };
+        domain.tasks.iter().map(share).sum()
+    }
+
+    /// In which domain a task is.
+    pub fn domain_of(&self, task: TaskId) -> Option<usize> {
+        self.domains.iter().position(|domain| domain.tasks.contains(&task))
+    }
+}
+
+fn reservation(
+    system: &System,
+    id: TaskId,
+    facts: &Facts,
+    margin: Option<&Margin>,
+    is_forced: bool,
+) -> Result<Reservation, Refusal> {
+    let task = &system.tasks[id];
+    let name = || task.name.clone();
+    let period = task.period;
+    if !(Duration::from_us(100)..=Duration::from_ms(4190)).contains(&period) {
+        return Err(Refusal::Period { task: name(), period });
+    }
+    let wcet = task.reservation().at_unit_speed();
+    let is_coarse = facts.has_hrtick != Some(true) && wcet < facts.tick * 2;
+    if is_coarse && !is_forced {
+        return Err(Refusal::ShorterThanTicks { task: name(), wcet, tick: facts.tick });
+    }
+    let usual = Duration::from_ns(wcet.ns() / 20).max(facts.granularity());
+    let deadline = task.deadline.min(period);
+    // A margin that nobody asked for takes what room there is.
+    let runtime = match margin {
+        Some(Margin::Time(margin)) => wcet + *margin,
+        Some(Margin::Fraction(fraction)) => {
+            let more = fraction * &Rate::whole(wcet.ns());
+            wcet + Duration::from_ns(more.ceil().unwrap_or(i64::MAX))
+        }
+        None => (wcet + usual).min(deadline).max(wcet),
+    };
+    if runtime > deadline {
+        return Err(Refusal::NoRoom { task: name(), runtime, deadline });
+    }
+    Ok(Reservation { runtime, deadline, period })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Group, Service, Task};
+
+    const FACTS: Facts =
+        Facts { tick: Duration::from_ms(4), has_hrtick: Some(false), limit_thousandths: 900 };
+
+    fn global(tasks: &[(i64, i64)], cpus: usize) -> (System, ScheduleRule) {
+        let task = |(index, &(wcet, period)): (usize, &(i64, i64))| {
+            Task::implicit(format!("t{index}"), Service::from_ms(wcet), Duration::from_ms(period))
+        };
+        let system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
+        let group = Group { cpus: CpuSet::first(cpus), tasks: system.tasks.ids().collect() };
+        (system, ScheduleRule::HighestFirst { groups: vec![group], order: JobOrder::Deadline })
+    }
+
+    #[test]
+    fn a_reservation_is_the_wcet_and_a_margin() {
+        let (system, rule) = global(&[(20, 100), (200, 1000)], 2);
+        let plan = Plan::new(&system, &rule, &FACTS, None, false).unwrap();
+        let runtimes: Vec<i64> =
+            plan.reservations.values().map(|r| r.runtime.ns() / 1_000_000).collect();
+        // One tick where 5 % is less.
+        assert_eq!(runtimes, [24, 210]);
+        assert_eq!(plan.caveats.len(), 2);
+        let none = Margin::Time(Duration::ZERO);
+        let plan = Plan::new(&system, &rule, &FACTS, Some(&none), false).unwrap();
+        assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_ms(20));
+    }
+
+    #[test]
+    fn what_the_kernel_would_refuse_is_refused_with_numbers() {
+        let refused = |tasks: &[(i64, i64)], cpus, margin: Option<Duration>| {
+            let (system, rule) = global(tasks, cpus);
+            let margin = margin.map(Margin::Time);
+            Plan::new(&system, &rule, &FACTS, margin.as_ref(), false).unwrap_err()
+        };
+        let short = refused(&[(7, 100)], 1, None);
+        assert!(matches!(short, Refusal::ShorterThanTicks { .. }), "{short}");
+        let full = refused(&[(45, 100), (46, 100)], 1, Some(Duration::ZERO));
+        assert_eq!(
+            full.to_string(),
+            "CPUs 0 would be asked for 0.910 of their time, and at most 0.900 may be reserved"
+        );
+        let long = refused(&[(98, 100)], 1, Some(Duration::from_ms(3)));
+        assert!(matches!(long, Refusal::NoRoom { .. }), "{long}");
+        let slow = refused(&[(8, 5000)], 1, None);
+        assert!(matches!(slow, Refusal::Period { .. }), "{slow}");
+        let (system, _) = global(&[(20, 100)], 1);
+        let none = Plan::new(&system, &ScheduleRule::None, &FACTS, None, false);
+        assert_eq!(none.unwrap_err(), Refusal::NotEdf);
+    }
+
+    #[test]
+    fn ticks_do_not_matter_where_budgets_are_precise_or_it_is_forced() {
+        let (system, rule) = global(&[(1, 10)], 1);
+        let precise = Facts { has_hrtick: Some(true), ..FACTS };
+        let plan = Plan::new(&system, &rule, &precise, None, false).unwrap();
+        assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_us(1050));
+        assert!(Plan::new(&system, &rule, &FACTS, None, true).is_ok());
+    }
+}

@@ -1,0 +1,450 @@
+//! A run from beginning to end: root domains or no admission control, threads, what came out.
+
+use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
+use super::{CpusetError, Cpusets, Plan, Reservation};
+use crate::markers::Markers;
+use crate::sys::{self, Tid};
+use crate::undo::{Guardian, Undo};
+use layland_model::{CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time};
+use layland_trace::{Answer, Trace};
+use layland_workload::Stream;
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+/// Between the last thread's entry into SCHED_DEADLINE and time 0.
+const LEAD_NS: i64 = 50_000_000;
+
+/// How to run.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// Up to when jobs arrive; those that are pending then are cut off.
+    pub until: Duration,
+    /// Seeds the streams from which execution times are drawn, as in a simulation.
+    pub seed: u64,
+    /// The machine's CPU for each CPU of the platform.
+    pub cpus: &'a [usize],
+    /// Where to write marks.
+    pub markers: Option<Arc<Markers>>,
+    /// Ends the run early.
+    pub interrupt: Option<&'a AtomicBool>,
+}
+
+/// What came out of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// What the threads saw.
+    pub trace: Trace,
+    /// How many budget overruns the kernel reported.
+    pub overruns: u64,
+}
+
+/// Why a run did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A thread cannot be started.
+    #[error("failed to start the thread of task `{task}`: {error}")]
+    Thread {
+        /// The task.
+        task: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A root domain cannot be made.
+    #[error(transparent)]
+    Cpuset(#[from] CpusetError),
+    /// No capability.
+    #[error("SCHED_DEADLINE needs CAP_SYS_NICE; no rlimit and no rtkit can grant it")]
+    NotPermitted,
+    /// The affinity of a thread.
+    #[error("task `{task}`: its affinity {affinity:?} is smaller than its root domain")]
+    Affinity {
+        /// The task.
+        task: String,
+        /// The CPUs that its thread may use.
+        affinity: Vec<usize>,
+    },
+    /// Admission control.
+    #[error(
+        "task `{task}`: the kernel's admission control refused {runtime} every {period} (EBUSY): \
+         this set reserves {sum:.3} on {cpus} CPUs of this root domain, and somebody else has \
+         reserved part of the {limit:.3}, or a reservation that has just ended still counts"
+    )]
+    Busy {
+        /// The task.
+        task: String,
+        /// What it asked for.
+        runtime: Duration,
+        /// And how often.
+        period: Duration,
+        /// What the whole domain asks for.
+        sum: f64,
+        /// How many CPUs it has.
+        cpus: usize,
+        /// What may be reserved in it.
+        limit: f64,
+    },
+    /// Admission control cannot be switched off.
+    #[error("failed to switch off admission control, in {ADMISSION}: {0}")]
+    Admission(io::Error),
+    /// Another answer of the kernel.
+    #[error("task `{task}`: the kernel refused SCHED_DEADLINE: {error}")]
+    Refused {
+        /// The task.
+        task: String,
+        /// Its answer.
+        error: io::Error,
+    },
+}
+
+impl RunError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            RunError::Thread { .. } => "is there a limit on threads? see ulimit -u".to_owned(),
+            RunError::Cpuset(error) => error.help(),
+            RunError::NotPermitted => "run it as root, e.g. with sudo".to_owned(),
+            RunError::Affinity { .. } => {
+                "let the platform have all CPUs of the machine, or start it without taskset"
+                    .to_owned()
+            }
+            RunError::Busy { .. } => {
+                "wait a period, stop the other SCHED_DEADLINE threads, or choose a smaller --margin"
+                    .to_owned()
+            }
+            RunError::Admission(_) => "run it as root, e.g. with sudo".to_owned(),
+            RunError::Refused { .. } => "see `layland doctor`".to_owned(),
+        }
+    }
+}
+
+/// A task, and its WCET, period and deadline from now on.
+type Changed = (TaskId, (Service, Duration, Duration));
+
+/// What the threads share.
+pub(super) struct Shared {
+    /// Time 0, or 0 while it is not known.
+    pub epoch: AtomicI64,
+    /// How many threads have asked to enter SCHED_DEADLINE.
+    ready: AtomicU32,
+    /// The run is given up.
+    pub stop: AtomicBool,
+    pub until: i64,
+    pub markers: Option<Arc<Markers>>,
+    /// By task: it has left.
+    pub left: Vec<AtomicBool>,
+    /// By task: the kernel id of its thread.
+    threads: Vec<AtomicI32>,
+    /// Parameters that a task has got, and that its thread has not taken yet.
+    pub changes: Mutex<Vec<Changed>>,
+}
+
+/// Runs a set on the kernel's scheduler.
+///
+/// # Errors
+/// If the kernel refuses; everything is taken back then.
+pub fn run(
+    system: &System,
+    plan: &Plan,
+    limit_per_cpu: f64,
+    options: &Options,
+    guardian: &mut Guardian,
+) -> Result<Ran, RunError> {
+    let machine = |cpu: CpuId| options.cpus.get(cpu.index()).copied().unwrap_or(cpu.index());
+    let all: Vec<usize> =
+        sys::allowed_cpus().map_err(|error| RunError::Refused { task: String::new(), error })?;
+    let domains: Vec<Vec<usize>> =
+        plan.domains.iter().map(|domain| domain.cpus.iter().map(machine).collect()).collect();
+    // The whole machine is a root domain already.
+    let is_whole = domains.len() == 1 && domains[0].len() == online().max(1);
+    let is_free = plan.affinities.is_some();
+    let admission = if is_free { AdmissionOff::switch(guardian)? } else { None };
+    let cpusets =
+        if is_whole || is_free { None } else { Some(Cpusets::make(&domains, &all, guardian)?) };
+    sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
+    let overruns = sys::overruns();
+    let shared = Arc::new(Shared {
+        epoch: AtomicI64::new(0),
+        ready: AtomicU32::new(0),
+        stop: AtomicBool::new(false),
+        until: options.until.ns(),
+        markers: options.markers.clone(),
+        left: system.tasks.ids().map(|_| AtomicBool::new(false)).collect(),
+        threads: system.tasks.ids().map(|_| AtomicI32::new(0)).collect(),
+        changes: Mutex::default(),
+    });
+    let failure: Arc<Mutex<Option<(TaskId, Failed)>>> = Arc::default();
+    let plan = Arc::new(plan.clone());
+    let mut threads = Vec::new();
+    let mut not_started = None;
+    let cpusets = Arc::new(cpusets);
+    for (id, task) in system.tasks.iter() {
+        let domain = plan.domain_of(id);
+        if domain.is_none() && !is_free {
+            continue;
+        }
+        let stream = Stream::new(id, Arc::new(task.clone()), options.seed);
+        let (own, failure, cpusets) =
+            (Arc::clone(&shared), Arc::clone(&failure), Arc::clone(&cpusets));
+        let reservation = plan.reservations[id];
+        let (cpus, plan) = (options.cpus.to_vec(), Arc::clone(&plan));
+        let affinity = plan.affinities.as_ref().map(|of| of[id].iter().map(machine).collect());
+        let requests = own_requests(system, &plan, id);
+        let body = move || {
+            own.threads[id.index()].store(Tid::own().0, Ordering::SeqCst);
+            let place = Place { cpusets: cpusets.as_ref().as_ref(), domain, affinity };
+            let entered = enter(reservation, place);
+            if let Err(error) = entered {
+                own.stop.store(true, Ordering::SeqCst);
+                let mut failure = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                failure.get_or_insert((id, error));
+            }
+            drop(cpusets);
+            own.ready.fetch_add(1, Ordering::SeqCst);
+            let not_before = Time::ZERO;
+            let (shared, plan, cpus) = (&*own, &*plan, &*cpus);
+            let seen = Seen::default();
+            let mut worker = Worker { id, stream, shared, plan, cpus, requests, not_before, seen };
+            worker.work();
+            worker.seen
+        };
+        let builder = std::thread::Builder::new()
+            .name(layland_trace::kernel::comm(&task.name).replace('\0', " "))
+            .stack_size(256 * 1024);
+        match builder.spawn(body) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                shared.stop.store(true, Ordering::SeqCst);
+                not_started = Some(RunError::Thread { task: task.name.clone(), error });
+                break;
+            }
+        }
+    }
+    let count = threads.len() as u32;
+    while shared.ready.load(Ordering::SeqCst) < count {
+        sys::sleep_until(sys::monotonic_ns() + 1_000_000);
+    }
+    let epoch = sys::monotonic_ns() + LEAD_NS + plan.lead.ns();
+    if let Some(markers) = &shared.markers {
+        markers.begin(epoch, options.cpus);
+    }
+    shared.epoch.store(epoch, Ordering::SeqCst);
+    let controller = controller(system, &plan, options.cpus, &shared, epoch);
+    let end = epoch + options.until.ns();
+    let mut is_interrupted = false;
+    while sys::monotonic_ns() < end && !shared.stop.load(Ordering::SeqCst) {
+        if options.interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
+            is_interrupted = true;
+            shared.stop.store(true, Ordering::SeqCst);
+        }
+        sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
+    }
+    let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
+    shared.stop.store(true, Ordering::SeqCst);
+    let mut trace = Trace { over, interrupted: is_interrupted, ..Trace::default() };
+    for thread in threads {
+        // A thread that panicked has said so.
+        let Ok(seen) = thread.join() else { continue };
+        trace.jobs.extend(seen.jobs);
+        trace.segments.extend(seen.segments);
+        trace.answers.extend(seen.answers);
+    }
+    if let Some(Ok(answers)) = controller.map(std::thread::JoinHandle::join) {
+        trace.answers.extend(answers);
+    }
+    trace.answers.sort_by_key(|answer| answer.at);
+    if let Some(markers) = &shared.markers {
+        markers.end(over);
+    }
+    drop(cpusets);
+    drop(admission);
+    if let Some(error) = not_started {
+        return Err(error);
+    }
+    let failure = failure.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    if let Some((id, failed)) = failure {
+        return Err(explain(system, &plan, limit_per_cpu, id, failed));
+    }
+    // What a thread did after the end of the run is no part of it.
+    trace.segments.retain_mut(|segment| {
+        segment.end = segment.end.min(over);
+        segment.start < segment.end
+    });
+    for record in &mut trace.jobs {
+        record.end = record.end.filter(|&(at, _)| at <= over);
+    }
+    trace.jobs.retain(|record| record.job.arrival <= over);
+    settle(&mut trace);
+    Ok(Ran { trace, overruns: sys::overruns() - overruns })
+}
+
+/// Puts everything in order, and gives each job the work that its segments supply.
+fn settle(trace: &mut Trace) {
+    trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
+    let mut supplied: std::collections::BTreeMap<JobId, Service> = Default::default();
+    for segment in &trace.segments {
+        let length = Service::from_ns((segment.end - segment.start).ns());
+        *supplied.entry(segment.job).or_default() += length;
+    }
+    for record in &mut trace.jobs {
+        record.executed = supplied.get(&record.job.id).copied().unwrap_or_default();
+    }
+    trace.jobs.sort_by_key(|record| {
+        (record.end.map_or((1, trace.over), |(at, _)| (0, at)), record.job.id)
+    });
+}
+
+fn online() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    text.trim().parse::<layland_model::CpuSet>().map_or(0, |cpus| cpus.len())
+}
+
+/// Why a thread could not enter.
+enum Failed {
+    Cpuset(CpusetError),
+    Kernel(io::Error, Vec<usize>),
+}
+
+/// Where a thread is to run.
+struct Place<'a> {
+    cpusets: Option<&'a Cpusets>,
+    domain: Option<usize>,
+    /// Without root domains: the CPUs of the machine.
+    affinity: Option<Vec<usize>>,
+}
+
+fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
+    if let (Some(cpusets), Some(domain)) = (place.cpusets, place.domain) {
+        cpusets.attach(domain, Tid::own()).map_err(Failed::Cpuset)?;
+    }
+    let failed = |error| Failed::Kernel(error, sys::allowed_cpus().unwrap_or_default());
+    let own = Tid::own();
+    let Some(affinity) = place.affinity else {
+        return sys::set_deadline(own, reservation, true).map_err(failed);
+    };
+    // It begins on the first of its CPUs.
+    let first = affinity.first().copied();
+    sys::set_affinity(own, first).map_err(failed)?;
+    sys::set_deadline(own, reservation, true).map_err(failed)?;
+    sys::sleep_until(sys::monotonic_ns() + 2_000_000);
+    sys::set_affinity(own, affinity).map_err(failed)
+}
+
+/// The limit of real-time threads; -1 switches admission control off.
+const ADMISSION: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// Admission control is off until this is dropped.
+struct AdmissionOff(Undo);
+
+impl AdmissionOff {
+    /// None if it was off before.
+    fn switch(guardian: &mut Guardian) -> Result<Option<AdmissionOff>, RunError> {
+        let path = Path::new(ADMISSION);
+        let before = std::fs::read_to_string(path).map_err(RunError::Admission)?;
+        if before.trim() == "-1" {
+            return Ok(None);
+        }
+        let undo = Undo::Write(path.to_owned(), before);
+        guardian.remember(&undo).map_err(RunError::Admission)?;
+        std::fs::write(path, "-1").map_err(RunError::Admission)?;
+        Ok(Some(AdmissionOff(undo)))
+    }
+}
+
+impl Drop for AdmissionOff {
+    fn drop(&mut self) {
+        // `layland doctor` says so should it not work for some seconds.
+        let _ = self.0.apply();
+    }
+}
+
+/// What a thread asks for by itself.
+fn own_requests(system: &System, plan: &Plan, id: TaskId) -> VecDeque<OwnRequest> {
+    let of_task = |kind: &RequestKind| match kind {
+        RequestKind::Reconfigure(task, _) => *task == id,
+        RequestKind::Leave(_)
+        | RequestKind::SetClusterCpus { .. }
+        | RequestKind::CpuOnline(_)
+        | RequestKind::CpuOffline(_) => false,
+    };
+    let mine = system.requests.iter().filter(|request| plan.asks_itself && of_task(&request.kind));
+    mine.map(|request| OwnRequest {
+        at: request.at,
+        kind: request.kind.clone(),
+        words: system.describe(&request.kind),
+    })
+    .collect()
+}
+
+/// A thread that carries out the other requests at their times.
+fn controller(
+    system: &System,
+    plan: &Arc<Plan>,
+    cpus: &[usize],
+    shared: &Arc<Shared>,
+    epoch: i64,
+) -> Option<JoinHandle<Vec<Answer>>> {
+    let mut due = Vec::new();
+    for request in &system.requests {
+        let (task, is_own) = match &request.kind {
+            RequestKind::Reconfigure(task, _) => (*task, plan.asks_itself),
+            RequestKind::Leave(task) => (*task, false),
+            RequestKind::SetClusterCpus { .. }
+            | RequestKind::CpuOnline(_)
+            | RequestKind::CpuOffline(_) => continue,
+        };
+        if !is_own {
+            let at = request.at + plan.settle[task];
+            due.push((at, task, request.kind.clone(), system.describe(&request.kind)));
+        }
+    }
+    if due.is_empty() {
+        return None;
+    }
+    let (plan, cpus, shared) = (Arc::clone(plan), cpus.to_vec(), Arc::clone(shared));
+    let body = move || {
+        let period = Duration::from_ms(1);
+        let urgent = Reservation { runtime: Duration::from_us(500), deadline: period, period };
+        // Without it, requests come when a CPU is free.
+        let _ = sys::set_deadline(Tid::own(), urgent, false);
+        let mut answers = Vec::new();
+        for (at, task, kind, words) in due {
+            sys::sleep_until(epoch + at.ns());
+            if shared.stop.load(Ordering::SeqCst) {
+                break;
+            }
+            let thread = Tid(shared.threads[task.index()].load(Ordering::SeqCst));
+            let result = carry_out(&shared, &plan, &cpus, thread, &kind);
+            let now = Time::from_ns(sys::monotonic_ns() - epoch);
+            answers.push(answer(now, words, &result));
+        }
+        answers
+    };
+    std::thread::Builder::new().name("layland-asks".to_owned()).spawn(body).ok()
+}
+
+/// Tells the kernel's answers apart.
+fn explain(system: &System, plan: &Plan, limit: f64, id: TaskId, failed: Failed) -> RunError {
+    let task = system.tasks[id].name.clone();
+    let (error, affinity) = match failed {
+        Failed::Cpuset(error) => return error.into(),
+        Failed::Kernel(error, affinity) => (error, affinity),
+    };
+    match error.raw_os_error() {
+        Some(libc::EPERM) if sys::has_capability(sys::CAP_SYS_NICE) => {
+            RunError::Affinity { task, affinity }
+        }
+        Some(libc::EPERM) => RunError::NotPermitted,
+        Some(libc::EBUSY) => {
+            let Reservation { runtime, period, .. } = plan.reservations[id];
+            let domain = plan.domain_of(id).map(|index| &plan.domains[index]);
+            let (sum, cpus) =
+                domain.map_or((0.0, 0), |domain| (plan.load(domain), domain.cpus.len()));
+            RunError::Busy { task, runtime, period, sum, cpus, limit: limit * cpus as f64 }
+        }
+        Some(_) | None => RunError::Refused { task, error },
+    }
+}

@@ -1,0 +1,481 @@
+//! What works on this machine, and the exact fix for what does not ([`examine`]).
+//!
+//! Whatever is reported was tried: policies on a thread that ends at once, an instance of tracefs and a
+//! cpuset that are removed again, a file that is opened and closed. Nothing stays changed. Without
+//! privileges everything is tried all the same, and refused.
+
+use crate::deadline_engine::{self, Facts};
+use crate::sys::{self, Reservation, Tid};
+use crate::{tracefs, undo};
+use layland_model::Duration;
+use serde::Serialize;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::PathBuf;
+
+/// How it stands with something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It works.
+    Ok,
+    /// A fact, neither good nor bad.
+    Info,
+    /// It works, and results will be worse for it.
+    Warning,
+    /// A privilege is missing.
+    NeedsPrivilege,
+    /// It does not work.
+    Missing,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was tried.
+    pub name: &'static str,
+    /// How it stands.
+    pub state: State,
+    /// What was seen.
+    pub detail: String,
+    /// What to do about it, if anything.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    fn new(name: &'static str, state: State, detail: impl Into<String>) -> Finding {
+        Finding { name, state, detail: detail.into(), fix: None }
+    }
+    fn fix(mut self, fix: impl Into<String>) -> Finding {
+        self.fix = Some(fix.into());
+        self
+    }
+}
+
+/// Tries everything. The latency of timers is measured for this long.
+pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
+    let mut findings = vec![kernel(), preemption(), ticks(), clocksource(), virtualisation()];
+    findings.extend([fifo(), deadline(), rt_group(), throttling(), fair_server()]);
+    findings.extend([latency(latency_for_ns), memory(), c_states(), governor(), isolation()]);
+    findings.extend([tracing(), cpusets(), leftovers()]);
+    findings
+}
+
+fn read(path: &str) -> io::Result<String> {
+    fs::read_to_string(path).map(|text| text.trim().to_owned())
+}
+
+fn kernel() -> Finding {
+    let version = read("/proc/sys/kernel/osrelease").unwrap_or_else(|error| error.to_string());
+    let cpus = sys::allowed_cpus().map_or(0, |cpus| cpus.len());
+    let plural = if cpus == 1 { "" } else { "s" };
+    Finding::new("kernel", State::Info, format!("{version}, {cpus} CPU{plural} to use"))
+}
+
+fn preemption() -> Finding {
+    let name = "preemption";
+    let version = read("/proc/sys/kernel/version").unwrap_or_default();
+    if version.contains("PREEMPT_RT") {
+        return Finding::new(name, State::Ok, "PREEMPT_RT");
+    }
+    // The mode in use is in parentheses: `none voluntary (full)`.
+    let modes = read("/sys/kernel/debug/sched/preempt").unwrap_or_default();
+    let mode =
+        modes.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map(|(mode, _)| mode);
+    let configured = mode.is_none().then(configured_preemption).flatten();
+    match mode.or(configured) {
+        Some(mode @ ("full" | "lazy")) => Finding::new(name, State::Ok, mode),
+        Some(mode) => {
+            let detail =
+                format!("{mode}: sections of the kernel of several ms delay real-time threads");
+            Finding::new(name, State::Warning, detail).fix(
+                "boot with preempt=full, or as root: echo full > /sys/kernel/debug/sched/preempt",
+            )
+        }
+        None => Finding::new(name, State::Info, format!("not readable; kernel version {version}")),
+    }
+}
+
+/// The mode that the kernel was built for, where its configuration can be read as text.
+fn configured_preemption() -> Option<&'static str> {
+    let release = read("/proc/sys/kernel/osrelease").ok()?;
+    let command_line = read("/proc/cmdline").unwrap_or_default();
+    for mode in ["none", "voluntary", "full", "lazy"] {
+        if command_line.split(' ').any(|word| word.strip_prefix("preempt=") == Some(mode)) {
+            return Some(mode);
+        }
+    }
+    let config = read(&format!("/boot/config-{release}")).ok()?;
+    let has = |key: &str| config.lines().any(|line| line.strip_suffix("=y") == Some(key));
+    let modes = [
+        ("CONFIG_PREEMPT_NONE", "none"),
+        ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
+        ("CONFIG_PREEMPT_LAZY", "lazy"),
+        ("CONFIG_PREEMPT", "full"),
+    ];
+    modes.into_iter().find(|&(key, _)| has(key)).map(|(_, mode)| mode)
+}
+
+fn ticks() -> Finding {
+    let facts = Facts::read();
+    let hz = 1_000_000_000 / facts.tick.ns().max(1);
+    let (state, budgets) = match facts.has_hrtick {
+        Some(true) => (State::Ok, "budgets of SCHED_DEADLINE are precise (HRTICK_DL)"),
+        Some(false) => {
+            (State::Warning, "budgets of SCHED_DEADLINE end with the tick (NO_HRTICK_DL)")
+        }
+        None => (State::Info, "whether HRTICK_DL is on cannot be read"),
+    };
+    let finding = Finding::new("tick", state, format!("{} (HZ={hz}); {budgets}", facts.tick));
+    match state {
+        State::Warning => finding.fix("as root: echo HRTICK_DL > /sys/kernel/debug/sched/features"),
+        _ => finding,
+    }
+}
+
+fn clocksource() -> Finding {
+    let name = "clocksource";
+    match read("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+        Ok(source) if matches!(source.as_str(), "tsc" | "arch_sys_counter") => {
+            Finding::new(name, State::Ok, source)
+        }
+        Ok(source) => Finding::new(
+            name,
+            State::Warning,
+            format!("{source}: reading the clock may be slow"),
+        )
+        .fix(
+            "as root: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+        Err(error) => Finding::new(name, State::Info, format!("cannot be read: {error}")),
+    }
+}
+
+fn virtualisation() -> Finding {
+    let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
+    let flags = cpuinfo.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let stat = read("/proc/stat").unwrap_or_default();
+    let numbers: Vec<u64> = (stat.lines().next().unwrap_or_default().split_whitespace().skip(1))
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let total: u64 = numbers.iter().take(8).sum();
+    let steal = numbers.get(7).copied().unwrap_or(0);
+    if flags.split(' ').any(|flag| flag == "hypervisor") {
+        let share = steal as f64 * 100.0 / total.max(1) as f64;
+        let detail =
+            format!("a virtual machine ({share:.1} % stolen): latencies include the hypervisor");
+        Finding::new("virtualisation", State::Warning, detail).fix("measure on real hardware")
+    } else {
+        Finding::new("virtualisation", State::Ok, "none seen")
+    }
+}
+
+/// Does something on a thread that ends with it.
+fn on_a_thread<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    std::thread::Builder::new().name("doctor".to_owned()).spawn(act).ok()?.join().ok()
+}
+
+fn fifo() -> Finding {
+    let name = "SCHED_FIFO";
+    let answer = on_a_thread(|| sys::set_fifo(Tid::own(), 99));
+    match answer {
+        Some(Ok(())) => Finding::new(name, State::Ok, "priority 99 works"),
+        Some(Err(error)) if error.raw_os_error() == Some(libc::EPERM) => {
+            if sys::has_capability(sys::CAP_SYS_NICE) {
+                let detail = "refused in spite of CAP_SYS_NICE: the cgroup has no real-time budget";
+                return Finding::new(name, State::Missing, detail)
+                    .fix("move to the root cpu cgroup: echo $$ > /sys/fs/cgroup/cpu/tasks");
+            }
+            let limit = rtprio_limit();
+            Finding::new(name, State::NeedsPrivilege, format!("EPERM (RLIMIT_RTPRIO is {limit})")).fix(
+                "run as root, or give yourself priorities: \
+                 echo \"$USER - rtprio 99\" | sudo tee /etc/security/limits.d/rt.conf, and log in again",
+            )
+        }
+        Some(Err(error)) => Finding::new(name, State::Missing, error.to_string()),
+        None => Finding::new(name, State::Missing, "no thread could be started"),
+    }
+}
+
+fn rtprio_limit() -> String {
+    let limits = read("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max realtime priority"));
+    line.and_then(|line| line.split_whitespace().next()).unwrap_or("unknown").to_owned()
+}
+
+fn deadline() -> Finding {
+    let name = "SCHED_DEADLINE";
+    let period = Duration::from_ms(100);
+    let least = Reservation { runtime: Duration::from_ms(1), deadline: period, period };
+    // 1 ms every 100 ms: enough to be admitted anywhere but on a full machine.
+    let answer = on_a_thread(move || {
+        let entered = sys::set_deadline(Tid::own(), least, false);
+        entered.map_err(|error| (error, sys::allowed_cpus().unwrap_or_default()))
+    });
+    let limit = Facts::read().limit_thousandths as f64 / 1000.0;
+    match answer {
+        Some(Ok(())) => {
+            let detail = format!("works; at most {limit:.2} of each CPU can be reserved");
+            Finding::new(name, State::Ok, detail)
+        }
+        Some(Err((error, affinity))) => match error.raw_os_error() {
+            Some(libc::EPERM) if sys::has_capability(sys::CAP_SYS_NICE) => {
+                let detail =
+                    format!("EPERM: the affinity {affinity:?} is smaller than the root domain");
+                Finding::new(name, State::Missing, detail).fix("start it without taskset")
+            }
+            Some(libc::EPERM) => Finding::new(
+                name,
+                State::NeedsPrivilege,
+                "EPERM: needs CAP_SYS_NICE; no rlimit and no rtkit can grant it",
+            )
+            .fix("run as root, e.g. with sudo"),
+            Some(libc::EBUSY) => Finding::new(
+                name,
+                State::Missing,
+                format!("EBUSY: all of {limit:.2} of each CPU is reserved already"),
+            )
+            .fix("stop the other SCHED_DEADLINE threads: ps -eLo pid,cls,comm | grep DLN"),
+            Some(_) | None => Finding::new(name, State::Missing, error.to_string()),
+        },
+        None => Finding::new(name, State::Missing, "no thread could be started"),
+    }
+}
+
+fn rt_group() -> Finding {
+    let name = "RT_GROUP_SCHED";
+    let groups = read("/proc/self/cgroup").unwrap_or_default();
+    let own = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == "cpu").then(|| path.to_owned())
+    });
+    let Some(own) = own else {
+        return Finding::new(name, State::Ok, "no cpu cgroup of version 1: no budget of its own");
+    };
+    let path = format!("/sys/fs/cgroup/cpu{own}/cpu.rt_runtime_us");
+    match read(&path) {
+        Ok(budget) if budget == "0" => Finding::new(
+            name,
+            State::Missing,
+            format!("{path} is 0: no SCHED_FIFO here, even for root"),
+        )
+        .fix("move to the root cpu cgroup: echo $$ > /sys/fs/cgroup/cpu/tasks"),
+        Ok(budget) => {
+            let detail = format!("cgroup {own} has {budget} us of real-time budget per period");
+            Finding::new(name, State::Ok, detail)
+        }
+        Err(_) => Finding::new(name, State::Ok, "not in this kernel"),
+    }
+}
+
+fn throttling() -> Finding {
+    let name = "real-time throttling";
+    match (
+        read("/proc/sys/kernel/sched_rt_runtime_us"),
+        read("/proc/sys/kernel/sched_rt_period_us"),
+    ) {
+        (Ok(runtime), Ok(_)) if runtime == "-1" => Finding::new(
+            name,
+            State::Warning,
+            "off, and with it the admission control of SCHED_DEADLINE",
+        )
+        .fix("as root: sysctl kernel.sched_rt_runtime_us=950000"),
+        (Ok(runtime), Ok(period)) => {
+            Finding::new(name, State::Info, format!("{runtime} of {period} us"))
+        }
+        _ => Finding::new(name, State::Info, "cannot be read"),
+    }
+}
+
+fn fair_server() -> Finding {
+    let name = "fair server";
+    let root = PathBuf::from("/sys/kernel/debug/sched/fair_server");
+    let Ok(entries) = fs::read_dir(&root) else {
+        return Finding::new(
+            name,
+            State::Info,
+            "cannot be read (debugfs); kernels from 6.12 on give 5 % to ordinary threads",
+        );
+    };
+    let mut runtimes: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| fs::read_to_string(entry.path().join("runtime")).ok())
+        .map(|text| text.trim().to_owned())
+        .collect();
+    runtimes.sort();
+    runtimes.dedup();
+    match runtimes.as_slice() {
+        [] => Finding::new(name, State::Info, "there, and its runtime cannot be read"),
+        [zero] if zero == "0" => Finding::new(name, State::Ok, "off"),
+        some => {
+            let detail = format!("on: {} ns in every second for ordinary threads", some.join(", "));
+            Finding::new(name, State::Info, detail)
+        }
+    }
+}
+
+fn latency(for_ns: i64) -> Finding {
+    let name = "timer latency";
+    let measured = on_a_thread(move || {
+        let is_fifo = sys::set_fifo(Tid::own(), 95).is_ok();
+        let mut late: Vec<i64> = Vec::with_capacity(4096);
+        let begin = sys::monotonic_ns();
+        let mut at = begin;
+        while at - begin < for_ns {
+            at += 1_000_000;
+            sys::sleep_until(at);
+            let now = sys::monotonic_ns();
+            late.push(now - at);
+            // After a long pause it goes on from now.
+            at = at.max(now - 1_000_000);
+        }
+        late.sort_unstable();
+        (is_fifo, late)
+    });
+    let Some((is_fifo, late)) = measured.filter(|(_, late)| !late.is_empty()) else {
+        return Finding::new(name, State::Info, "not measured");
+    };
+    let quantile = |share: usize| late[(late.len() - 1) * share / 1000] / 1000;
+    let (median, high, most) = (quantile(500), quantile(990), quantile(1000));
+    let class = if is_fifo { "SCHED_FIFO 95" } else { "an ordinary thread" };
+    let detail = format!(
+        "{class}, {} times: median {median} us, 99 % {high} us, at most {most} us",
+        late.len()
+    );
+    if high > 500 {
+        Finding::new(name, State::Warning, detail)
+            .fix("stop other load, use a kernel with preempt=full or PREEMPT_RT, isolate CPUs")
+    } else {
+        Finding::new(name, State::Ok, detail)
+    }
+}
+
+fn memory() -> Finding {
+    let name = "mlockall";
+    match sys::lock_memory() {
+        Ok(()) => {
+            sys::unlock_memory();
+            Finding::new(name, State::Ok, "works")
+        }
+        Err(error) => {
+            Finding::new(name, State::NeedsPrivilege, format!("{error} (RLIMIT_MEMLOCK)")).fix(
+                "run as root, or: echo \"$USER - memlock unlimited\" | \
+                 sudo tee /etc/security/limits.d/memlock.conf",
+            )
+        }
+    }
+}
+
+fn c_states() -> Finding {
+    let name = "/dev/cpu_dma_latency";
+    match OpenOptions::new().write(true).open("/dev/cpu_dma_latency") {
+        Ok(_) => Finding::new(name, State::Ok, "can be held, so that CPUs stay awake"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Finding::new(name, State::Info, "not in this kernel")
+        }
+        Err(error) => Finding::new(name, State::NeedsPrivilege, error.to_string())
+            .fix("run as root, or: sudo chmod a+w /dev/cpu_dma_latency"),
+    }
+}
+
+fn governor() -> Finding {
+    let name = "cpufreq governor";
+    let mut governors: Vec<String> = (0..4096)
+        .map_while(|cpu| {
+            read(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor")).ok()
+        })
+        .collect();
+    governors.dedup();
+    match governors.as_slice() {
+        [] => Finding::new(name, State::Info, "none: the frequency is not ours to choose"),
+        [one] if one == "performance" => Finding::new(name, State::Ok, "performance"),
+        some => Finding::new(name, State::Warning, format!("{}: speeds change", some.join(", ")))
+            .fix("as root: cpupower frequency-set -g performance"),
+    }
+}
+
+fn isolation() -> Finding {
+    let isolated = read("/sys/devices/system/cpu/isolated").unwrap_or_default();
+    let no_tick = read("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
+    let shown = |text: &str| {
+        if text.is_empty() || text == "(null)" { "none".to_owned() } else { text.to_owned() }
+    };
+    let detail = format!("isolated CPUs: {}; without tick: {}", shown(&isolated), shown(&no_tick));
+    Finding::new("isolation", State::Info, detail)
+}
+
+fn tracing() -> Finding {
+    let name = "tracefs";
+    match tracefs::Instance::start(Some(64), None) {
+        Ok(instance) => match instance.markers() {
+            Ok(_) => Finding::new(name, State::Ok, "an instance of our own records"),
+            Err(error) => Finding::new(name, State::Missing, error.to_string()).fix(error.help()),
+        },
+        Err(error) => {
+            let state = match &error {
+                tracefs::TracefsError::NotMounted => State::Missing,
+                tracefs::TracefsError::Io { error, .. } => refused(error),
+            };
+            let help = error.help();
+            Finding::new(name, state, error.to_string()).fix(help)
+        }
+    }
+}
+
+fn refused(error: &io::Error) -> State {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => State::NeedsPrivilege,
+        _ => State::Missing,
+    }
+}
+
+fn cpusets() -> Finding {
+    let name = "cpusets";
+    match deadline_engine::try_cpuset() {
+        Ok(version) => {
+            Finding::new(name, State::Ok, format!("version {version}, one was made and removed"))
+        }
+        Err(error) => {
+            let state = match &error {
+                deadline_engine::CpusetError::Io { error, .. } => refused(error),
+                deadline_engine::CpusetError::NotMounted
+                | deadline_engine::CpusetError::NotAPartition { .. } => State::Missing,
+            };
+            let help = error.help();
+            Finding::new(name, state, error.to_string()).fix(help)
+        }
+    }
+}
+
+/// What runs left behind that were killed together with their guardian.
+pub fn left_behind() -> Vec<PathBuf> {
+    let mut left = tracefs::stale();
+    left.extend(deadline_engine::stale());
+    left
+}
+
+fn leftovers() -> Finding {
+    let name = "leftovers";
+    let left = left_behind();
+    if left.is_empty() {
+        return Finding::new(name, State::Ok, "none of earlier runs");
+    }
+    let paths: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+    Finding::new(name, State::Warning, paths.join(", ")).fix("as root: layland doctor --clean")
+}
+
+/// Removes what earlier runs left behind. Returns what was removed.
+///
+/// # Errors
+/// With the first folder that cannot be removed, and why.
+pub fn clean() -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
+    let mut removed = tracefs::stale();
+    for path in &removed {
+        undo::remove(path).map_err(|error| (path.clone(), error))?;
+    }
+    let cpusets = deadline_engine::stale();
+    let first = cpusets.first().cloned().unwrap_or_default();
+    removed.extend(deadline_engine::clean().map_err(|error| (first, error))?);
+    Ok(removed)
+}

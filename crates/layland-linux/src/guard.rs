@@ -1,0 +1,107 @@
+//! What keeps a run from harming the machine when the run itself is broken.
+//!
+//! 1. A *watchdog* thread of class `SCHED_DEADLINE`, 0.5 ms every 10 ms, above every `SCHED_FIFO`
+//!    thread. When the manager is not awake [`GRACE_NS`] after it meant to be, or the run goes on for
+//!    too long, the watchdog makes every thread of the run ordinary and ends the run. Where the kernel
+//!    has no bandwidth to give it is a `SCHED_FIFO` thread of the highest priority instead.
+//! 2. A *guardian* process (see `undo.rs`).
+//! 3. `RLIMIT_RTTIME`: the kernel ends the process when one of its real-time threads runs without
+//!    blocking for longer than the whole run may take.
+//!
+//! Throttling of real-time threads is left as the machine has it.
+
+use crate::sys;
+use crate::worker::Shared;
+use layland_model::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread::JoinHandle;
+
+/// How late the manager may be.
+pub const GRACE_NS: i64 = 200_000_000;
+const PERIOD: Duration = Duration::from_ms(10);
+const RESERVATION: sys::Reservation =
+    sys::Reservation { runtime: Duration::from_us(500), deadline: PERIOD, period: PERIOD };
+
+/// The class that the watchdog got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchdogClass {
+    /// `SCHED_DEADLINE`: nothing of ours can keep it from running.
+    Deadline,
+    /// `SCHED_FIFO` 99: a thread of the same priority can.
+    Fifo,
+    /// No real-time class at all.
+    Ordinary,
+}
+
+pub(crate) struct Watchdog {
+    thread: Option<JoinHandle<()>>,
+    leave: Arc<AtomicBool>,
+    class: Arc<AtomicU8>,
+}
+
+impl Watchdog {
+    /// Watches a run that may go on until this time (monotonic).
+    pub fn start(shared: &Arc<Shared>, until_ns: i64) -> std::io::Result<Watchdog> {
+        let leave = Arc::new(AtomicBool::new(false));
+        let class = Arc::new(AtomicU8::new(0));
+        let (own_leave, own_class, shared) =
+            (Arc::clone(&leave), Arc::clone(&class), Arc::clone(shared));
+        let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            watch(&shared, &own_leave, &own_class, until_ns);
+        })?;
+        while class.load(Ordering::Acquire) == 0 {
+            sys::sleep_until(sys::monotonic_ns() + 100_000);
+        }
+        Ok(Watchdog { thread: Some(thread), leave, class })
+    }
+
+    pub fn class(&self) -> WatchdogClass {
+        match self.class.load(Ordering::Acquire) {
+            1 => WatchdogClass::Deadline,
+            2 => WatchdogClass::Fifo,
+            _ => WatchdogClass::Ordinary,
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.leave.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64) {
+    sys::name_thread("layland-dog");
+    let got = if sys::set_deadline(sys::Tid::own(), RESERVATION, false).is_ok() {
+        1
+    } else if sys::set_fifo(sys::Tid::own(), sys::MANAGER).is_ok() {
+        2
+    } else {
+        3
+    };
+    class.store(got, Ordering::Release);
+    let mut next = sys::monotonic_ns();
+    while !leave.load(Ordering::Acquire) {
+        next += PERIOD.ns();
+        sys::sleep_until(next);
+        let now = sys::monotonic_ns();
+        let awake_by = shared.awake_by_ns.load(Ordering::Relaxed);
+        if now > awake_by.saturating_add(GRACE_NS) || now > until_ns {
+            // After a pause of the whole machine the manager is about to run: look once more.
+            sys::sleep_until(now + PERIOD.ns());
+            next = sys::monotonic_ns();
+            if shared.awake_by_ns.load(Ordering::Relaxed) != awake_by && next <= until_ns {
+                continue;
+            }
+            shared.demote_all();
+            shared.tripped.store(true, Ordering::Release);
+            shared.release_all();
+            shared.ring();
+            return;
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Which CPUs of the machine carry the CPUs of the platform, and where the manager runs.
+//!
+//! | platform | manager | why |
+//! |---|---|---|
+//! | one CPU | on the same CPU | no message has to cross CPUs: the shortest latencies |
+//! | several CPUs | on a CPU of its own | the others take no timers; it tells them by changing priorities |
+//!
+//! The last CPUs that the process may use are taken first, because the first one serves most
+//! interrupts; the manager gets the one before them.
+
+use crate::RunError;
+use layland_model::{CpuId, CpuMap, Index};
+
+/// Where the manager runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ManagerPlace {
+    /// As the table above says.
+    Auto,
+    /// On the CPU that carries the platform's first one.
+    Shared,
+    /// On a CPU that carries nothing else.
+    Dedicated,
+}
+
+/// Who runs where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    /// The CPU of the machine that carries each CPU of the platform.
+    pub of: CpuMap<usize>,
+    /// The CPU of the machine that the manager runs on.
+    pub manager: usize,
+}
+
+impl Hosts {
+    /// Chooses among the CPUs that may be used, ascending.
+    ///
+    /// # Errors
+    /// If there are too few.
+    ///
+    /// ```
+    /// use layland_linux::{Hosts, ManagerPlace};
+    /// let hosts = Hosts::choose(2, &[0, 1, 2, 3], ManagerPlace::Auto).unwrap();
+    /// assert_eq!((hosts.of.as_slice(), hosts.manager), (&[2, 3][..], 1));
+    /// let hosts = Hosts::choose(1, &[0, 1], ManagerPlace::Auto).unwrap();
+    /// assert_eq!((hosts.of.as_slice(), hosts.manager), (&[1][..], 1));
+    /// assert!(Hosts::choose(2, &[0, 1], ManagerPlace::Auto).is_err());
+    /// ```
+    pub fn choose(cpus: usize, usable: &[usize], place: ManagerPlace) -> Result<Hosts, RunError> {
+        let shared = match place {
+            ManagerPlace::Auto => cpus == 1,
+            ManagerPlace::Shared => true,
+            ManagerPlace::Dedicated => false,
+        };
+        let needed = cpus + usize::from(!shared);
+        if usable.len() < needed {
+            return Err(RunError::TooFewCpus {
+                platform: cpus,
+                usable: usable.len(),
+                can_share: !shared && usable.len() >= cpus,
+            });
+        }
+        let first = usable.len() - cpus;
+        let of: CpuMap<usize> = usable[first..].iter().copied().collect();
+        let manager = if shared { of[CpuId::from_index(0)] } else { usable[first - 1] };
+        Ok(Hosts { of, manager })
+    }
+}
+
+impl std::fmt::Display for Hosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (cpu, host) in self.of.iter() {
+            write!(f, "{}CPU {cpu} on host CPU {host}", if cpu.0 == 0 { "" } else { ", " })?;
+        }
+        let shared = self.of.values().any(|&host| host == self.manager);
+        write!(f, "; manager on host CPU {}{}", self.manager, if shared { " (shared)" } else { "" })
+    }
+}

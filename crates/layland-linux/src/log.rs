@@ -1,0 +1,205 @@
+//! What happened in a run, in the order in which the manager saw it: a buffer that is filled without
+//! allocating, and that says how much it lost.
+//!
+//! Times are nanoseconds since the start of the run, by `CLOCK_MONOTONIC`.
+
+use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
+use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When the manager knew; for what a policy was told and what it decided, the policy's `now`.
+    pub at: Time,
+    /// What.
+    pub entry: Entry,
+}
+
+/// What happened: what the policy was told, what it decided, and what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named as the events and actions of a policy")]
+pub enum Entry {
+    // Told.
+    Online {
+        cpu: CpuId,
+    },
+    Offline {
+        cpu: CpuId,
+    },
+    Join {
+        task: TaskId,
+        request: RequestId,
+    },
+    Leave {
+        task: TaskId,
+    },
+    /// A task or a cluster asks for what this request of the system says.
+    Asks {
+        index: u32,
+        request: RequestId,
+    },
+    Release {
+        job: JobId,
+        release: Time,
+        deadline: Time,
+    },
+    Completion {
+        job: JobId,
+        cpu: CpuId,
+        then: AfterJob,
+    },
+    Budget {
+        job: JobId,
+        cpu: CpuId,
+    },
+    Timer {
+        id: TimerId,
+    },
+    /// The policy decided: so many actions follow.
+    Decide {
+        actions: u32,
+        cost_ns: u32,
+    },
+    // Decided.
+    Run {
+        cpu: CpuId,
+        job: JobId,
+        budget: Option<Service>,
+    },
+    Idle {
+        cpu: CpuId,
+    },
+    SetTimer {
+        id: TimerId,
+        at: Time,
+    },
+    ClearTimer {
+        id: TimerId,
+    },
+    Abort {
+        job: JobId,
+    },
+    EndJob {
+        job: JobId,
+    },
+    SetDates {
+        job: JobId,
+        release: Time,
+        deadline: Time,
+    },
+    SetSpeed {
+        cpu: CpuId,
+        speed: Speed,
+    },
+    Note(Note),
+    /// With the place of the reason in [`Log::refusals`].
+    Refuse {
+        request: RequestId,
+        reason: u32,
+    },
+    // Measured.
+    /// The job that was just released: when it arrived and what it asks for (none: all it can get).
+    Asked {
+        job: JobId,
+        arrival: Time,
+        demand: Option<Service>,
+    },
+    /// A CPU was given a job, at this time.
+    On {
+        cpu: CpuId,
+        job: JobId,
+        since: Time,
+    },
+    /// A CPU stopped running a job, which got this much since it was given the CPU, at this time.
+    Off {
+        cpu: CpuId,
+        job: JobId,
+        used: Service,
+        until: Time,
+    },
+    /// A job that waited got this much all the same: its thread had the lowest priority, and its CPU
+    /// nothing else to do until the manager had decided.
+    Leaked {
+        job: JobId,
+        got: Service,
+    },
+    /// A job ended by itself, then, with this much in all.
+    Done {
+        job: JobId,
+        end: Time,
+        used: Service,
+    },
+    /// A job is over without having ended: the policy gave it up, or its task left.
+    Dropped {
+        job: JobId,
+        aborted: bool,
+    },
+    /// A request of the system, by its index, was granted or (with the place of the reason) refused.
+    Granted {
+        index: u32,
+    },
+    /// See `Granted`.
+    Refused {
+        index: u32,
+        reason: u32,
+    },
+    /// A task was not let in, with the place of the reason.
+    TurnedAway {
+        task: TaskId,
+        reason: u32,
+    },
+    /// At the end of the run: a job had arrived while its predecessor was pending.
+    NeverReady {
+        job: JobId,
+        arrival: Time,
+        release: Time,
+        deadline: Time,
+    },
+    /// The run is over.
+    Over {
+        interrupted: bool,
+    },
+}
+
+/// The buffer.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// What happened.
+    pub records: Vec<Record>,
+    /// The refusals that records point to.
+    pub refusals: Vec<Refusal>,
+    /// How many records did not fit.
+    pub lost: u64,
+}
+
+impl Log {
+    /// A buffer for so many records.
+    pub fn with_capacity(records: usize, refusals: usize) -> Log {
+        Log {
+            records: Vec::with_capacity(records),
+            refusals: Vec::with_capacity(refusals),
+            lost: 0,
+        }
+    }
+
+    /// Adds a record, if there is room.
+    #[inline]
+    pub fn push(&mut self, at: Time, entry: Entry) {
+        if self.records.len() < self.records.capacity() {
+            self.records.push(Record { at, entry });
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// Keeps a refusal, and says where.
+    pub fn refusal(&mut self, refusal: Refusal) -> u32 {
+        self.refusals.push(refusal);
+        self.refusals.len() as u32 - 1
+    }
+
+    /// Whether there is little room left: enough to end the run in order.
+    pub fn is_nearly_full(&self, reserve: usize) -> bool {
+        self.records.len() + reserve > self.records.capacity()
+    }
+}

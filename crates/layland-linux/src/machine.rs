@@ -1,0 +1,99 @@
+//! What is known of the machine that measurements are made on.
+
+use serde::Serialize;
+
+/// Keeps every CPU from sleeping deeply for as long as it lives: the file is held open, and the kernel
+/// forgets the wish when it is closed, however that happens.
+#[derive(Debug)]
+pub(crate) struct Awake(#[expect(dead_code, reason = "held open")] Option<std::fs::File>);
+
+impl Awake {
+    /// Asks the kernel; where it does not let us, latencies are longer, and that is all.
+    pub fn keep() -> Awake {
+        use std::io::Write;
+        let file = std::fs::OpenOptions::new().write(true).open("/dev/cpu_dma_latency");
+        let wish = file.and_then(|mut file| {
+            file.write_all(&0i32.to_ne_bytes())?;
+            Ok(file)
+        });
+        Awake(wish.ok())
+    }
+}
+
+/// What bounds the latencies of a machine, as far as it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    /// The kernel's release.
+    pub kernel: String,
+    /// How kernel code is preempted: `none`, `voluntary`, `full`, `lazy`, `rt`, or unknown.
+    pub preemption: Option<String>,
+    /// Whether it is a guest of a hypervisor.
+    pub virtual_machine: bool,
+    /// Where the time comes from.
+    pub clocksource: Option<String>,
+    /// Processor time of real-time threads per period, in microseconds; -1 is unlimited.
+    pub rt_runtime_us: Option<i64>,
+}
+
+fn first_line(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    text.lines().next().map(|line| line.trim().to_owned())
+}
+
+impl Machine {
+    /// This machine.
+    pub fn probe() -> Machine {
+        let version = first_line("/proc/version").unwrap_or_default();
+        let dynamic = first_line("/sys/kernel/debug/sched/preempt").and_then(|modes| {
+            let (_, rest) = modes.split_once('(')?;
+            rest.split_once(')').map(|(mode, _)| mode.to_owned())
+        });
+        let built = if version.contains("PREEMPT_RT") {
+            Some("rt")
+        } else if version.contains("PREEMPT_DYNAMIC") {
+            None
+        } else if version.contains("PREEMPT") {
+            Some("full")
+        } else {
+            Some("none or voluntary")
+        };
+        let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Machine {
+            kernel: first_line("/proc/sys/kernel/osrelease")
+                .unwrap_or_else(|| "unknown".to_owned()),
+            preemption: built.map(str::to_owned).or(dynamic),
+            virtual_machine: flags.split_whitespace().any(|flag| flag == "hypervisor"),
+            clocksource: first_line(
+                "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+            ),
+            rt_runtime_us: first_line("/proc/sys/kernel/sched_rt_runtime_us")
+                .and_then(|text| text.parse().ok()),
+        }
+    }
+
+    /// What a reader of latencies should know, a sentence each.
+    pub fn caveats(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        match self.preemption.as_deref() {
+            Some("full" | "lazy" | "rt") => {}
+            Some(mode) => caveats.push(format!(
+                "kernel code is not preempted ({mode}): work of other programs in the kernel delays jobs"
+            )),
+            None => caveats.push(
+                "how the kernel is preempted is not known: reading it needs debugfs".to_owned(),
+            ),
+        }
+        if self.virtual_machine {
+            caveats.push("latencies include the hypervisor".to_owned());
+        }
+        if let Some(source) = self.clocksource.as_deref().filter(|&source| {
+            !matches!(
+                source,
+                "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page"
+            )
+        }) {
+            caveats.push(format!("the clock `{source}` is slow to read"));
+        }
+        caveats
+    }
+}

@@ -1,0 +1,381 @@
+//! A run from beginning to end: threads, the manager, what came out.
+
+use crate::guard::{Watchdog, WatchdogClass};
+use crate::hosts::Hosts;
+use crate::log::Log;
+use crate::machine::Awake;
+use crate::manager::{Finished, Manager, Start};
+use crate::markers::Markers;
+use crate::overheads::Measured;
+use crate::sys::{self, Tid};
+use crate::undo::Guardian;
+use crate::worker::{self, Shared};
+use crate::{RunError, trace};
+use layland_model::{Behaviour, Duration, System, TaskId, Time};
+use layland_policy::Policy;
+use layland_trace::Trace;
+use layland_trace::kernel::comm;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The longest run.
+pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// How long after its end a run may still be there.
+const TAIL: Duration = Duration::from_secs(5);
+/// What is shorter is no pause of the machine.
+const LEAST_PAUSE: Duration = Duration::from_ms(1);
+/// From the creation of the threads to time zero.
+const LEAD_NS: i64 = 50_000_000;
+const WORKER_STACK: usize = 64 << 10;
+const MANAGER_STACK: usize = 1 << 20;
+/// Records of the log per job, at most, in the estimate of its size.
+const RECORDS_PER_JOB: i64 = 48;
+const MOST_RECORDS: i64 = 16 << 20;
+
+/// How to run.
+pub struct Options<'a> {
+    /// For how long.
+    pub duration: Duration,
+    /// Seeds what the tasks draw.
+    pub seed: u64,
+    /// Who runs where.
+    pub hosts: Hosts,
+    /// Where to mark jobs and decisions in the kernel's trace.
+    pub markers: Option<Arc<Markers>>,
+    /// Ends the run early, with what was recorded so far, when it becomes true.
+    pub interrupt: Option<&'a AtomicBool>,
+    /// Room for this many records, instead of an estimate.
+    pub log_records: Option<usize>,
+}
+
+impl Options<'_> {
+    /// A plain run.
+    pub fn new(duration: Duration, hosts: Hosts) -> Options<'static> {
+        Options { duration, seed: 0, hosts, markers: None, interrupt: None, log_records: None }
+    }
+}
+
+/// What came out of a run.
+pub struct Outcome {
+    /// Everything that happened.
+    pub log: Log,
+    /// What the run measured of itself.
+    pub measured: Measured,
+    /// When it ended.
+    pub end: Time,
+    /// Whether that was before its time was over.
+    pub interrupted: bool,
+    /// How many events the policy was told.
+    pub events: u64,
+    /// How many decisions it made.
+    pub decisions: u64,
+    /// Why the figures are not to be believed; empty if they are.
+    pub doubts: Vec<String>,
+    /// What was not as it should be, but does no harm to the figures.
+    pub remarks: Vec<String>,
+    /// The class of the watchdog.
+    pub watchdog: WatchdogClass,
+}
+
+impl Outcome {
+    /// Why a verdict of missed deadlines says more about this machine than about the policy, if it
+    /// does: the machine paused for longer than the least slack of a task.
+    pub fn pause(&self, system: &System) -> Option<String> {
+        let latencies = [
+            &self.measured.release,
+            &self.measured.timer,
+            &self.measured.completion,
+            &self.measured.switch,
+            &self.measured.migration,
+        ];
+        let longest = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
+        let pause = Duration::from_ns(longest);
+        let slack = crate::prepare::least_slack(system)?;
+        (pause >= slack.max(LEAST_PAUSE)).then(|| {
+            format!("the machine paused for {pause}, and the least slack of a task is {slack}")
+        })
+    }
+
+    /// The run as a trace.
+    pub fn trace(&self, system: &System, view: trace::View) -> Trace {
+        trace::trace(&self.log, system, view)
+    }
+}
+
+/// Whether real threads can run this system under this policy.
+///
+/// # Errors
+/// Why not.
+pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
+    if policy.sets_speeds() {
+        return Err(RunError::unsupported(
+            "the policy sets the speeds of CPUs, and a real CPU cannot be given an exact speed",
+        ));
+    }
+    if !system.platform.is_unit_speed() {
+        return Err(RunError::unsupported(
+            "the platform has CPUs of other speeds than 1, and real CPUs have the speed that they have",
+        ));
+    }
+    Ok(())
+}
+
+/// Runs a valid system on real threads, under a policy that was built for it.
+///
+/// Every thread spins for as long as its jobs ask for; arrivals and execution times are those that the
+/// simulator draws from the same seed.
+///
+/// # Errors
+/// If the kernel refuses real-time priorities or a thread, or the system or the policy needs what
+/// real threads do not have.
+pub fn run(
+    system: &System,
+    policy: Box<dyn Policy>,
+    options: &Options<'_>,
+) -> Result<Outcome, RunError> {
+    supports(system, &*policy)?;
+    if !(Duration::from_ms(1)..=LONGEST).contains(&options.duration) {
+        let reason = format!("a run of {} is out of range: 1 ms to {LONGEST}", options.duration);
+        return Err(RunError::unsupported(reason));
+    }
+    may_be_real_time()?;
+    let mut remarks = Vec::new();
+    let mut guardian = match Guardian::start(options.duration + TAIL) {
+        Ok(guardian) => Some(guardian),
+        Err(error) => {
+            remarks.push(format!("failed to start the guardian process: {error}"));
+            None
+        }
+    };
+    worker::install_park_handler()
+        .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
+    let _awake = Awake::keep();
+    let run = Run { system, options, shared: Arc::new(Shared::new(system.tasks.len())) };
+    let limit = limit_real_time(options.duration + TAIL);
+    let result = run.execute(policy, remarks);
+    if let Some(limit) = limit {
+        let _ = sys::set_real_time_limit(limit);
+    }
+    sys::unlock_memory();
+    if let Some(guardian) = &mut guardian {
+        guardian.dismiss();
+    }
+    result
+}
+
+/// Tries the highest priority on a thread that ends at once.
+fn may_be_real_time() -> Result<(), RunError> {
+    let tried = std::thread::spawn(|| sys::set_fifo(Tid::own(), sys::MANAGER)).join();
+    match tried {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            let mut help = format!(
+                "need CAP_SYS_NICE or rtprio >= 99 in limits.conf (soft limit now: {})",
+                sys::priority_limit()
+            );
+            if cgroup_without_budget() {
+                help += "; this cgroup has no RT budget (cpu.rt_runtime_us = 0): move to the root cpu cgroup";
+            }
+            Err(RunError::refused("no real-time priority", &error, help))
+        }
+        Err(_) => Err(RunError::unsupported("a thread panicked")),
+    }
+}
+
+/// Whether a cpu cgroup (version 1) of this process has no real-time budget.
+fn cgroup_without_budget() -> bool {
+    let Ok(cgroups) = std::fs::read_to_string("/proc/self/cgroup") else { return false };
+    let own = cgroups.lines().find_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        controllers.split(',').any(|name| name == "cpu").then(|| path.to_owned())
+    });
+    let path = own.map(|path| format!("/sys/fs/cgroup/cpu{path}/cpu.rt_runtime_us"));
+    path.and_then(|path| std::fs::read_to_string(path).ok()).is_some_and(|text| text.trim() == "0")
+}
+
+/// Lets the kernel end this process if a real-time thread runs for longer than this without blocking.
+/// Gives what was in force.
+fn limit_real_time(most: Duration) -> Option<(u64, u64)> {
+    let (now, hard) = sys::real_time_limit().ok()?;
+    let wanted = (most.ns() / 1000) as u64;
+    (wanted < now).then(|| sys::set_real_time_limit((wanted, hard)).ok().map(|()| (now, hard)))?
+}
+
+struct Run<'a> {
+    system: &'a System,
+    options: &'a Options<'a>,
+    shared: Arc<Shared>,
+}
+
+impl Run<'_> {
+    fn execute(
+        &self,
+        policy: Box<dyn Policy>,
+        mut remarks: Vec<String>,
+    ) -> Result<Outcome, RunError> {
+        let log = Log::with_capacity(self.log_records(), 4 * self.system.requests.len() + 1024);
+        let no_thread = |error: &std::io::Error| {
+            let help = "the set may have too many tasks for this machine".to_owned();
+            RunError::refused("failed to start a thread", error, help)
+        };
+        std::thread::scope(|scope| {
+            // Whatever happens in here, the workers are let go, or the scope would wait for ever.
+            let _release = ReleaseAll(&self.shared);
+            for task in self.system.tasks.ids() {
+                let shared = Arc::clone(&self.shared);
+                let markers = self.options.markers.clone();
+                let name = comm(&self.system.tasks[task].name).replace('\0', " ");
+                std::thread::Builder::new()
+                    .name(name)
+                    .stack_size(WORKER_STACK)
+                    .spawn_scoped(scope, move || worker::work(&shared, task, markers.as_ref()))
+                    .map_err(|error| no_thread(&error))?;
+            }
+            self.wait_for_workers();
+            if let Err(error) = sys::lock_memory() {
+                remarks.push(format!(
+                    "failed to lock the memory ({error}): page faults may delay jobs; raise memlock in limits.conf"
+                ));
+            }
+            let until = sys::monotonic_ns() + LEAD_NS + (self.options.duration + TAIL).ns();
+            let watchdog = Watchdog::start(&self.shared, until).map_err(|e| no_thread(&e))?;
+            let class = watchdog.class();
+            match class {
+                WatchdogClass::Deadline => {}
+                WatchdogClass::Fifo | WatchdogClass::Ordinary => remarks.push(
+                    "the watchdog is no SCHED_DEADLINE thread: a runaway manager may hold its CPU"
+                        .to_owned(),
+                ),
+            }
+            let epoch_ns = sys::monotonic_ns() + LEAD_NS;
+            if let Some(markers) = &self.options.markers {
+                markers.begin(epoch_ns, self.options.hosts.of.as_slice());
+            }
+            let start = Start {
+                system: self.system,
+                policy,
+                shared: &self.shared,
+                hosts: &self.options.hosts.of,
+                markers: self.options.markers.as_deref(),
+                log,
+                seed: self.options.seed,
+                epoch_ns,
+                end: Time::ZERO + self.options.duration,
+            };
+            let place = self.options.hosts.manager;
+            let manager = std::thread::Builder::new()
+                .stack_size(MANAGER_STACK)
+                .spawn_scoped(scope, move || manage(start, place))
+                .map_err(|error| no_thread(&error))?;
+            while !manager.is_finished() {
+                sys::sleep_until(sys::monotonic_ns() + 10_000_000);
+                if self.options.interrupt.is_some_and(|flag| flag.load(Ordering::SeqCst)) {
+                    self.shared.stop.store(true, Ordering::Release);
+                    self.shared.ring();
+                }
+            }
+            // A panic of the policy must not leave threads with priorities.
+            self.shared.demote_all();
+            self.shared.release_all();
+            drop(watchdog);
+            match manager.join() {
+                Ok(Ok(finished)) => self.outcome(finished, remarks, class),
+                Ok(Err(error)) => Err(error),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+
+    fn wait_for_workers(&self) {
+        let all = |post: &worker::Post| post.tid.load(Ordering::Acquire) != 0;
+        while !self.shared.posts.iter().all(all) {
+            sys::sleep_until(sys::monotonic_ns() + 100_000);
+        }
+    }
+
+    /// How many records the log may need.
+    fn log_records(&self) -> usize {
+        if let Some(records) = self.options.log_records {
+            return records;
+        }
+        let ns = self.options.duration.ns();
+        let jobs = |task: &layland_model::Task| match task.behaviour {
+            Behaviour::SelfSuspending { gap } => ns / (task.own_wcet().ns() + gap.ns()).max(1) + 1,
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Hog
+            | Behaviour::Yield => ns / task.period.ns() + 1,
+        };
+        let jobs: i64 = self.system.tasks.values().map(jobs).fold(0, i64::saturating_add);
+        let records = jobs.saturating_mul(RECORDS_PER_JOB).saturating_add(64 << 10);
+        records.min(MOST_RECORDS) as usize
+    }
+
+    fn outcome(
+        &self,
+        finished: Finished,
+        remarks: Vec<String>,
+        watchdog: WatchdogClass,
+    ) -> Result<Outcome, RunError> {
+        if let Some(reason) = finished.unsupported {
+            return Err(RunError::unsupported(reason));
+        }
+        let mut doubts = Vec::new();
+        if finished.log_full || finished.log.lost > 0 {
+            doubts.push(format!(
+                "the log was full at {}: the run was ended there, and {} records are lost",
+                finished.end, finished.log.lost
+            ));
+        }
+        if self.shared.tripped.load(Ordering::Acquire) {
+            doubts.push(format!(
+                "the watchdog found the manager late and ended the run at {}",
+                finished.end
+            ));
+        }
+        Ok(Outcome {
+            log: finished.log,
+            measured: finished.measured,
+            end: finished.end,
+            interrupted: finished.interrupted,
+            events: finished.events,
+            decisions: finished.decisions,
+            doubts,
+            remarks,
+            watchdog,
+        })
+    }
+}
+
+struct ReleaseAll<'a>(&'a Shared);
+
+impl Drop for ReleaseAll<'_> {
+    fn drop(&mut self) {
+        self.0.release_all();
+    }
+}
+
+/// The life of the manager's thread.
+fn manage(start: Start<'_>, place: usize) -> Result<Finished, RunError> {
+    sys::name_thread("layland-manager");
+    sys::precise_timers();
+    let own = Tid::own();
+    let pinned = sys::pin(own, place);
+    let help = || "choose other CPUs with --host-cpus".to_owned();
+    pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
+    let shared = start.shared;
+    let tasks: Vec<TaskId> = start.system.tasks.ids().collect();
+    let mut manager = Manager::new(start);
+    manager.prepare(&tasks)?;
+    sys::set_fifo(own, sys::MANAGER).map_err(|error| {
+        let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
+        RunError::refused("no real-time priority", &error, help)
+    })?;
+    shared.manager.store(own.0, Ordering::Release);
+    shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
+    let finished = manager.run();
+    let _ = sys::set_ordinary(own);
+    Ok(finished)
+}

@@ -1,0 +1,277 @@
+//! What the engine asks of the kernel, one safe function per call. Nothing here decides anything.
+//!
+//! Threads are named by their kernel id (`gettid`). A thread that has ended gives an error (`ESRCH`)
+//! from every call on it, which callers that only tidy up ignore.
+
+use layland_model::Duration;
+use rustix::thread::futex;
+use std::io;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The priority of the manager, of a thread that is to run, and of one that is to wait.
+pub const MANAGER: i32 = 99;
+/// See [`MANAGER`].
+pub const RUN: i32 = 60;
+/// See [`MANAGER`].
+pub const WAIT: i32 = 1;
+
+/// A thread of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tid(pub i32);
+
+impl Tid {
+    /// The calling thread.
+    pub fn own() -> Tid {
+        Tid(rustix::thread::gettid().as_raw_nonzero().get())
+    }
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+#[inline]
+pub fn monotonic_ns() -> i64 {
+    ns(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic))
+}
+
+/// The processor time of the calling thread in nanoseconds.
+#[inline]
+pub fn own_cpu_ns() -> i64 {
+    ns(rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime))
+}
+
+fn ns(time: rustix::time::Timespec) -> i64 {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// The processor time of any thread of this process in nanoseconds.
+#[inline]
+pub fn cpu_ns(thread: Tid) -> io::Result<i64> {
+    // The kernel's MAKE_THREAD_CPUCLOCK(tid, CPUCLOCK_SCHED).
+    let clock = (!thread.0 << 3) | 6;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // Safety: `time` is valid for writing.
+    checked(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+    Ok(time.tv_sec * 1_000_000_000 + time.tv_nsec)
+}
+
+/// Makes a thread `SCHED_FIFO` at a priority. What it starts is ordinary again.
+#[inline]
+pub fn set_fifo(thread: Tid, priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // Safety: `parameters` outlives the call.
+    checked(unsafe { libc::sched_setscheduler(thread.0, policy, &raw const parameters) })
+}
+
+/// Makes a thread ordinary.
+pub fn set_ordinary(thread: Tid) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // Safety: `parameters` outlives the call.
+    checked(unsafe { libc::sched_setscheduler(thread.0, libc::SCHED_OTHER, &raw const parameters) })
+}
+
+/// What a `SCHED_DEADLINE` thread asks the kernel for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reservation {
+    /// Processor time per period.
+    pub runtime: Duration,
+    /// Relative deadline.
+    pub deadline: Duration,
+    /// Period.
+    pub period: Duration,
+}
+
+/// Makes a thread `SCHED_DEADLINE`, or changes what it asks for. What it starts is ordinary. With
+/// `overruns`, the kernel sends `SIGXCPU` when the budget is overrun.
+pub fn set_deadline(thread: Tid, reservation: Reservation, overruns: bool) -> io::Result<()> {
+    const RESET_ON_FORK: u64 = 1;
+    const DL_OVERRUN: u64 = 4;
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_DEADLINE as u32,
+        sched_flags: if overruns { RESET_ON_FORK | DL_OVERRUN } else { RESET_ON_FORK },
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: reservation.runtime.ns() as u64,
+        sched_deadline: reservation.deadline.ns() as u64,
+        sched_period: reservation.period.ns() as u64,
+    };
+    let call = libc::SYS_sched_setattr;
+    // Safety: `attributes` is a whole sched_attr and outlives the call.
+    let result = unsafe { libc::syscall(call, thread.0, &raw const attributes, 0) };
+    checked(result as libc::c_int)
+}
+
+/// Lets a thread run on one CPU only.
+#[inline]
+pub fn pin(thread: Tid, cpu: usize) -> io::Result<()> {
+    set_affinity(thread, std::iter::once(cpu))
+}
+
+/// Lets a thread run on these CPUs only.
+#[inline]
+pub fn set_affinity(thread: Tid, cpus: impl IntoIterator<Item = usize>) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.into_iter().for_each(|cpu| set.set(cpu));
+    let thread = rustix::thread::Pid::from_raw(thread.0);
+    Ok(rustix::thread::sched_setaffinity(thread, &set)?)
+}
+
+/// The CPU that the calling thread is on.
+#[inline]
+pub fn cpu() -> usize {
+    // Safety: takes nothing and gives a number.
+    let cpu = unsafe { libc::sched_getcpu() };
+    usize::try_from(cpu).unwrap_or(0)
+}
+
+/// Ends the period of a `SCHED_DEADLINE` thread: it goes on with its next budget.
+pub fn yield_now() {
+    rustix::thread::sched_yield();
+}
+
+/// The length of a tick, in nanoseconds: what the coarse clock advances by.
+pub fn tick_ns() -> i64 {
+    ns(rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse))
+}
+
+/// The CPUs that the calling thread may use.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// Sends a thread of this process a signal.
+pub fn signal(thread: Tid, number: i32) -> io::Result<()> {
+    let process = std::process::id() as libc::pid_t;
+    // Safety: takes no pointers.
+    let result = unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, number) };
+    checked(result as libc::c_int)
+}
+
+/// Handles a signal by a function that may do what a signal handler may.
+pub fn handle(number: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
+    // Safety: zero is a valid sigaction, and every field that matters is set.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as *const () as usize;
+    action.sa_flags = libc::SA_RESTART;
+    // Safety: the handler is a function of the right type and lives for ever.
+    checked(unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) })
+}
+
+/// Waits until a word differs from a value, is woken, or for no reason.
+#[inline]
+pub fn wait_while(word: &AtomicU32, value: u32) {
+    // Each error (it changed, a signal came) is a reason to look again, as is a wake-up.
+    let _ = futex::wait(word, futex::Flags::PRIVATE, value, None);
+}
+
+/// The same, at most until a point of the monotonic clock.
+#[inline]
+pub fn wait_while_until(word: &AtomicU32, value: u32, at_ns: i64) {
+    let at = rustix::time::Timespec {
+        tv_sec: at_ns.max(0) / 1_000_000_000,
+        tv_nsec: at_ns.max(0) % 1_000_000_000,
+    };
+    let _ = futex::wait_bitset(word, futex::Flags::PRIVATE, value, Some(&at), NonZeroU32::MAX);
+}
+
+/// Wakes who waits on a word.
+#[inline]
+pub fn wake(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
+}
+
+/// Sleeps until a point of the monotonic clock.
+pub fn sleep_until(at_ns: i64) {
+    let never = AtomicU32::new(0);
+    while monotonic_ns() < at_ns {
+        wait_while_until(&never, 0, at_ns);
+    }
+}
+
+/// Keeps all memory of the process, now and later, in RAM.
+pub fn lock_memory() -> io::Result<()> {
+    use rustix::mm::MlockAllFlags;
+    Ok(rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+}
+
+/// Undoes [`lock_memory`].
+pub fn unlock_memory() {
+    let _ = rustix::mm::munlockall();
+}
+
+/// Lets the timers of the calling thread expire as precisely as they can.
+pub fn precise_timers() {
+    // Safety: this option takes a number.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
+/// Names the calling thread, for `ps` and traces; at most 15 bytes are kept.
+pub fn name_thread(name: &str) {
+    let mut bytes = [0u8; 16];
+    let kept = name.len().min(15);
+    bytes[..kept].copy_from_slice(&name.as_bytes()[..kept]);
+    // Safety: `bytes` ends with a zero.
+    unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
+}
+
+/// The limit of processor time that a real-time thread may use without blocking, in microseconds:
+/// what is in force, and the most that may be.
+pub fn real_time_limit() -> io::Result<(u64, u64)> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // Safety: `limit` is valid for writing.
+    checked(unsafe { libc::getrlimit(libc::RLIMIT_RTTIME, &raw mut limit) })?;
+    Ok((limit.rlim_cur, limit.rlim_max))
+}
+
+/// Sets that limit.
+pub fn set_real_time_limit((now, most): (u64, u64)) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: now.min(most), rlim_max: most };
+    // Safety: `limit` outlives the call.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) })
+}
+
+/// The soft limit of the real-time priority of an ordinary user.
+pub fn priority_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // Safety: `limit` is valid for writing.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_RTPRIO, &raw mut limit) };
+    if result == 0 { limit.rlim_cur } else { 0 }
+}
+
+static OVERRUNS: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count_overrun(_signal: i32) {
+    OVERRUNS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Counts `SIGXCPU` from now on instead of dying of it.
+pub fn count_overruns() -> io::Result<()> {
+    handle(libc::SIGXCPU, count_overrun)
+}
+
+/// How many budget overruns the kernel has reported to this process.
+pub fn overruns() -> u64 {
+    OVERRUNS.load(Ordering::Relaxed)
+}
+
+/// `CAP_SYS_NICE`.
+pub const CAP_SYS_NICE: u32 = 23;
+
+/// Whether the calling thread has an effective capability, by its number.
+pub fn has_capability(number: u32) -> bool {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    bits >> number & 1 == 1
+}
+
+/// Whether a process exists.
+pub fn is_alive(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}

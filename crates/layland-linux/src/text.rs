@@ -1,0 +1,416 @@
+//! A log as a file of lines, and back: `layland run log 1`.
+//!
+//! ```text
+//! layland run log 1
+//! policy g-edf                  the policy with its options
+//! seed 0
+//! set 113                       the task set follows in so many bytes
+//! ...
+//! 0 online 0                    time in ns, what happened, its arguments
+//! 20171 join 1 0                task, request
+//! 20171 release 1 0 0 5000000   task, job, release, deadline
+//! 20171 decide 1 850            actions that follow, cost in ns
+//! 20171 > run 0 1 0 -           CPU, task, job, budget
+//! 20171 # on 0 1 0 21534        measured: CPU, task, job, since
+//! ```
+//!
+//! | line | arguments |
+//! |---|---|
+//! | `online`, `offline` | CPU |
+//! | `join` | task, request |
+//! | `leave` | task |
+//! | `asks` | index of the request in the set, request |
+//! | `release` | task, job, release, deadline |
+//! | `complete` | task, job, CPU, `blocks`, `continues` or `yields` |
+//! | `budget` | task, job, CPU |
+//! | `timer` | timer |
+//! | `decide` | how many actions follow, cost |
+//! | `> run` | CPU, task, job, budget or `-` |
+//! | `> idle` | CPU |
+//! | `> set` | timer, time |
+//! | `> clear` | timer |
+//! | `> abort`, `> end` | task, job |
+//! | `> dates` | task, job, release, deadline |
+//! | `> speed` | CPU, numerator, denominator |
+//! | `> moved` | task, from, to, `placed`, `pushed`, `pulled` or `expelled` |
+//! | `> throttled` | task |
+//! | `> replenished` | task, deadline |
+//! | `> refuse` | request, `busy`, `denied` or `invalid`, the reason |
+//! | `# asked` | task, job, arrival, demand or `-` |
+//! | `# on` | CPU, task, job, since |
+//! | `# off` | CPU, task, job, got, until |
+//! | `# leaked` | task, job, got while it waited |
+//! | `# done` | task, job, end, got in all |
+//! | `# dropped` | task, job, `aborted` or `left` |
+//! | `# granted` | index of the request in the set |
+//! | `# refused`, `# outside` | index of the request, or task; the kind and the reason |
+//! | `# unready` | task, job, arrival, release, deadline |
+//! | `# over` | `whole` or `interrupted` |
+//!
+//! Lines that begin with `#` are what was measured; a replay does not need them. Unknown lines are
+//! errors. Times are nanoseconds since the start of the run.
+
+use crate::log::{Entry, Log, Record};
+use layland_model::{CpuId, JobId, MoveReason, Rate, Service, Speed, TaskId, Time};
+use layland_policy::{AfterJob, Note, Refusal, RefusalKind, RequestId, TimerId};
+use std::io::{self, Write};
+
+/// The first line.
+pub const HEAD: &str = "layland run log 1";
+
+/// A log with what is needed to replay it.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    /// The policy with its options.
+    pub policy: String,
+    /// What the tasks drew from.
+    pub seed: u64,
+    /// The task set, in the form in which the writer had it.
+    pub set: String,
+    /// What happened.
+    pub log: Log,
+}
+
+/// What is wrong with a log file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct LogError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Writes a log. The writer should be buffered.
+///
+/// # Errors
+/// If writing fails.
+pub fn write(out: &mut impl Write, file: &LogFile) -> io::Result<()> {
+    let LogFile { policy, seed, set, log } = file;
+    write!(out, "{HEAD}\npolicy {policy}\nseed {seed}\nset {}\n{set}\n", set.len())?;
+    for record in &log.records {
+        write_record(out, *record, log)?;
+    }
+    Ok(())
+}
+
+/// A job as `task seq`.
+struct Name(JobId);
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.0.task, self.0.seq)
+    }
+}
+
+fn optional(work: Option<Service>) -> String {
+    work.map_or("-".to_owned(), |work| work.ns().to_string())
+}
+
+fn reason(log: &Log, index: u32) -> String {
+    let Some(refusal) = log.refusals.get(index as usize) else { return "invalid".to_owned() };
+    let kind = match refusal.kind {
+        RefusalKind::Busy => "busy",
+        RefusalKind::NotPermitted => "denied",
+        RefusalKind::Invalid => "invalid",
+    };
+    let escaped = refusal.reason.replace('\\', "\\\\").replace('\n', "\\n");
+    format!("{kind} {escaped}")
+}
+
+fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<()> {
+    write!(out, "{} ", record.at.ns())?;
+    match record.entry {
+        Entry::Online { cpu } => writeln!(out, "online {cpu}"),
+        Entry::Offline { cpu } => writeln!(out, "offline {cpu}"),
+        Entry::Join { task, request } => writeln!(out, "join {task} {}", request.0),
+        Entry::Leave { task } => writeln!(out, "leave {task}"),
+        Entry::Asks { index, request } => writeln!(out, "asks {index} {}", request.0),
+        Entry::Release { job, release, deadline } => {
+            writeln!(out, "release {} {} {}", Name(job), release.ns(), deadline.ns())
+        }
+        Entry::Completion { job, cpu, then } => {
+            let then = match then {
+                AfterJob::Blocks => "blocks",
+                AfterJob::Continues => "continues",
+                AfterJob::Yields => "yields",
+            };
+            writeln!(out, "complete {} {cpu} {then}", Name(job))
+        }
+        Entry::Budget { job, cpu } => writeln!(out, "budget {} {cpu}", Name(job)),
+        Entry::Timer { id } => writeln!(out, "timer {}", id.0),
+        Entry::Decide { actions, cost_ns } => writeln!(out, "decide {actions} {cost_ns}"),
+        Entry::Run { cpu, job, budget } => {
+            writeln!(out, "> run {cpu} {} {}", Name(job), optional(budget))
+        }
+        Entry::Idle { cpu } => writeln!(out, "> idle {cpu}"),
+        Entry::SetTimer { id, at } => writeln!(out, "> set {} {}", id.0, at.ns()),
+        Entry::ClearTimer { id } => writeln!(out, "> clear {}", id.0),
+        Entry::Abort { job } => writeln!(out, "> abort {}", Name(job)),
+        Entry::EndJob { job } => writeln!(out, "> end {}", Name(job)),
+        Entry::SetDates { job, release, deadline } => {
+            writeln!(out, "> dates {} {} {}", Name(job), release.ns(), deadline.ns())
+        }
+        Entry::SetSpeed { cpu, speed } => {
+            writeln!(out, "> speed {cpu} {} {}", speed.numerator(), speed.denominator())
+        }
+        Entry::Note(Note::Moved { task, from, to, why }) => {
+            writeln!(out, "> moved {task} {from} {to} {}", why.name())
+        }
+        Entry::Note(Note::Throttled { task }) => writeln!(out, "> throttled {task}"),
+        Entry::Note(Note::Replenished { task, deadline }) => {
+            writeln!(out, "> replenished {task} {}", deadline.ns())
+        }
+        Entry::Refuse { request, reason: index } => {
+            writeln!(out, "> refuse {} {}", request.0, reason(log, index))
+        }
+        Entry::Asked { job, arrival, demand } => {
+            writeln!(out, "# asked {} {} {}", Name(job), arrival.ns(), optional(demand))
+        }
+        Entry::On { cpu, job, since } => writeln!(out, "# on {cpu} {} {}", Name(job), since.ns()),
+        Entry::Off { cpu, job, used, until } => {
+            writeln!(out, "# off {cpu} {} {} {}", Name(job), used.ns(), until.ns())
+        }
+        Entry::Leaked { job, got } => writeln!(out, "# leaked {} {}", Name(job), got.ns()),
+        Entry::Done { job, end, used } => {
+            writeln!(out, "# done {} {} {}", Name(job), end.ns(), used.ns())
+        }
+        Entry::Dropped { job, aborted } => {
+            writeln!(out, "# dropped {} {}", Name(job), if aborted { "aborted" } else { "left" })
+        }
+        Entry::Granted { index } => writeln!(out, "# granted {index}"),
+        Entry::Refused { index, reason: why } => {
+            writeln!(out, "# refused {index} {}", reason(log, why))
+        }
+        Entry::TurnedAway { task, reason: why } => {
+            writeln!(out, "# outside {task} {}", reason(log, why))
+        }
+        Entry::NeverReady { job, arrival, release, deadline } => {
+            let (arrival, release) = (arrival.ns(), release.ns());
+            writeln!(out, "# unready {} {arrival} {release} {}", Name(job), deadline.ns())
+        }
+        Entry::Over { interrupted } => {
+            writeln!(out, "# over {}", if interrupted { "interrupted" } else { "whole" })
+        }
+    }
+}
+
+/// Reads a log.
+///
+/// # Errors
+/// If it is not one, with the line.
+pub fn read(text: &str) -> Result<LogFile, LogError> {
+    let mut line = 1;
+    let mut rest = text;
+    let next = |rest: &mut &str| -> Option<String> {
+        let (first, after) = rest.split_once('\n')?;
+        *rest = after;
+        Some(first.to_owned())
+    };
+    let wrong = |line: usize, message: &str| LogError { line, message: message.to_owned() };
+    if next(&mut rest).as_deref() != Some(HEAD) {
+        return Err(wrong(line, &format!("a log begins with `{HEAD}`")));
+    }
+    let mut header = |name: &str| -> Result<String, LogError> {
+        line += 1;
+        let found = next(&mut rest).and_then(|text| {
+            text.strip_prefix(name).and_then(|value| value.strip_prefix(' ')).map(str::to_owned)
+        });
+        found.ok_or_else(|| wrong(line, &format!("`{name}` and its value are expected")))
+    };
+    let policy = header("policy")?;
+    let seed = header("seed")?;
+    let set_length = header("set")?;
+    let seed = seed.parse().map_err(|_| wrong(3, "the seed is not a number"))?;
+    let length: usize = set_length.parse().map_err(|_| wrong(4, "the length is not a number"))?;
+    let set = rest.get(..length).ok_or_else(|| wrong(4, "the file ends within the task set"))?;
+    let set = set.to_owned();
+    let body = rest[length..].strip_prefix('\n');
+    let body = body.ok_or_else(|| wrong(4, "the task set is not as long as is said"))?;
+    line = 5 + set.matches('\n').count();
+    let mut log = Log::default();
+    for text in body.lines() {
+        line += 1;
+        let record = Words::of(text).record(&mut log).ok_or_else(|| {
+            wrong(line, &format!("`{text}` is not a line of a log: see its documentation"))
+        })?;
+        log.records.push(record);
+    }
+    Ok(LogFile { policy, seed, set, log })
+}
+
+/// The words of a line that are not read yet.
+struct Words<'a>(&'a str);
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str) -> Words<'a> {
+        Words(text)
+    }
+    fn word(&mut self) -> Option<&'a str> {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        (!word.is_empty()).then_some(word)
+    }
+    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
+        self.word()?.parse().ok()
+    }
+    fn cpu(&mut self) -> Option<CpuId> {
+        self.number().map(CpuId)
+    }
+    fn task(&mut self) -> Option<TaskId> {
+        self.number().map(TaskId)
+    }
+    fn job(&mut self) -> Option<JobId> {
+        Some(JobId { task: self.task()?, seq: self.number()? })
+    }
+    fn time(&mut self) -> Option<Time> {
+        self.number().map(Time::from_ns)
+    }
+    fn work(&mut self) -> Option<Service> {
+        self.number().map(Service::from_ns)
+    }
+    fn optional(&mut self) -> Option<Option<Service>> {
+        match self.word()? {
+            "-" => Some(None),
+            word => word.parse().ok().map(|ns| Some(Service::from_ns(ns))),
+        }
+    }
+    fn reason(&mut self, log: &mut Log) -> Option<u32> {
+        let kind = match self.word()? {
+            "busy" => RefusalKind::Busy,
+            "denied" => RefusalKind::NotPermitted,
+            "invalid" => RefusalKind::Invalid,
+            _ => return None,
+        };
+        let mut reason = String::new();
+        let mut escaped = false;
+        for letter in std::mem::take(&mut self.0).chars() {
+            match (escaped, letter) {
+                (false, '\\') => escaped = true,
+                (true, 'n') => (escaped, reason) = (false, reason + "\n"),
+                (_, letter) => {
+                    escaped = false;
+                    reason.push(letter);
+                }
+            }
+        }
+        Some(log.refusal(Refusal { kind, reason }))
+    }
+
+    fn record(mut self, log: &mut Log) -> Option<Record> {
+        let at = self.time()?;
+        let entry = match self.word()? {
+            ">" => self.action(log)?,
+            "#" => self.measured(log)?,
+            verb => self.event(verb)?,
+        };
+        self.0.is_empty().then_some(Record { at, entry })
+    }
+
+    fn event(&mut self, verb: &str) -> Option<Entry> {
+        Some(match verb {
+            "online" => Entry::Online { cpu: self.cpu()? },
+            "offline" => Entry::Offline { cpu: self.cpu()? },
+            "join" => Entry::Join { task: self.task()?, request: RequestId(self.number()?) },
+            "leave" => Entry::Leave { task: self.task()? },
+            "asks" => Entry::Asks { index: self.number()?, request: RequestId(self.number()?) },
+            "release" => {
+                Entry::Release { job: self.job()?, release: self.time()?, deadline: self.time()? }
+            }
+            "complete" => {
+                let (job, cpu) = (self.job()?, self.cpu()?);
+                let then = match self.word()? {
+                    "blocks" => AfterJob::Blocks,
+                    "continues" => AfterJob::Continues,
+                    "yields" => AfterJob::Yields,
+                    _ => return None,
+                };
+                Entry::Completion { job, cpu, then }
+            }
+            "budget" => Entry::Budget { job: self.job()?, cpu: self.cpu()? },
+            "timer" => Entry::Timer { id: TimerId(self.number()?) },
+            "decide" => Entry::Decide { actions: self.number()?, cost_ns: self.number()? },
+            _ => return None,
+        })
+    }
+
+    fn action(&mut self, log: &mut Log) -> Option<Entry> {
+        Some(match self.word()? {
+            "run" => Entry::Run { cpu: self.cpu()?, job: self.job()?, budget: self.optional()? },
+            "idle" => Entry::Idle { cpu: self.cpu()? },
+            "set" => Entry::SetTimer { id: TimerId(self.number()?), at: self.time()? },
+            "clear" => Entry::ClearTimer { id: TimerId(self.number()?) },
+            "abort" => Entry::Abort { job: self.job()? },
+            "end" => Entry::EndJob { job: self.job()? },
+            "dates" => {
+                Entry::SetDates { job: self.job()?, release: self.time()?, deadline: self.time()? }
+            }
+            "speed" => {
+                let (cpu, numerator, denominator): (_, i64, i64) =
+                    (self.cpu()?, self.number()?, self.number()?);
+                if denominator == 0 {
+                    return None;
+                }
+                Entry::SetSpeed { cpu, speed: Speed::new(&Rate::new(numerator, denominator))? }
+            }
+            "moved" => {
+                let (task, from, to) = (self.task()?, self.cpu()?, self.cpu()?);
+                let word = self.word()?;
+                let why = MoveReason::ALL.into_iter().find(|why| why.name() == word)?;
+                Entry::Note(Note::Moved { task, from, to, why })
+            }
+            "throttled" => Entry::Note(Note::Throttled { task: self.task()? }),
+            "replenished" => {
+                Entry::Note(Note::Replenished { task: self.task()?, deadline: self.time()? })
+            }
+            "refuse" => {
+                Entry::Refuse { request: RequestId(self.number()?), reason: self.reason(log)? }
+            }
+            _ => return None,
+        })
+    }
+
+    fn measured(&mut self, log: &mut Log) -> Option<Entry> {
+        Some(match self.word()? {
+            "asked" => {
+                Entry::Asked { job: self.job()?, arrival: self.time()?, demand: self.optional()? }
+            }
+            "on" => Entry::On { cpu: self.cpu()?, job: self.job()?, since: self.time()? },
+            "off" => Entry::Off {
+                cpu: self.cpu()?,
+                job: self.job()?,
+                used: self.work()?,
+                until: self.time()?,
+            },
+            "leaked" => Entry::Leaked { job: self.job()?, got: self.work()? },
+            "done" => Entry::Done { job: self.job()?, end: self.time()?, used: self.work()? },
+            "dropped" => {
+                let job = self.job()?;
+                let aborted = match self.word()? {
+                    "aborted" => true,
+                    "left" => false,
+                    _ => return None,
+                };
+                Entry::Dropped { job, aborted }
+            }
+            "granted" => Entry::Granted { index: self.number()? },
+            "refused" => Entry::Refused { index: self.number()?, reason: self.reason(log)? },
+            "outside" => Entry::TurnedAway { task: self.task()?, reason: self.reason(log)? },
+            "unready" => Entry::NeverReady {
+                job: self.job()?,
+                arrival: self.time()?,
+                release: self.time()?,
+                deadline: self.time()?,
+            },
+            "over" => {
+                let interrupted = match self.word()? {
+                    "interrupted" => true,
+                    "whole" => false,
+                    _ => return None,
+                };
+                Entry::Over { interrupted }
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,320 @@
+//! A run as a trace, made from its log when it is over.
+//!
+//! There are two views of the same run:
+//!
+//! | view | a job is released | a CPU holds a job | a job ends |
+//! |---|---|---|---|
+//! | [`View::Measured`] | at its nominal time | from the moment at which the manager begins to give it the CPU, to its last instruction | at its last instruction |
+//! | [`View::Decided`] | when the manager told the policy | from one decision to the next | when the manager told the policy |
+//!
+//! The first is what happened, and is what figures and charts show. The second is the schedule that
+//! the policy made of what it was told: what it promises must hold for it exactly, at every
+//! nanosecond. Deadlines and response times count from the true arrival in both.
+//!
+//! What a job got is the processor time of its thread. The rest of a segment is overhead: the switch
+//! to the thread, interrupts, the kernel's other work. A completed job is said to have got just what it
+//! asked for; what it got more (one reading of a clock) counts as overhead.
+
+use crate::log::{Entry, Log};
+use layland_model::{
+    CpuId, CpuMap, Duration, Index, JobId, ScheduleRule, Service, System, TaskId, TaskMap, Time,
+};
+use layland_policy::{Note, RefusalKind};
+use layland_trace::checker::{Violation, check, check_within};
+use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
+use std::collections::BTreeSet;
+
+/// How many violations are found at most.
+const MOST_VIOLATIONS: usize = 1000;
+/// By so much a segment may differ from what its job got: a decision is enacted this late at most.
+const ENACTED: Duration = Duration::from_ms(1);
+
+/// Which of the two views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// What happened.
+    Measured,
+    /// What the policy was told and decided.
+    Decided,
+}
+
+/// A job that is not over.
+#[derive(Clone, Debug)]
+struct Open {
+    job: Job,
+    demand: Option<Service>,
+    /// Its segments, by their place.
+    segments: Vec<usize>,
+}
+
+struct Builder<'a> {
+    view: View,
+    log: &'a Log,
+    system: &'a System,
+    trace: Trace,
+    open: TaskMap<Option<Open>>,
+    /// When the last job of a task ended, as the policy was told.
+    ended: TaskMap<Time>,
+    running: CpuMap<Option<(JobId, Time)>>,
+    /// Whether the first decision was made: what came before is the platform.
+    began: bool,
+    /// The end of the run.
+    over: Time,
+}
+
+/// The trace of a run.
+pub fn trace(log: &Log, system: &System, view: View) -> Trace {
+    let mut builder = Builder {
+        view,
+        log,
+        system,
+        trace: Trace::default(),
+        open: TaskMap::filled(None, system.tasks.len()),
+        ended: TaskMap::filled(Time::from_ns(i64::MIN), system.tasks.len()),
+        running: CpuMap::filled(None, system.platform.cpu_count()),
+        began: false,
+        over: log.records.last().map_or(Time::ZERO, |record| record.at),
+    };
+    for record in &log.records {
+        builder.absorb(record.at, record.entry);
+    }
+    builder.finish()
+}
+
+/// Checks both views of a run: the measured one by what holds for every schedule, the decided one by
+/// what its policy promises, too. Every violation, in words.
+///
+/// What jobs got is judged in the measured view; a job whose thread got processor time while it waited
+/// is excused from having got all of it in its segments.
+pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
+    let leaked: BTreeSet<JobId> = (log.records.iter())
+        .filter_map(|record| match record.entry {
+            Entry::Leaked { job, .. } => Some(job),
+            _ => None,
+        })
+        .collect();
+    let views = [(View::Measured, &ScheduleRule::None), (View::Decided, rule)];
+    let mut found = Vec::new();
+    // What only an ideal machine can keep is not asked of a real one: that it never is late.
+    let mut real = system.clone();
+    if let ScheduleRule::Optimal { .. } = rule {
+        real.platform.overheads.scheduling = Duration::from_ns(1);
+    }
+    for (view, rule) in views {
+        let report = check(&trace(log, system, view), &real, rule, MOST_VIOLATIONS);
+        // Processor time lies between decisions that are enacted a moment later.
+        let within = check_within(&trace(log, system, view), &real, rule, MOST_VIOLATIONS, ENACTED);
+        let much = |id: JobId| {
+            let mut all = within.violations.iter();
+            all.any(|other| matches!(other, Violation::Demand { job, .. } if job.id == id))
+        };
+        let excused = |violation: &&Violation| matches!(violation, Violation::Demand { job, .. } if leaked.contains(&job.id) || !much(job.id));
+        let kept = report.violations.iter().filter(|violation| !excused(violation));
+        found.extend(kept.map(|violation| format!("{view:?}: {violation}")));
+    }
+    found
+}
+
+impl Builder<'_> {
+    fn absorb(&mut self, at: Time, entry: Entry) {
+        match entry {
+            Entry::Decide { .. } => self.began = true,
+            Entry::Online { cpu } => self.online(at, MarkKind::CpuOnline(cpu)),
+            Entry::Offline { cpu } => {
+                // Its last thread leaves it a moment after the request.
+                let own = self.trace.segments.iter().rev().find(|segment| segment.cpu == cpu);
+                let at = own.map_or(at, |segment| segment.end.max(at));
+                self.online(at, MarkKind::CpuOffline(cpu));
+            }
+            Entry::Budget { job, cpu } => self.mark(at, MarkKind::BudgetExhausted(job, cpu)),
+            Entry::Release { job, release, deadline } => {
+                let waited = self.ended[job.task] == at;
+                let release = match self.view {
+                    View::Decided if !waited => at,
+                    View::Decided | View::Measured => release,
+                };
+                self.open_job(Job { id: job, arrival: release, release, deadline }, None);
+            }
+            Entry::Asked { job, arrival, demand } => {
+                if let Some(open) = self.current(job) {
+                    open.job.arrival = arrival;
+                    open.demand = demand;
+                }
+            }
+            Entry::SetDates { job, release, deadline } => match self.current(job) {
+                Some(open) => {
+                    open.job.deadline = deadline;
+                    if open.demand.is_none() {
+                        (open.job.arrival, open.job.release) = (release, release);
+                    }
+                }
+                None => self.open_job(Job { id: job, arrival: release, release, deadline }, None),
+            },
+            Entry::On { cpu, job, since } => {
+                let since = if self.view == View::Measured { since } else { at };
+                self.running[cpu] = Some((job, since));
+            }
+            Entry::Off { cpu, job, used, until } => {
+                let until = if self.view == View::Measured { until } else { at };
+                self.close(cpu, job, used, until);
+            }
+            Entry::Done { job, end, .. } => {
+                let end = if self.view == View::Measured { end } else { at };
+                self.ended[job.task] = at;
+                self.end_job(job, end, JobEnd::Completed);
+            }
+            Entry::Dropped { job, aborted } => {
+                self.ended[job.task] = at;
+                self.end_job(job, at, if aborted { JobEnd::Aborted } else { JobEnd::Left });
+            }
+            Entry::Note(note) => {
+                let kind = match note {
+                    Note::Moved { task, from, to, why } => MarkKind::Moved { task, from, to, why },
+                    Note::Throttled { task } => MarkKind::Throttled(task),
+                    Note::Replenished { task, deadline } => {
+                        MarkKind::Replenished { task, deadline }
+                    }
+                };
+                self.mark(at, kind);
+            }
+            Entry::SetSpeed { cpu, speed } => self.mark(at, MarkKind::Speed(cpu, speed)),
+            Entry::Granted { index } => self.answer(at, index, None),
+            Entry::Refused { index, reason } => self.answer(at, index, Some(reason)),
+            Entry::TurnedAway { task, reason } => {
+                let request = format!("task `{}` enters", self.system.tasks[task].name);
+                self.answer_text(at, request, Some(reason));
+            }
+            Entry::NeverReady { job, arrival, release, deadline } => {
+                let job = Job { id: job, arrival, release, deadline };
+                self.trace.jobs.push(JobRecord { job, end: None, executed: Service::ZERO });
+            }
+            Entry::Over { interrupted } => {
+                self.trace.over = at;
+                self.trace.interrupted = interrupted;
+            }
+            Entry::Join { .. }
+            | Entry::Leave { .. }
+            | Entry::Asks { .. }
+            | Entry::Completion { .. }
+            | Entry::Timer { .. }
+            | Entry::Leaked { .. }
+            | Entry::Run { .. }
+            | Entry::Idle { .. }
+            | Entry::SetTimer { .. }
+            | Entry::ClearTimer { .. }
+            | Entry::Abort { .. }
+            | Entry::EndJob { .. }
+            | Entry::Refuse { .. } => {}
+        }
+    }
+
+    fn current(&mut self, job: JobId) -> Option<&mut Open> {
+        self.open[job.task].as_mut().filter(|open| open.job.id == job)
+    }
+
+    fn open_job(&mut self, job: Job, demand: Option<Service>) {
+        self.open[job.id.task] = Some(Open { job, demand, segments: Vec::new() });
+    }
+
+    fn mark(&mut self, at: Time, kind: MarkKind) {
+        self.trace.marks.push(Mark { at, kind });
+    }
+
+    fn online(&mut self, at: Time, kind: MarkKind) {
+        if self.began {
+            self.mark(at, kind);
+        }
+    }
+
+    fn answer(&mut self, at: Time, index: u32, reason: Option<u32>) {
+        let request = self.system.describe(&self.system.requests[index as usize].kind);
+        self.answer_text(at, request, reason);
+    }
+
+    fn answer_text(&mut self, at: Time, request: String, reason: Option<u32>) {
+        let refusal = reason.and_then(|reason| self.log.refusals.get(reason as usize));
+        let errno = refusal.map(|refusal| match refusal.kind {
+            RefusalKind::Busy => Errno::Busy,
+            RefusalKind::NotPermitted => Errno::NotPermitted,
+            RefusalKind::Invalid => Errno::Invalid,
+        });
+        let refused = refusal.map(|refusal| refusal.reason.clone());
+        self.trace.answers.push(Answer { at, request, refused, errno });
+    }
+
+    fn close(&mut self, cpu: CpuId, job: JobId, used: Service, end: Time) {
+        let Some((_, start)) = self.running[cpu].take_if(|&mut (on, _)| on == job) else { return };
+        // The last threads leave their CPUs when the run is over already.
+        let end = end.min(self.over);
+        if end <= start {
+            return;
+        }
+        let used = Duration::from_ns(used.ns()).clamp(Duration::ZERO, end - start);
+        let segment = Segment { job, cpu, start, end, overhead: (end - start) - used };
+        self.trace.segments.push(segment);
+        let place = self.trace.segments.len() - 1;
+        if let Some(open) = self.current(job) {
+            open.segments.push(place);
+        }
+    }
+
+    fn end_job(&mut self, job: JobId, at: Time, end: JobEnd) {
+        let Some(open) = self.open[job.task].take_if(|open| open.job.id == job) else { return };
+        if let (JobEnd::Completed, Some(demand)) = (end, open.demand) {
+            self.supply(&open.segments, demand);
+        }
+        let executed = self.supplied(&open.segments);
+        // A job that is given up leaves its CPU a moment after that.
+        let last = open.segments.iter().map(|&place| self.trace.segments[place].end).max();
+        let at = last.map_or(at, |last| last.max(at));
+        self.trace.jobs.push(JobRecord { job: open.job, end: Some((at, end)), executed });
+    }
+
+    fn supplied(&self, segments: &[usize]) -> Service {
+        let work = |&place: &usize| {
+            let segment = &self.trace.segments[place];
+            (segment.end - segment.start - segment.overhead).ns()
+        };
+        Service::from_ns(segments.iter().map(work).sum())
+    }
+
+    /// Makes segments supply what their job asked for, as far as they are long enough.
+    fn supply(&mut self, segments: &[usize], demand: Service) {
+        let mut missing = demand.ns() - self.supplied(segments).ns();
+        for &place in segments.iter().rev() {
+            let segment = &mut self.trace.segments[place];
+            let length = (segment.end - segment.start).ns();
+            let overhead = (segment.overhead.ns() - missing).clamp(0, length);
+            missing -= segment.overhead.ns() - overhead;
+            segment.overhead = Duration::from_ns(overhead);
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        let over = self.over;
+        for index in 0..self.running.len() {
+            let cpu = CpuId::from_index(index);
+            if let Some((job, _)) = self.running[cpu] {
+                self.close(cpu, job, Service::ZERO, over);
+            }
+        }
+        let never_ready: Vec<JobRecord> = {
+            let (ended, rest) = self.trace.jobs.drain(..).partition(|job| job.end.is_some());
+            self.trace.jobs = ended;
+            rest
+        };
+        for index in 0..self.open.len() {
+            if let Some(open) = self.open[TaskId::from_index(index)].take() {
+                let executed = self.supplied(&open.segments);
+                self.trace.jobs.push(JobRecord { job: open.job, end: None, executed });
+            }
+            let task = TaskId::from_index(index);
+            let own = never_ready.iter().filter(|record| record.job.id.task == task);
+            self.trace.jobs.extend(own);
+        }
+        self.trace.jobs.sort_by_key(|job| job.end.map_or(Time::NEVER, |(at, _)| at));
+        self.trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
+        self.trace.marks.sort_by_key(|mark| mark.at);
+        self.trace
+    }
+}

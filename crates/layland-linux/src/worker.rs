@@ -1,0 +1,219 @@
+//! One thread per task: it waits for a job, spins on its own processor clock until the job has what
+//! it asks for, and reports. It never allocates and never blocks on anything but its own words.
+//!
+//! What the manager and a worker share is a [`Post`]: words that one side writes and the other reads.
+//! A job is named by a *generation* that the manager counts up. The report of a job is a wait-free
+//! queue of one place with one producer and one consumer: a thread has one job at a time, and the
+//! manager gives it the next one only after it has taken the report.
+//!
+//! Suspension: demoted to [`WAIT`](crate::sys::WAIT), a thread still runs where the CPU would idle.
+//! Where that must not be, the manager sets `park` and sends [`park_signal`]; the handler waits until
+//! the manager clears the word. The handler does nothing but wait on a futex, which a signal handler
+//! may.
+
+use crate::markers::Markers;
+use crate::sys::{self, Tid};
+use layland_model::{Index, JobId, TaskId};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The demand of a job that does not end by itself.
+pub(crate) const ENDLESS: i64 = i64::MAX;
+/// There is no job in this generation.
+pub(crate) const NO_JOB: i64 = -1;
+
+/// What the manager and one worker share. On cache lines of its own.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct Post {
+    /// The kernel id of the thread; 0 until it runs.
+    pub tid: AtomicI32,
+    // Written by the manager.
+    /// The generation; the thread waits here for the next one.
+    pub gate: AtomicU32,
+    /// What the job of this generation asks for, in nanoseconds of processor time.
+    pub demand: AtomicI64,
+    /// Its number, for markers.
+    pub seq: AtomicU64,
+    /// Not 0: the signal handler waits here.
+    pub park: AtomicU32,
+    /// Counts dispatches, so that the thread notices that it runs again.
+    pub turn: AtomicU32,
+    // Written by the worker.
+    /// The first instruction of the job of `started_gate`, and the thread's clock then.
+    pub started_gate: AtomicU32,
+    pub started_ns: AtomicI64,
+    pub started_cpu_ns: AtomicI64,
+    /// The first instruction after the dispatch that `seen_turn` counts.
+    pub seen_turn: AtomicU32,
+    pub seen_ns: AtomicI64,
+    /// The report: the job of this generation ended then, and got this much.
+    pub done_gate: AtomicU32,
+    pub done_ns: AtomicI64,
+    pub done_used_ns: AtomicI64,
+}
+
+/// What all threads of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub posts: Vec<Post>,
+    /// The manager waits here; whoever has news counts it up.
+    pub bell: AtomicU32,
+    /// Everything ends.
+    pub quit: AtomicBool,
+    /// The user wants the run to end now.
+    pub stop: AtomicBool,
+    /// The watchdog found the manager late, and demoted every thread.
+    pub tripped: AtomicBool,
+    /// When the manager means to be awake at the latest (monotonic).
+    pub awake_by_ns: AtomicI64,
+    pub manager: AtomicI32,
+}
+
+impl Shared {
+    pub fn new(tasks: usize) -> Shared {
+        Shared {
+            posts: (0..tasks).map(|_| Post::default()).collect(),
+            bell: AtomicU32::new(0),
+            quit: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            tripped: AtomicBool::new(false),
+            awake_by_ns: AtomicI64::new(i64::MAX),
+            manager: AtomicI32::new(0),
+        }
+    }
+
+    pub fn post(&self, task: TaskId) -> &Post {
+        &self.posts[task.index()]
+    }
+
+    /// Tells the manager that there is news.
+    pub fn ring(&self) {
+        self.bell.fetch_add(1, Ordering::Release);
+        sys::wake(&self.bell);
+    }
+
+    /// Makes every thread ordinary, the manager first.
+    pub fn demote_all(&self) {
+        let demote = |tid: &AtomicI32| {
+            let tid = tid.load(Ordering::Relaxed);
+            if tid != 0 {
+                let _ = sys::set_ordinary(Tid(tid));
+            }
+        };
+        demote(&self.manager);
+        self.posts.iter().for_each(|post| demote(&post.tid));
+    }
+
+    /// Lets every worker end.
+    pub fn release_all(&self) {
+        self.quit.store(true, Ordering::Release);
+        for post in &self.posts {
+            post.demand.store(NO_JOB, Ordering::Relaxed);
+            post.gate.fetch_add(1, Ordering::Release);
+            sys::wake(&post.gate);
+            post.park.store(0, Ordering::Release);
+            sys::wake(&post.park);
+        }
+    }
+}
+
+thread_local! {
+    /// The post of the calling worker. Without a destructor, so that a signal handler may read it.
+    static POST: Cell<*const Post> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The signal that parks a thread: one that neither the C library nor usual programs use.
+pub(crate) fn park_signal() -> i32 {
+    libc::SIGRTMIN() + 5
+}
+
+extern "C" fn park(_signal: i32) {
+    let post = POST.get();
+    if post.is_null() {
+        return;
+    }
+    // Safety: a worker sets the pointer to a post that outlives it, and clears it before it ends.
+    let post = unsafe { &*post };
+    while post.park.load(Ordering::Acquire) != 0 {
+        sys::wait_while(&post.park, 1);
+    }
+}
+
+/// Installs the handler that parks threads, once per process.
+pub(crate) fn install_park_handler() -> std::io::Result<()> {
+    static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
+    INSTALLED
+        .get_or_init(|| {
+            sys::handle(park_signal(), park).map_err(|error| error.raw_os_error().unwrap_or(0))
+        })
+        .map_err(std::io::Error::from_raw_os_error)
+}
+
+/// The life of a worker.
+pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>) {
+    let post = shared.post(task);
+    sys::precise_timers();
+    POST.set(post);
+    post.tid.store(Tid::own().0, Ordering::Release);
+    let mut gate = 0;
+    while !shared.quit.load(Ordering::Acquire) {
+        let next = post.gate.load(Ordering::Acquire);
+        if next == gate {
+            sys::wait_while(&post.gate, gate);
+            continue;
+        }
+        gate = next;
+        let demand = post.demand.load(Ordering::Relaxed);
+        if demand != NO_JOB {
+            execute(shared, post, gate, demand, task, markers);
+        }
+    }
+    POST.set(std::ptr::null());
+}
+
+/// Executes the job of a generation, unless the manager gives it up.
+fn execute(
+    shared: &Shared,
+    post: &Post,
+    gate: u32,
+    demand: i64,
+    task: TaskId,
+    markers: Option<&Arc<Markers>>,
+) {
+    let (start, start_cpu) = (sys::monotonic_ns(), sys::own_cpu_ns());
+    post.started_ns.store(start, Ordering::Relaxed);
+    post.started_cpu_ns.store(start_cpu, Ordering::Relaxed);
+    post.started_gate.store(gate, Ordering::Release);
+    let mut turn = post.turn.load(Ordering::Acquire);
+    post.seen_ns.store(start, Ordering::Relaxed);
+    post.seen_turn.store(turn, Ordering::Release);
+    if let Some(markers) = markers {
+        let seq = post.seq.load(Ordering::Relaxed);
+        markers.start(JobId { task, seq });
+    }
+    loop {
+        let used = sys::own_cpu_ns() - start_cpu;
+        if used >= demand {
+            post.done_ns.store(sys::monotonic_ns(), Ordering::Relaxed);
+            if let Some(markers) = markers {
+                let seq = post.seq.load(Ordering::Relaxed);
+                markers.complete(JobId { task, seq });
+            }
+            post.done_used_ns.store(used, Ordering::Relaxed);
+            post.done_gate.store(gate, Ordering::Release);
+            shared.ring();
+            return;
+        }
+        if post.gate.load(Ordering::Relaxed) != gate {
+            return;
+        }
+        let now = post.turn.load(Ordering::Acquire);
+        if now != turn {
+            turn = now;
+            post.seen_ns.store(sys::monotonic_ns(), Ordering::Relaxed);
+            post.seen_turn.store(turn, Ordering::Release);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Four views of one run agree: the kernel's trace, the engine's own log, what the policy promises,
+//! and a simulation of the same set.
+//!
+//! How exactly: up to the longest latency that the run measured of itself (from an expiry to the
+//! manager, from a decision to a thread) and a millisecond, because that is by how much the machine was
+//! behind the decisions.
+
+#[expect(dead_code, reason = "this test runs in its own way")]
+mod common;
+
+use common::{alone, options, skipped, task};
+use layland_linux::tracefs::{self, Instance};
+use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run};
+use layland_model::{CpuId, Duration, JobId, System};
+use layland_policy::registry;
+use layland_sim::{Horizon, simulate};
+use layland_trace::checker::check_within;
+use layland_trace::diff::{Difference, Reason, diff};
+use layland_trace::kernel::{self, Import, Threads};
+use layland_trace::{JobEnd, Trace};
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::Arc;
+
+/// So often a comparison may be disturbed.
+const ATTEMPTS: usize = 5;
+
+const LENGTH: Duration = Duration::from_ms(480);
+/// Beyond what the manager measures: switches of the kernel, and the resolution of its trace.
+const SLACK: Duration = Duration::from_ms(1);
+/// A machine that is later than this does not show an order of events that are 3 ms apart.
+const MOST: Duration = Duration::from_ms(3);
+
+/// Mounts tracefs for as long as it lives, if nobody else has.
+struct Mounted(bool);
+
+const PLACE: &str = "/sys/kernel/tracing";
+
+impl Mounted {
+    fn make() -> Option<Mounted> {
+        if tracefs::root().is_ok() {
+            return Some(Mounted(false));
+        }
+        let output = Command::new("mount").args(["-t", "tracefs", "tracefs", PLACE]).output();
+        output.is_ok_and(|output| output.status.success()).then_some(Mounted(true))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.0 {
+            let _ = Command::new("umount").arg(PLACE).status();
+        }
+    }
+}
+
+/// Tasks whose events are at least 3 ms apart, or do not matter to each other.
+fn system(cpus: usize) -> System {
+    let mut tasks = vec![task("short", 4, 20), task("long", 20, 60)];
+    tasks[1].offset = Duration::from_ms(7);
+    if cpus == 2 {
+        let mut third = task("other", 25, 60);
+        third.offset = Duration::from_ms(3);
+        tasks.push(third);
+    }
+    System::new(cpus, tasks)
+}
+
+/// A run with the kernel's trace of it; none, said aloud, where the machine does not let us.
+fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
+    let Some(_mounted) = Mounted::make() else {
+        skipped("root, for tracefs");
+        return None;
+    };
+    let mut guardian = Guardian::start(Duration::from_secs(120)).unwrap();
+    let instance = match Instance::start(Some(8192), Some(&mut guardian)) {
+        Ok(instance) => instance,
+        Err(error) => {
+            skipped(&format!("tracefs: {error}"));
+            return None;
+        }
+    };
+    let names = system.tasks.values().map(|task| task.name.clone()).collect();
+    let markers = Arc::new(Markers::new(instance.markers().unwrap(), names));
+    let recorder = Recorder::start(instance, Vec::new()).unwrap();
+    let policy = registry::build(spec, system).unwrap();
+    let outcome = options(system.platform.cpu_count(), LENGTH).and_then(|options| {
+        run(system, policy, &Options { markers: Some(Arc::clone(&markers)), ..options })
+    });
+    drop(markers);
+    let (bytes, lost) = recorder.finish().unwrap();
+    guardian.dismiss();
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            skipped(&format!("threads of a real-time class and enough CPUs: {error}"));
+            return None;
+        }
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let options = kernel::Options { threads: Threads::Of(system), ..kernel::Options::default() };
+    let import = kernel::read(&text, &options).unwrap();
+    assert_eq!(
+        (lost, import.lost, import.unknown_lines),
+        (0, 0, 0),
+        "{spec}: {:?}",
+        import.remarks
+    );
+    assert!(!import.is_inferred && import.remarks.is_empty(), "{spec}: {:?}", import.remarks);
+    Some((outcome, import))
+}
+
+fn latency(outcome: &Outcome) -> Duration {
+    let measured = &outcome.measured;
+    let all = [
+        &measured.release,
+        &measured.timer,
+        &measured.completion,
+        &measured.switch,
+        &measured.migration,
+        &measured.dispatch,
+        &measured.enact,
+    ];
+    Duration::from_ns(all.into_iter().map(|times| times.max()).max().unwrap_or(0)) + SLACK
+}
+
+/// What each CPU was given, in order.
+fn given(of: impl Iterator<Item = (CpuId, JobId)>) -> BTreeMap<CpuId, Vec<JobId>> {
+    let mut given: BTreeMap<CpuId, Vec<JobId>> = BTreeMap::new();
+    of.for_each(|(cpu, job)| given.entry(cpu).or_default().push(job));
+    given
+}
+
+/// The views of one run agree, in one of some runs: what else the machine serves meanwhile, and the
+/// machine that it may be a part of, take time from a running job that only the kernel's trace shows.
+#[expect(clippy::print_stdout, reason = "a disturbed attempt is said")]
+fn agree(cpus: usize, spec: &str) {
+    let _alone = alone();
+    for attempt in 1..ATTEMPTS {
+        match std::panic::catch_unwind(|| agree_once(cpus, spec)) {
+            Ok(()) => return,
+            Err(_) => println!("{spec}: attempt {attempt} was disturbed"),
+        }
+    }
+    agree_once(cpus, spec);
+}
+
+fn agree_once(cpus: usize, spec: &str) {
+    let system = system(cpus);
+    let Some((outcome, import)) = recorded(&system, spec) else { return };
+    let latency = latency(&outcome);
+
+    // The engine's decisions are those that the kernel's trace holds.
+    let decided = given(outcome.log.records.iter().filter_map(|record| match record.entry {
+        Entry::On { cpu, job, .. } => Some((cpu, job)),
+        _ => None,
+    }));
+    let marked = import.decisions.iter().filter_map(|decision| Some((decision.cpu, decision.run?)));
+    assert_eq!(given(marked), decided, "{spec}");
+    assert!(decided.values().map(Vec::len).sum::<usize>() > 30, "{spec}");
+
+    // The jobs are the same, with their true dates, and end when their threads say so.
+    let own = outcome.trace(&system, layland_linux::trace::View::Measured);
+    let ended = |trace: &Trace| -> BTreeMap<JobId, _> {
+        let ended = trace.jobs.iter().filter_map(|record| match record.end {
+            Some((at, JobEnd::Completed)) => {
+                Some((record.job.id, (record.job.arrival, record.job.deadline, at)))
+            }
+            _ => None,
+        });
+        ended.collect()
+    };
+    let (of_log, of_kernel) = (ended(&own), ended(&import.trace));
+    assert_eq!(of_log.keys().collect::<Vec<_>>(), of_kernel.keys().collect::<Vec<_>>(), "{spec}");
+    for (id, (arrival, deadline, end)) in &of_log {
+        let (kernel_arrival, kernel_deadline, kernel_end) = of_kernel[id];
+        assert_eq!((*arrival, *deadline), (kernel_arrival, kernel_deadline), "{spec} {id:?}");
+        let apart = (kernel_end - *end).max(*end - kernel_end);
+        assert!(apart <= latency, "{spec} {id:?}: {apart} apart, and {latency} is the latency");
+    }
+
+    // The kernel did what the policy promises.
+    let rule = registry::build(spec, &system).unwrap().rule();
+    let report = check_within(&import.trace, &system, &rule, 20, latency);
+    assert!(report.is_clean(), "{spec}, latency {latency}: {report}");
+
+    // And what a simulation said.
+    if latency > MOST {
+        skipped(&format!("a machine that is never late by {latency} to compare {spec} in time"));
+        return;
+    }
+    let mut simulated = Trace::default();
+    let options = layland_sim::Options {
+        horizon: Horizon::At(layland_model::Time::ZERO + LENGTH),
+        seed: 0,
+        explore: None,
+        interrupt: None,
+        progress: None,
+    };
+    let policy = registry::build(spec, &system).unwrap();
+    simulate(&system, policy, &mut simulated, &options).unwrap();
+    let comparison = diff(&simulated, &import.trace, latency);
+    if let Some(Difference { reason: Reason::Execution { .. }, .. }) = comparison.first {
+        // The job asked for as much as in the simulation; the machine served something else meanwhile.
+        skipped(&format!("a machine that does not take time from a running job to compare {spec}"));
+        return;
+    }
+    assert!(comparison.first.is_none(), "{spec}, latency {latency}: {:?}", comparison.first);
+}
+
+#[test]
+fn partitioned_edf_agrees() {
+    agree(1, "p-edf");
+}
+
+#[test]
+fn rate_monotonic_agrees() {
+    agree(1, "p-rm");
+}
+
+#[test]
+fn global_edf_agrees() {
+    agree(2, "g-edf");
+}

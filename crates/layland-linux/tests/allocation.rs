@@ -1,0 +1,93 @@
+//! Once a run has begun, the manager does not allocate. What its policy does is not counted.
+
+mod common;
+
+use common::{alone, task, try_run};
+use layland_model::{Duration, ScheduleRule, System, Time};
+use layland_policy::{Action, Event, Policy, State, registry};
+use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// Whether allocations of this thread count now.
+    static COUNTS: Cell<bool> = const { Cell::new(false) };
+}
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+struct Counting;
+
+// Safety: everything is passed on to the allocator of the system.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // Safety: the caller keeps the promises of `alloc`.
+        unsafe { SystemAllocator.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // Safety: the caller keeps the promises of `dealloc`.
+        unsafe { SystemAllocator.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // Safety: the caller keeps the promises of `realloc`.
+        unsafe { SystemAllocator.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count() {
+    if COUNTS.try_with(Cell::get).unwrap_or(false) {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts what its thread allocates outside of it, from the first event on and for some time.
+#[derive(Clone)]
+struct Watched(Box<dyn Policy>, Time);
+
+impl Policy for Watched {
+    fn on_event(&mut self, now: Time, event: Event) {
+        COUNTS.set(false);
+        self.0.on_event(now, event);
+        COUNTS.set(now < self.1);
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        COUNTS.set(false);
+        self.0.decide(now, actions);
+        COUNTS.set(now < self.1);
+    }
+    fn save(&self, now: Time, state: &mut State) {
+        self.0.save(now, state);
+    }
+    fn schedules_threads(&self) -> bool {
+        self.0.schedules_threads()
+    }
+    fn rule(&self) -> ScheduleRule {
+        self.0.rule()
+    }
+}
+
+#[test]
+fn the_manager_does_not_allocate() {
+    let _alone = alone();
+    let system = System::new(1, vec![task("a", 1, 10), task("b", 4, 20), task("c", 10, 50)]);
+    // The last decisions before the end are not counted: making the result may allocate.
+    let until = Time::from_ms(350);
+    for spec in ["p-edf", "g-rm", "dl", "a2pedf"] {
+        ALLOCATIONS.store(0, Ordering::Relaxed);
+        let policy = Watched(registry::build(spec, &system).unwrap(), until);
+        let Some(outcome) = try_run(&system, Box::new(policy), Duration::from_ms(400)) else {
+            return;
+        };
+        assert!(outcome.decisions > 50, "{spec}: {}", outcome.decisions);
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), 0, "{spec}");
+    }
+    // The counter counts.
+    COUNTS.set(true);
+    drop(std::hint::black_box(vec![0u8; 10]));
+    COUNTS.set(false);
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), 1);
+}

@@ -1,0 +1,50 @@
+//! What the tests on real threads share. Only one of them runs at a time: they need whole CPUs.
+
+use layland_linux::{Hosts, ManagerPlace, Options, Outcome, RunError, run, usable_cpus};
+use layland_model::{Duration, Service, System, Task};
+use layland_policy::Policy;
+use std::sync::{Mutex, MutexGuard};
+
+static CPUS: Mutex<()> = Mutex::new(());
+
+/// Nobody else runs until this is dropped.
+pub fn alone() -> MutexGuard<'static, ()> {
+    CPUS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Says that a test could not run, and what it needs.
+#[expect(clippy::print_stdout, reason = "what was not tested is said")]
+pub fn skipped(needs: &str) {
+    println!("skipped: needs {needs}");
+}
+
+/// Options for a platform of so many CPUs, with the manager on one of them if need be.
+pub fn options(cpus: usize, duration: Duration) -> Result<Options<'static>, RunError> {
+    let usable = usable_cpus().expect("the kernel says which CPUs may be used");
+    let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
+        .or_else(|_| Hosts::choose(cpus, &usable, ManagerPlace::Shared))?;
+    Ok(Options::new(duration, hosts))
+}
+
+/// Runs, or says why not.
+pub fn try_run(system: &System, policy: Box<dyn Policy>, duration: Duration) -> Option<Outcome> {
+    let result = options(system.platform.cpu_count(), duration)
+        .and_then(|options| run(system, policy, &options));
+    match result {
+        Ok(outcome) => Some(outcome),
+        Err(RunError::Refused { .. }) => {
+            skipped("CAP_SYS_NICE");
+            None
+        }
+        Err(RunError::TooFewCpus { .. }) => {
+            skipped("more CPUs");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A task with times in milliseconds.
+pub fn task(name: &str, wcet_ms: i64, period_ms: i64) -> Task {
+    Task::implicit(name, Service::from_ms(wcet_ms), Duration::from_ms(period_ms))
+}

@@ -1,0 +1,332 @@
+//! The SCHED_FIFO engine on real threads.
+//!
+//! What is asserted holds on a loaded machine, too: the checker's rules, replay, what was asked for.
+//! Deadlines may be missed where the machine pauses for longer than a task has slack, and nowhere else.
+
+mod common;
+
+use common::{alone, options, task, try_run};
+use layland_linux::trace::{View, verify};
+use layland_linux::{
+    Entry, Outcome, RunError, margin_of, replay, run, supports, text, with_margin, with_slack,
+};
+use layland_model::{
+    Behaviour, Duration, Rate, Request, RequestKind, ScheduleRule, Service, System, TaskId, Time,
+};
+use layland_policy::{Policy, registry};
+use layland_trace::Trace;
+use layland_trace::checker::check;
+
+const ATTEMPTS: usize = 5;
+
+/// Whatever the machine did, these hold: the trace can be true, the policy kept its promise in the
+/// schedule that it made, and a fresh copy decides the same.
+fn assert_sound(spec: &str, system: &System, rule: &ScheduleRule, outcome: &Outcome) -> Trace {
+    assert!(outcome.doubts.is_empty(), "{spec}: {:?}", outcome.doubts);
+    let violations = verify(&outcome.log, system, rule);
+    assert!(violations.is_empty(), "{spec}: {violations:#?}");
+    let mut fresh = registry::build(spec, system).unwrap();
+    let replayed = replay(&outcome.log, system, &mut *fresh);
+    assert_eq!(replayed.divergence, None, "{spec}");
+    assert_eq!(replayed.decisions, outcome.decisions, "{spec}");
+    assert_eq!(replayed.events, outcome.events, "{spec}");
+    outcome.trace(system, View::Measured)
+}
+
+fn missed(trace: &Trace) -> usize {
+    trace.jobs.iter().filter(|job| job.missed(trace.over)).count()
+}
+
+/// Runs a set with slack under a policy: sound every time, and without a miss once the machine does
+/// not pause.
+#[expect(clippy::print_stdout, reason = "the figures help to understand a failure")]
+fn runs_in_time(spec: &str, system: &System, duration: Duration) {
+    for _ in 0..ATTEMPTS {
+        let policy = registry::build(spec, system).unwrap();
+        let rule = policy.rule();
+        let Some(outcome) = try_run(system, policy, duration) else { return };
+        let trace = assert_sound(spec, system, &rule, &outcome);
+        let completed = trace.jobs.iter().filter(|job| job.completion().is_some()).count();
+        assert!(completed > 0, "{spec}");
+        let late = missed(&trace);
+        println!(
+            "{spec}: {completed} jobs, {late} missed, dispatch {:?}",
+            outcome.measured.dispatch.figures().map(|figures| (figures.p50_ns, figures.max_ns))
+        );
+        if late == 0 {
+            return;
+        }
+        println!("{spec}: {:?}", outcome.pause(system));
+    }
+    panic!("{spec} misses deadlines in {ATTEMPTS} runs");
+}
+
+/// One CPU, utilization 0.6.
+fn one_cpu() -> System {
+    System::new(1, vec![task("a", 4, 20), task("b", 10, 50), task("c", 20, 100)])
+}
+
+/// Two CPUs that migrate, utilization 0.8 in all.
+fn two_cpus() -> System {
+    System::new(
+        2,
+        vec![task("a", 10, 40), task("b", 10, 40), task("c", 10, 50), task("d", 10, 100)],
+    )
+}
+
+#[test]
+fn every_policy_runs_on_one_cpu() {
+    let _alone = alone();
+    for info in registry::POLICIES {
+        let mut system = one_cpu();
+        (1..).zip(system.tasks.values_mut()).for_each(|(at, task)| task.priority = Some(at));
+        if registry::build(info.name, &system).unwrap().schedules_threads() {
+            system = with_margin(&system, &Rate::new(1, 20));
+        }
+        let policy = registry::build(info.name, &system).unwrap();
+        let rule = policy.rule();
+        if let ScheduleRule::Optimal { .. } = rule {
+            // What these reserve is used up at the deadline, not before: no miss is not asked of them.
+            let system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
+            let policy = registry::build(info.name, &system).unwrap();
+            let Some(outcome) = try_run(&system, policy, Duration::from_ms(400)) else { return };
+            let trace = assert_sound(info.name, &system, &rule, &outcome);
+            assert!(trace.jobs.iter().any(|job| job.completion().is_some()), "{}", info.name);
+            continue;
+        }
+        runs_in_time(info.name, &system, Duration::from_ms(400));
+    }
+}
+
+#[test]
+fn policies_migrate_on_two_cpus() {
+    let _alone = alone();
+    for spec in ["g-edf", "p-edf", "g-dm", "dl", "dl-sp", "apedf", "a2pedf"] {
+        let mut system = two_cpus();
+        if registry::build(spec, &system).unwrap().schedules_threads() {
+            system = with_margin(&system, &Rate::new(1, 20));
+        }
+        runs_in_time(spec, &system, Duration::from_ms(600));
+    }
+}
+
+#[test]
+fn jobs_are_those_of_the_simulator() {
+    let _alone = alone();
+    let mut system = one_cpu();
+    system.tasks[TaskId(0)].execution = layland_model::ExecutionModel::Uniform {
+        min: Service::from_ms(1),
+        max: Service::from_ms(4),
+    };
+    system.tasks[TaskId(0)].jitter = Duration::from_ms(2);
+    let policy = registry::build("p-rm", &system).unwrap();
+    let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
+    let mut stream = layland_workload::Stream::new(
+        TaskId(0),
+        std::sync::Arc::new(system.tasks[TaskId(0)].clone()),
+        0,
+    );
+    let mut arrival = stream.first();
+    let mut compared = 0;
+    for record in &outcome.log.records {
+        if let Entry::Asked { job, arrival: at, demand } = record.entry
+            && job.task == TaskId(0)
+        {
+            let drawn = arrival.unwrap();
+            assert_eq!((at, demand), (drawn.at, Some(stream.demand(job.seq))));
+            arrival = stream.next(job.seq, drawn.at);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 10, "{compared}");
+}
+
+#[test]
+fn threads_that_never_block_are_cut_by_their_budgets() {
+    let _alone = alone();
+    let mut system = System::new(1, vec![task("hog", 10, 50), task("a", 5, 40)]);
+    system.tasks[TaskId(0)].behaviour = Behaviour::Hog;
+    system.tasks[TaskId(1)].budget = Some(Service::from_ms(7));
+    for spec in ["dl", "apedf"] {
+        let policy = registry::build(spec, &system).unwrap();
+        let rule = policy.rule();
+        let Some(outcome) = try_run(&system, policy, Duration::from_ms(600)) else { return };
+        let trace = assert_sound(spec, &system, &rule, &outcome);
+        // A hog gets its share of a CPU that would idle otherwise, and no more: its thread is parked.
+        let got: i64 = (trace.jobs.iter())
+            .filter(|job| job.job.id.task == TaskId(0))
+            .map(|job| job.executed.ns())
+            .sum();
+        let most = 12 * 10_000_000 + 12 * 2_000_000;
+        assert!(got > 60_000_000 && got < most, "{spec}: the hog got {got} ns");
+        assert!(outcome.measured.parks > 0, "{spec}: nothing was parked");
+        assert!(outcome.measured.leaked_ns < 5_000_000, "{}", outcome.measured.leaked_ns);
+    }
+}
+
+#[test]
+fn requests_change_a_running_system() {
+    let _alone = alone();
+    let mut system = two_cpus();
+    let ms = |ms| Time::from_ms(ms);
+    system.requests = vec![
+        Request { at: ms(100), kind: RequestKind::CpuOffline(layland_model::CpuId(1)) },
+        Request { at: ms(200), kind: RequestKind::CpuOnline(layland_model::CpuId(1)) },
+        Request { at: ms(250), kind: RequestKind::Leave(TaskId(3)) },
+    ];
+    let policy = registry::build("g-edf", &system).unwrap();
+    let rule = policy.rule();
+    let Some(outcome) = try_run(&system, policy, Duration::from_ms(400)) else { return };
+    let trace = assert_sound("g-edf", &system, &rule, &outcome);
+    assert_eq!(trace.answers.len(), 3, "{:?}", trace.answers);
+    assert!(trace.answers.iter().all(|answer| answer.refused.is_none()));
+    assert_eq!(trace.marks.len(), 2, "{:?}", trace.marks);
+}
+
+#[test]
+fn a_log_survives_its_file() {
+    let _alone = alone();
+    let mut system = with_margin(&two_cpus(), &Rate::new(1, 20));
+    // Refused by admission control: a reason to keep.
+    system.requests = vec![Request {
+        at: Time::from_ms(50),
+        kind: RequestKind::Reconfigure(
+            TaskId(0),
+            layland_model::Change::Parameters {
+                wcet: Service::from_ms(2000),
+                period: Duration::from_ms(2000),
+                deadline: Duration::from_ms(2000),
+            },
+        ),
+    }];
+    for spec in ["dl-sp:limit=1/2", "g-edf"] {
+        let policy = registry::build(spec, &system).unwrap();
+        let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
+        let file = text::LogFile {
+            policy: spec.to_owned(),
+            seed: 0,
+            set: layland_config::to_toml(&system),
+            log: outcome.log.clone(),
+        };
+        let mut bytes = Vec::new();
+        text::write(&mut bytes, &file).unwrap();
+        let read = text::read(std::str::from_utf8(&bytes).unwrap()).unwrap();
+        assert_eq!((&read.policy, read.seed, &read.set), (&file.policy, 0, &file.set));
+        assert_eq!(read.log.records.len(), outcome.log.records.len());
+        let mut fresh = registry::build(spec, &system).unwrap();
+        assert_eq!(replay(&read.log, &system, &mut *fresh).divergence, None, "{spec}");
+        // Another policy decides otherwise somewhere: the comparison can fail.
+        let mut other = registry::build("p-rm:fit=wf", &system).unwrap();
+        assert!(replay(&read.log, &system, &mut *other).divergence.is_some(), "{spec}");
+    }
+}
+
+#[test]
+fn a_full_log_ends_the_run_and_says_so() {
+    let _alone = alone();
+    let system = one_cpu();
+    let policy = || registry::build("p-edf", &system).unwrap();
+    let mut options = options(1, Duration::from_secs(5)).unwrap();
+    options.log_records = Some(4400);
+    match run(&system, policy(), &options) {
+        Ok(outcome) => {
+            assert!(outcome.doubts[0].starts_with("the log was full at"), "{:?}", outcome.doubts);
+            assert!(outcome.end < Time::from_ms(5000) && outcome.interrupted);
+            assert_eq!(outcome.log.lost, 0);
+        }
+        Err(RunError::Refused { .. }) => common::skipped("CAP_SYS_NICE"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn what_real_threads_cannot_do_is_refused() {
+    let mut system = two_cpus();
+    let scaling = registry::build("dl:grub_pa=on", &system).unwrap();
+    let error = supports(&system, &*scaling).unwrap_err();
+    assert!(error.to_string().starts_with("the policy sets the speeds of CPUs"), "{error}");
+    let plain = registry::build("g-edf", &system).unwrap();
+    assert!(supports(&system, &*plain).is_ok());
+    let half = layland_model::Speed::new(&Rate::new(1, 2)).unwrap();
+    system.platform.speeds[layland_model::CpuId(0)] = half;
+    assert!(supports(&system, &*plain).is_err());
+}
+
+/// Grants each job a budget of its WCET, and gives it up when that is used up. One CPU, first come
+/// first served: as little policy as shows budgets.
+#[derive(Clone, Default)]
+struct Enforcer {
+    queue: std::collections::VecDeque<layland_model::JobId>,
+    running: bool,
+    exhausted: Option<layland_model::JobId>,
+    budget: Vec<Service>,
+}
+
+impl Policy for Enforcer {
+    fn on_event(&mut self, _now: Time, event: layland_policy::Event) {
+        use layland_policy::Event;
+        match event {
+            Event::Release { job, .. } => self.queue.push_back(job),
+            Event::Completion { .. } => {
+                self.queue.pop_front();
+                self.running = false;
+            }
+            Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
+            Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+    }
+    fn decide(&mut self, _now: Time, actions: &mut Vec<layland_policy::Action>) {
+        use layland_policy::Action;
+        if let Some(job) = self.exhausted.take() {
+            actions.push(Action::Abort { job });
+            self.queue.pop_front();
+            self.running = false;
+        }
+        if let (false, Some(&job)) = (self.running, self.queue.front()) {
+            let budget = Some(self.budget[job.task.0 as usize]);
+            actions.push(Action::Run { cpu: layland_model::CpuId(0), job, budget });
+            self.running = true;
+        }
+    }
+    fn save(&self, _now: Time, _state: &mut layland_policy::State) {}
+}
+
+#[test]
+fn overruns_are_noticed_by_the_clock_of_the_thread() {
+    let _alone = alone();
+    let system = one_cpu();
+    let budget: Vec<Service> =
+        system.tasks.values().map(|task| task.own_wcet() + Service::from_us(500)).collect();
+    let system = layland_linux::with_overrun(&system, TaskId(1), &Rate::new(3, 2)).unwrap();
+    let run = || {
+        let policy = Enforcer { budget: budget.clone(), ..Enforcer::default() };
+        try_run(&system, Box::new(policy), Duration::from_ms(500))
+    };
+    let Some(mut outcome) = run() else { return };
+    for _ in 1..ATTEMPTS {
+        // A machine that pauses for most of the run shows no overrun.
+        if outcome.doubts.is_empty() && outcome.measured.budget.count() > 0 {
+            break;
+        }
+        println!("once more: {:?}, {:?}", outcome.doubts, outcome.pause(&system));
+        outcome = run().expect("it was permitted before");
+    }
+    let trace = outcome.trace(&system, View::Measured);
+    let report = check(&trace, &system, &ScheduleRule::None, 20);
+    assert!(report.is_clean(), "{report}");
+    for job in trace.jobs.iter().filter(|job| job.end.is_some()) {
+        let overran = job.job.id.task == TaskId(1);
+        assert_eq!(job.completion().is_none(), overran, "{job:?}");
+        if overran {
+            // Never early; how late depends on the machine.
+            assert!(job.executed + Service::from_us(2) >= budget[1], "{job:?}");
+        }
+    }
+    assert!(trace.jobs.iter().any(|job| job.completion().is_none() && job.end.is_some()));
+}

@@ -1,0 +1,114 @@
+//! A run whose policy is broken does not take the machine with it.
+
+mod common;
+
+use common::{alone, task, try_run};
+use layland_model::{CpuId, Duration, System, Time};
+use layland_policy::{Action, Event, Policy, State};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What a broken policy does after a tenth of a second.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// Takes a second for one decision.
+    Hangs,
+    /// Panics.
+    Panics,
+}
+
+/// First come, first served, until it breaks.
+#[derive(Clone)]
+struct Broken {
+    fault: Fault,
+    queue: Vec<layland_model::JobId>,
+    /// The scheduling class of the manager while it hangs, plus 1; 0 if that is not known.
+    class: Arc<AtomicU32>,
+    broke: bool,
+}
+
+fn monotonic_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+/// The scheduling class of the calling thread.
+fn class() -> u32 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap_or_default();
+    let policy = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(38));
+    policy.and_then(|text| text.parse().ok()).unwrap_or(u32::MAX - 1)
+}
+
+impl Policy for Broken {
+    fn on_event(&mut self, _now: Time, event: Event) {
+        match event {
+            Event::Release { job, .. } => self.queue.push(job),
+            Event::Completion { .. } => {
+                self.queue.remove(0);
+            }
+            Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::BudgetExhausted { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if now > Time::from_ms(100) && !self.broke {
+            self.broke = true;
+            assert!(self.fault != Fault::Panics, "a test of a panic");
+            // A loop that ends by itself, in case nobody ends it.
+            let mut clock = monotonic_ns();
+            let until = clock + 1_200_000_000;
+            while clock < until {
+                clock = monotonic_ns();
+            }
+            self.class.store(class() + 1, Ordering::Release);
+        }
+        if let Some(&job) = self.queue.first() {
+            actions.push(Action::Run { cpu: CpuId(0), job, budget: None });
+        }
+    }
+    fn save(&self, _now: Time, _state: &mut State) {}
+}
+
+fn broken(fault: Fault) -> (Broken, Arc<AtomicU32>) {
+    let class = Arc::new(AtomicU32::new(0));
+    let own = Arc::clone(&class);
+    (Broken { fault, queue: Vec::new(), class: own, broke: false }, class)
+}
+
+/// The threads of runs that there are.
+fn threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with("layland-")).count()
+}
+
+#[test]
+fn the_watchdog_demotes_a_manager_that_hangs() {
+    let _alone = alone();
+    let system = System::new(1, vec![task("a", 5, 20)]);
+    let (policy, class) = broken(Fault::Hangs);
+    let Some(outcome) = try_run(&system, Box::new(policy), Duration::from_secs(20)) else { return };
+    assert!(outcome.doubts[0].starts_with("the watchdog"), "{:?}", outcome.doubts);
+    assert!(outcome.end < Time::from_ms(15_000), "{}", outcome.end);
+    assert_eq!(class.load(Ordering::Acquire), 1, "the manager was ordinary in the end");
+}
+
+#[test]
+fn a_panic_of_the_policy_ends_every_thread() {
+    let _alone = alone();
+    let system = System::new(1, vec![task("a", 5, 20)]);
+    let (policy, _) = broken(Fault::Panics);
+    let run = std::panic::AssertUnwindSafe(|| {
+        try_run(&system, Box::new(policy), Duration::from_secs(20)).is_some()
+    });
+    match std::panic::catch_unwind(run) {
+        Ok(ran) => assert!(!ran, "the policy did not panic"),
+        Err(_) => assert_eq!(threads(), 0, "threads are left"),
+    }
+}

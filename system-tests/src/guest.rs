@@ -1,0 +1,245 @@
+//! One emulated machine: four CPUs, one kernel, some commands.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it waits for another machine, for a bounded time"
+)]
+
+use crate::archive::Archive;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fmt, fs, io};
+
+/// A kernel that can be booted.
+pub struct Kernel {
+    /// Its series: `6.12`.
+    pub label: String,
+    /// The package that it comes from.
+    pub package: String,
+    image: PathBuf,
+}
+
+/// Why nothing could be booted: a sentence that begins with `skipped: needs`.
+pub struct Skipped(pub String);
+
+/// The machine before it boots.
+pub struct Guest {
+    folder: PathBuf,
+    busybox: Vec<u8>,
+    /// The kernels that are there, in the order of `kernels.txt`.
+    pub kernels: Vec<Kernel>,
+}
+
+/// What a boot gave.
+pub struct Booted {
+    /// One entry per command that began.
+    pub ran: Vec<Ran>,
+    /// All that the guest wrote to its console, for failures.
+    pub console: String,
+}
+
+/// One command of the guest.
+pub struct Ran {
+    /// The name that the caller gave it.
+    pub name: String,
+    /// Its exit code; none if the guest stopped before the command ended.
+    pub code: Option<i32>,
+    /// What it wrote; with standard error, if the code is above 1.
+    pub output: String,
+}
+
+const APPLETS: [&str; 12] = [
+    "sh", "mount", "ls", "cat", "echo", "poweroff", "mkdir", "sleep", "uname", "taskset", "kill",
+    "grep",
+];
+
+/// How long a boot and its commands may take on the host.
+const LIMIT: Duration = Duration::from_secs(1_200);
+
+impl Guest {
+    /// Fetches what is needed into `folder`, once.
+    ///
+    /// # Errors
+    ///
+    /// [`Skipped`] where QEMU or the packages cannot be had.
+    pub fn fetch(folder: &Path) -> Result<Self, Skipped> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("fetch.sh");
+        let output = Command::new("sh")
+            .arg(script)
+            .arg(folder)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| Skipped(format!("skipped: needs a shell ({error})")))?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => {}
+            Some(77) => return Err(Skipped(said.lines().last().unwrap_or_default().into())),
+            _ => panic!("fetch.sh failed: {said}"),
+        }
+        let used = fs::read_to_string(folder.join("used.txt")).expect("fetch.sh wrote used.txt");
+        let mut kernels = Vec::new();
+        let mut busybox = Vec::new();
+        for line in used.lines() {
+            let [label, package, path] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("used.txt has `{line}`");
+            };
+            match label {
+                "qemu" => {}
+                "busybox" => busybox = fs::read(path).expect("busybox was unpacked"),
+                _ => kernels.push(Kernel {
+                    label: label.into(),
+                    package: package.into(),
+                    image: path.into(),
+                }),
+            }
+        }
+        if kernels.is_empty() {
+            return Err(Skipped("skipped: needs one of the kernels of kernels.txt".into()));
+        }
+        Ok(Self { folder: folder.into(), busybox, kernels })
+    }
+
+    /// Boots `kernel` and runs the commands there, one after the other, as root.
+    ///
+    /// Each command is a name and a line for the shell; `layland` is on the path. What a command
+    /// writes is kept in a file and comes out when it has ended, so that the console does not
+    /// disturb the run. `files` are there, too, in the directory in which commands start.
+    ///
+    /// # Errors
+    ///
+    /// What the host could not do.
+    pub fn boot(
+        &self,
+        kernel: &Kernel,
+        layland: &[u8],
+        files: &[(&str, &str)],
+        commands: &[(&str, &str)],
+    ) -> io::Result<Booted> {
+        let image = self.folder.join(format!("{}.cpio", kernel.label));
+        let console = self.folder.join(format!("{}.console", kernel.label));
+        fs::write(&image, self.file_system(layland, files, commands))?;
+        let _ = fs::remove_file(&console);
+        let mut machine = Command::new("qemu-system-x86_64")
+            .args(["-accel", "tcg,thread=single", "-cpu", "max", "-m", "768M", "-smp", "4"])
+            .args(["-nodefaults", "-no-user-config", "-icount", "shift=1,sleep=off"])
+            .args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"])
+            .args(["-display", "none", "-no-reboot", "-serial"])
+            .arg(format!("file:{}", console.display()))
+            .arg("-kernel")
+            .arg(&kernel.image)
+            .arg("-initrd")
+            .arg(&image)
+            // The self-tests of the kernel's ciphers would hold application CPUs for seconds.
+            .args(["-append", "console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 cryptomgr.notests"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let begun = Instant::now();
+        while machine.try_wait()?.is_none() {
+            if begun.elapsed() > LIMIT {
+                machine.kill()?;
+                machine.wait()?;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        let console = String::from_utf8_lossy(&fs::read(&console)?).replace('\r', "");
+        fs::remove_file(&image)?;
+        Ok(Booted { ran: parse(&console), console })
+    }
+
+    fn file_system(
+        &self,
+        layland: &[u8],
+        files: &[(&str, &str)],
+        commands: &[(&str, &str)],
+    ) -> Vec<u8> {
+        let mut archive = Archive::default();
+        for path in ["bin", "proc", "sys", "dev", "tmp"] {
+            archive.directory(path);
+        }
+        archive.program("bin/busybox", &self.busybox);
+        for applet in APPLETS {
+            archive.link(&format!("bin/{applet}"), "busybox");
+        }
+        archive.program("bin/layland", layland);
+        for (name, content) in files {
+            archive.program(&format!("tmp/{name}"), content.as_bytes());
+        }
+        let mut script = String::from(INIT);
+        for (name, command) in commands {
+            script += &format!(
+                "echo \"@@ begin {name}\"; ({command}) >/tmp/out 2>/tmp/err; code=$?; cat /tmp/out; [ $code -lt 2 ] || cat /tmp/err; echo \"@@ end $code\"\n"
+            );
+        }
+        archive.program("init", (script + "poweroff -f\n").as_bytes());
+        archive.finish()
+    }
+}
+
+const INIT: &str = "#!/bin/sh
+export PATH=/bin HOME=/tmp
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tracefs tracefs /sys/kernel/tracing
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+cd /tmp
+";
+
+/// The console's `@@ begin NAME`, output, `@@ end CODE`, as a list.
+fn parse(console: &str) -> Vec<Ran> {
+    let mut ran: Vec<Ran> = Vec::new();
+    let mut open = false;
+    for line in console.lines() {
+        if let Some((_, name)) = line.split_once("@@ begin ") {
+            ran.push(Ran { name: name.into(), code: None, output: String::new() });
+            open = true;
+        } else if let (true, Some((rest, code)), Some(last)) =
+            (open, line.split_once("@@ end "), ran.last_mut())
+        {
+            last.output += rest;
+            last.code = code.trim().parse().ok();
+            open = false;
+        } else if let (true, Some(last)) = (open, ran.last_mut()) {
+            last.output += line;
+            last.output.push('\n');
+        }
+    }
+    ran
+}
+
+impl Booted {
+    /// The command of this name.
+    ///
+    /// # Panics
+    ///
+    /// If the guest stopped before it; the console is shown.
+    #[must_use]
+    pub fn ran(&self, name: &str) -> &Ran {
+        self.ran.iter().find(|ran| ran.name == name).unwrap_or_else(|| {
+            panic!("the guest stopped before `{name}`; its console:\n{}", self.console)
+        })
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` ended with {:?}:\n{}", self.name, self.code, self.output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn commands_are_found_in_the_console() {
+        let ran = parse("boot\n@@ begin a\nx\ny@@ end 0\nnoise\n@@ begin b\nz\n");
+        assert_eq!(ran.len(), 2);
+        assert_eq!((ran[0].name.as_str(), ran[0].code), ("a", Some(0)));
+        assert_eq!(ran[0].output, "x\ny");
+        assert_eq!((ran[1].code, ran[1].output.as_str()), (None, "z\n"));
+    }
+}

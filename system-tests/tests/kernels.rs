@@ -1,0 +1,170 @@
+//! Real kernels, several versions: policies on real threads, and the defects of SCHED_DEADLINE.
+//!
+//! Needs Debian's apt-get, and root to install QEMU; otherwise it says what it needs. It builds a static
+//! `layland`, or takes the one that `LAYLAND_STATIC` names.
+#![expect(
+    clippy::print_stderr,
+    reason = "a test says which kernels it used, and why it was skipped"
+)]
+
+use layland_system_tests::{Booted, Guest, Kernel};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Five tasks that need 1.15 of 3 CPUs.
+const SLACK: &str =
+    "-t a=10ms/50ms -t b=15ms/50ms -t c=20ms/100ms -t d=25ms/100ms -t e=30ms/150ms --cpus 3";
+
+/// Example 6 with `tau3` on CPU 0 when the others arrive: it is tied to that CPU until then.
+const PUSH: &str = r#"layland = 1
+platform.cpus = 2
+[[task]]
+name = "tau1"
+period = "70ms"
+wcet = "10ms"
+release = "hog"
+affinity = "0"
+offset = "7ms"
+[[task]]
+name = "tau2"
+period = "50ms"
+wcet = "10ms"
+release = "hog"
+affinity = "1"
+offset = "7ms"
+[[task]]
+name = "tau3"
+period = "10ms"
+wcet = "5ms"
+release = "hog"
+affinity = "0"
+[[request]]
+at = "6ms"
+task = "tau3"
+affinity = "all"
+"#;
+
+/// Example 5 with every task on any CPU.
+const ANYWHERE: &str = r#"layland = 1
+platform.cpus = 3
+task = [
+  { name = "tau1", period = "6ms", wcet = "2ms", release = "hog", rank = 2 },
+  { name = "tau2", period = "2ms", wcet = "2ms", release = "hog", rank = 0 },
+  { name = "tau3", period = "6ms", wcet = "1ms", release = "hog", rank = 3 },
+  { name = "tau4", period = "2ms", wcet = "2ms", release = "hog", rank = 1 },
+  { name = "tau5", period = "6ms", wcet = "2ms", release = "hog", rank = 4 },
+]
+"#;
+
+#[test]
+fn policies_and_defects_on_other_kernels() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let guest = match Guest::fetch(&folder) {
+        Ok(guest) => guest,
+        Err(skipped) => return eprintln!("policies_and_defects_on_other_kernels: {}", skipped.0),
+    };
+    let layland = std::fs::read(static_layland(&folder)).expect("the program was built");
+    for kernel in &guest.kernels {
+        let dispatched = |policy: &str| {
+            format!(
+                "layland run {SLACK} --policy {policy} --margin 5ms --duration 1s --check --json"
+            )
+        };
+        let native = |set: &str, options: &str| {
+            format!("layland run {set} --policy dl --engine deadline --json {options}")
+        };
+        let commands = [
+            ("g-edf", dispatched("g-edf")),
+            ("dl-sp", dispatched("dl-sp")),
+            ("push", native("push.toml", "--stretch 10x --duration 190ms --host-cpus 1-2")),
+            (
+                "starvation",
+                native(
+                    "demo:starvation-defect",
+                    "--stretch 20x --duration 800ms --requests task --host-cpus 1-2",
+                ),
+            ),
+            (
+                "affinity",
+                native("demo:affinity-defect", "--stretch 20x --duration 12s --host-cpus 1-3"),
+            ),
+            (
+                "partitions",
+                format!(
+                    "layland run {SLACK} --policy p-edf:fit=wfd --engine deadline --duration 5s >/dev/null 2>&1 & sleep 1; ls /sys/fs/cgroup | grep -c layland; kill -9 $!; sleep 1; ls /sys/fs/cgroup | grep -c layland"
+                ),
+            ),
+            ("anywhere", native("anywhere.toml", "--stretch 20x --duration 6s --host-cpus 1-3")),
+        ];
+        let commands: Vec<(&str, &str)> =
+            commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
+        let files = [("push.toml", PUSH), ("anywhere.toml", ANYWHERE)];
+        let booted = guest.boot(kernel, &layland, &files, &commands).expect("QEMU runs");
+        judge(kernel, &booted);
+    }
+}
+
+/// Builds the program as one file that needs no library, without the experiment runner.
+fn static_layland(folder: &Path) -> PathBuf {
+    if let Some(path) = std::env::var_os("LAYLAND_STATIC") {
+        return path.into();
+    }
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let target = folder.join("target");
+    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--quiet", "-p", "layland", "--no-default-features", "--target", TARGET])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .env("CARGO_TARGET_DIR", &target)
+        // Debug information would make the file system ten times as large.
+        .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols")
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "the static program does not build");
+    target.join(TARGET).join("debug/layland")
+}
+
+fn judge(kernel: &Kernel, booted: &Booted) {
+    let Kernel { label, package, .. } = kernel;
+    eprintln!("{label}: {package}");
+    let document = |name: &str, codes: &[i32]| -> Value {
+        let ran = booted.ran(name);
+        assert!(ran.code.is_some_and(|code| codes.contains(&code)), "{label}: {ran}");
+        serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{label}: {error}: {ran}"))
+    };
+    // Policies on real threads: three CPUs for the jobs and one for the manager.
+    for policy in ["g-edf", "dl-sp"] {
+        let ran = document(policy, &[0]);
+        assert_eq!(ran["summary"]["total"]["missed"], 0, "{label}: {policy}");
+        assert!(ran["summary"]["total"]["completed"].as_u64() >= Some(60), "{label}: {ran}");
+    }
+    // A cpuset partition for each CPU, and none of them left when the runner is killed.
+    let partitions: Vec<&str> = booted.ran("partitions").output.split_whitespace().collect();
+    assert_eq!(partitions, ["3", "0"], "{label}");
+    let task = |ran: &Value, name: &str, figure: &str| -> i64 {
+        let tasks = ran["summary"]["tasks"].as_array().expect("there are tasks");
+        let task = tasks.iter().find(|task| task["name"] == name).expect("it is one of them");
+        task[figure].as_i64().expect("the figure is a number")
+    };
+    // Example 6: what is preempted is the task with the earlier deadline, on every kernel.
+    let push = document("push", &[0, 1]);
+    let completed = ["tau1", "tau2"].map(|name| task(&push, name, "completed"));
+    eprintln!("{label}: example 6: tau1 and tau2 completed {completed:?} jobs");
+    assert_eq!(completed, [1, 0], "{label}: {push}");
+    // Example 7: a task that changes its affinity starves up to 6.18, and no longer in 7.2.
+    let starvation = document("starvation", &[0, 1]);
+    let late = task(&starvation, "tau1", "max_tardiness_ns") / 1_000_000;
+    eprintln!("{label}: example 7: tau1 is late by up to {late} ms");
+    let major: u32 = label.split('.').next().and_then(|part| part.parse().ok()).expect("a version");
+    assert_eq!(late > 200, major < 7, "{label}: {starvation}");
+    // Example 5: with affinities tardiness grows past what it ever is without.
+    let worst =
+        |ran: &Value| ["tau2", "tau4"].map(|name| task(ran, name, "max_tardiness_ns") / 1_000_000);
+    let (tied, anywhere) = (document("affinity", &[0, 1]), document("anywhere", &[0, 1]));
+    let (tied, anywhere) = (worst(&tied), worst(&anywhere));
+    eprintln!(
+        "{label}: example 5: tau2 and tau4 are late by up to {tied:?} ms, without affinities {anywhere:?} ms"
+    );
+    let unit = 20;
+    assert!(tied.iter().max() > anywhere.map(|worst| worst + 2 * unit).iter().max(), "{label}");
+}
