@@ -54,6 +54,9 @@ impl<P: Policy + Clone + 'static> Policy for Logged<P> {
     fn schedules_threads(&self) -> bool {
         self.policy.schedules_threads()
     }
+    fn sets_speeds(&self) -> bool {
+        self.policy.sets_speeds()
+    }
     fn rule(&self) -> ScheduleRule {
         self.policy.rule()
     }

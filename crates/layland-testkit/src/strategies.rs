@@ -96,3 +96,23 @@ pub fn clustered(mut system: System, size: usize) -> System {
     system.platform.clusters = clusters;
     system
 }
+
+/// Gives the tasks affinities: all CPUs, halves and single CPUs, or any sets, overlapping ones among them.
+pub fn masked(mut system: System, laminar: bool) -> System {
+    let cpus: Vec<_> = system.platform.cpus().collect();
+    let half = cpus.len().div_ceil(2);
+    for (index, task) in system.tasks.values_mut().enumerate() {
+        let set: CpuSet = match (index % 4, laminar) {
+            (0, _) => continue,
+            (1, true) => cpus[..half].iter().copied().collect(),
+            (2, true) if half < cpus.len() => cpus[half..].iter().copied().collect(),
+            (_, true) => CpuSet::single(cpus[index * 3 % cpus.len()]),
+            (_, false) => {
+                let pick = |at: usize| cpus[at % cpus.len()];
+                [pick(index), pick(index / 2), pick(3 * index + 1)].into_iter().collect()
+            }
+        };
+        task.affinity = Some(set);
+    }
+    system
+}

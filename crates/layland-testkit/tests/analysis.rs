@@ -14,47 +14,15 @@ use layland_analysis::{
     BoundTest, Finding, Kind, Reason, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
 };
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Index, Rate, Separation, Service, System, Task, TaskId,
-    Time,
+    Behaviour, CpuId, CpuSet, Duration, Index, Rate, Service, System, Task, TaskId, Time,
 };
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
+use layland_testkit::cases::{
+    Deadlines, hyperperiod, on_random, run, some_sporadic, synchronous, systems,
+};
 use layland_trace::{Counters, TaskCounters};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
-use std::cell::Cell;
-
-/// Runs a property on this many random inputs; the property says whether it had something to say,
-/// which must be so at least `least` times.
-fn on_random<S: Strategy>(
-    cases: u32,
-    least: u32,
-    inputs: S,
-    property: impl Fn(S::Value) -> Result<bool, TestCaseError>,
-) {
-    let said = Cell::new(0);
-    let mut runner = TestRunner::new(ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
-    let outcome = runner.run(&inputs, |input| {
-        said.set(said.get() + u32::from(property(input)?));
-        Ok(())
-    });
-    if let Err(error) = outcome {
-        panic!("{error}");
-    }
-    assert!(said.get() >= least, "only {} of {cases} cases said something", said.get());
-}
-
-fn run(system: &System, policy: &str, until: i64, seed: u64) -> Counters {
-    let policy = registry::build(policy, system).expect("the policy takes the system");
-    let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-    let options = Options { seed, ..Options::until(Time::from_ns(until)) };
-    simulate(system, policy, &mut counters, &options).expect("the horizon is in range");
-    counters
-}
 
 fn misses(counters: &Counters) -> bool {
     counters.total().missed > 0
@@ -62,77 +30,6 @@ fn misses(counters: &Counters) -> bool {
 
 fn verdict(test: &SchedulabilityTest, system: &System) -> Verdict {
     test.run(system).expect("the system keeps the assumptions").verdict
-}
-
-const PERIODS: [i64; 10] = [4, 5, 6, 8, 10, 12, 15, 20, 24, 30];
-
-/// How the deadlines of random tasks relate to their periods.
-#[derive(Clone, Copy)]
-enum Deadlines {
-    Implicit,
-    Constrained,
-    Arbitrary,
-}
-
-/// Up to `most` tasks with small periods that share the hyperperiod 120, of a load per CPU in these
-/// percent, on the given numbers of CPUs.
-fn systems(
-    cpus: std::ops::Range<usize>,
-    most: usize,
-    load: std::ops::Range<i64>,
-    deadlines: Deadlines,
-) -> impl Strategy<Value = System> {
-    let task = (0usize..PERIODS.len(), 1i64..100, 0i64..100, -20i64..40, 0i64..4);
-    (cpus, prop::collection::vec(task, 1..=most), load, any::<u64>()).prop_map(
-        move |(cpus, tasks, load, ranks)| {
-            let weights: i64 = tasks.iter().map(|&(_, weight, ..)| weight).sum();
-            let task = |(index, &(period, weight, slack, offset, priority)): (
-                usize,
-                &(usize, i64, i64, i64, i64),
-            )| {
-                let period = PERIODS[period];
-                let share = load * cpus as i64 * weight * period;
-                let wcet = ((share + 50 * weights) / (100 * weights)).clamp(1, period);
-                let name = format!("t{index}");
-                let mut task =
-                    Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period));
-                task.deadline = Duration::from_ns(match deadlines {
-                    Deadlines::Implicit => period,
-                    Deadlines::Constrained => wcet + (period - wcet) * slack / 99,
-                    Deadlines::Arbitrary => wcet + (2 * period - wcet) * slack / 99,
-                });
-                task.offset = Duration::from_ns(offset.max(0));
-                task.priority = Some(priority);
-                task
-            };
-            let tasks = tasks.iter().enumerate().map(task).collect();
-            let mut system = System::new(cpus, tasks);
-            for (index, task) in system.tasks.values_mut().enumerate() {
-                task.rank = (ranks >> (3 * index) & 7) as i64;
-            }
-            system
-        },
-    )
-}
-
-fn synchronous(mut system: System) -> System {
-    system.tasks.values_mut().for_each(|task| task.offset = Duration::ZERO);
-    system
-}
-
-/// Some tasks become sporadic: which ones, the bits say.
-fn some_sporadic(mut system: System, which: u8) -> System {
-    for (index, task) in system.tasks.values_mut().enumerate() {
-        if which >> (index % 8) & 1 == 1 {
-            let max = Duration::from_ns(7);
-            task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
-        }
-    }
-    system
-}
-
-fn hyperperiod(system: &System) -> i64 {
-    system.hyperperiod().expect("at most 120").ns()
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ proptest! {
             system = clustered(system, 2);
         }
         system.requests = requests(&system, &drawn);
-        for spec in SPECS.iter().chain(&["dl:renew_on_setattr=on"]) {
+        for spec in SPECS.iter().chain(&["dl:kernel=6.12", "dl:kernel=6.18", "dl:kernel=7.2"]) {
             assert_clean(&run(&system, spec, &Options::until(HORIZON)), &system, spec);
         }
     }
@@ -226,6 +226,8 @@ proptest! {
         let longest = system.tasks.values().map(|task| task.own_wcet().ns()).max().unwrap();
         let inverted = inversions(&system, &trace);
         prop_assert!(inverted <= longest, "{} > {}\n{:?}", inverted, longest, system);
+        let found = layland_testkit::inversions::longest(&system, &trace);
+        prop_assert_eq!(found.map_or(0, |found| found.length.ns()), inverted);
     }
 
     /// The theorem of Section 9.4 for all variants: U <= (M + 1) / 2 never misses.
@@ -315,7 +317,7 @@ proptest! {
 }
 
 /// The longest time for which some thread that is tied to a CPU waits for one job of a migrating one
-/// while another CPU is free or runs a later deadline.
+/// while another CPU is free or runs a later deadline, one unit of time after the other.
 fn inversions(system: &System, trace: &Trace) -> i64 {
     let mut longest = 0;
     let mut since: Vec<Option<(JobId, i64)>> = vec![None; system.tasks.len()];

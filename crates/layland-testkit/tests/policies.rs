@@ -1,37 +1,46 @@
-//! Every highest-first policy of the registry, on random systems: against its slow twin, against a simulator
-//! that moves tick by tick, against the independent checker, and against a copy of itself.
+//! Every policy of the registry that schedules jobs, on random systems: against the independent checker and
+//! against a copy of itself; highest-first policies also against their slow twin and a simulator that moves
+//! tick by tick.
 
 use layland_model::{CpuId, Request, RequestKind, ScheduleRule, System, Time};
 use layland_policy::{Policy, registry};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, first_divergence};
-use layland_testkit::strategies::{clustered, periodic_system, rich_system};
+use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system};
 use layland_testkit::ticks;
 use layland_testkit::twin::{Order, SlowHighestFirst};
 use layland_trace::checker::check;
 use layland_trace::{Counters, Trace};
 use proptest::prelude::*;
 
-/// Every policy with the order of its twin, and the system as it needs it.
+/// Every policy that schedules jobs with its order, and the system as it needs it.
 fn cases(system: &System) -> Vec<(&'static str, Order, System)> {
-    registry::POLICIES
-        .iter()
-        .filter(|info| info.name.as_bytes()[1] == b'-')
-        .map(|info| {
-            let order = match &info.name[2..] {
-                "edf" => Order::Edf,
-                "rm" => Order::RateMonotonic,
-                "dm" => Order::DeadlineMonotonic,
-                "fp" => Order::Given,
-                other => panic!("which order has {other}?"),
-            };
-            let system = match info.name.as_bytes()[0] {
-                b'c' => clustered(system.clone(), 2),
-                _ => system.clone(),
-            };
-            (info.name, order, system)
-        })
-        .collect()
+    let of = |info: &registry::PolicyInfo| {
+        let (family, order) = info.name.split_once('-')?;
+        let order = match order {
+            "edf" => Order::Edf,
+            "rm" => Order::RateMonotonic,
+            "dm" => Order::DeadlineMonotonic,
+            "fp" => Order::Given,
+            // Schedules threads: see tests/deadline.rs.
+            "sp" => return None,
+            other => panic!("which order has {other}?"),
+        };
+        let system = match family {
+            "g" | "p" => system.clone(),
+            "c" => clustered(system.clone(), 2),
+            "hpa" => masked(system.clone(), true),
+            "weak" | "strong" => masked(system.clone(), false),
+            other => panic!("which systems does {other} take?"),
+        };
+        Some((info.name, order, system))
+    };
+    registry::POLICIES.iter().filter_map(of).collect()
+}
+
+/// Those that run the first jobs of each group; the twins of the others are in tests/affinity.rs.
+fn highest_first_cases(system: &System) -> Vec<(&'static str, Order, System)> {
+    cases(system).into_iter().filter(|(name, ..)| name.as_bytes()[1] == b'-').collect()
 }
 
 fn run<P: Policy>(system: &System, policy: P, options: &Options<'_>) -> Trace {
@@ -63,7 +72,7 @@ proptest! {
 
     #[test]
     fn twins_make_the_same_schedule(system in periodic_system()) {
-        for (name, order, system) in cases(&system) {
+        for (name, order, system) in highest_first_cases(&system) {
             let Some(policy) = build(name, &system) else { continue };
             let rule = policy.rule();
             let fast = run(&system, policy, &Options::until(HORIZON));
@@ -76,7 +85,7 @@ proptest! {
 
     #[test]
     fn ticks_finish_the_same_jobs(system in periodic_system()) {
-        for (name, order, system) in cases(&system) {
+        for (name, order, system) in highest_first_cases(&system) {
             let Some(policy) = build(name, &system) else { continue };
             let rule = policy.rule();
             let trace = run(&system, policy, &Options::until(HORIZON));
@@ -100,7 +109,7 @@ proptest! {
         system in periodic_system(),
         changes in prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 1..8),
     ) {
-        for (name, order, mut system) in cases(&system) {
+        for (name, order, mut system) in highest_first_cases(&system) {
             system.requests = changes
                 .iter()
                 .map(|&(at, cpu, online)| {
@@ -173,7 +182,9 @@ proptest! {
     fn a_found_cycle_repeats(system in periodic_system()) {
         for (name, _, system) in cases(&system) {
             let Some(policy) = build(name, &system) else { continue };
-            let horizon = Horizon::Recurrence { at_most: Time::from_ns(200_000) };
+            // Those with affinities are many, and keep more state.
+            let at_most = if name.as_bytes()[1] == b'-' { 200_000 } else { 2_000 };
+            let horizon = Horizon::Recurrence { at_most: Time::from_ns(at_most) };
             let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
             let options = Options { horizon, ..Options::until(Time::ZERO) };
             let outcome = simulate(&system, policy.clone(), &mut counters, &options).unwrap();

@@ -6,22 +6,34 @@ use std::path::Path;
 #[test]
 fn every_shipped_vector_passes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
-    let mut report = Report::default();
-    run_folder(&root.join("edf-affinity"), &mut report).unwrap();
-    assert!(report.failed.is_empty(), "{:#?}", report.failed);
-    assert_eq!(report.not_supported.values().sum::<usize>(), 0, "{}", report.summary());
-    assert_eq!(report.passed, 77);
+    for (folder, count) in [("edf-affinity", 93), ("run-qps", 44)] {
+        let mut report = Report::default();
+        run_folder(&root.join(folder), &mut report).unwrap();
+        assert!(report.failed.is_empty(), "{:#?}", report.failed);
+        assert_eq!(report.not_supported.values().sum::<usize>(), 0, "{}", report.summary());
+        assert_eq!(report.passed, count, "{folder}");
+    }
 }
 
 #[test]
 fn a_wrong_expectation_fails() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors/edf-affinity/dhall.json");
-    let text = std::fs::read_to_string(path).unwrap();
-    for (right, wrong) in [
-        ("[3, 0, 2, 32]", "[3, 1, 2, 32]"),
-        ("\"3\": 1\n", "\"3\": 2\n"),
-        ("[1, 0, 0, 10, 2]", "[1, 0, 0, 10, 3]"),
-    ] {
+    let changes = [
+        ("edf-affinity/dhall", "[3, 0, 2, 32]", "[3, 1, 2, 32]"),
+        ("edf-affinity/dhall", "\"3\": 1\n", "\"3\": 2\n"),
+        ("edf-affinity/dhall", "[1, 0, 0, 10, 2]", "[1, 0, 0, 10, 3]"),
+        ("run-qps/rq-01", "[0, 0, 2, \"13/1\", \"15/1\"]", "[0, 0, 2, \"13/1\", \"16/1\"]"),
+        ("run-qps/rq-01", "\"update_instants\": 16", "\"update_instants\": 17"),
+        ("run-qps/rq-01", "\"duals_of\": [7, 5, 6]", "\"duals_of\": [5, 6, 7]"),
+        ("run-qps/rq-01", "\"qps_intervals\": 4", "\"qps_intervals\": 5"),
+        ("run-qps/rq-37", "\"collapses\": 1", "\"collapses\": 2"),
+        ("run-qps/rq-37", "\"busy_time\": \"137/1\"", "\"busy_time\": \"136/1\""),
+        ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
+        ("run-qps/rq-43", "333334", "333333"),
+    ];
+    for (name, right, wrong) in changes {
+        let file = format!("vectors/{name}.json");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+        let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(right), "{right}");
         let vector = serde_json::from_str(&text.replacen(right, wrong, 1)).unwrap();
         let verdict = layland_testkit::vectors::run(&vector);

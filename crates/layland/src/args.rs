@@ -17,18 +17,21 @@ const START: &str = "\
 Start here:
   layland demos                                  what is bundled
   layland sim demo:dhall --policy g-edf,p-edf    two policies side by side
+  layland check demo:dhall                       what can be guaranteed
   layland demos robot > mine.toml                a task-set file to change
 
 Exit codes:
-  0    yes: done, and every deadline was met
-  1    no: a deadline was missed, or a policy refused the set
+  0    yes: done, and every deadline was met, or is guaranteed
+  1    no: a deadline was missed or cannot be guaranteed, or a policy refused the set
   2    wrong usage
   3    invalid input
-  5    refused by the system: a file cannot be written
+  4    unknown: no test could tell
+  5    refused by the system: a file cannot be written, a priority is not granted
+  6    a measurement is not trustworthy
   70   a bug of layland
   130  interrupted; partial results are marked";
 
-/// Real-time scheduling on several CPUs: what will happen to these tasks?
+/// Real-time scheduling on several CPUs: what will happen to these tasks, and what is guaranteed?
 ///
 /// Results go to standard output, everything else to standard error.
 #[derive(Parser)]
@@ -48,6 +51,30 @@ pub enum Command {
     /// Simulate a task set under one or more policies, and compare them
     #[command(after_long_help = SIM_EXAMPLES)]
     Sim(SimArgs),
+    /// Can it be guaranteed? Every schedulability test and bound that applies, for each policy
+    #[command(after_long_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Explain a test, a bound, an assumption, an error code or an exit code; without one, list them
+    ///
+    /// With --policy, draw what a policy makes of a task set: the reduction tree of RUN, the processor
+    /// hierarchy of QPS.
+    Explain(ExplainArgs),
+    /// Make it happen: run a task set on real threads, under the policies that `sim` simulates
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = crate::run::EXAMPLES)]
+    Run(Box<crate::run::RunArgs>),
+    /// Measure what this machine takes for a switch, as the overheads of a platform
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = crate::calibrate::EXAMPLES)]
+    Calibrate(crate::calibrate::CalibrateArgs),
+    /// Record, read, check and compare traces
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = crate::trace::EXAMPLES)]
+    Trace(crate::trace::TraceArgs),
+    /// Try what works on this machine, and name the fix for what does not
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = crate::doctor::EXAMPLES)]
+    Doctor(crate::doctor::DoctorArgs),
     /// Generate random task sets
     #[command(after_long_help = GEN_EXAMPLES)]
     Gen(Box<GenArgs>),
@@ -63,6 +90,10 @@ pub enum Command {
     /// List the bundled task sets, or print one as a file to start from
     #[command(after_long_help = DEMOS_EXAMPLES)]
     Demos(DemosArgs),
+    /// Run experiments: grids of random task sets, figures, claims that hold or do not
+    #[cfg(feature = "lab")]
+    #[command(after_long_help = crate::lab::EXAMPLES)]
+    Lab(crate::lab::LabArgs),
     /// Print the JSON Schema of task-set files, for editors
     ///
     /// An editor with a TOML language server checks and completes a task-set file that names the
@@ -155,9 +186,79 @@ Examples:
 A policy is written name:option=value; `layland policies NAME` lists its options.
 Exits with 0 if every deadline was met under every policy, and with 1 if not.";
 
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  layland check demo:robot
+      what each policy guarantees, which test decided, how far the limit is
+  layland check robot.toml --policy g-edf,p-edf --all
+      what every test says
+  layland check robot.toml --policy p-dm --cite
+      the sources of what decided, as BibTeX
+  layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
+      no file at all; the result as JSON
+  layland check sets/*.toml --policy g-edf
+      many sets at once, on all CPUs; a file that ends in .jsonl has one rt-app set per line
+
+Exits with 0 if every policy that is named guarantees all deadlines (without --policy: if one does),
+with 1 if one (all) cannot, and with 4 if that is not known.";
+
+#[derive(Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// More task sets
+    #[arg(value_name = "MORE")]
+    pub more: Vec<String>,
+    /// Policies, separated by commas; by default all about which there is something to say
+    #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
+    pub policy: Vec<String>,
+    /// Only these tests, separated by commas; `layland explain` lists them
+    #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
+    pub test: Vec<String>,
+    /// Show what every test says, and not only the one that decides
+    #[arg(long, help_heading = "Output")]
+    pub all: bool,
+    /// Do not look for the factor by which WCETs could grow; with several sets nobody does
+    #[arg(long, help_heading = "Output")]
+    pub no_margin: bool,
+    /// Print the sources of what decided as BibTeX
+    #[arg(long, conflicts_with = "json", help_heading = "Output")]
+    pub cite: bool,
+    /// Print the result as JSON: one document, or with several sets one line each
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    pub ascii: bool,
+    /// How many sets and policies are checked at once; by default one per CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// What to explain, as in GFB, no-jitter, layland::taskset::missing or 4
+    #[arg(value_name = "CODE|SET")]
+    pub code: Option<String>,
+    /// Draw what this policy (run or qps, with its options) makes of the task set SET before the start
+    #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
+    #[arg(help_heading = "Structure")]
+    pub policy: Option<String>,
+    /// Write the drawing into a file: .svg, .dot or .txt
+    #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
+    pub output: Option<PathBuf>,
+    /// How many CPUs there are, if the set does not say
+    #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Args)]
 pub struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV), - for standard input, or demo:NAME
+    /// The task set: a file (TOML, rt-app JSON, CSV, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
@@ -176,6 +277,13 @@ pub struct SetArgs {
     /// The format of the set, if its name and its beginning do not tell
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "Task set")]
     pub from: Option<Format>,
+}
+
+impl SetArgs {
+    /// The same with another task set.
+    pub fn with(&self, set: Option<String>) -> SetArgs {
+        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from }
+    }
 }
 
 #[derive(Args)]
@@ -205,13 +313,20 @@ pub struct SimArgs {
     /// as legal as the usual one
     #[arg(long, value_name = "SEED", help_heading = "Chance")]
     pub explore: Option<u64>,
-    /// Write a file: a chart (.svg, .txt), or the whole trace (.json). May be repeated. With several
-    /// policies, FILE.svg becomes FILE.POLICY.svg
+    /// Write a file: a report of all policies for a browser (.html), a chart (.svg, .txt, .tex for
+    /// LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
+    /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
+    /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
-    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss
+    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss, and in
+    /// .html the whole run
     #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
+    /// The most segments of a policy in a report (.html); of a longer run it has a part, and says so
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
+    pub segments: u64,
     /// What the chart in the terminal shows
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks, help_heading = "Output")]
     pub chart: Chart,
@@ -235,7 +350,7 @@ pub struct SimArgs {
     pub threads: Option<u32>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Chart {
     Tasks,
     Cpus,
@@ -244,7 +359,7 @@ pub enum Chart {
 }
 
 /// A time with its unit; what is wrong with it comes with what to write.
-fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
+pub fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|error: ParseTimeError| format!("{error}: {}", error.help()))
 }
 
@@ -254,7 +369,7 @@ fn formats() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
-fn parse_window(text: &str) -> Result<(Time, Time), String> {
+pub fn parse_window(text: &str) -> Result<(Time, Time), String> {
     let (from, to) = text.split_once("..").ok_or("write FROM..TO, as in 10ms..50ms")?;
     let (from, to) = (time_of::<Time>(from)?, time_of::<Time>(to)?);
     if from < Time::ZERO || from >= to {
@@ -322,12 +437,12 @@ pub struct GenArgs {
     #[arg(long, value_name = "U", default_value = "1", help_heading = "Utilizations")]
     pub max: Rate,
     /// Bounds of each task in turn for convolutional, as in 0..0.5,0.2..1 (the last repeats)
-    #[arg(long, value_name = "MIN..MAX,..", value_delimiter = ',', value_parser = parse_rates)]
+    #[arg(long, value_name = "MIN..MAX,..", value_delimiter = ',', value_parser = layland_gen::text::rates)]
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["min", "max"])]
     pub bounds: Vec<(Rate, Rate)>,
     /// Draw each utilization from this range: heavy is 0.5..0.9, medium 0.1..0.5. With -u, until the
     /// total is reached; with -n, so many tasks
-    #[arg(long, value_name = "MIN..MAX|heavy|medium", value_parser = parse_range)]
+    #[arg(long, value_name = "MIN..MAX|heavy|medium", value_parser = layland_gen::text::range)]
     #[arg(help_heading = "Utilizations", conflicts_with_all = ["generator", "min", "max", "bounds"])]
     pub range: Option<(Rate, Rate)>,
     /// log:10ms..1s, uniform:10ms..100ms, harmonic:5ms,8ms*2^4, or list:5ms,10ms,20ms
@@ -363,7 +478,7 @@ pub struct GenArgs {
     #[arg(help_heading = "Criticality")]
     pub probability: Vec<Rate>,
     /// By which factor the execution time grows from one level to the next
-    #[arg(long, value_name = "MIN..MAX", value_parser = parse_rates, default_value = "2..2")]
+    #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates, default_value = "2..2")]
     #[arg(help_heading = "Criticality", requires = "criticality")]
     pub factor: (Rate, Rate),
     /// Cut execution times of higher levels at the period
@@ -435,21 +550,4 @@ impl Generator {
 pub enum OffsetsArg {
     Synchronous,
     Uniform,
-}
-
-/// `MIN..MAX` or one number for both.
-pub fn parse_rates(text: &str) -> Result<(Rate, Rate), String> {
-    let rate = |text: &str| text.trim().parse::<Rate>().map_err(|error| error.to_string());
-    match text.split_once("..") {
-        Some((min, max)) => Ok((rate(min)?, rate(max)?)),
-        None => rate(text).map(|both| (both.clone(), both)),
-    }
-}
-
-fn parse_range(text: &str) -> Result<(Rate, Rate), String> {
-    match text {
-        "heavy" => parse_rates("0.5..0.9"),
-        "medium" => parse_rates("0.1..0.5"),
-        text => parse_rates(text),
-    }
 }

@@ -20,6 +20,8 @@ pub fn write(system: &System, format: Format) -> String {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system),
         Format::Csv => layland_config::to_csv(system),
+        Format::Simso => layland_config::to_simso(system),
+        Format::Schedcat => layland_config::to_schedcat(system),
     };
     lost.iter().for_each(|problem: &Problem| {
         terminal::warn(&problem.to_string(), problem.help.as_deref());
@@ -33,6 +35,7 @@ pub fn format(asked: Option<Format>, output: Option<&Path>) -> Format {
     asked.unwrap_or(match ending {
         Some("csv") => Format::Csv,
         Some("json") => Format::RtApp,
+        Some("xml") => Format::Simso,
         Some(_) | None => Format::Toml,
     })
 }

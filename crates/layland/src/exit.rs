@@ -13,8 +13,12 @@ pub enum Exit {
     Usage,
     /// The input is invalid.
     BadInput,
-    /// The system refused: a file that cannot be written.
+    /// Done; a verdict is not known.
+    Unknown,
+    /// The system refused: a file that cannot be written, a priority that is not granted.
     Refused,
+    /// What was measured is not to be believed.
+    Untrusted,
     /// Interrupted; partial results were kept and marked.
     Interrupted,
     /// A bug of ours.
@@ -29,7 +33,9 @@ impl Exit {
             Exit::No => 1,
             Exit::Usage => 2,
             Exit::BadInput => 3,
+            Exit::Unknown => 4,
             Exit::Refused => 5,
+            Exit::Untrusted => 6,
             Exit::Bug => 70,
             Exit::Interrupted => 130,
         }
@@ -42,7 +48,9 @@ impl Exit {
             Exit::No => "no",
             Exit::Usage => "usage",
             Exit::BadInput => "bad input",
+            Exit::Unknown => "unknown",
             Exit::Refused => "refused by the system",
+            Exit::Untrusted => "measurement not trustworthy",
             Exit::Bug => "bug",
             Exit::Interrupted => "interrupted",
         }
@@ -84,6 +92,10 @@ impl Failure {
     /// Wrong usage.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::Usage, message)
+    }
+    /// A verdict is no.
+    pub fn no(message: impl Into<String>) -> Failure {
+        Failure::plain(Exit::No, message)
     }
     /// Invalid input.
     pub fn input(message: impl Into<String>) -> Failure {

@@ -1,14 +1,11 @@
 //! `layland gen`: random task sets.
 
-use crate::args::{GenArgs, Generator, OffsetsArg, parse_rates};
+use crate::args::{GenArgs, Generator, OffsetsArg};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::{convert, input, terminal};
 use layland_config::{Format, Host};
-use layland_gen::{
-    Affinities, Arrivals, Criticalities, Deadlines, GenError, Offsets, Periods, Recipe,
-    Utilizations,
-};
-use layland_model::{Duration, Rate};
+use layland_gen::{Criticalities, GenError, Offsets, Recipe, Utilizations, text};
+use layland_model::Rate;
 use std::path::{Path, PathBuf};
 
 /// Utilizations on a lattice are multiples of one over this.
@@ -37,6 +34,7 @@ pub fn run(args: &GenArgs) -> Outcome {
         Format::Toml => "toml",
         Format::RtApp => "json",
         Format::Csv => "csv",
+        Format::Simso | Format::Schedcat => "xml",
     };
     let last =
         args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
@@ -71,17 +69,18 @@ fn again(name: &str) -> Result<(Recipe, u64), Failure> {
 
 fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
     let mut recipe = Recipe::new(args.cpus, utilizations(args)?, args.seed);
-    recipe.periods = periods(&args.periods, args.period_granularity)?;
+    recipe.periods =
+        text::periods(&args.periods, args.period_granularity).map_err(Failure::usage)?;
     recipe.granularity = args.granularity;
     recipe.min_wcet = args.min_wcet;
-    recipe.deadlines = deadlines(&args.deadlines)?;
+    recipe.deadlines = text::deadlines(&args.deadlines).map_err(Failure::usage)?;
     recipe.offsets = match args.offsets {
         OffsetsArg::Synchronous => Offsets::Synchronous,
         OffsetsArg::Uniform => Offsets::Uniform,
     };
-    recipe.arrivals = arrivals(&args.arrivals)?;
+    recipe.arrivals = text::arrivals(&args.arrivals).map_err(Failure::usage)?;
     recipe.criticalities = criticalities(args);
-    recipe.affinities = affinities(&args.affinity)?;
+    recipe.affinities = text::affinities(&args.affinity).map_err(Failure::usage)?;
     recipe.feasible = args.feasible;
     recipe.tries = args.tries;
     Ok(recipe)
@@ -143,80 +142,6 @@ fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
     })
 }
 
-/// `name:rest` or `name`.
-fn parts(text: &str) -> (&str, &str) {
-    text.split_once(':').unwrap_or((text, ""))
-}
-
-fn duration(text: &str) -> Result<Duration, Failure> {
-    text.trim().parse().map_err(|error: layland_model::ParseTimeError| {
-        Failure::usage(format!("{error}: {}", error.help()))
-    })
-}
-
-fn rates(text: &str) -> Result<(Rate, Rate), Failure> {
-    parse_rates(text).map_err(Failure::usage)
-}
-
-fn periods(text: &str, granularity: Duration) -> Result<Periods, Failure> {
-    let (kind, rest) = parts(text);
-    let range = || -> Result<(Duration, Duration), Failure> {
-        let (min, max) = rest
-            .split_once("..")
-            .ok_or_else(|| Failure::usage(format!("`{text}` needs MIN..MAX")))?;
-        Ok((duration(min)?, duration(max)?))
-    };
-    let list = |text: &str| text.split(',').map(duration).collect::<Result<Vec<_>, _>>();
-    match kind {
-        "log" => range().map(|(min, max)| Periods::LogUniform { min, max, granularity }),
-        "uniform" => range().map(|(min, max)| Periods::Uniform { min, max, granularity }),
-        "list" => list(rest).map(Periods::Choice),
-        "harmonic" => {
-            let (bases, power) = rest.split_once('*').unwrap_or((rest, "2^4"));
-            let numbers = power.split_once('^').and_then(|(factor, powers)| {
-                Some((factor.trim().parse().ok()?, powers.trim().parse().ok()?))
-            });
-            let (factor, powers) = numbers.ok_or_else(|| {
-                Failure::usage(format!("`{power}` is not FACTOR^POWERS, as in 2^4"))
-            })?;
-            Ok(Periods::Harmonic { bases: list(bases)?, factor, powers })
-        }
-        _ => Err(Failure::usage(format!(
-            "`{kind}` periods are not known: use log, uniform, harmonic or list"
-        ))),
-    }
-}
-
-fn deadlines(text: &str) -> Result<Deadlines, Failure> {
-    let (kind, rest) = parts(text);
-    match kind {
-        "implicit" => Ok(Deadlines::Implicit),
-        "constrained" => {
-            let (min, max) = if rest.is_empty() { (Rate::ZERO, Rate::ONE) } else { rates(rest)? };
-            Ok(Deadlines::Constrained { min, max })
-        }
-        "factor" => rates(rest).map(|(min, max)| Deadlines::Factor { min, max }),
-        _ => Err(Failure::usage(format!(
-            "`{kind}` deadlines are not known: use implicit, constrained or factor"
-        ))),
-    }
-}
-
-fn arrivals(text: &str) -> Result<Arrivals, Failure> {
-    let (kind, rest) = parts(text);
-    match kind {
-        "periodic" => Ok(Arrivals::Periodic),
-        "sporadic" => {
-            let max = if rest.is_empty() { Rate::ONE } else { rates(rest)?.1 };
-            Ok(Arrivals::Uniform { max })
-        }
-        "exponential" => rates(rest).map(|(mean, max)| Arrivals::Exponential { mean, max }),
-        _ => Err(Failure::usage(format!(
-            "`{kind}` arrivals are not known: use periodic, sporadic or exponential"
-        ))),
-    }
-}
-
 fn criticalities(args: &GenArgs) -> Option<Criticalities> {
     let levels = args.criticality.clone();
     let count = levels.len();
@@ -233,22 +158,4 @@ fn criticalities(args: &GenArgs) -> Option<Criticalities> {
         max_factor,
         capped: args.capped,
     })
-}
-
-fn affinities(text: &str) -> Result<Affinities, Failure> {
-    let (kind, rest) = parts(text);
-    let count = || {
-        rest.parse().map_err(|_| Failure::usage(format!("`{text}` needs a number, as in {kind}:2")))
-    };
-    match kind {
-        "global" => Ok(Affinities::Global),
-        "clustered" => Ok(Affinities::Clustered { clusters: count()? }),
-        "partitioned" => Ok(Affinities::Partitioned),
-        "round-robin" => Ok(Affinities::RoundRobin),
-        "levels" => Ok(Affinities::Levels { sockets: count()? }),
-        "nested" => Ok(Affinities::Nested),
-        _ => Err(Failure::usage(format!(
-            "`{kind}` affinities are not known: use global, clustered, partitioned, round-robin, levels or nested"
-        ))),
-    }
 }

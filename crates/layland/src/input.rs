@@ -79,6 +79,32 @@ pub fn load(args: &SetArgs) -> Result<Set, Failure> {
     Ok(set)
 }
 
+/// The task sets of a file with one rt-app set per line; empty lines do not count. Each is named by
+/// the file and its line.
+pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
+    let (bytes, _) = bytes(name)?;
+    let host = Host {
+        cpus: std::thread::available_parallelism().ok().map(usize::from),
+        default_cpus: args.cpus.map(|cpus| cpus as usize),
+    };
+    let mut sets = Vec::new();
+    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let name = format!("{name}:{}", at + 1);
+        let Loaded { system, warnings, until } =
+            layland_config::read(&name, line, Format::RtApp, &host)
+                .map_err(|report| failure(&report))?;
+        tell(&warnings);
+        sets.push(Set { name, system, until });
+    }
+    if sets.is_empty() {
+        return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
+    }
+    Ok(sets)
+}
+
 /// The bytes of the set, and its format where the name says so.
 pub fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
     if let Some(demo) = name.strip_prefix("demo:") {

@@ -2,15 +2,33 @@
 //! code that says what came out. It contains no algorithm.
 
 mod args;
+#[cfg(target_os = "linux")]
+mod calibrate;
+mod check;
 mod convert;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exit;
+mod explain;
+mod export;
 mod generate;
 mod input;
 mod interrupt;
+#[cfg(feature = "lab")]
+mod lab;
+mod output;
+#[cfg(target_os = "linux")]
+mod recorded;
 mod reference;
+mod report;
+#[cfg(target_os = "linux")]
+mod run;
 mod simulate;
+mod structure;
 mod table;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod trace;
 
 use args::{Cli, Colour, Command};
 use clap::Parser;
@@ -37,10 +55,22 @@ fn answer() -> Outcome {
     }
     match &cli.command {
         Command::Sim(args) => simulate::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Explain(args) => explain::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Run(args) => run::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Calibrate(args) => calibrate::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Trace(args) => trace::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Policies(args) => reference::policies(args),
         Command::Demos(args) => reference::demos(args),
+        #[cfg(feature = "lab")]
+        Command::Lab(args) => lab::run(args),
         Command::Schema => reference::schema(),
         Command::Completions { shell } => reference::completions(*shell),
         Command::Man(args) => reference::man(args),

@@ -5,7 +5,9 @@
 
 use crate::args::{Chart, SimArgs};
 use crate::exit::{Exit, Failure, Outcome};
+use crate::export::Files;
 use crate::input::{self, Set};
+use crate::output::{Kind, Output};
 use crate::table::{self, figures};
 use crate::{interrupt, terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,13 +16,15 @@ use layland_policy::Policy;
 use layland_policy::registry;
 use layland_sim::{Horizon, Options, SimError, simulate, with_random_ranks};
 use layland_trace::checker::check;
-use layland_trace::gantt::{Charset, Colours, Lanes, SvgOptions, TextOptions, View};
+use layland_trace::gantt::{Charset, Colours, Lanes, SvgOptions, TextOptions, TikzOptions, View};
 use layland_trace::json::write_json;
-use layland_trace::{Both, FirstMiss, Labels, Statistics, Summary, Trace, Window};
+use layland_trace::{Both, Errno, FirstMiss, Labels, Refusals, Statistics, Summary, Trace, Window};
 use rayon::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+mod report;
 
 /// By default at most this much time is simulated.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
@@ -38,12 +42,13 @@ struct Ran {
     outcome: layland_sim::Outcome,
     summary: Summary,
     first_miss: Option<Time>,
+    refusals: Refusals,
     /// What the checker found, if it was asked.
     checked: Option<Vec<String>>,
 }
 
 pub fn run(args: &SimArgs) -> Outcome {
-    let outputs = args.output.iter().map(|path| Output::of(path)).collect::<Result<Vec<_>, _>>()?;
+    let outputs = Output::all(&args.output, &[])?;
     let specs = specs(&args.policy)?;
     let mut set = input::load(&args.set)?;
     if let Some(seed) = args.explore {
@@ -100,14 +105,14 @@ fn specs(asked: &[String]) -> Result<Vec<String>, Failure> {
     Ok(specs)
 }
 
-/// No, if a policy refused the set, missed a deadline or broke a rule.
+/// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule.
 fn verdict(entries: &[Entry], interrupted: bool) -> Exit {
     let broken = entries.iter().any(|entry| {
         matches!(&entry.result, Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()))
     });
     let all_met = entries
         .iter()
-        .all(|entry| matches!(&entry.result, Ok(ran) if ran.summary.total.missed == 0));
+        .all(|entry| matches!(&entry.result, Ok(ran) if ran.summary.total.missed == 0 && ran.refusals.entries == 0));
     if broken {
         Exit::Bug
     } else if interrupted {
@@ -179,7 +184,7 @@ fn simulate_all(
             progress: Some(&show),
         };
         let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
-        let mut recorder = Both(statistics, FirstMiss::default());
+        let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
         let outcome =
             simulate(system, policy.clone(), &mut recorder, &options).map_err(cannot_start)?;
         let mut checked = None;
@@ -198,9 +203,9 @@ fn simulate_all(
                 checked = Some(found);
             }
         }
-        let Both(statistics, FirstMiss(first_miss)) = recorder;
+        let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
         let summary = statistics.summary(&Labels::of(system));
-        let ran = Ran { policy, outcome, summary, first_miss, checked };
+        let ran = Ran { policy, outcome, summary, first_miss, refusals, checked };
         Ok(Entry { spec: spec.clone(), result: Ok(ran) })
     });
     let entries = entries.collect();
@@ -224,51 +229,6 @@ fn progress_bar(args: &SimArgs, system: &System, horizon: Horizon) -> ProgressBa
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(if args.ascii { style.progress_chars("#>-") } else { style });
     bar
-}
-
-/// Something to write besides the result.
-enum Output {
-    Svg(PathBuf),
-    Text(PathBuf),
-    Json(PathBuf),
-}
-
-impl Output {
-    /// What to write into a file of this name. That it can be written is not known before it is, but
-    /// a folder that does not exist is no reason to simulate first.
-    fn of(path: &Path) -> Result<Output, Failure> {
-        let known = "the ending says what to write: .svg or .txt for a chart, .json for the trace";
-        if path == Path::new("-") {
-            return Err(Failure::usage("standard output has the result already").help(known));
-        }
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        let output = match ending {
-            "svg" => Output::Svg(path.to_owned()),
-            "txt" => Output::Text(path.to_owned()),
-            "json" => Output::Json(path.to_owned()),
-            _ => {
-                let message = format!("{} has no known ending", path.display());
-                return Err(Failure::usage(message).help(known));
-            }
-        };
-        match path.parent() {
-            Some(folder) if folder != Path::new("") && !folder.is_dir() => {
-                let message = format!(
-                    "failed to write {}: there is no folder {}",
-                    path.display(),
-                    folder.display()
-                );
-                Err(Failure::refused(message).help("make the folder first"))
-            }
-            Some(_) | None => Ok(output),
-        }
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Output::Svg(path) | Output::Text(path) | Output::Json(path) => path,
-        }
-    }
 }
 
 /// What the parts of the answer have in common.
@@ -347,55 +307,65 @@ impl Context<'_> {
     }
 
     fn write(&self, output: &Output, entries: &[Entry]) -> Result<(), Failure> {
+        if output.kind == Kind::Html {
+            return self.write_report(&output.path, entries);
+        }
         let several = entries.len() > 1;
         for entry in entries {
             let Ok(ran) = &entry.result else { continue };
-            let path = named(output.path(), several.then_some(entry.spec.as_str()));
-            let Some(bytes) = self.bytes_of(output, entry, ran, self.window(entries))? else {
+            let path = named(&output.path, several.then_some(entry.spec.as_str()));
+            let Some(files) = self.files_of(output, &path, entry, ran, self.window(entries))?
+            else {
                 terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
                 continue;
             };
-            terminal::write_file(&path, &bytes)?;
-            if !self.args.quiet {
-                let partial = if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
-                terminal::talk(&format!("wrote {}{partial}", path.display()));
+            for (path, bytes) in files {
+                terminal::write_file(&path, &bytes)?;
+                if !self.args.quiet {
+                    let partial =
+                        if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
+                    terminal::talk(&format!("wrote {}{partial}", path.display()));
+                }
             }
         }
         Ok(())
     }
 
-    /// The bytes of a file; none if making them was interrupted.
-    fn bytes_of(
+    /// The files of an output and their bytes; none if making them was interrupted.
+    fn files_of(
         &self,
         output: &Output,
+        path: &Path,
         entry: &Entry,
         ran: &Ran,
         window: (Time, Time),
-    ) -> Result<Option<Vec<u8>>, Failure> {
+    ) -> Result<Option<Files>, Failure> {
         let labels = Labels::of(&self.set.system);
-        if let Output::Json(_) = output {
+        let title = format!("{} under {}", self.set.name, entry.spec);
+        if let Kind::Json | Kind::Export(_) = output.kind {
             let mut trace = Trace::default();
             if self.record(ran, ran.outcome.end, &mut trace)? {
                 return Ok(None);
             }
             trace.interrupted = ran.outcome.interrupted;
+            if let Kind::Export(export) = output.kind {
+                return export.files(path, &trace, &labels, &title).map(Some);
+            }
             let mut bytes = Vec::new();
             write_json(&mut bytes, &trace, &labels, Some(&ran.summary))
                 .map_err(|error| Failure::refused(error.to_string()))?;
-            return Ok(Some(bytes));
+            return Ok(Some(vec![(path.to_owned(), bytes)]));
         }
         let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
         let view = View::new(&trace, &labels).window(window.0, window.1);
-        let text = match output {
-            Output::Svg(_) => {
-                let title = Some(format!("{} under {}", self.set.name, entry.spec));
-                view.svg(&SvgOptions { title, ..SvgOptions::default() })
-            }
-            Output::Text(_) | Output::Json(_) => {
+        let text = match output.kind {
+            Kind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
+            Kind::Tikz => view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() }),
+            Kind::Html | Kind::Text | Kind::Json | Kind::Csv | Kind::Export(_) | Kind::Kernel => {
                 view.text(&self.text_options(Lanes::Both, Colours::Never))
             }
         };
-        Ok(Some(text.into_bytes()))
+        Ok(Some(vec![(path.to_owned(), text.into_bytes())]))
     }
 
     fn text_options(&self, lanes: Lanes, colours: Colours) -> TextOptions {
@@ -488,6 +458,20 @@ impl Context<'_> {
         if ran.outcome.interrupted {
             remarks.push(format!("{spec}: INTERRUPTED at {end}: the figures are partial"));
         }
+        for answer in &ran.refusals.first {
+            let how = match answer.errno {
+                Some(Errno::Busy) => "EBUSY",
+                Some(Errno::NotPermitted) => "EPERM",
+                Some(Errno::Invalid) | None => "EINVAL",
+            };
+            let (at, request) = (answer.at, &answer.request);
+            let reason = answer.refused.as_deref().unwrap_or_default();
+            remarks.push(format!("{spec}: at {at} refused ({how}): {request}: {reason}"));
+        }
+        let more = ran.refusals.count - ran.refusals.first.len() as u64;
+        if more > 0 {
+            remarks.push(format!("{spec}: refused requests that are not shown: {more}"));
+        }
         match (self.horizon, ran.outcome.cycle) {
             (_, Some(cycle)) => remarks.push(format!(
                 "{spec}: the state at {} recurs every {}: the schedule is known for ever",
@@ -527,6 +511,8 @@ impl Context<'_> {
                     "events": ran.outcome.events,
                     "decisions": ran.outcome.decisions,
                     "first_missed_deadline_ns": ran.first_miss.map(Time::ns),
+                    "refused_requests": ran.refusals.count,
+                    "refused_entries": ran.refusals.entries,
                     "broken_rules": ran.checked,
                     "summary": ran.summary,
                 }),
@@ -550,7 +536,7 @@ impl Context<'_> {
 }
 
 /// The unit of the third digit of a number: charts begin and end at multiples of it.
-fn step(length: i64) -> i64 {
+pub fn step(length: i64) -> i64 {
     let mut step = 1;
     while length / step >= 1000 {
         step *= 10;
@@ -567,6 +553,6 @@ fn named(path: &Path, policy: Option<&str>) -> PathBuf {
 }
 
 /// `1 task`, `2 tasks`.
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

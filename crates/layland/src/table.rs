@@ -18,7 +18,7 @@ const HEADINGS: [&str; 9] = [
 ];
 
 /// The same where each stands alone.
-const IN_FULL: [&str; 9] = [
+pub const IN_FULL: [&str; 9] = [
     "jobs",
     "missed",
     "tardiness max",
@@ -53,6 +53,17 @@ pub fn policies(rows: &[Row], style: Style) -> String {
     }
     let down = columns(rows, style);
     if down.width() < across.width() { down.text } else { across.text }
+}
+
+/// One line per distribution of times, with the number of values and the quantiles in nanoseconds.
+pub fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
+    let mut table = Table::new();
+    table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
+    for (name, count, times) in rows {
+        let times = times.iter().map(|&ns| short(ns));
+        table.add_row([name.clone(), count.to_string()].into_iter().chain(times));
+    }
+    Drawn::of(table, style).text
 }
 
 /// One line per task. Figures that do not fit are left out, and the table says so.
@@ -167,7 +178,7 @@ pub fn figures(total: &TaskSummary) -> [String; 9] {
 }
 
 /// A time with three significant digits.
-fn short(ns: f64) -> String {
+pub fn short(ns: f64) -> String {
     if ns <= 0.0 {
         return "0".to_owned();
     }

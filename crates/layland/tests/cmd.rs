@@ -3,5 +3,9 @@
 
 #[test]
 fn cases() {
-    trycmd::TestCases::new().env("COLUMNS", "100").env("NO_COLOR", "1").case("tests/cmd/*.trycmd");
+    trycmd::TestCases::new()
+        .env("COLUMNS", "100")
+        .env("NO_COLOR", "1")
+        .case("tests/cmd/*.trycmd")
+        .case("../../cases/*.md");
 }

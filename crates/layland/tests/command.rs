@@ -127,6 +127,28 @@ fn an_interrupt_marks_the_json() {
 }
 
 #[test]
+fn an_interrupted_experiment_writes_what_there_is() {
+    let folder = folder("interrupted_experiment");
+    let args = ["lab", "run", "stevanato2021", "--only", "fig4", "--sets", "1", "--quiet"];
+    let endless = ["--horizon", "1000000000s", "--out", name(&folder)];
+    let mut child = layland(&[&args[..], &endless].concat())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    a_moment();
+    signal(&child, "-INT");
+    assert_eq!(wait(&mut child, 20).code(), Some(130));
+    let (out, err) = rest(&mut child);
+    assert!(out.contains("incomplete: 0 of 15 units are measured"), "{out}");
+    assert!(err.starts_with("interrupted: writing what there is"), "{err}");
+    for file in ["results.csv", "results.parquet", "figures/fig4.svg", "claims.txt"] {
+        assert!(folder.join(file).exists(), "{file}");
+    }
+}
+
+#[test]
 fn a_second_interrupt_ends_at_once() {
     let folder = folder("second_interrupt");
     // After the first interrupt the file is being written.
@@ -355,6 +377,8 @@ fn the_json_of_a_simulation_has_its_members() {
             "events",
             "decisions",
             "first_missed_deadline_ns",
+            "refused_requests",
+            "refused_entries",
             "broken_rules",
             "summary"
         ]
@@ -389,6 +413,39 @@ fn files_that_are_asked_for_are_written() {
     let args = ["sim", "demo:dhall", "-p", "g-edf,p-edf:fit=wfd", "-q", "-o", name(&svg)];
     assert_eq!(text(&run(&args).stderr), "");
     assert!(path("a.g-edf.svg").exists() && path("a.p-edf-fit-wfd.svg").exists());
+}
+
+#[test]
+fn traces_are_written_for_other_tools() {
+    let made = folder("exports");
+    let path = |file: &str| made.join(file);
+    let mut args = vec!["sim", "demo:dhall", "-q", "--policy", "g-edf"];
+    let files = ["a.pftrace", "a.parquet", "a.bin", "a.tex"].map(path);
+    files.iter().for_each(|file| args.extend(["-o", name(file)]));
+    assert_eq!(run(&args).status.code(), Some(1));
+    let bytes = |file: &str| std::fs::read(path(file)).expect("written");
+    for table in ["a.jobs.parquet", "a.segments.parquet", "a.marks.parquet"] {
+        assert!(bytes(table).starts_with(b"PAR1"), "{table}");
+    }
+    assert_eq!(bytes("a.bin").len() % 24, 0);
+    let title = b"demo:dhall under g-edf";
+    assert!(bytes("a.pftrace").windows(title.len()).any(|window| window == title));
+    assert!(bytes("a.tex").ends_with(b"\\end{document}\n"));
+}
+
+#[test]
+fn sets_go_to_simso_and_back() {
+    let made = folder("simso");
+    let (xml, toml) = (made.join("set.xml"), made.join("set.toml"));
+    stdout(&["convert", "-t", "a=1ms/5ms", "-t", "b=8ms/20ms", "--cpus", "2", "-o", name(&xml)], 0);
+    let there = run(&["sim", name(&xml), "-p", "g-edf", "--chart", "none", "--json"]);
+    // What is no part of a task set is a warning.
+    assert!(text(&there.stderr).contains("the scheduler `simso.schedulers.EDF`"));
+    let there: Value = serde_json::from_slice(&there.stdout).expect("it is JSON");
+    // Two hyperperiods, as the file asks.
+    assert_eq!(there["results"][0]["end_ns"], 40_000_000);
+    assert_eq!(run(&["convert", name(&xml), "-o", name(&toml)]).status.code(), Some(0));
+    assert!(std::fs::read_to_string(&toml).expect("written").contains("wcet = \"8ms\""));
 }
 
 // What can be looked up.
@@ -513,4 +570,83 @@ fn names_a_place(text: &str, file: &str) -> bool {
         let number = |text: Option<&str>| text.is_some_and(|text| text.parse::<u32>().is_ok());
         number(numbers.next()) && number(numbers.next())
     })
+}
+
+// Reports.
+
+#[test]
+fn a_report_is_one_file_of_all_policies_and_the_same_every_time() {
+    let folder = folder("a_report");
+    let write = |file: &str| {
+        let path = folder.join(file);
+        let args = ["sim", "demo:affinity-defect", "-p", "dl,dl-sp", "--chart", "none", "-o"];
+        let output = run(&[&args[..], &[name(&path), "-q"]].concat());
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(1), ""));
+        std::fs::read_to_string(path).expect("the report was written")
+    };
+    let report = write("a.html");
+    assert_eq!(report, write("b.html"));
+    assert!(report.contains("dl misses 7 of 20 deadlines (tau1, tau3, tau4 and tau5), by up to 2ms, while dl-sp meets all 23."));
+    assert!(report.contains("although CPU 2, where tau2 may run, was idle for 4ms of that time."));
+}
+
+#[test]
+fn a_report_that_is_cut_says_so() {
+    let path = folder("a_cut_report").join("cut.html");
+    let args = ["sim", "demo:affinity-defect", "-p", "dl", "--chart", "none", "--segments", "4"];
+    let output = run(&[&args[..], &["-o", name(&path)]].concat());
+    let said = text(&output.stderr);
+    let report = std::fs::read_to_string(path).expect("the report was written");
+    for told in [&said, &report] {
+        assert!(told.contains("of dl show") && told.contains("room for 4 segments"), "{said}");
+    }
+}
+// Checking many sets.
+
+#[test]
+fn many_sets_are_checked_alike_on_any_number_of_threads() {
+    let folder = folder("check-many");
+    let made = name(&folder).to_owned();
+    let sets = ["gen", "-n", "6", "-u", "1.6", "--cpus", "2", "--sets", "8", "-o", &made];
+    assert_eq!(run(&sets).status.code(), Some(0));
+    let mut files: Vec<String> = std::fs::read_dir(&folder)
+        .expect("the folder can be read")
+        .map(|entry| name(&entry.expect("it is an entry").path()).to_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files.len(), 8);
+    let check = |threads: &str| {
+        let mut args =
+            vec!["check", "--json", "--policy", "g-edf,p-edf,p-dm", "--threads", threads];
+        args.extend(files.iter().map(String::as_str));
+        let output = run(&args);
+        assert!(matches!(output.status.code(), Some(0 | 1 | 4)), "{output:?}");
+        text(&output.stdout)
+    };
+    let one = check("1");
+    assert_eq!(one, check("4"));
+    assert_eq!(one.lines().count(), 8);
+    for (line, file) in one.lines().zip(&files) {
+        let document: Value = serde_json::from_str(line).expect("each line is a document");
+        assert_eq!(document["set"]["name"], file.as_str());
+        assert_eq!(document["policies"].as_array().map(Vec::len), Some(3));
+    }
+}
+
+#[test]
+fn a_file_may_have_one_set_per_line() {
+    let folder = folder("check-lines");
+    let path = folder.join("sets.jsonl");
+    let set = |run: i64| {
+        format!(r#"{{"tasks":{{"a":{{"run":{run},"timer":{{"ref":"t","period":10000}}}}}}}}"#)
+    };
+    std::fs::write(&path, format!("{}\n\n{}\n", set(4000), set(12000))).expect("it can be written");
+    let output = run(&["check", name(&path), "--cpus", "1", "--policy", "g-edf", "--json"]);
+    let lines = text(&output.stdout);
+    let documents: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(documents.len(), 2, "{output:?}");
+    assert_eq!(documents[0]["policies"][0]["verdict"], "yes");
+    assert_eq!(documents[1]["policies"][0]["verdict"], "no");
+    assert_eq!(output.status.code(), Some(1));
 }

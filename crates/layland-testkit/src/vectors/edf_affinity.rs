@@ -10,7 +10,7 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Rate, Request, RequestKind, Service, Speed, System,
     Task, TaskId, Time,
 };
-use layland_policy::registry;
+use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
 use layland_trace::{Errno, MarkKind, Trace};
 use serde_json::Value;
@@ -40,27 +40,51 @@ fn run(vector: &Value) -> Result<Verdict, String> {
     let scale = speed.numerator();
     let (mut system, ids) = system(vector, scale)?;
     system.platform.speeds.values_mut().for_each(|each| *each = speed);
-    let spec = if let Some(spec) = thread_policy(name, policy, &vector["tasks"], &system)? {
-        spec
-    } else if let Some(spec) = spec(name, policy, &mut system) {
-        spec.to_owned()
+    let mut runs: Vec<(String, System)> = Vec::new();
+    if let Some(spec) = thread_policy(name, policy, &vector["tasks"], &system)? {
+        runs.push((spec, system));
+    } else if let Some(spec) = affinity_policy(name, policy) {
+        // Where the masks are those of global, clustered or partitioned scheduling, that must do the same.
+        let mut other = system.clone();
+        if let Some(spec) = plain_policy(name, policy, &mut other) {
+            runs.push((spec.to_owned(), other));
+        }
+        runs.push((spec, system));
     } else {
         return Ok(Verdict::NotSupported(name.to_owned()));
-    };
-    let horizon = Time::from_ns(read(vector["horizon"].as_i64(), "horizon")? * scale);
-    let policy = match registry::build(&spec, &system) {
-        Ok(policy) => policy,
-        Err(error) => return Ok(Verdict::Failed(format!("{spec} was not built: {error}"))),
-    };
-    let mut trace = Trace::default();
-    if let Err(error) = simulate(&system, policy, &mut trace, &Options::until(horizon)) {
-        return Ok(Verdict::Failed(error.to_string()));
     }
-    let found = Found::new(&system, &ids, &trace, scale);
-    Ok(match found.first_difference(&vector["expect"])? {
-        None => Verdict::Passed,
-        Some(difference) => Verdict::Failed(difference),
-    })
+    let horizon = Time::from_ns(read(vector["horizon"].as_i64(), "horizon")? * scale);
+    for (spec, system) in runs {
+        let policy = match registry::build(&spec, &system) {
+            Ok(policy) => policy,
+            Err(error) => return Ok(Verdict::Failed(format!("{spec} was not built: {error}"))),
+        };
+        let rule = policy.rule();
+        let mut trace = Trace::default();
+        if let Err(error) = simulate(&system, policy, &mut trace, &Options::until(horizon)) {
+            return Ok(Verdict::Failed(error.to_string()));
+        }
+        let found = Found::new(&system, &ids, &trace, scale);
+        if let Some(difference) = found.first_difference(&vector["expect"])? {
+            return Ok(Verdict::Failed(format!("{spec}: {difference}")));
+        }
+        let report = layland_trace::checker::check(&trace, &system, &rule, 3);
+        if !report.is_clean() {
+            return Ok(Verdict::Failed(format!("{spec}: {report}")));
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+/// The policy of this project for one of the vectors with a single decision maker.
+fn affinity_policy(name: &str, options: &Value) -> Option<String> {
+    let order = options["priority"].as_str().unwrap_or("edf");
+    match name {
+        "weak" | "strong" => Some(format!("{name}-{order}")),
+        "hpa4" => Some(format!("hpa-{order}:assign=plain")),
+        "hpa6" => Some(format!("hpa-{order}")),
+        _ => None,
+    }
 }
 
 /// The policy of this project for one of the vectors with per-CPU run queues.
@@ -103,9 +127,9 @@ fn thread_policy(
     Ok(Some(spec))
 }
 
-/// The policy of this project for a policy of the vectors: masks that are all the same, clusters
-/// or single CPUs make `hpa6` global, clustered or partitioned scheduling.
-fn spec(name: &str, options: &Value, system: &mut System) -> Option<&'static str> {
+/// Masks that are all the same, clusters or single CPUs make `hpa6` global, clustered or partitioned
+/// scheduling.
+fn plain_policy(name: &str, options: &Value, system: &mut System) -> Option<&'static str> {
     if name != "hpa6" || !system.requests.is_empty() {
         return None;
     }

@@ -2,7 +2,9 @@
 //! reference expects.
 
 mod analysis;
+mod decision;
 mod edf_affinity;
+mod run_qps;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -94,7 +96,7 @@ pub fn run_folder(folder: &Path, report: &mut Report) -> Result<(), String> {
 /// Runs one vector of any schema.
 pub fn run(vector: &Value) -> Verdict {
     if vector["schema"] == "layland-run-qps/1" {
-        return Verdict::NotSupported("run and qps".to_owned());
+        return run_qps::run(vector);
     }
     if vector.get("levels").is_some() {
         let what = vector["mechanism"].as_str().unwrap_or("analysis");
@@ -103,7 +105,7 @@ pub fn run(vector: &Value) -> Verdict {
     match vector["type"].as_str() {
         Some("schedule") => edf_affinity::schedule(vector),
         Some("analysis") => analysis::analysis(vector),
-        Some("decision") => Verdict::NotSupported("decision".to_owned()),
+        Some("decision") => decision::decision(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),
     }
 }

@@ -1,0 +1,180 @@
+//! Random systems for optimal policies: their rates, as the policies round them, sum to exactly the
+//! number of CPUs, or nearly.
+
+use layland_gen::Random;
+use layland_model::{
+    Behaviour, Duration, ExecutionModel, Rate, Separation, Service, System, Task, Time,
+};
+
+/// A system, and until when to simulate it.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// The system.
+    pub system: System,
+    /// A hyperperiod, or a few periods.
+    pub until: Time,
+}
+
+/// The periods of a set come from one of these: their least common multiple is small.
+const PERIODS: [&[i64]; 7] = [
+    &[1, 2, 3, 4, 5, 6],
+    &[1, 2, 4, 8, 16, 32, 64],
+    &[2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60],
+    &[3, 4, 6, 8, 9, 12, 18, 24, 36, 72],
+    &[4, 5, 8, 10, 12, 15, 20, 24, 30, 40, 60, 120],
+    &[20, 40],
+    &[7],
+];
+
+const DENOMINATORS: [i64; 8] = [10, 12, 20, 35, 60, 100, 997, 1000];
+
+/// Rates over a denominator that sum to the number of CPUs.
+fn full_rates(random: &mut Random, cpus: i64, denominator: &mut i64) -> Vec<i64> {
+    let shape = random.below(7);
+    if shape == 0 {
+        // Equal rates.
+        *denominator = random.between(cpus + 1, 3 * cpus + 1);
+        return vec![cpus; *denominator as usize];
+    }
+    let share = |permille: i64| (permille * *denominator / 1000).clamp(1, *denominator);
+    let mut left = cpus * *denominator;
+    let mut rates = Vec::new();
+    while left > 0 {
+        let (low, high) = match shape {
+            1 => (500, 900),
+            2 => (100, 500),
+            3 => (20, 250),
+            4 => (0, 1000),
+            5 => (900, 999),
+            _ if random.below(2) == 0 => (20, 200),
+            _ => (600, 950),
+        };
+        let rate = random.between(share(low), share(high)).min(left);
+        rates.push(rate);
+        left -= rate;
+    }
+    random.shuffle(&mut rates);
+    rates
+}
+
+fn lcm(periods: impl Iterator<Item = i64>) -> i64 {
+    periods.fold(1, num_integer::lcm)
+}
+
+/// Tasks that use all that 2 to 16 CPUs have, the denominator of their rates, which divides every
+/// period, and the hyperperiod.
+fn full(random: &mut Random) -> (System, i64, i64) {
+    let cpus = random.between(2, 16);
+    let mut denominator = DENOMINATORS[random.below(DENOMINATORS.len() as u64) as usize];
+    let rates = full_rates(random, cpus, &mut denominator);
+    let periods = PERIODS[random.below(PERIODS.len() as u64) as usize];
+    let tasks: Vec<Task> = rates
+        .iter()
+        .enumerate()
+        .map(|(index, &rate)| {
+            let period = periods[random.below(periods.len() as u64) as usize];
+            let wcet = Service::from_ns(rate * period);
+            Task::implicit(format!("t{index}"), wcet, Duration::from_ns(period * denominator))
+        })
+        .collect();
+    let hyperperiod = lcm(tasks.iter().map(|task| task.period.ns()));
+    (System::new(cpus as usize, tasks), denominator, hyperperiod)
+}
+
+/// Periodic tasks at full load. Of ten sets, seven use every nanosecond; in one the WCETs are a little
+/// shorter, as much as rounding their rates up makes good; in one tasks have offsets; and in one jobs
+/// end early.
+pub fn periodic(random: &mut Random) -> Drawn {
+    let (mut system, unit, hyperperiod) = full(random);
+    let mut until = hyperperiod;
+    match random.below(10) {
+        0 => {
+            let common =
+                system.tasks.values().fold(0, |g, task| num_integer::gcd(g, task.period.ns()));
+            for task in system.tasks.values_mut() {
+                let less = random.below((task.period.ns() / common) as u64) as i64;
+                task.wcet = vec![Service::from_ns((task.wcet[0].ns() - less).max(1))];
+            }
+        }
+        1 => {
+            for task in system.tasks.values_mut() {
+                let units = task.period.ns() / unit;
+                task.offset = Duration::from_ns(unit * random.between(0, 2 * units));
+            }
+            let last = system.tasks.values().map(|task| task.offset.ns()).max().unwrap_or(0);
+            until = last + hyperperiod.max(1);
+        }
+        2 => early(random, &mut system),
+        _ => {}
+    }
+    Drawn { system, until: Time::from_ns(until) }
+}
+
+/// Some jobs need less than their WCET.
+fn early(random: &mut Random, system: &mut System) {
+    for task in system.tasks.values_mut() {
+        let max = task.wcet[0];
+        if random.below(2) == 0 {
+            let min = Service::from_ns(random.between(1, max.ns()));
+            task.execution = ExecutionModel::Uniform { min, max };
+        }
+    }
+}
+
+/// Sporadic tasks at full load, some of whose jobs end early. In two of three sets the releases are
+/// given, at multiples of the unit that no rate needs to be rounded for; in the others they fall
+/// anywhere.
+pub fn sporadic(random: &mut Random) -> Drawn {
+    let (mut system, unit, hyperperiod) = full(random);
+    let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+    if random.below(3) < 2 {
+        let until = hyperperiod.max(6 * longest);
+        for task in system.tasks.values_mut() {
+            let units = task.period.ns() / unit;
+            let mut at = unit * random.between(0, units);
+            let mut times = Vec::new();
+            while at < until && times.len() < 400 {
+                times.push(Time::from_ns(at));
+                let late = if random.below(2) == 0 { 0 } else { random.between(0, units) };
+                at += task.period.ns() + unit * late;
+            }
+            task.behaviour = Behaviour::Explicit(times);
+        }
+        early(random, &mut system);
+        return Drawn { system, until: Time::from_ns(until) };
+    }
+    // On a grid of one microsecond every job has a window of all but one unit of its period, and this
+    // rate is what its WCET is rounded up to.
+    const Q: i64 = 1_000;
+    let mut until = 0;
+    for task in system.tasks.values_mut() {
+        let (wcet, old) = (task.wcet[0].ns(), task.period.ns());
+        let period = Q * (10 * old / unit + 1) + random.between(0, Q - 1);
+        let window = (period / Q - 1) * Q;
+        let numerator = wcet * Q / old;
+        let wcet = (numerator * (window / Q)).max(1);
+        (task.wcet, task.period) = (vec![Service::from_ns(wcet)], Duration::from_ns(period));
+        task.deadline = task.period;
+        task.offset = Duration::from_ns(random.between(0, period));
+        let max = Duration::from_ns(random.between(0, period));
+        task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
+        until = until.max(10 * period);
+    }
+    early(random, &mut system);
+    Drawn { system, until: Time::from_ns(until) }
+}
+
+/// Whether all tasks are periodic from 0 on and use their WCETs.
+pub fn is_synchronous(system: &System) -> bool {
+    system.tasks.values().all(|task| {
+        task.behaviour == Behaviour::Periodic
+            && task.offset == Duration::ZERO
+            && task.execution == ExecutionModel::Wcet
+    })
+}
+
+/// Whether the CPUs never idle in a hyperperiod of a schedule that misses no deadline.
+pub fn is_full(system: &System) -> bool {
+    let cpus = Rate::whole(system.platform.cpu_count() as i64);
+    is_synchronous(system) && system.tasks.values().map(Task::utilization).sum::<Rate>() == cpus
+}

@@ -1,0 +1,165 @@
+//! RUN and QPS, held against what they promise: random systems that use all that their CPUs have
+//! ([`draw`]), simulated and checked ([`Claim`]); and their slow twins ([`slow_run`], [`slow_qps`]), which
+//! evaluate the whole tree with exact fractions at every decision.
+
+pub mod draw;
+pub mod slow_qps;
+pub mod slow_run;
+
+use draw::Drawn;
+use layland_gen::{Aspect, Random};
+use layland_model::{System, Time};
+use layland_policy::fair::run;
+use layland_policy::registry;
+use layland_sim::{Options, simulate};
+use layland_trace::checker::check;
+use layland_trace::{Both, Counters, Trace};
+use rayon::prelude::*;
+
+/// What is claimed: a policy never misses a deadline of the systems that it accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Its name.
+    pub name: &'static str,
+    /// The policy.
+    pub policy: &'static str,
+    /// Whether releases are sporadic.
+    pub sporadic: bool,
+}
+
+/// Every claim.
+pub const CLAIMS: [Claim; 5] = [
+    Claim { name: "run", policy: "run", sporadic: false },
+    Claim { name: "stay", policy: "qps:master=stay", sporadic: false },
+    Claim { name: "edf", policy: "qps:master=edf", sporadic: false },
+    Claim { name: "sporadic-stay", policy: "qps:master=stay", sporadic: true },
+    Claim { name: "sporadic-edf", policy: "qps:master=edf", sporadic: true },
+];
+
+/// What was seen in one system, or in many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Systems.
+    pub systems: u64,
+    /// Systems whose rates, as the policy rounds them, sum to exactly the number of CPUs.
+    pub full: u64,
+    /// Jobs.
+    pub jobs: u64,
+    /// Their preemptions.
+    pub preemptions: u64,
+    /// Their migrations.
+    pub migrations: u64,
+}
+
+impl Seen {
+    fn and(self, other: Seen) -> Seen {
+        Seen {
+            systems: self.systems + other.systems,
+            full: self.full + other.full,
+            jobs: self.jobs + other.jobs,
+            preemptions: self.preemptions + other.preemptions,
+            migrations: self.migrations + other.migrations,
+        }
+    }
+}
+
+/// The first system that breaks a claim.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// How.
+    pub how: String,
+    /// The system.
+    pub system: System,
+    /// Until when it was simulated.
+    pub until: Time,
+    /// The seed of the simulation.
+    pub seed: u64,
+}
+
+impl Claim {
+    /// Checks the claim on one system.
+    ///
+    /// # Errors
+    /// How it is broken.
+    pub fn check(&self, system: &System, until: Time, seed: u64) -> Result<Seen, String> {
+        let policy = registry::build(self.policy, system).map_err(|error| error.to_string())?;
+        let rule = policy.rule();
+        let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        let mut both = Both(Trace::default(), counters);
+        let options = Options { seed, ..Options::until(until) };
+        simulate(system, policy, &mut both, &options).map_err(|error| error.to_string())?;
+        let Both(trace, counters) = both;
+        let report = check(&trace, system, &rule, 3);
+        if !report.is_clean() {
+            return Err(report.to_string());
+        }
+        let total = counters.total();
+        if total.missed > 0 {
+            return Err(format!("{} deadlines are missed", total.missed));
+        }
+        let grid = layland_partition::RateGrid::of(system).expect("the policy was built");
+        let cpus = system.platform.cpu_count() as i64;
+        let seen = Seen {
+            systems: 1,
+            full: u64::from(grid.total() == layland_model::Rate::whole(cpus)),
+            jobs: total.released,
+            preemptions: total.preemptions,
+            migrations: total.migrations_within_jobs,
+        };
+        if self.policy == "run" && draw::is_synchronous(system) {
+            let (_, options) = registry::parse(self.policy).expect("it was built");
+            let (_, tree) = run::tree(system, &options).expect("it was built");
+            if total.preemptions > tree.preemption_bound() as u64 * total.released {
+                return Err(format!(
+                    "{} preemptions of {} jobs with {} reductions",
+                    total.preemptions,
+                    total.released,
+                    tree.reductions()
+                ));
+            }
+        }
+        if draw::is_full(system) {
+            let busy: i64 =
+                trace.segments.iter().map(|segment| (segment.end - segment.start).ns()).sum();
+            if busy != cpus * until.ns() {
+                return Err(format!("the CPUs are busy for {busy} ns of {cpus} x {}", until.ns()));
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Draws the system of a seed and a number.
+    pub fn draw(&self, seed: u64, index: u64) -> Drawn {
+        let mut random = Random::new(seed, index, Aspect::Utilizations);
+        if self.sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) }
+    }
+
+    /// Checks the claim on many systems; the same for any number of threads.
+    ///
+    /// # Errors
+    /// The first system that breaks it.
+    pub fn explore(
+        &self,
+        cases: u64,
+        seed: u64,
+        progress: impl Fn(u64),
+    ) -> Result<Seen, Box<Broken>> {
+        const BATCH: u64 = 500;
+        let mut seen = Seen::default();
+        for first in (0..cases).step_by(BATCH as usize) {
+            let batch: Vec<Result<Seen, Box<Broken>>> = (first..cases.min(first + BATCH))
+                .into_par_iter()
+                .map(|index| {
+                    let Drawn { system, until } = self.draw(seed, index);
+                    self.check(&system, until, index)
+                        .map_err(|how| Box::new(Broken { how, system, until, seed: index }))
+                })
+                .collect();
+            for one in batch {
+                seen = seen.and(one?);
+            }
+            progress(seen.systems);
+        }
+        Ok(seen)
+    }
+}

@@ -1,0 +1,228 @@
+//! RUN and QPS on random systems: no deadline is missed at full load, and the slow twins make the same
+//! schedules.
+
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    CpuId, Duration, ExecutionModel, Overheads, Rate, Request, RequestKind, Service, System, Task,
+    TaskId, Time,
+};
+use layland_policy::{Policy, registry};
+use layland_sim::{Horizon, Options, simulate, with_random_ranks};
+use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::optimal::CLAIMS;
+use layland_testkit::optimal::draw::{self, Drawn};
+use layland_testkit::optimal::slow_qps::SlowQps;
+use layland_testkit::optimal::slow_run::SlowRun;
+use layland_trace::checker::check;
+use layland_trace::{Counters, Trace};
+
+fn traced(system: &System, policy: impl Policy, options: &Options<'_>) -> Trace {
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+fn build(spec: &str, system: &System) -> Box<dyn Policy> {
+    registry::build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
+}
+
+/// Draws systems, the first few hundred nanoseconds and jobs of which are enough here.
+fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
+    (0..count).map(move |index| {
+        let mut random = Random::new(77, index, Aspect::Utilizations);
+        let drawn =
+            if sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) };
+        let longest = drawn.system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+        let until = drawn.until.min(Time::from_ns(3 * longest));
+        Drawn { system: with_random_ranks(&drawn.system, index), until }
+    })
+}
+
+#[test]
+fn no_deadline_is_missed_at_full_load() {
+    for claim in CLAIMS {
+        let cases = if claim.sporadic { 60 } else { 120 };
+        match claim.explore(cases, 5, |_| {}) {
+            Ok(seen) => assert!(seen.full > cases / 2, "{}: {seen:?}", claim.name),
+            Err(broken) => panic!("{}: {}\n{:#?}", claim.name, broken.how, broken.system),
+        }
+    }
+}
+
+#[test]
+fn run_is_its_twin() {
+    let fits = ["ffd", "wfd", "efd", "ff", "nf", "bf"];
+    for (index, Drawn { system, until }) in systems(60, false).enumerate() {
+        let spec = format!("run:fit={}", fits[index % fits.len()]);
+        let (info, options) = registry::parse(&spec).unwrap();
+        let fast = traced(&system, info.build(&system, &options).unwrap(), &Options::until(until));
+        let slow = traced(&system, SlowRun::new(&system, &options), &Options::until(until));
+        assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
+    }
+}
+
+#[test]
+fn qps_is_its_twin() {
+    let specs = ["qps", "qps:master=edf", "qps:fit=wfd", "qps:fit=efd:master=edf", "qps:fit=nfd"];
+    for sporadic in [false, true] {
+        for (index, Drawn { system, until }) in systems(40, sporadic).enumerate() {
+            let spec = specs[index % specs.len()];
+            let (info, options) = registry::parse(spec).unwrap();
+            let options_of = Options { seed: 3, ..Options::until(until) };
+            let fast = traced(&system, info.build(&system, &options).unwrap(), &options_of);
+            let slow = traced(&system, SlowQps::new(&system, &options), &options_of);
+            assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
+        }
+    }
+}
+
+const POLICIES: [&str; 3] = ["run", "qps", "qps:master=edf"];
+
+#[test]
+fn any_order_of_simultaneous_events_will_do() {
+    for (index, Drawn { system, until }) in systems(60, false).enumerate() {
+        for spec in POLICIES {
+            let policy = build(spec, &system);
+            let rule = policy.rule();
+            let options = Options { explore: Some(index as u64), ..Options::until(until) };
+            let report = check(&traced(&system, policy, &options), &system, &rule, 3);
+            assert!(report.is_clean(), "{spec}: {report}\n{system:#?}");
+        }
+    }
+}
+
+/// Overheads, jobs beyond their WCET, CPUs that go and tasks that leave: jobs are late, and no rule of
+/// the boundary is broken.
+#[test]
+fn trouble_makes_late_but_breaks_nothing() {
+    for (index, Drawn { mut system, until }) in systems(60, false).enumerate() {
+        let trouble = index % 4;
+        if trouble % 2 == 0 {
+            let cost = Duration::from_ns(1 + index as i64 % 3);
+            system.platform.overheads = Overheads {
+                release: cost,
+                context_switch: cost,
+                tick: cost,
+                tick_period: Duration::from_ns(50),
+                ..Overheads::default()
+            };
+        }
+        if trouble >= 1 {
+            let task = system.tasks.values_mut().next().unwrap();
+            task.execution = ExecutionModel::Fraction(Rate::new(3, 2));
+        }
+        if trouble >= 2 {
+            let at = |share: i64| Time::from_ns(until.ns() * share / 7);
+            system.requests = vec![
+                Request { at: at(1), kind: RequestKind::CpuOffline(CpuId(0)) },
+                Request { at: at(2), kind: RequestKind::Leave(TaskId(1)) },
+                Request { at: at(4), kind: RequestKind::CpuOnline(CpuId(0)) },
+            ];
+        }
+        for spec in POLICIES {
+            let policy = build(spec, &system);
+            let rule = policy.rule();
+            let logged = Logged::new(policy.clone());
+            let log = logged.log();
+            let report = check(&traced(&system, logged, &Options::until(until)), &system, &rule, 3);
+            assert!(report.is_clean(), "{spec}: {report}\n{system:#?}");
+            let log = log.lock().unwrap();
+            let mut copy = policy.clone();
+            let (first, rest) = log.split_at(log.len() / 2);
+            assert_eq!(first_divergence(&mut copy, first), None, "{spec}");
+            let mut other = copy.clone();
+            assert_eq!(first_divergence(&mut copy, rest), None, "{spec}");
+            assert_eq!(first_divergence(&mut other, rest), None, "{spec}");
+        }
+    }
+}
+
+/// What one task does beyond its WCET costs no other task a deadline.
+#[test]
+fn an_overrun_is_the_problem_of_its_task_alone() {
+    for Drawn { mut system, until } in systems(40, false) {
+        system.tasks.values_mut().next().unwrap().execution =
+            ExecutionModel::Fraction(Rate::new(3, 2));
+        let trace = traced(&system, build("run", &system), &Options::until(until));
+        let late = trace.jobs.iter().filter(|record| record.missed(until));
+        let others: Vec<_> = late.filter(|record| record.job.id.task != TaskId(0)).collect();
+        assert!(others.is_empty(), "{others:?}\n{system:#?}");
+    }
+}
+
+#[test]
+fn a_schedule_recurs_with_the_hyperperiod() {
+    for Drawn { system, .. } in systems(40, false).filter(|drawn| draw::is_full(&drawn.system)) {
+        for spec in POLICIES {
+            let horizon = Horizon::Recurrence { at_most: Time::from_ns(1 << 40) };
+            let options = Options { horizon, ..Options::until(Time::ZERO) };
+            let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+            let outcome = simulate(&system, build(spec, &system), &mut counters, &options).unwrap();
+            let cycle = outcome.cycle.expect("there are few states");
+            let until = cycle.from + 2 * cycle.length;
+            let trace = traced(&system, build(spec, &system), &Options::until(until));
+            let window = |from: Time| {
+                let to = from + cycle.length;
+                let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
+                let mut busy: Vec<_> = in_it
+                    .map(|seg| {
+                        let (start, end) = (seg.start.max(from) - from, seg.end.min(to) - from);
+                        (seg.cpu, start, end, seg.job.task)
+                    })
+                    .collect();
+                busy.sort_unstable();
+                busy
+            };
+            assert_eq!(window(cycle.from), window(cycle.from + cycle.length), "{spec}");
+        }
+    }
+}
+
+#[test]
+fn refusals_name_the_task_and_the_reason() {
+    let task = |name: &str, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+    let refusal = |spec: &str, change: &dyn Fn(&mut System)| {
+        let mut system = System::new(2, vec![task("a", 2, 4), task("b", 1, 4)]);
+        change(&mut system);
+        match registry::build(spec, &system) {
+            Ok(_) => panic!("{spec} was built"),
+            Err(error) => error.to_string(),
+        }
+    };
+    for name in ["run", "qps"] {
+        let short =
+            refusal(name, &|system| system.tasks[TaskId(1)].deadline = Duration::from_ms(3));
+        assert_eq!(
+            short,
+            format!(
+                "task `b` has deadline 3ms and period 4ms: {name} needs deadlines equal to periods"
+            )
+        );
+        let heavy = refusal(name, &|system| {
+            system.tasks[TaskId(1)].wcet = vec![Service::from_ms(5)];
+        });
+        assert_eq!(heavy, "task `b` needs 5ms in every 4ms: more than a CPU has");
+        let full = refusal(name, &|system| {
+            for name in ["c", "d"] {
+                system.tasks.push(task(name, 3, 4));
+            }
+        });
+        assert_eq!(full, "the utilizations sum to 2.250000, more than the 2 CPUs have");
+        let rounded = refusal(name, &|system| {
+            system.tasks = vec![task("a", 1, 3), task("b", 2, 3), task("c", 1, 1)].into();
+            system.tasks[TaskId(2)].period = Duration::from_ns(1_000_001);
+            system.tasks[TaskId(2)].deadline = Duration::from_ns(1_000_001);
+        });
+        assert!(rounded.contains("no longer once they are rounded up"), "{rounded}");
+    }
+    let sporadic = refusal("run", &|system| {
+        system.tasks[TaskId(0)].behaviour = layland_model::Behaviour::Explicit(vec![Time::ZERO]);
+    });
+    assert_eq!(
+        sporadic,
+        "task `a` has releases of its own: run must know the next release of every task; `qps` need not"
+    );
+    let bins = |spec| refusal(spec, &|_| {});
+    assert!(bins("run:packing=0").contains("each of the tasks [0, 1] once"));
+    assert!(bins("qps:packing=0/0").contains("must hold each of t0, t1 once"));
+}

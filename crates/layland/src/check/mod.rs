@@ -1,0 +1,200 @@
+//! `layland check`: can it be guaranteed? Every analysis that applies, for each policy.
+
+mod json;
+mod text;
+
+use crate::args::CheckArgs;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::input::{self, Set};
+use crate::terminal;
+use layland_analysis::{BoundTest, Citation, ResponseTest, Verdict, catalogue};
+use layland_check::{
+    Affinities, Assessment, Options, Said, affinities, assess, whatever_the_policy,
+};
+use layland_policy::registry;
+use rayon::prelude::*;
+
+/// Everything that is known of one set.
+pub struct Checked {
+    set: Set,
+    /// What does not depend on the policy.
+    whatever: Vec<Said>,
+    /// The policies that are shown.
+    policies: Vec<Assessment>,
+    /// The policies that are not made for such a set, with the reason; only if none was asked for.
+    out_of_place: Vec<(String, String)>,
+    /// Which policies keep the affinities, if there are some and no policy was asked for.
+    affinities: Option<Affinities>,
+    exit: Exit,
+}
+
+pub fn run(args: &CheckArgs) -> Outcome {
+    for spec in &args.policy {
+        registry::parse(spec.trim()).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    for name in &args.test {
+        known_test(name)?;
+    }
+    let sets = sets(args)?;
+    let several = sets.len() > 1;
+    let options =
+        Options { all: args.all, tests: args.test.clone(), margin: !args.no_margin && !several };
+    let all =
+        || -> Vec<Checked> { sets.into_par_iter().map(|set| check(args, set, &options)).collect() };
+    let checked = match args.threads {
+        None => all(),
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads as usize)
+            .build()
+            .map_err(|error| {
+                Failure::refused(format!("failed to start {threads} threads: {error}"))
+            })?
+            .install(all),
+    };
+    let exit = together(checked.iter().map(|checked| checked.exit));
+    let text = if args.cite {
+        cite(&checked)
+    } else if args.json {
+        match &checked[..] {
+            [one] => format!("{:#}\n", json::document(one)),
+            // One line per set.
+            many => many.iter().map(|one| format!("{}\n", json::document(one))).collect(),
+        }
+    } else if several {
+        text::batch(&checked, args)
+    } else {
+        checked.iter().map(|one| text::report(one, args)).collect()
+    };
+    terminal::result(&text)?;
+    Ok(exit)
+}
+
+/// The worst: no, unknown, yes.
+fn together(exits: impl Iterator<Item = Exit>) -> Exit {
+    let rank = |exit: &Exit| match exit {
+        Exit::No => 2,
+        Exit::Unknown => 1,
+        _ => 0,
+    };
+    exits.max_by_key(rank).unwrap_or(Exit::Yes)
+}
+
+fn known_test(name: &str) -> Result<(), Failure> {
+    if catalogue::test(name).is_some() || catalogue::bound(name).is_some() {
+        return Ok(());
+    }
+    let names: Vec<&str> = catalogue::TESTS.iter().map(|test| test.name).collect();
+    Err(Failure::usage(format!("there is no test `{name}`"))
+        .help(format!("there are {}", names.join(", "))))
+}
+
+/// The sets that are meant. A file that ends in .jsonl has one set per line.
+fn sets(args: &CheckArgs) -> Result<Vec<Set>, Failure> {
+    let mut sets = Vec::new();
+    let first = args.set.set.iter();
+    let names: Vec<Option<String>> = match first.len() {
+        0 => vec![None],
+        _ => first.chain(&args.more).map(|name| Some(name.clone())).collect(),
+    };
+    for name in names {
+        match &name {
+            Some(lines) if lines.ends_with(".jsonl") => {
+                sets.extend(input::lines(lines, &args.set)?)
+            }
+            Some(_) | None => sets.push(input::load(&args.set.with(name))?),
+        }
+    }
+    Ok(sets)
+}
+
+fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
+    let asked: Vec<String> = match args.policy.is_empty() {
+        false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
+        true => registry::POLICIES.iter().map(|info| info.name.to_owned()).collect(),
+    };
+    let assessed = asked.par_iter().map(|spec| {
+        assess(spec, &set.system, options).map_err(|error| (spec.clone(), error.to_string()))
+    });
+    let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
+    for result in assessed.collect::<Vec<_>>() {
+        match result {
+            Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
+                let why = found.refused.map_or(String::new(), |refusal| refusal.reason);
+                out_of_place.push((found.spec, why));
+            }
+            Ok(found) if args.policy.is_empty() && found.is_empty() && !args.all => {
+                let why = found.reasons.first().cloned().unwrap_or_default();
+                out_of_place.push((found.spec, why));
+            }
+            Ok(found) => policies.push(found),
+            Err(unknown) => out_of_place.push(unknown),
+        }
+    }
+    let whatever = whatever_the_policy(&set.system, options);
+    let exit = exit(&policies, &whatever, !args.policy.is_empty());
+    let affinities = args.policy.is_empty().then(|| affinities(&set.system)).flatten();
+    Checked { set, whatever, policies, out_of_place, affinities, exit }
+}
+
+/// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one
+/// does. No, if one of them, or all, or any scheduler, does not.
+fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
+    let verdicts = || policies.iter().map(|policy| policy.verdict);
+    let (yes, no) = match asked {
+        true => (
+            verdicts().all(|verdict| verdict == Verdict::Yes),
+            verdicts().any(|verdict| verdict == Verdict::No),
+        ),
+        false => (
+            verdicts().any(|verdict| verdict == Verdict::Yes),
+            !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
+        ),
+    };
+    let impossible = whatever.iter().any(|said| {
+        said.test.subject == layland_analysis::Subject::SomeScheduler
+            && said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
+    });
+    if no || impossible {
+        Exit::No
+    } else if yes {
+        Exit::Yes
+    } else {
+        Exit::Unknown
+    }
+}
+
+/// The references of what decided, of the bounds, and of the policies.
+fn cite(checked: &[Checked]) -> String {
+    let mut entries: Vec<&Citation> = Vec::new();
+    for one in checked {
+        for policy in &one.policies {
+            if let Some(test) = policy.decided_by.and_then(catalogue::test) {
+                entries.extend(test.citations);
+            }
+            for bound in policy.bounds.values() {
+                entries.extend(of_bound(bound));
+            }
+            if policy.inflation.is_some() {
+                entries.push(&layland_analysis::overheads::BRANDENBURG);
+            }
+            if let Ok((info, _)) = registry::parse(&policy.spec) {
+                entries.extend(info.citations);
+            }
+        }
+    }
+    entries.sort_by_key(|citation| citation.key);
+    entries.dedup_by_key(|citation| citation.key);
+    let texts: Vec<&str> = entries.iter().map(|citation| citation.bibtex).collect();
+    format!("{}\n", texts.join("\n\n"))
+}
+
+fn of_bound(bound: &layland_check::Bound) -> Vec<&'static Citation> {
+    use layland_check::Bound;
+    let by = match bound {
+        Bound::Unknown => return Vec::new(),
+        Bound::Response { by, .. } | Bound::Tardiness { by, .. } => *by,
+    };
+    let responses = catalogue::RESPONSES.iter().find(|test: &&ResponseTest| test.name == by);
+    let tardiness = catalogue::bound(by).map(|test: &BoundTest| test.citations);
+    responses.map(|test| test.citations).or(tardiness).unwrap_or_default().to_vec()
+}

@@ -1,0 +1,401 @@
+//! What error codes and exit codes mean: code, title, what to do.
+
+/// A code, its title and its text.
+pub type Code = (&'static str, &'static str, &'static str);
+
+/// The codes of problems with input.
+pub const ERRORS: &[Code] = &[
+    (
+        "layland::taskset::missing",
+        "a key that is needed is not there",
+        "Every task has a `name`, a `period` and a `wcet`; a file starts with `layland = 1` and says how many `cpus` there are.",
+    ),
+    (
+        "layland::taskset::unknown_key",
+        "a key that the format does not have",
+        "Nothing is ignored silently. The message names the nearest key; `layland schema` lists all.",
+    ),
+    ("layland::taskset::duplicate_key", "a key twice", "Keep one of the two."),
+    (
+        "layland::taskset::wrong_type",
+        "a value of another type than the key takes",
+        "The message says what is expected, and the help shows how to write it.",
+    ),
+    (
+        "layland::taskset::invalid",
+        "values that do not make a valid system",
+        "Each value is well formed, but together they make no sense: a deadline of zero, a name twice, a CPU that does not exist.",
+    ),
+    (
+        "layland::taskset::missing_unit",
+        "a time without a unit",
+        "Write times as text with a unit: \"5ms\". Units are ns, us, ms and s.",
+    ),
+    (
+        "layland::taskset::unknown_unit",
+        "a unit of time that does not exist",
+        "Units are ns, us, ms and s.",
+    ),
+    (
+        "layland::taskset::not_a_time",
+        "a text that is no time",
+        "Write a number and a unit: \"1.5ms\", \"10/3s\".",
+    ),
+    (
+        "layland::taskset::not_a_number",
+        "a text that is no number",
+        "Write an integer, a decimal (\"0.75\") or a fraction (\"3/4\").",
+    ),
+    (
+        "layland::taskset::not_whole",
+        "a time that is not a whole number of nanoseconds",
+        "Times are kept exactly, in nanoseconds: round the value.",
+    ),
+    (
+        "layland::taskset::too_large",
+        "a time beyond what fits",
+        "No time is longer than 2^60 ns, about 36 years.",
+    ),
+    (
+        "layland::taskset::too_many",
+        "more of something than is allowed",
+        "The message names the limit.",
+    ),
+    (
+        "layland::taskset::out_of_range",
+        "a number outside its range",
+        "The message names the range.",
+    ),
+    (
+        "layland::taskset::version",
+        "another version of the format",
+        "This program reads version 1: `layland = 1`.",
+    ),
+    (
+        "layland::taskset::cpus",
+        "a set of CPUs that is wrong",
+        "Write \"0-3\", [0, 2], \"all\", \"!7\" or a name of the topology, as in \"l3:0\".",
+    ),
+    (
+        "layland::taskset::speed",
+        "a speed that is wrong",
+        "Speeds are positive numbers or fractions with numerator and denominator up to 1000000.",
+    ),
+    (
+        "layland::taskset::levels",
+        "criticality levels and execution times that do not fit",
+        "Give one `wcet`, or one for each level that `[criticality] levels` lists.",
+    ),
+    (
+        "layland::taskset::exec",
+        "an execution model that is wrong",
+        "The help lists the models and their keys.",
+    ),
+    (
+        "layland::taskset::release",
+        "a release pattern that is wrong",
+        "The help lists the kinds and their keys.",
+    ),
+    (
+        "layland::taskset::request",
+        "a request that is wrong",
+        "A request has a time and one thing that is asked for.",
+    ),
+    (
+        "layland::taskset::not_supported",
+        "something that is not supported",
+        "The message says what is not done with it.",
+    ),
+    (
+        "layland::platform::cpus_not_given",
+        "nobody says how many CPUs there are",
+        "Write `cpus` under [platform], or give --cpus.",
+    ),
+    (
+        "layland::text::too_long",
+        "an input that is too long",
+        "Inputs have a limit, so that no input fills the memory.",
+    ),
+    (
+        "layland::text::not_utf8",
+        "an input that is not text",
+        "Write it in UTF-8; the message says where it stops being that.",
+    ),
+    (
+        "layland::toml::syntax",
+        "text that is not TOML",
+        "The mark shows where the text stops being TOML.",
+    ),
+    (
+        "layland::json::syntax",
+        "text that is not JSON",
+        "The mark shows where the text stops being JSON.",
+    ),
+    (
+        "layland::json::trailing_comma",
+        "a comma before a closing bracket",
+        "It is read as if it were not there.",
+    ),
+    (
+        "layland::inline::form",
+        "a task on the command line of another form",
+        "Write NAME=WCET/PERIOD, and a deadline and CPUs if you like: a=1ms/5ms/4ms@0-1.",
+    ),
+    (
+        "layland::inline::time",
+        "a time in a task on the command line that is wrong",
+        "Times have a unit: a=1ms/5ms.",
+    ),
+    (
+        "layland::inline::cpus",
+        "CPUs of a task on the command line that are wrong",
+        "Write them after @, as in a=1ms/5ms@0,2.",
+    ),
+    (
+        "layland::xml::syntax",
+        "XML that cannot be read",
+        "Close every element and quote every attribute where the mark is.",
+    ),
+    (
+        "layland::xml::missing",
+        "an attribute that is needed is not there",
+        "Add the attribute that the message names.",
+    ),
+    (
+        "layland::xml::cut",
+        "a time with a part of a nanosecond",
+        "It is cut to whole nanoseconds; write a time that is one.",
+    ),
+    (
+        "layland::xml::time",
+        "an attribute that is no time, or one out of range",
+        "Write a number in the unit of the format, as the message says.",
+    ),
+    ("layland::xml::not_a_number", "an attribute that is not a number", "Write a whole number."),
+    (
+        "layland::simso::root",
+        "an XML file that is no simulation of SimSo",
+        "The first element must be `simulation`.",
+    ),
+    ("layland::simso::too_many", "more tasks or processors than a set may have", "Split the set."),
+    (
+        "layland::simso::invalid",
+        "a system that SimSo would take and that makes no sense",
+        "The message names the task and what is wrong.",
+    ),
+    (
+        "layland::simso::lost",
+        "something that the format has no place for",
+        "It is left out of what is written; write a TOML file to keep it.",
+    ),
+    (
+        "layland::simso::cycles",
+        "a number of cycles per millisecond that is not positive",
+        "Write `cycles_per_ms` as a positive whole number.",
+    ),
+    (
+        "layland::simso::processors",
+        "a simulation without processors",
+        "Add a `processors` element with one `processor` for each CPU.",
+    ),
+    (
+        "layland::simso::speed",
+        "a speed of a processor that is not positive",
+        "Write a positive number.",
+    ),
+    (
+        "layland::simso::follows",
+        "a task that follows another one",
+        "Chains of tasks are not simulated: the task is read as one of its own kind.",
+    ),
+    (
+        "layland::simso::aperiodic",
+        "a task without a period",
+        "Give it releases, or make it periodic.",
+    ),
+    (
+        "layland::schedcat::root",
+        "an XML file that is no task set of SchedCAT",
+        "The first element must be `taskset`, or a list of them.",
+    ),
+    (
+        "layland::schedcat::sets",
+        "several task sets in one file",
+        "Write each into a file of its own.",
+    ),
+    ("layland::schedcat::too_many", "more tasks than a set may have", "Split the set."),
+    (
+        "layland::schedcat::invalid",
+        "a system that SchedCAT would take and that makes no sense",
+        "The message names the task and what is wrong.",
+    ),
+    (
+        "layland::schedcat::partition",
+        "a partition that the platform does not have",
+        "Use a number from 0 to the number of CPUs less one.",
+    ),
+    (
+        "layland::schedcat::lost",
+        "something that the format has no place for",
+        "It is left out of what is written; write a TOML file to keep it.",
+    ),
+    (
+        "layland::csv::header",
+        "a table whose first line does not name columns",
+        "Name at least `name`, `period` and `wcet`.",
+    ),
+    (
+        "layland::csv::unknown_column",
+        "a column that is not known",
+        "The message names the nearest column.",
+    ),
+    (
+        "layland::csv::missing",
+        "a cell or a column that is needed is empty",
+        "Every row needs a name, a period and a WCET.",
+    ),
+    (
+        "layland::csv::row",
+        "a row of another length than the first line",
+        "Give each row a cell for each column.",
+    ),
+    (
+        "layland::csv::quote",
+        "a quotation mark that is not closed",
+        "Write a quotation mark inside a quoted cell twice.",
+    ),
+    (
+        "layland::csv::time",
+        "a time in a table that is wrong",
+        "Times have a unit, in the cell or in the name of the column.",
+    ),
+    (
+        "layland::csv::not_a_number",
+        "a cell that is no number",
+        "Write an integer, a decimal or a fraction.",
+    ),
+    ("layland::csv::cpus", "a set of CPUs in a table that is wrong", "Write \"0-3\" or \"0 2\"."),
+    (
+        "layland::csv::levels",
+        "criticalities in a table that do not fit",
+        "Give a WCET for each level.",
+    ),
+    (
+        "layland::csv::invalid",
+        "values of a table that do not make a valid system",
+        "The message says which, and what to do.",
+    ),
+    ("layland::csv::too_many", "more rows than are allowed", "The message names the limit."),
+    (
+        "layland::csv::lost",
+        "something that a table has no place for",
+        "A warning: the set was written without it. Use TOML to keep it.",
+    ),
+    (
+        "layland::rtapp::form",
+        "rt-app JSON of another form than is known",
+        "The message says what was expected.",
+    ),
+    (
+        "layland::rtapp::wrong_type",
+        "a value of another type in rt-app JSON",
+        "The message says what is expected.",
+    ),
+    (
+        "layland::rtapp::unknown_key",
+        "a key that rt-app does not have",
+        "A warning: it is left out.",
+    ),
+    (
+        "layland::rtapp::unknown_policy",
+        "a scheduling policy that is not known",
+        "rt-app knows SCHED_OTHER, SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.",
+    ),
+    (
+        "layland::rtapp::not_modelled",
+        "something of rt-app that layland does not model",
+        "A warning: the task is read without it, and behaves otherwise than under rt-app.",
+    ),
+    (
+        "layland::rtapp::left_out",
+        "a task that is left out",
+        "A warning: it has no period, or never ends.",
+    ),
+    (
+        "layland::rtapp::no_task",
+        "no task is left",
+        "rt-app tasks need a `run` and a `timer`, or SCHED_DEADLINE parameters.",
+    ),
+    (
+        "layland::rtapp::no_period",
+        "a task without a period",
+        "Give it a `timer` with a period, or SCHED_DEADLINE parameters.",
+    ),
+    (
+        "layland::rtapp::no_budget",
+        "a SCHED_DEADLINE task without a budget",
+        "Give it a `dl-runtime`.",
+    ),
+    (
+        "layland::rtapp::relative_timer",
+        "a timer that counts from the end of a job",
+        "A warning: it is read as periodic.",
+    ),
+    (
+        "layland::rtapp::loop",
+        "a loop that is not modelled",
+        "A warning: the message says how it is read.",
+    ),
+    (
+        "layland::rtapp::decimal",
+        "a decimal where rt-app has integers",
+        "A warning: rt-app itself would not read it.",
+    ),
+    ("layland::rtapp::duplicate", "a key twice", "A warning: in JSON the last one counts."),
+    ("layland::rtapp::nice", "a nice value", "A warning: it has no meaning among real-time tasks."),
+    (
+        "layland::rtapp::priority",
+        "a priority that is out of range",
+        "Priorities of SCHED_FIFO are 1 to 99.",
+    ),
+    ("layland::rtapp::out_of_range", "a number outside its range", "The message names the range."),
+    (
+        "layland::rtapp::too_many",
+        "more of something than is allowed",
+        "The message names the limit.",
+    ),
+    (
+        "layland::rtapp::invalid",
+        "values that do not make a valid system",
+        "The message says which, and what to do.",
+    ),
+    (
+        "layland::rtapp::lost",
+        "something that rt-app JSON has no place for",
+        "A warning: the set was written without it. Use TOML to keep it.",
+    ),
+];
+
+/// The exit codes.
+pub const EXITS: &[Code] = &[
+    ("0", "yes", "Done: every deadline was met, or is guaranteed."),
+    (
+        "1",
+        "no",
+        "Done: a deadline was missed or cannot be guaranteed, or a policy refused the set.",
+    ),
+    ("2", "usage", "Wrong arguments."),
+    ("3", "bad input", "The input is invalid; the report says where."),
+    (
+        "4",
+        "unknown",
+        "Done: no test could tell. Sufficient tests failed, or a search was given up.",
+    ),
+    ("5", "refused by the system", "A file cannot be written, or a thread cannot be started."),
+    (
+        "70",
+        "bug",
+        "A bug of layland. Please report it with the command line, the task set and the seed.",
+    ),
+    ("130", "interrupted", "Partial results are kept and marked."),
+];

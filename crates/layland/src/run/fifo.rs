@@ -1,0 +1,384 @@
+//! `layland run --engine fifo`: a manager that dispatches threads of class SCHED_FIFO.
+
+use super::recording::Recording;
+use super::{Margin, Request, RunArgs, chosen_cpus, failure, refused};
+use crate::args::Chart;
+use crate::exit::{Exit, Failure, Outcome};
+use crate::recorded::Recorded;
+use crate::simulate::{counted, step};
+use crate::table::{self, figures};
+use crate::{interrupt, terminal};
+use clap::{Args, ValueEnum};
+use layland_linux::trace::{View as TraceView, verify};
+use layland_linux::{
+    Figures, Guardian, Hosts, Machine, ManagerPlace, Options, margin_of, text, with_margin,
+    with_margin_of, with_slack,
+};
+use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time};
+use layland_policy::registry;
+use layland_report::{Line, Severity};
+use layland_trace::gantt::Lanes;
+use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// About this many jobs and preemptions fit into a chart.
+const CHART_SEGMENTS: i64 = 160;
+
+/// What only this engine takes.
+#[derive(Args)]
+pub struct FifoArgs {
+    /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
+    /// its own if there are several
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = Place::Auto)]
+    #[arg(help_heading = "Engine fifo")]
+    pub manager: Place,
+    /// Mark jobs and decisions in the kernel's trace, which somebody else records
+    #[arg(long, help_heading = "Engine fifo")]
+    pub ftrace: bool,
+    /// Write every event, decision and measurement to this file
+    #[arg(long, value_name = "FILE", help_heading = "Engine fifo")]
+    pub log: Option<PathBuf>,
+    /// Run nothing: tell a fresh policy what the log of a run says, and compare every decision
+    #[arg(long, value_name = "LOG", help_heading = "Engine fifo")]
+    #[arg(conflicts_with_all = ["set", "task", "log", "output", "overrun", "duration", "stretch"])]
+    pub replay: Option<PathBuf>,
+    /// Check the schedule against the rules of the policy and of every schedule
+    #[arg(long, help_heading = "Engine fifo")]
+    pub check: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Place {
+    Auto,
+    Shared,
+    Dedicated,
+}
+
+/// What the answer is made of.
+struct Ran {
+    outcome: layland_linux::Outcome,
+    hosts: Hosts,
+    machine: Machine,
+    trace: Trace,
+    summary: Summary,
+    first_miss: Option<Time>,
+    checked: Option<Vec<String>>,
+    doubts: Vec<String>,
+}
+
+pub fn run(request: Request<'_>) -> Outcome {
+    let Request { args, mut set, duration, outputs } = request;
+    let build = |system: &System| {
+        registry::build(&args.policy, system).map_err(|error| refused(&args.policy, &error))
+    };
+    let mut policy = build(&set.system)?;
+    if policy.schedules_threads() {
+        set.system = match &args.margin {
+            None => with_margin(&set.system, &Rate::new(1, 20)),
+            Some(Margin::Fraction(fraction)) => with_margin(&set.system, fraction),
+            Some(Margin::Time(time)) => with_margin_of(&set.system, *time),
+        };
+        policy = build(&set.system)?;
+    } else if let ScheduleRule::Optimal { .. } = policy.rule() {
+        let fraction = Rate::new(1, 20);
+        set.system = with_slack(&set.system, |own| match &args.margin {
+            None => margin_of(own, &fraction),
+            Some(Margin::Fraction(fraction)) => margin_of(own, fraction),
+            Some(Margin::Time(time)) => Service::from_ns(time.ns()),
+        });
+        policy = build(&set.system)?;
+    }
+    let place = match args.fifo.manager {
+        Place::Auto => ManagerPlace::Auto,
+        Place::Shared => ManagerPlace::Shared,
+        Place::Dedicated => ManagerPlace::Dedicated,
+    };
+    let hosts = Hosts::choose(set.system.platform.cpu_count(), &chosen_cpus(args)?, place)
+        .map_err(failure)?;
+    let interrupt = interrupt::listen();
+    // The run has a guardian of its own, for itself; this one is for what is recorded of it.
+    let mut guardian = Guardian::start(Duration::MAX)
+        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
+    let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut guardian)?;
+    let options = Options {
+        seed: args.seed,
+        markers: recording.markers.clone(),
+        interrupt: Some(interrupt),
+        ..Options::new(duration, hosts.clone())
+    };
+    let rule = policy.rule();
+    let outcome = layland_linux::run(&set.system, policy, &options).map_err(failure);
+    drop(options);
+    let lost = recording.finish(args.quiet)?;
+    guardian.dismiss();
+    let mut ran = Ran::new(args, &set.system, outcome?, hosts, &rule);
+    if lost > 0 {
+        ran.doubts.push(format!("the kernel's trace lost {lost} events"));
+    }
+    let exit = ran.exit();
+    if let Some(path) = &args.fifo.log {
+        let file = text::LogFile {
+            policy: args.policy.clone(),
+            seed: args.seed,
+            set: layland_config::to_toml(&set.system),
+            log: ran.outcome.log.clone(),
+        };
+        let mut bytes = Vec::new();
+        text::write(&mut bytes, &file).map_err(|error| Failure::refused(error.to_string()))?;
+        terminal::write_file(path, &bytes)?;
+        if !args.quiet {
+            terminal::talk(&format!("wrote {}", path.display()));
+        }
+    }
+    let answer = Answer { args, name: &set.name, system: &set.system, ran: &ran };
+    for output in &outputs {
+        answer.recorded().write(output, args.quiet)?;
+    }
+    if args.json {
+        terminal::result(&format!("{:#}\n", answer.as_json(exit)))?;
+    } else {
+        terminal::result(&answer.as_text())?;
+    }
+    Ok(exit)
+}
+
+impl Ran {
+    fn new(
+        args: &RunArgs,
+        system: &System,
+        outcome: layland_linux::Outcome,
+        hosts: Hosts,
+        rule: &ScheduleRule,
+    ) -> Ran {
+        let trace = outcome.trace(system, TraceView::Measured);
+        let mut statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
+        trace.replay(&mut statistics);
+        let summary = statistics.summary(&Labels::of(system));
+        let mut first_miss = FirstMiss::default();
+        trace.replay(&mut first_miss);
+        let checked =
+            (args.fifo.check && !outcome.interrupted).then(|| verify(&outcome.log, system, rule));
+        let mut doubts = outcome.doubts.clone();
+        if summary.total.missed > 0 {
+            doubts.extend(outcome.pause(system));
+        }
+        let machine = Machine::probe();
+        let first_miss = first_miss.0;
+        Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts }
+    }
+
+    fn exit(&self) -> Exit {
+        let user = self.outcome.interrupted && self.outcome.doubts.is_empty();
+        if self.checked.as_ref().is_some_and(|found| !found.is_empty()) {
+            Exit::Bug
+        } else if user {
+            Exit::Interrupted
+        } else if !self.doubts.is_empty() {
+            Exit::Untrusted
+        } else if self.summary.total.missed > 0 {
+            Exit::No
+        } else {
+            Exit::Yes
+        }
+    }
+}
+
+struct Answer<'a> {
+    args: &'a RunArgs,
+    name: &'a str,
+    system: &'a System,
+    ran: &'a Ran,
+}
+
+impl Answer<'_> {
+    fn window(&self) -> (Time, Time) {
+        if let Some(window) = self.args.window {
+            return window;
+        }
+        let end = self.ran.outcome.end.max(Time::from_ns(1));
+        let total = &self.ran.summary.total;
+        let segments = (total.released + total.preemptions).max(1) as i64;
+        let span = (end.ns() / segments).saturating_mul(CHART_SEGMENTS).clamp(1, end.ns());
+        let step = step(span);
+        let span = Duration::from_ns(span / step * step);
+        let focus = self
+            .ran
+            .first_miss
+            .map_or(Time::ZERO, |miss| Time::ZERO.max(miss - Duration::from_ns(span.ns() / 3 * 2)));
+        let from = Time::from_ns(focus.min(end - span).ns() / step * step);
+        (from, from + span)
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        let (ran, args) = (self.ran, self.args);
+        let severity = |remark: &String| {
+            let severity = match remark {
+                text if text.starts_with("BROKEN") => Severity::Broken,
+                text if text.starts_with("NOT TRUSTWORTHY") => Severity::Warning,
+                text if text.starts_with("INTERRUPTED") => Severity::Warning,
+                _ => Severity::Note,
+            };
+            Line::new(severity, remark.clone())
+        };
+        Recorded {
+            title: format!("{} under {}, on real threads", self.name, args.policy),
+            name: args.policy.clone(),
+            labels: Labels::of(self.system),
+            system: Some(self.system),
+            trace: &ran.trace,
+            summary: ran.summary.clone(),
+            lines: self.remarks().iter().map(severity).collect(),
+            provenance: format!(
+                "layland {}: run of {} for {} under {}, engine fifo, seed {}, {}, kernel {}",
+                env!("CARGO_PKG_VERSION"),
+                self.name,
+                ran.outcome.end,
+                args.policy,
+                args.seed,
+                ran.hosts,
+                ran.machine.kernel,
+            ),
+            window: Some(self.window()),
+            ascii: args.ascii,
+        }
+    }
+
+    fn as_text(&self) -> String {
+        let (ran, system) = (self.ran, self.system);
+        let head = format!(
+            "{}: {} on {}, utilization {:.3}, ran for {} under {}",
+            self.name,
+            counted(system.tasks.len(), "task"),
+            counted(system.platform.cpu_count(), "CPU"),
+            system.utilization().to_f64(),
+            short(ran.outcome.end.ns() as f64),
+            self.args.policy,
+        );
+        let mut text = terminal::wrap(&head, "") + "\n";
+        text +=
+            &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
+        let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
+        let lanes = match self.args.chart {
+            Chart::Tasks => Some(Lanes::Tasks),
+            Chart::Cpus => Some(Lanes::Cpus),
+            Chart::Both => Some(Lanes::Both),
+            Chart::None => None,
+        };
+        if let Some(lanes) = lanes {
+            text += &format!("\n{}\n", self.recorded().chart(lanes));
+        }
+        if self.args.tasks {
+            let rows: Vec<table::Row> = (ran.summary.tasks.iter())
+                .map(|task| (task.name.clone(), Some(figures(task))))
+                .collect();
+            text += &format!("\n{}\n", table::tasks(&rows, style));
+        }
+        let row = (self.args.policy.clone(), Some(figures(&ran.summary.total)));
+        text += &format!("\n{}\n", table::policies(&[row], style));
+        text +=
+            &format!("\n{}\n", table::distributions(&rows(&ran.outcome.measured.figures()), style));
+        for remark in self.remarks() {
+            text += &terminal::wrap(&remark, "");
+            text.push('\n');
+        }
+        text
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let ran = self.ran;
+        let measured = &ran.outcome.measured;
+        let mut remarks = vec![format!(
+            "{} dispatches, {} demotions, {} migrations, {} parked; completed jobs asked for {} and got {:.4} % more",
+            measured.dispatches,
+            measured.demotions,
+            measured.migrations,
+            measured.parks,
+            short(measured.asked_ns as f64),
+            (measured.got_ns - measured.asked_ns) as f64 / (measured.asked_ns.max(1)) as f64
+                * 100.0,
+        )];
+        if measured.leaked_ns > 0 {
+            remarks.push(format!(
+                "waiting threads got {} of processor time between an end and the decision after it",
+                short(measured.leaked_ns as f64)
+            ));
+        }
+        remarks.extend(ran.machine.caveats());
+        remarks.extend(ran.outcome.remarks.iter().cloned());
+        match &ran.checked {
+            Some(found) if found.is_empty() => remarks.push("checked, every rule holds".to_owned()),
+            Some(found) => {
+                remarks.push("BROKEN RULES, a bug of layland:".to_owned());
+                remarks.extend(found.iter().cloned());
+            }
+            None if self.args.fifo.check => remarks.push("INTERRUPTED: not checked".to_owned()),
+            None => {}
+        }
+        if ran.outcome.interrupted && ran.outcome.doubts.is_empty() {
+            remarks.push(format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end));
+        }
+        remarks.extend(ran.doubts.iter().map(|doubt| format!("NOT TRUSTWORTHY: {doubt}")));
+        remarks
+    }
+
+    fn as_json(&self, exit: Exit) -> serde_json::Value {
+        let ran = self.ran;
+        let measured = &ran.outcome.measured;
+        let overheads: serde_json::Map<String, serde_json::Value> = (measured.figures().iter())
+            .map(|(name, figures)| ((*name).to_owned(), json!(figures)))
+            .collect();
+        json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "run",
+            "engine": "fifo",
+            "set": {
+                "name": self.name,
+                "tasks": self.system.tasks.len(),
+                "cpus": self.system.platform.cpu_count(),
+                "utilization": self.system.utilization().to_f64(),
+            },
+            "policy": self.args.policy,
+            "seed": self.args.seed,
+            "hosts": { "cpus": ran.hosts.of.as_slice(), "manager": ran.hosts.manager },
+            "machine": ran.machine,
+            "end_ns": ran.outcome.end.ns(),
+            "interrupted": ran.outcome.interrupted,
+            "events": ran.outcome.events,
+            "decisions": ran.outcome.decisions,
+            "first_missed_deadline_ns": ran.first_miss.map(Time::ns),
+            "broken_rules": ran.checked,
+            "summary": ran.summary,
+            "overheads": overheads,
+            "counts": {
+                "dispatches": measured.dispatches,
+                "demotions": measured.demotions,
+                "migrations": measured.migrations,
+                "parks": measured.parks,
+                "held": measured.held,
+            },
+            "asked_ns": measured.asked_ns,
+            "got_ns": measured.got_ns,
+            "leaked_ns": measured.leaked_ns,
+            "caveats": ran.machine.caveats(),
+            "remarks": ran.outcome.remarks,
+            "doubts": ran.doubts,
+            "exit": exit,
+        })
+    }
+}
+
+/// The rows of a table of distributions.
+pub fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])> {
+    let row = |(name, figures): &(&str, Figures)| {
+        let times = [figures.p50_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
+        let [a, b, c, d] = times.map(|ns| ns as f64);
+        ((*name).to_owned(), figures.count, [a, b, c, d, figures.mean_ns])
+    };
+    figures.iter().map(row).collect()
+}
+
+/// A time with three significant digits.
+fn short(ns: f64) -> String {
+    table::short(ns)
+}

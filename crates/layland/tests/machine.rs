@@ -1,0 +1,331 @@
+//! What needs a machine: recording, the kernel's SCHED_DEADLINE, the doctor. Where privileges lack, a
+//! test says "skipped: needs ..".
+#![cfg(target_os = "linux")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// CPUs can be exclusive to one run at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn layland(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
+    command.args(args).env("COLUMNS", "100").env("NO_COLOR", "1").stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    layland(args).output().expect("the command starts")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn sample(name: &str) -> String {
+    format!("{}/../layland-trace/tests/kernel/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// How the doctor finds something.
+fn state(name: &str) -> String {
+    let document = json(&run(&["doctor", "--json", "--latency-for", "0s"]));
+    let findings = document["findings"].as_array().expect("there are findings");
+    let finding = findings.iter().find(|finding| finding["name"] == name).expect("it is examined");
+    finding["state"].as_str().expect("it has a state").to_owned()
+}
+
+/// Whether all of this works here; says what is missing if not.
+#[expect(clippy::print_stdout, reason = "a test that cannot run says why")]
+fn works(names: &[&str]) -> bool {
+    let missing: Vec<&str> = names.iter().copied().filter(|name| state(name) != "ok").collect();
+    if !missing.is_empty() {
+        println!("skipped: needs {}", missing.join(", "));
+    }
+    missing.is_empty()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test of a process waits for it")]
+fn wait(milliseconds: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+}
+
+/// Folders of a process below cpusets and tracefs.
+fn left_by(pid: u32) -> Vec<PathBuf> {
+    let roots = ["/sys/fs/cgroup/cpuset", "/sys/fs/cgroup", "/sys/kernel/tracing/instances"];
+    let entries = roots.iter().filter_map(|root| std::fs::read_dir(root).ok()).flatten();
+    entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("layland-{pid}-")))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+const TWO: [&str; 6] = ["-t", "a=20ms/100ms", "-t", "b=20ms/200ms", "--cpus", "1"];
+
+/// Starts a command, kills it, and expects that nothing is left.
+fn kill_after(args: &[&str], milliseconds: u64) {
+    let mut child =
+        layland(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    wait(milliseconds);
+    let pid = child.id();
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    // The guardian needs a moment, on a busy machine a long one.
+    for _ in 0..600 {
+        if left_by(pid).is_empty() {
+            return;
+        }
+        wait(50);
+    }
+    panic!("killed after {milliseconds} ms, it left {:?}", left_by(pid));
+}
+
+#[test]
+fn a_recording_ends_with_its_command_and_leaves_nothing() {
+    let _alone = alone();
+    if !works(&["tracefs"]) {
+        return;
+    }
+    let path = file("recorded.txt");
+    let name = path.to_str().expect("the path is UTF-8");
+    let output = run(&["trace", "record", "-o", name, "--buffer", "16384", "--", "sleep", "0.2"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let stats = run(&["trace", "stats", name, "--comm", "^sleep$", "--json"]);
+    let document = json(&stats);
+    assert_eq!(document["source"]["lost_events"], 0);
+    assert_eq!(document["source"]["inferred"], true);
+    assert_eq!(document["summary"]["tasks"][0]["name"], "sleep");
+    let missing = run(&["trace", "record", "-o", name, "--", "/no/such/program"]);
+    assert_eq!(missing.status.code(), Some(5));
+}
+
+#[test]
+fn a_recording_that_is_killed_leaves_nothing() {
+    let _alone = alone();
+    if !works(&["tracefs"]) {
+        return;
+    }
+    let path = file("killed.txt");
+    let name = path.to_str().expect("the path is UTF-8");
+    for milliseconds in [20, 150, 400] {
+        kill_after(&["trace", "record", "-o", name, "--duration", "60s"], milliseconds);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_cpuset() {
+    let _alone = alone();
+    if !works(&["SCHED_DEADLINE", "cpusets"]) {
+        return;
+    }
+    let mut args = vec!["run", "--engine", "deadline", "--policy", "p-edf", "--until", "60s"];
+    args.extend(TWO);
+    // Not drawn at run time, so that a failure can be repeated.
+    for milliseconds in [5, 37, 90, 160, 310, 620] {
+        kill_after(&args, milliseconds);
+    }
+}
+
+#[test]
+fn the_kernel_runs_what_was_simulated() {
+    let _alone = alone();
+    if !works(&["SCHED_DEADLINE", "cpusets", "tracefs"]) {
+        return;
+    }
+    let (path, set) = (file("run.trace"), file("run.toml"));
+    let text = "layland = 1\n[platform]\ncpus = 1\n\
+                [[task]]\nname = \"a\"\nperiod = \"100ms\"\nwcet = \"20ms\"\n\
+                [[task]]\nname = \"b\"\nperiod = \"200ms\"\nwcet = \"20ms\"\n";
+    std::fs::write(&set, text).expect("the file can be written");
+    let name = |path: &PathBuf| path.to_str().expect("the path is UTF-8").to_owned();
+    let (path, set) = (name(&path), name(&set));
+    let output = run(&[
+        "run", &set, "--engine", "deadline", "--policy", "p-edf", "--until", "1s", "-o", &path,
+        "--json",
+    ]);
+    // Whether deadlines are met depends on the machine; whether it ran does not.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let document = json(&output);
+    assert_eq!(document["summary"]["total"]["released"], 15, "{document}");
+    // The kernel's trace knows the same jobs, from the marks.
+    let stats = json(&run(&["trace", "stats", &path, "--set", &set, "--json"]));
+    assert_eq!(stats["source"]["lost_events"], 0, "{stats}");
+    assert_eq!(stats["source"]["inferred"], false);
+    assert_eq!(stats["summary"]["total"]["released"], 15, "{stats}");
+    let check =
+        run(&["trace", "check", &path, "--set", &set, "--policy", "p-edf", "--latency", "200ms"]);
+    assert_eq!(check.status.code(), Some(0), "{check:?}");
+}
+
+const ADMISSION: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+fn admission() -> String {
+    std::fs::read_to_string(ADMISSION).unwrap_or_default()
+}
+
+const AS_IT_IS: [&str; 8] =
+    ["run", "demo:push-defect", "--engine", "deadline", "--policy", "dl", "--stretch", "10x"];
+
+/// Whether the kernel itself can be the policy here.
+#[expect(clippy::print_stdout, reason = "a test that cannot run says why")]
+fn can_switch_admission_off() -> bool {
+    let is_root = std::fs::OpenOptions::new().write(true).open(ADMISSION).is_ok();
+    if !is_root {
+        println!("skipped: needs root, to switch admission control off");
+    }
+    is_root && works(&["SCHED_DEADLINE"])
+}
+
+#[test]
+fn the_kernel_itself_is_a_policy() {
+    let _alone = alone();
+    if !can_switch_admission_off() {
+        return;
+    }
+    let before = admission();
+    let mut args = AS_IT_IS.to_vec();
+    args.extend(["--duration", "190ms", "--json"]);
+    let output = run(&args);
+    if output.status.code() == Some(5) {
+        println!("skipped: needs two CPUs");
+        return;
+    }
+    // Whether it is late depends on kernel and machine; what is said of it does not.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    let document = json(&output);
+    let kernel = &document["kernel"];
+    assert!(kernel["inversions"].is_array(), "{document:#}");
+    let tasks = kernel["tasks"].as_array().expect("there are tasks");
+    assert_eq!(tasks.len(), 3);
+    for task in tasks {
+        assert!(task["got_ns"].as_i64().expect("a number") > 0, "{document:#}");
+    }
+    assert_eq!(admission(), before);
+}
+
+#[test]
+fn admission_control_is_on_again_after_a_kill() {
+    let _alone = alone();
+    if !can_switch_admission_off() {
+        return;
+    }
+    let before = admission();
+    let mut args = AS_IT_IS.to_vec();
+    args.extend(["--duration", "60s"]);
+    let mut was_off = false;
+    for milliseconds in [10, 120, 400, 1000] {
+        let mut child =
+            layland(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        wait(milliseconds);
+        was_off |= admission() != before;
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        let mut is_on = admission() == before;
+        for _ in 0..600 {
+            if is_on {
+                break;
+            }
+            wait(50);
+            is_on = admission() == before;
+        }
+        assert!(is_on, "killed after {milliseconds} ms: {}", admission());
+    }
+    assert!(was_off, "no run was killed while admission control was off");
+}
+
+#[test]
+fn an_engine_that_cannot_says_why() {
+    let _alone = alone();
+    let refused = |args: &[&str], why: &str| {
+        let mut all = vec!["run", "--engine", "deadline"];
+        all.extend(args);
+        let output = run(&all);
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(why), "{why}: {said}");
+    };
+    refused(
+        &["-t", "a=20ms/100ms", "--policy", "g-rm"],
+        "SCHED_DEADLINE cannot express this policy",
+    );
+    refused(&["-t", "a=90ms/100ms", "-t", "b=50ms/100ms"], "at most 0.");
+    refused(&["-t", "a=20ms/10s"], "the kernel takes 100us to 4.19s");
+    refused(&["-t", "a=20ms/100ms", "--margin", "90ms"], "more than its deadline");
+}
+
+#[test]
+fn without_privileges_the_doctor_says_so() {
+    let _alone = alone();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    // A copy that others may run, wherever the original is.
+    let copy = std::env::temp_dir().join(format!("layland-of-nobody-{}", std::process::id()));
+    if std::fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).is_err() {
+        println!("skipped: needs a folder for temporary files");
+        return;
+    }
+    let output = command.arg(&copy).args(["doctor", "--json", "--latency-for", "0s"]).output();
+    let unable = |output: &Output| {
+        output.stdout.is_empty() && String::from_utf8_lossy(&output.stderr).contains("setpriv")
+    };
+    match output {
+        Ok(output) if !unable(&output) => {
+            assert_eq!(output.status.code(), Some(5), "{output:?}");
+            let document = json(&output);
+            for finding in document["findings"].as_array().expect("there are findings") {
+                let needs = finding["state"] == "needs_privilege" || finding["state"] == "missing";
+                assert!(!needs || finding["fix"].is_string(), "{finding}");
+            }
+        }
+        Ok(_) | Err(_) => println!("skipped: needs setpriv and root"),
+    }
+    let _ = std::fs::remove_file(&copy);
+}
+
+// Traces that were recorded elsewhere need no privilege.
+
+#[test]
+fn every_dialect_is_read() {
+    for name in ["tracefs", "trace-cmd", "trace-cmd-plugins", "trace-cmd-raw"] {
+        let output = run(&["trace", "stats", &sample(&format!("{name}.txt")), "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
+        assert_eq!(json(&output)["summary"]["total"]["completed"], 6, "{name}");
+    }
+    let perf = run(&["trace", "stats", &sample("perf.txt"), "--comm", "odd|my", "--json"]);
+    assert_eq!(json(&perf)["source"]["inferred"], true);
+    let nothing = run(&["trace", "stats", &sample("perf.txt")]);
+    assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
+    assert!(String::from_utf8_lossy(&nothing.stderr).contains("--comm REGEX"));
+}
+
+#[test]
+fn lost_events_allow_no_verdict() {
+    let output = run(&["trace", "stats", &sample("tracefs-overwritten.txt"), "--comm", "odd|my"]);
+    assert_eq!(output.status.code(), Some(6), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("dropped"));
+}
+
+#[test]
+fn traces_are_converted_and_compared() {
+    let (text, moved) = (sample("tracefs.txt"), file("converted.json"));
+    let moved = moved.to_str().expect("the path is UTF-8");
+    assert_eq!(run(&["trace", "convert", &text, "-o", moved]).status.code(), Some(0));
+    let same = run(&["trace", "diff", &text, moved]);
+    assert_eq!(same.status.code(), Some(0), "{same:?}");
+    let back = run(&["trace", "convert", moved, "--to", "tracefs"]);
+    let path = file("back.txt");
+    std::fs::write(&path, &back.stdout).expect("the file can be written");
+    let again = run(&["trace", "diff", moved, path.to_str().expect("the path is UTF-8")]);
+    assert_eq!(again.status.code(), Some(0), "{again:?}");
+    let view = run(&["trace", "view", moved, "--ascii", "--chart", "cpus"]);
+    assert!(String::from_utf8_lossy(&view.stdout).contains("CPU 1"), "{view:?}");
+}

@@ -1,0 +1,249 @@
+//! `layland run` and `layland calibrate` as commands: exit codes, interrupts, and what is left behind.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+static CPUS: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    CPUS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn layland(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
+    command.args(arguments);
+    command
+}
+
+#[expect(clippy::print_stdout, reason = "what was not tested is said")]
+fn skipped() {
+    println!("skipped: needs CAP_SYS_NICE");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
+fn sleep(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// The output; none, said aloud, where the machine does not let us.
+fn output(arguments: &[&str]) -> Option<Output> {
+    let output = layland(arguments).output().unwrap();
+    if output.status.code() == Some(5) {
+        skipped();
+        return None;
+    }
+    Some(output)
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}\n{}", String::from_utf8_lossy(&output.stderr));
+    })
+}
+
+const SET: [&str; 6] = ["run", "-t", "a=2ms/20ms", "-t", "b=10ms/50ms", "--json"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    SET.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn a_run_is_a_result_with_its_overheads() {
+    let _alone = alone();
+    let arguments = with(&["-p", "p-edf", "--duration", "500ms", "--check"]);
+    let Some(output) = output(&arguments) else { return };
+    let result = json(&output);
+    assert_eq!(result["broken_rules"].as_array().map(Vec::len), Some(0), "{result:#}");
+    let missed = result["summary"]["total"]["missed"].as_u64().unwrap();
+    let code = output.status.code().unwrap();
+    match missed {
+        0 => assert_eq!(code, 0),
+        // The machine paused, or it did not and the verdict stands.
+        _ => assert!(code == 1 || code == 6, "{code}"),
+    }
+    for name in ["release latency", "dispatch latency", "decision", "switch", "manager invocation"]
+    {
+        assert!(result["overheads"][name]["count"].as_u64().unwrap() > 0, "{name}");
+    }
+    let (asked, got) = (result["asked_ns"].as_i64().unwrap(), result["got_ns"].as_i64().unwrap());
+    assert!(asked > 0 && got >= asked, "{asked} {got}");
+}
+
+#[test]
+fn an_overrun_misses_deadlines() {
+    let _alone = alone();
+    let more = ["-p", "p-edf", "--duration", "400ms", "--overrun", "b=6x", "--seed", "3"];
+    let Some(output) = output(&with(&more)) else { return };
+    let code = output.status.code();
+    assert!(code == Some(1) || code == Some(6), "{code:?}");
+    assert!(json(&output)["summary"]["total"]["missed"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn what_cannot_run_is_refused_with_the_reason() {
+    let code = |arguments: &[&str]| {
+        let output = layland(arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (exit, text) = code(&with(&["--overrun", "c=2x"]));
+    assert!(exit == 2 && text.contains("there is no task `c`"), "{exit} {text}");
+    let (exit, text) = code(&with(&["--overrun", "c"]));
+    assert!(exit == 2 && text.contains("write TASK=FACTORx"), "{exit} {text}");
+    let (exit, text) = code(&with(&["-p", "dl:grub_pa=on"]));
+    assert!(exit == 3 && text.contains("sets the speeds of CPUs"), "{exit} {text}");
+    let (exit, text) = code(&with(&["--cpus", "4096", "-p", "p-edf"]));
+    assert!(exit == 5 && text.contains("the platform has 4096 CPUs"), "{exit} {text}");
+    let (exit, text) = code(&["run", "--replay", "no-such-file"]);
+    assert!(exit == 3 && text.contains("failed to read no-such-file"), "{exit} {text}");
+}
+
+#[test]
+fn without_the_right_it_says_what_it_needs() {
+    // A copy that others may run, wherever the original is.
+    let copy = std::env::temp_dir().join(format!("layland-run-of-nobody-{}", std::process::id()));
+    fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
+    let output = command.args(with(&["-p", "p-edf", "--duration", "100ms"])).output();
+    fs::remove_file(&copy).unwrap();
+    let Ok(output) = output else { return println!("skipped: needs setpriv") };
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.stdout.is_empty() && text.starts_with("setpriv") {
+        return println!("skipped: needs root, to be somebody else");
+    }
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.starts_with("error: no real-time priority"), "{text}");
+    assert!(text.contains("need CAP_SYS_NICE or rtprio >= 99"), "{text}");
+}
+
+#[test]
+fn a_log_replays() {
+    let _alone = alone();
+    let log = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.log");
+    let more = ["-p", "dl", "--duration", "300ms", "--log", log];
+    let Some(output) = output(&with(&more)) else { return };
+    assert!([0, 1, 6].contains(&output.status.code().unwrap()));
+    let replayed = layland(&["run", "--replay", log, "--json"]).output().unwrap();
+    assert_eq!(replayed.status.code(), Some(0));
+    let result = json(&replayed);
+    assert!(result["decisions"].as_u64().unwrap() > 10, "{result}");
+    // One decision changed is one that is found.
+    let text = fs::read_to_string(log).unwrap();
+    let (before, after) = text.split_once("> run 0 1 0 ").unwrap();
+    fs::write(log, format!("{before}> run 0 0 0 {after}")).unwrap();
+    let replayed = layland(&["run", "--replay", log]).output().unwrap();
+    assert_eq!(replayed.status.code(), Some(1));
+    fs::write(log, format!("{before}> walk 0 0 0 {after}")).unwrap();
+    let replayed = layland(&["run", "--replay", log]).output().unwrap();
+    assert_eq!(replayed.status.code(), Some(3));
+    fs::remove_file(log).unwrap();
+}
+
+fn start(more: &[&str]) -> Child {
+    let mut command = layland(&with(more));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Processes whose parent this is or was, by name: the guardian is one.
+fn children(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(own) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((_, rest)) = stat.rsplit_once(')') else { continue };
+        let parent = rest.split_whitespace().nth(1).and_then(|text| text.parse().ok());
+        if parent == Some(pid) {
+            found.push(own);
+        }
+    }
+    found
+}
+
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// How many real-time threads a process has.
+fn real_time_threads(pid: u32) -> usize {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
+    // A zombie that nobody has waited for yet still shows its class, and runs no more.
+    let is_real_time = |stat: String| {
+        let Some((_, rest)) = stat.rsplit_once(')') else { return false };
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        !matches!(fields.first(), Some(&"Z")) && matches!(fields.get(38), Some(&("1" | "6")))
+    };
+    let stats = tasks.flatten().map(|task| fs::read_to_string(task.path().join("stat")));
+    stats.flatten().filter(|stat| is_real_time(stat.clone())).count()
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_run() {
+    let _alone = alone();
+    let mut was_real_time = 0;
+    // Moments from the start of the process to the middle of the run, in milliseconds.
+    for pause in [1, 7, 23, 60, 110, 190, 320, 700] {
+        let mut child = start(&["-p", "p-edf", "--duration", "20s"]);
+        sleep(Duration::from_millis(pause));
+        let mut pids = children(child.id());
+        was_real_time += real_time_threads(child.id());
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        if status.code() == Some(5) {
+            skipped();
+            return;
+        }
+        assert_eq!(status.code(), None, "it ended by itself");
+        pids.push(child.id());
+        let mut left = pids.clone();
+        for _ in 0..1500 {
+            left.retain(|&pid| is_alive(pid));
+            if left.is_empty() {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        assert!(left.is_empty(), "after {pause} ms there are left: {left:?} of {pids:?}");
+        assert_eq!(pids.iter().map(|&pid| real_time_threads(pid)).sum::<usize>(), 0);
+    }
+    assert!(was_real_time > 0, "no run was killed while it was running");
+}
+
+#[test]
+fn an_interrupt_keeps_what_there_is() {
+    let _alone = alone();
+    let child = start(&["-p", "p-edf", "--duration", "20s"]);
+    sleep(Duration::from_millis(1500));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    if output.status.code() == Some(5) {
+        skipped();
+        return;
+    }
+    assert_eq!(output.status.code(), Some(130));
+    let result = json(&output);
+    assert_eq!(result["interrupted"], true);
+    assert!(result["end_ns"].as_i64().unwrap() < 20_000_000_000);
+    assert!(result["summary"]["total"]["completed"].as_u64().unwrap() > 0, "{result:#}");
+}
+
+#[test]
+fn a_calibration_is_a_section_that_the_simulator_reads() {
+    let _alone = alone();
+    let Some(output) = output(&["calibrate", "--duration", "200ms"]) else { return };
+    assert_eq!(output.status.code(), Some(0));
+    let section = String::from_utf8(output.stdout).unwrap();
+    assert!(section.contains("context_switch = \""), "{section}");
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/calibrated.toml");
+    let set = format!(
+        "layland = 1\n[platform]\ncpus = 1\n{section}\n[[task]]\nname = \"a\"\nperiod = \"20ms\"\nwcet = \"5ms\"\n"
+    );
+    fs::write(file, set).unwrap();
+    let simulated = layland(&["sim", file, "-p", "p-edf", "--json"]).output().unwrap();
+    assert_eq!(simulated.status.code(), Some(0), "{simulated:?}");
+    fs::remove_file(file).unwrap();
+}
