@@ -174,6 +174,7 @@ impl Builder<'_> {
                     Note::Replenished { task, deadline } => {
                         MarkKind::Replenished { task, deadline }
                     }
+                    Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
                 };
                 self.mark(at, kind);
             }
@@ -197,6 +198,8 @@ impl Builder<'_> {
             | Entry::Asks { .. }
             | Entry::Completion { .. }
             | Entry::Timer { .. }
+            | Entry::Arrival { .. }
+            | Entry::Measured { .. }
             | Entry::Leaked { .. }
             | Entry::Run { .. }
             | Entry::Idle { .. }

@@ -273,6 +273,8 @@ impl Policy for Enforcer {
             }
             Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
             Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

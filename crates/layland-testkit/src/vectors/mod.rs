@@ -4,6 +4,7 @@
 mod analysis;
 mod decision;
 mod edf_affinity;
+mod mixed_runtime;
 mod run_qps;
 
 use serde_json::Value;
@@ -99,8 +100,10 @@ pub fn run(vector: &Value) -> Verdict {
         return run_qps::run(vector);
     }
     if vector.get("levels").is_some() {
-        let what = vector["mechanism"].as_str().unwrap_or("analysis");
-        return Verdict::NotSupported(format!("mixed criticality: {what}"));
+        if vector.get("mechanism").is_some() {
+            return mixed_runtime::run(vector);
+        }
+        return Verdict::NotSupported("mixed criticality: analysis".to_owned());
     }
     match vector["type"].as_str() {
         Some("schedule") => edf_affinity::schedule(vector),
