@@ -25,6 +25,11 @@ pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Vec<Duration>> {
     Responses::under(order, |i, higher| responses(set, i, higher))
 }
 
+/// Whether task `i` passes below these tasks.
+pub(crate) fn passes(set: &MixedSet, i: usize, higher: &[usize]) -> Result<(), NoBound> {
+    responses(set, i, higher).map(|_| ())
+}
+
 fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>, NoBound> {
     let mut found: Vec<i64> = Vec::with_capacity(set.z(i) + 1);
     for m in 0..=set.z(i) {

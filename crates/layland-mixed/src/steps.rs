@@ -61,3 +61,18 @@ pub(crate) fn work(count: i64, wcet: i64) -> i64 {
 pub(crate) fn sum(values: impl Iterator<Item = i64>) -> i64 {
     values.fold(0, i64::saturating_add)
 }
+
+/// How many fixed points an analysis may still compute.
+#[derive(Debug)]
+pub(crate) struct Effort(u64);
+
+impl Effort {
+    pub(crate) fn new(fixed_points: u64) -> Effort {
+        Effort(fixed_points)
+    }
+    #[inline]
+    pub(crate) fn spend(&mut self) -> Result<(), NoBound> {
+        self.0 = self.0.checked_sub(1).ok_or(NoBound::GaveUp)?;
+        Ok(())
+    }
+}
