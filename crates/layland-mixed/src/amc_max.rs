@@ -4,9 +4,11 @@
 //! `R_i(0)` is that of AMC-RT. For a task of level 1 and every change instant `s` in
 //! `{0} + {k T_j < R_i(0) : j in H_i, z_j = 0}` take the least
 //!
-//!     t = C_i(1) + sum over j in H_i, z_j = 0 of (floor(s / T_j) + 1) C_j(0)
-//!                + sum over k in H_i, z_k = 1 of M C_k(1) + (ceil(t / T_k) - M) C_k(0)
-//!     M = min(max(0, ceil((t - s - (T_k - D_k)) / T_k) + 1), ceil(t / T_k))
+//! ```text
+//! t = C_i(1) + sum over j in H_i, z_j = 0 of (floor(s / T_j) + 1) C_j(0)
+//!            + sum over k in H_i, z_k = 1 of M C_k(1) + (ceil(t / T_k) - M) C_k(0)
+//! M = min(max(0, ceil((t - s - (T_k - D_k)) / T_k) + 1), ceil(t / T_k))
+//! ```
 //!
 //! `R_i(1)` is the largest of them. `M` is how many jobs may be live at the change or come after it.
 
@@ -56,8 +58,7 @@ fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>
     let mut worst = 1;
     let mut at = |s: i64| -> Result<(), NoBound> {
         effort.spend()?;
-        let closed =
-            sum(low.iter().map(|&j| work(floor(s, set.period[j]) + 1, c[j])));
+        let closed = sum(low.iter().map(|&j| work(floor(s, set.period[j]) + 1, c[j])));
         let constant = closed.saturating_add(set.own(i));
         let f = |t: i64| {
             let opened = sum(high.iter().map(|&k| {

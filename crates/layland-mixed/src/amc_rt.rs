@@ -3,8 +3,10 @@
 //!
 //! For `m = 0..z_i`:
 //!
-//!     R_i(m) = C_i(m) + sum over j in H_i, z_j >= m of ceil(R_i(m) / T_j) C_j(m)
-//!                     + sum over j in H_i, z_j <  m of ceil(R_i(z_j) / T_j) C_j(z_j)
+//! ```text
+//! R_i(m) = C_i(m) + sum over j in H_i, z_j >= m of ceil(R_i(m) / T_j) C_j(m)
+//!                 + sum over j in H_i, z_j <  m of ceil(R_i(z_j) / T_j) C_j(z_j)
+//! ```
 //!
 //! A task of level `z_j < m` only runs while the indicator is at most `z_j`, which inside the busy
 //! interval of task `i` lasts at most `R_i(z_j)`. `R_i(m)` never falls with `m`.
@@ -34,8 +36,7 @@ fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>
     let mut found: Vec<i64> = Vec::with_capacity(set.z(i) + 1);
     for m in 0..=set.z(i) {
         let c = set.c(m);
-        let (open, closed): (Vec<usize>, Vec<usize>) =
-            higher.iter().partition(|&&j| set.z(j) >= m);
+        let (open, closed): (Vec<usize>, Vec<usize>) = higher.iter().partition(|&&j| set.z(j) >= m);
         let closed = sum(closed.iter().map(|&j| {
             let z = set.z(j);
             work(ceil(found[z], set.period[j]), set.c(z)[j])

@@ -1,6 +1,8 @@
 //! Fixed task priorities with a cut-off (Huang et al. 2014, Sections 2.2 and 3.1, Eq. 2).
 //!
-//!     R_i = C_i(z_i) + sum over j in H_i of ceil(R_i / T_j) C_j(z_i)
+//! ```text
+//! R_i = C_i(z_i) + sum over j in H_i of ceil(R_i / T_j) C_j(z_i)
+//! ```
 //!
 //! `H_i` are the tasks of higher priority. Eq. 2 is printed with `C_j(z_j)`; the sentence before it
 //! speaks of the demand at confidence level `z_i`, without which criticality would have no effect.

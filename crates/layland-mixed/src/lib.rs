@@ -41,8 +41,8 @@ pub mod zero_slack;
 pub use audsley::{Assigned, Assignment};
 pub use fixed::Responses;
 pub use order::{criticality_monotonic, rate_monotonic};
-pub use steps::NoBound;
 pub use set::{Fault, MixedError, MixedSet, MixedTask};
+pub use steps::NoBound;
 
 /// What an analysis says about a set.
 #[must_use]

@@ -13,8 +13,10 @@
 //! resolution, multiplies all times. The run-time mechanism uses the same integers, which makes the
 //! rounding safe.
 //!
-//!     R_i = sum over j of priority >= i, i included, of
-//!             floor(R / T_j) C_j(z_i) + min(ceil((R mod T_j) / p_j) q_j, C_j(z_i))
+//! ```text
+//! R_i = sum over j of priority >= i, i included, of
+//!         floor(R / T_j) C_j(z_i) + min(ceil((R mod T_j) / p_j) q_j, C_j(z_i))
+//! ```
 //!
 //! `R_i` ends a busy period: after one slice if that fits into its segment, later if not. Eq. 3 is
 //! printed with a ceiling in the first term, which counts the last period twice.
@@ -75,11 +77,7 @@ pub fn safe(set: &MixedSet, resolution: i64) -> Transformed {
     })
 }
 
-fn analyse(
-    set: &MixedSet,
-    resolution: i64,
-    limit: impl Fn(&Slices, i64) -> i64,
-) -> Transformed {
+fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64) -> Transformed {
     assert!(resolution > 0, "a resolution is positive");
     let counts = counts(set);
     let order = order(set, &counts);

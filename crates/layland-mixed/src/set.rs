@@ -108,7 +108,9 @@ pub enum Fault {
     #[error("the execution time at level {0} is {1}; it must not be negative")]
     Wcet(usize, Service),
     /// The execution time falls from one level to the next.
-    #[error("the execution time falls at level {0}; a higher level allows for more, never for less")]
+    #[error(
+        "the execution time falls at level {0}; a higher level allows for more, never for less"
+    )]
     Falls(usize),
     /// The execution time grows above the task's own level.
     #[error("the execution time grows at level {0}, above the task's own; repeat the last one")]

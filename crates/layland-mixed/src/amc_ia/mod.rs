@@ -198,14 +198,14 @@ impl<C: Count> Search<'_, C> {
             self.s[m] = s;
             let (r, now, after) = (self.r[m - 1], &self.s[..=m], m);
             let ends = self.higher.iter().filter(|task| task.level == m - 1);
-            let closed =
-                closed.saturating_add(sum(ends.map(|task| C::closed(task, now, r))));
+            let closed = closed.saturating_add(sum(ends.map(|task| C::closed(task, now, r))));
             self.open[m].clear();
             let remain = self.higher.iter().filter(|task| task.level >= after);
             self.open[m].extend(remain.map(|task| C::open(task, m, now)));
             let constant = closed.saturating_add(self.set.c(m)[self.i]);
             let open = &self.open[m];
-            let f = |t: i64| sum(open.iter().map(|task| C::demand(task, t))).saturating_add(constant);
+            let f =
+                |t: i64| sum(open.iter().map(|task| C::demand(task, t))).saturating_add(constant);
             // The least fixed point is not above any point that is mapped to or below itself.
             if m == last && f(self.worst[m]) <= self.worst[m] {
                 continue;

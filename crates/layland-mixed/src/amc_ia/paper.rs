@@ -6,8 +6,10 @@
 //! Candidates for `s_m` are `s_(m-1)` and the deadlines `k T_j + D_j > s_(m-1)` of jobs of higher
 //! priority released before `R(m-1)`. With
 //!
-//!     c_j(l) = min(ceil(s_(l+1) / T_j), ceil(R(l) / T_j))        if z_j = l
-//!     c_j(l) = max(floor((s_(l+1) - D_j) / T_j) + 1, 0)          if z_j > l
+//! ```text
+//! c_j(l) = min(ceil(s_(l+1) / T_j), ceil(R(l) / T_j))        if z_j = l
+//! c_j(l) = max(floor((s_(l+1) - D_j) / T_j) + 1, 0)          if z_j > l
+//! ```
 //!
 //! a task of level `z_j` executes `n C_j(0) + sum over l <= min(m, z_j) of max(0, n - c_j(l-1)) (C_j(l) -
 //! C_j(l-1))` in its `n` jobs: `n = c_j(z_j)` if it is below level `m`, `n = ceil(t / T_j)` otherwise.

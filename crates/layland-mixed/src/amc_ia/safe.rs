@@ -62,7 +62,11 @@ impl Count for Safe {
             for &(l, _) in &task.jumps {
                 let from = s[l] - task.deadline;
                 // A negative start comes up to 0 by whole periods.
-                every_period(if from < 0 { from + ceil(-from, task.period) * task.period } else { from });
+                every_period(if from < 0 {
+                    from + ceil(-from, task.period) * task.period
+                } else {
+                    from
+                });
             }
         }
     }

@@ -1,9 +1,11 @@
 //! FJP-LB: the job pattern from the load (Section 3.2; after Li and Baruah 2010). The paper does not restate the
 //! bound; this one is sound:
 //!
-//!     B(-1) = 0;  B(m) = ceil((B(m-1) + load(m) D_max) / (1 - load(m)))        reject if load(m) >= 1
-//!     load(m) = max over x > 0 of (1 / x) sum over z_i >= m of max(0, floor((x - D_i) / T_i) + 1) C_i(m)
-//!     n_i = ceil(B(z_i) / T_i), every job with its full execution times
+//! ```text
+//! B(-1) = 0;  B(m) = ceil((B(m-1) + load(m) D_max) / (1 - load(m)))        reject if load(m) >= 1
+//! load(m) = max over x > 0 of (1 / x) sum over z_i >= m of max(0, floor((x - D_i) / T_i) + 1) C_i(m)
+//! n_i = ceil(B(z_i) / T_i), every job with its full execution times
+//! ```
 //!
 //! The jobs of a busy period of length `B` are due within `B + D_max`, so they need at most `load (B + D_max)`.
 //! With `D = T` for all tasks of a level its load is its utilization. Otherwise the absolute deadlines are walked

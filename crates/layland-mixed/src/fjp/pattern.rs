@@ -4,13 +4,15 @@
 //!
 //! For `m = 0..N-1`, with `n_i^(-1) = 0` and `s^0 = 0`:
 //!
-//!     reject if the sum over z_i >= m of C_i(m) / T_i is 1 or more
-//!     B(m)    = least b >= 1 with b = sum over i, l < m of (n_i^l - n_i^(l-1)) C_i(l)
-//!                                   + sum over z_i >= m of max(0, ceil(b / T_i) - n_i^(m-1)) C_i(m)
-//!     s^(m+1) = max(s^m, max over z_i = m of (ceil(B(m) / T_i) - 1) T_i + C_i(m))
-//!     n_i^m   = n_i^(m-1)                                 if z_i < m
-//!             = max(n_i^(m-1), ceil(B(m) / T_i))          if z_i = m
-//!             = max(n_i^(m-1), ceil(s^(m+1) / T_i))       if z_i > m      (floor in `ija_floor`)
+//! ```text
+//! reject if the sum over z_i >= m of C_i(m) / T_i is 1 or more
+//! B(m)    = least b >= 1 with b = sum over i, l < m of (n_i^l - n_i^(l-1)) C_i(l)
+//!                               + sum over z_i >= m of max(0, ceil(b / T_i) - n_i^(m-1)) C_i(m)
+//! s^(m+1) = max(s^m, max over z_i = m of (ceil(B(m) / T_i) - 1) T_i + C_i(m))
+//! n_i^m   = n_i^(m-1)                                 if z_i < m
+//!         = max(n_i^(m-1), ceil(B(m) / T_i))          if z_i = m
+//!         = max(n_i^(m-1), ceil(s^(m+1) / T_i))       if z_i > m      (floor in `ija_floor`)
+//! ```
 //!
 //! Task `i` has `n_i^(z_i)` jobs. Job `k` executes at level `v(k)`, the least `m` with `n_i^m >= k`: its demand at
 //! level `l` is `C_i(min(l, v(k), z_i))`.
@@ -56,7 +58,8 @@ pub fn ija_floor(set: &MixedSet, jobs: u64) -> Pattern {
 }
 
 fn ija(set: &MixedSet, limit: u64, count: fn(i64, i64) -> i64) -> Pattern {
-    let none = |answer| Pattern { answer, busy: None, change: None, counts: None, priorities: None };
+    let none =
+        |answer| Pattern { answer, busy: None, change: None, counts: None, priorities: None };
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return none(Answer::NotSchedulable);
     }

@@ -1,15 +1,19 @@
 //! A job pattern that no run exceeds, and a test of each job that holds. Sound with lists that are reused as
 //! the policy `plrs` reuses them.
 //!
-//!     B(m) = least b >= 1 with b = sum over z_i >= m of ceil(b / T_i) C_i(m)
-//!                                + sum over z_i < m of ceil(B(z_i) / T_i) C_i(z_i)     (reject if full)
-//!     n_i  = ceil(B(z_i) / T_i)                                   no list ever runs empty
+//! ```text
+//! B(m) = least b >= 1 with b = sum over z_i >= m of ceil(b / T_i) C_i(m)
+//!                            + sum over z_i < m of ceil(B(z_i) / T_i) C_i(z_i)     (reject if full)
+//! n_i  = ceil(B(z_i) / T_i)                                   no list ever runs empty
+//! ```
 //!
 //! The last job that is left of task `i`, its `k`-th, with `left_j` jobs left of each task, may have the lowest
 //! priority if `f(z_i) <= (k-1) T_i + D_i`, where for `m = 0..z_i`
 //!
-//!     f(m) = least f with f = sum over z_j >= m of min(left_j, ceil(f / T_j)) C_j(m)
-//!                           + sum over z_j < m of min(left_j, ceil(f(z_j) / T_j)) C_j(z_j)
+//! ```text
+//! f(m) = least f with f = sum over z_j >= m of min(left_j, ceil(f / T_j)) C_j(m)
+//!                       + sum over z_j < m of min(left_j, ceil(f(z_j) / T_j)) C_j(z_j)
+//! ```
 //!
 //! Why it is sound with reuse: let a sub-busy interval of priority `x` start at `t1`; just before, nothing above the running
 //! priority `y < x` was pending. Reuse makes what is left of each list above `y` the first entries of that list. So the
@@ -44,9 +48,9 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
     }
     let mut busy: Vec<i64> = Vec::new();
     for m in 0..set.levels() {
-        let closed = sum((0..set.len()).filter(|&i| set.z(i) < m).map(|i| {
-            work(ceil(busy[set.z(i)], set.period[i]), set.own(i))
-        }));
+        let closed = sum((0..set.len())
+            .filter(|&i| set.z(i) < m)
+            .map(|i| work(ceil(busy[set.z(i)], set.period[i]), set.own(i))));
         match least(closed, LONGEST, |b| arriving(set, m, b, |_| 0).saturating_add(closed)) {
             Ok(b) => busy.push(b),
             Err(NoBound::Beyond | NoBound::GaveUp) => return Jobs::none(Answer::GaveUp),

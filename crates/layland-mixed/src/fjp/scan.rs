@@ -63,9 +63,8 @@ pub(super) struct Totals<'a, D: Fn(usize, usize, usize) -> i64> {
 
 impl<'a, D: Fn(usize, usize, usize) -> i64> Totals<'a, D> {
     pub(super) fn new(set: &'a MixedSet, counts: &[usize], demand: D) -> Totals<'a, D> {
-        let of_task = |i: usize, l: usize| {
-            (1..=counts[i]).map(|k| i128::from(demand(i, k, l))).sum::<i128>()
-        };
+        let of_task =
+            |i: usize, l: usize| (1..=counts[i]).map(|k| i128::from(demand(i, k, l))).sum::<i128>();
         let total = (0..set.levels()).map(|l| (0..set.len()).map(|i| of_task(i, l)).sum());
         let total = total.collect();
         Totals { set, demand, total }

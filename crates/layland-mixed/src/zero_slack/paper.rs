@@ -1,16 +1,18 @@
 //! The original method, reconstructed. Not sound: a low job that was suspended by one critical job runs
 //! right before the next job of its task, as carry-in that nothing here accounts for.
 //!
-//!     rem(h, l)  = max(0, C_h(l) - progress_h(l))           for h in lhc
-//!     normal(l)  = {(T_j, C_j(l)) : j in hp} + {(T_h, rem(h, l)) : h in lhc}
-//!     critical   = {(T_j, C_j(z_i)) : j in hp, z_j >= z_i} + {(T_h, rem(h, z_i)) : h in lhc}
-//!     cc = C_i(z_i)
-//!     repeat
-//!         L  = least L >= cc with L = cc + sum over critical of ceil(L / T) c   (0 if cc = 0)
-//!         Z  = D_i - L
-//!         nc = max(0, C_i(z_i) - idle(Z, normal(z_i)))
-//!         stop if nc = cc; cc = nc
-//!     Z_i = Z;  progress_i(l) = idle(Z, normal(l)) for all l <= z_i
+//! ```text
+//! rem(h, l)  = max(0, C_h(l) - progress_h(l))           for h in lhc
+//! normal(l)  = {(T_j, C_j(l)) : j in hp} + {(T_h, rem(h, l)) : h in lhc}
+//! critical   = {(T_j, C_j(z_i)) : j in hp, z_j >= z_i} + {(T_h, rem(h, z_i)) : h in lhc}
+//! cc = C_i(z_i)
+//! repeat
+//!     L  = least L >= cc with L = cc + sum over critical of ceil(L / T) c   (0 if cc = 0)
+//!     Z  = D_i - L
+//!     nc = max(0, C_i(z_i) - idle(Z, normal(z_i)))
+//!     stop if nc = cc; cc = nc
+//! Z_i = Z;  progress_i(l) = idle(Z, normal(l)) for all l <= z_i
+//! ```
 //!
 //! `cc` is what is left to do in critical mode. `idle(Z, g)` is the time that synchronous demand leaves in
 //! `[0, Z]`: the largest `x - sum of ceil(x / T) c` over `x = Z` and the multiples of periods below it.

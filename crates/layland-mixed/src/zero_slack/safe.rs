@@ -3,14 +3,18 @@
 //! A job only runs at its priority between its release and its deadline, so in any window of length `x` a
 //! task executes for at most
 //!
-//!     W(x) = min(x, k C + min(C, y - k T)),  y = x + D - C,  k = floor(y / T)      (0 if x <= 0)
+//! ```text
+//! W(x) = min(x, k C + min(C, y - k T)),  y = x + D - C,  k = floor(y / T)      (0 if x <= 0)
+//! ```
 //!
 //! Let `hc` be the tasks of higher priority with `z_j >= z_i`, `lo` the others of higher priority, and `b`
 //! = `lhc` if one of them is not *quiet* at level `z_i`, and empty otherwise: one critical task of low priority lets the
 //! others run ahead of `i`, so it is all or nothing. With execution times at level `z_i`, `r(z, limit)` is the
 //! least
 //!
-//!     t = C_i(z_i) + sum over hc of ceil(t / T) C + sum over b of W(t) + sum over lo of W(min(t, z))
+//! ```text
+//! t = C_i(z_i) + sum over hc of ceil(t / T) C + sum over b of W(t) + sum over lo of W(min(t, z))
+//! ```
 //!
 //! `Z` is feasible if `r(Z, D_i)` exists and, where there is an `hc`, also `r(x + Z, x + D_i)` for every `x > 0` by
 //! which a busy window may begin before the release. `x` goes up to `full - D_i` with `full = r(infinity, 40 max T)`, which
@@ -69,8 +73,7 @@ pub fn safe(set: &MixedSet) -> ZeroSlack {
         let windows = |tasks: &[usize]| -> Vec<Window> {
             tasks.iter().map(|&j| Window::new(set, j, level)).filter(|w| w.wcet > 0).collect()
         };
-        let (hc, lo): (Vec<usize>, Vec<usize>) =
-            higher.iter().partition(|&&j| set.z(j) >= level);
+        let (hc, lo): (Vec<usize>, Vec<usize>) = higher.iter().partition(|&&j| set.z(j) >= level);
         let mut busy = Busy {
             own: set.own(i),
             deadline,
