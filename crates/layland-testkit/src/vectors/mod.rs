@@ -4,6 +4,7 @@
 mod analysis;
 mod decision;
 mod edf_affinity;
+mod mixed;
 mod mixed_runtime;
 mod run_qps;
 
@@ -100,10 +101,10 @@ pub fn run(vector: &Value) -> Verdict {
         return run_qps::run(vector);
     }
     if vector.get("levels").is_some() {
-        if vector.get("mechanism").is_some() {
-            return mixed_runtime::run(vector);
-        }
-        return Verdict::NotSupported("mixed criticality: analysis".to_owned());
+        return match vector.get("mechanism") {
+            None => mixed::run(vector),
+            Some(_) => mixed_runtime::run(vector),
+        };
     }
     match vector["type"].as_str() {
         Some("schedule") => edf_affinity::schedule(vector),
