@@ -20,6 +20,7 @@
 pub mod amc;
 pub mod indicator;
 pub mod mechanism;
+pub mod offline;
 pub mod plrs;
 pub mod pt;
 pub mod smc;
@@ -46,6 +47,42 @@ pub const HUANG: Citation = Citation {
 }",
 };
 
+/// Baruah, Burns and Davis 2011.
+pub const BARUAH_BURNS_DAVIS: Citation = Citation {
+    key: "baruah2011response",
+    text: "S. Baruah, A. Burns and R. I. Davis. Response-time analysis for mixed criticality systems. RTSS \
+           2011, pages 34-43.",
+    bibtex: "@inproceedings{baruah2011response,
+  author    = {Sanjoy Baruah and Alan Burns and Robert I. Davis},
+  title     = {Response-Time Analysis for Mixed Criticality Systems},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011}
+}",
+};
+
+/// de Niz, Lakshmanan and Rajkumar 2009.
+pub const DE_NIZ: Citation = Citation {
+    key: "deniz2009scheduling",
+    text: "D. de Niz, K. Lakshmanan and R. Rajkumar. On the scheduling of mixed-criticality real-time task \
+           sets. RTSS 2009, pages 291-300.",
+    bibtex: "@inproceedings{deniz2009scheduling,
+  author    = {Dionisio de Niz and Karthik Lakshmanan and Ragunathan Rajkumar},
+  title     = {On the Scheduling of Mixed-Criticality Real-Time Task Sets},
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {291--300}, year = {2009}
+}",
+};
+
+/// Guan, Ekberg, Stigge and Yi 2011.
+pub const GUAN: Citation = Citation {
+    key: "guan2011effective",
+    text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
+           mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
+    bibtex: "@inproceedings{guan2011effective,
+  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
+  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
+}",
+};
+
 /// One instance of a mechanism per CPU.
 #[derive(Clone, Debug)]
 pub struct PerCpu<M> {
@@ -58,9 +95,8 @@ pub struct PerCpu<M> {
 }
 
 impl<M: Mechanism> PerCpu<M> {
-    /// A mechanism for the tasks of each CPU. `make` gets them in the order of their ranks; a CPU without
-    /// tasks gets one for none. Analyses are the caller's business: `guaranteed` are the CPUs whose tasks
-    /// they accept.
+    /// A mechanism for the tasks of each CPU: `make` gets them CPU by CPU, in the order of their ranks.
+    /// Nothing is guaranteed.
     ///
     /// # Errors
     /// What `make` refuses.
@@ -68,8 +104,7 @@ impl<M: Mechanism> PerCpu<M> {
         name: &'static str,
         system: &System,
         cpu_of: &TaskMap<CpuId>,
-        guaranteed: CpuSet,
-        mut make: impl FnMut(&[Member]) -> Result<M, Refusal>,
+        mut make: impl FnMut(&[TaskId]) -> Result<M, Refusal>,
     ) -> Result<PerCpu<M>, Refusal> {
         let mut home = TaskMap::filled((CpuId(0), 0), system.tasks.len());
         let mut groups = Vec::new();
@@ -81,12 +116,19 @@ impl<M: Mechanism> PerCpu<M> {
             tasks.iter().enumerate().for_each(|(member, &task)| home[task] = (cpu, member));
             let members: Vec<Member> =
                 tasks.iter().map(|&task| Member::of(system, task)).collect();
-            let mechanism = make(&members)?;
+            let mechanism = make(&tasks)?;
             processors.push(Processor::new(cpu, members, mechanism));
             groups.push(Group { cpus: CpuSet::single(cpu), tasks });
         }
-        let rule = ScheduleRule::MixedCriticality { groups, guaranteed };
+        let rule = ScheduleRule::MixedCriticality { groups, guaranteed: CpuSet::new() };
         Ok(PerCpu { name, processors: processors.into(), home, rule, refusals: Vec::new() })
+    }
+
+    /// From now on the rule says that an analysis has accepted the tasks of these CPUs.
+    pub fn guarantee(&mut self, cpus: CpuSet) {
+        if let ScheduleRule::MixedCriticality { guaranteed, .. } = &mut self.rule {
+            *guaranteed = cpus;
+        }
     }
 
     /// One CPU, with parameters from elsewhere, of which nothing is known. Tasks count by rank.
@@ -96,7 +138,7 @@ impl<M: Mechanism> PerCpu<M> {
     pub fn on_one_cpu(name: &'static str, system: &System, mechanism: M) -> PerCpu<M> {
         assert_eq!(system.platform.cpu_count(), 1, "{name} with given parameters is for one CPU");
         let cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
-        let made = PerCpu::new(name, system, &cpu_of, CpuSet::new(), |_| Ok(mechanism.clone()));
+        let made = PerCpu::new(name, system, &cpu_of, |_| Ok(mechanism.clone()));
         made.expect("nothing was refused")
     }
 

@@ -14,18 +14,8 @@
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
 use crate::Note;
+pub use layland_mixed::period_transformation::Slices;
 use layland_model::{Duration, Time};
-
-/// How a task is sliced. Times are in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slices {
-    /// How many slices a period has, at least 1.
-    pub count: i64,
-    /// The length of a slice, at least 1.
-    pub length: i64,
-    /// The budget of a slice.
-    pub budget: i64,
-}
 
 /// Fixed task priorities over deferrable servers.
 #[derive(Clone, Debug)]

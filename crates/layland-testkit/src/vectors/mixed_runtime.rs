@@ -189,7 +189,10 @@ fn first_difference(vector: &Value) -> Option<Option<String>> {
             "job": id.seq,
             "finish": at(JobEnd::Completed),
             "aborted": at(JobEnd::Aborted),
-            "missed": record.is_some_and(|record| record.missed(horizon)),
+            // A job that is given up before its deadline has missed it when that has come.
+            "missed": record.is_some_and(|record| {
+                record.missed(horizon) && record.job.deadline <= horizon
+            }),
         });
         if wanted.get("priority").is_some() {
             found["priority"] = json!(priorities.get(&id));
