@@ -6,6 +6,7 @@
 //! - [`inversions`]: priority inversions in a recorded schedule;
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
+//! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`strategies`]: random task sets for property tests;
@@ -17,6 +18,7 @@ pub mod bounds;
 pub mod cases;
 pub mod inversions;
 pub mod logged;
+pub mod mixed;
 pub mod optimal;
 pub mod strategies;
 pub mod ticks;
