@@ -1,8 +1,8 @@
 //! Mixed-criticality mechanisms on real threads: tasks that overrun, and a machine that must really stop
 //! what is dropped.
 //!
-//! As in `fifo.rs`, what the policy decided is held to its rule whatever the machine did; deadlines only
-//! once in a few attempts, for a machine may pause.
+//! As in `fifo.rs`, what the policy decided is held to its rule whatever the machine did. Deadlines count only in
+//! runs in which nothing else took the CPU from a job for long.
 
 mod common;
 
@@ -15,7 +15,7 @@ use layland_model::{
 use layland_policy::registry;
 use layland_trace::{JobEnd, Trace};
 
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 8;
 
 /// What a mechanism grants is a little more than what jobs ask for: the switches to them are charged, too.
 fn with_margin(system: &System) -> System {
@@ -48,6 +48,34 @@ fn sound(spec: &str, system: &System, duration: Duration) -> Option<Trace> {
     Some(outcome.trace(system, View::Measured))
 }
 
+/// Whether something took the CPU from a job, or held up the run, for longer than it has slack.
+#[expect(clippy::print_stdout, reason = "what does not count is said")]
+fn held_up(spec: &str, trace: &Trace) -> bool {
+    let longest = trace.segments.iter().map(|segment| segment.overhead).max();
+    let held_up = longest.is_some_and(|longest| longest > Duration::from_us(700));
+    if held_up {
+        println!("{spec}: does not count, something else had the CPU for {longest:?}");
+    }
+    held_up
+}
+
+/// Repeats a run until it counts; whether what is asked of it holds then. Otherwise says what was missing.
+fn holds(spec: &str, system: &System, duration: Duration, asked: impl Fn(&Trace) -> bool) -> bool {
+    for _ in 0..ATTEMPTS {
+        let Some(trace) = sound(spec, system, duration) else { return true };
+        if asked(&trace) {
+            return true;
+        }
+        if !held_up(spec, &trace) {
+            return false;
+        }
+    }
+    common::skipped(&format!(
+        "a CPU that nothing else takes from it: {spec} was held up every time"
+    ));
+    true
+}
+
 /// How many jobs of at least this criticality, or below it, were late or given up.
 fn missed(trace: &Trace, system: &System, high: bool) -> usize {
     let counts = |record: &&layland_trace::JobRecord| {
@@ -70,15 +98,12 @@ fn high_criticality_keeps_its_deadlines_and_low_pays() {
     let _alone = alone();
     let system = demo("mixed-overrun");
     for spec in ["smc", "amc", "zss", "zss:late=demote", "pt", "plrs"] {
-        let kept = (0..ATTEMPTS).any(|_| {
-            let Some(trace) = sound(spec, &system, duration()) else { return true };
-            let (high, low) = (missed(&trace, &system, true), missed(&trace, &system, false));
+        let kept = holds(spec, &system, duration(), |trace| {
+            let (high, low) = (missed(trace, &system, true), missed(trace, &system, false));
             println!("{spec}: {} jobs, {high} high and {low} low missed", trace.jobs.len());
-            let completed = |record: &&layland_trace::JobRecord| record.completion().is_some();
-            assert!(trace.jobs.iter().filter(completed).count() > 40, "{spec}");
             high == 0 && low > 0
         });
-        assert!(kept, "{spec}: high criticality misses deadlines in {ATTEMPTS} runs, or nobody pays");
+        assert!(kept, "{spec}: high criticality misses deadlines, or nobody pays");
     }
 }
 
@@ -98,19 +123,16 @@ fn a_job_that_never_ends_is_stopped_at_its_bound() {
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
     let system = with_margin(&system);
     for spec in ["smc", "rms", "cms", "amc", "zss", "pt", "plrs"] {
-        let kept = (0..ATTEMPTS).any(|_| {
-            let Some(trace) = sound(spec, &system, Duration::from_ms(600)) else { return true };
+        let kept = holds(spec, &system, Duration::from_ms(600), |trace| {
             let hanging = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
             let given_up =
                 hanging.filter(|record| matches!(record.end, Some((_, JobEnd::Aborted))));
-            let got: Vec<i64> = given_up.map(|record| record.executed.ns()).collect();
-            assert!(got.len() >= 10, "{spec}: {} of about 15 jobs were given up", got.len());
-            let typical = {
-                let mut sorted = got.clone();
-                sorted.sort_unstable();
-                sorted[sorted.len() / 2]
-            };
-            missed(&trace, &system, true) == 0 && (4_900_000..6_500_000).contains(&typical)
+            let mut got: Vec<i64> = given_up.map(|record| record.executed.ns()).collect();
+            got.sort_unstable();
+            let typical = got.get(got.len() / 2).copied().unwrap_or(0);
+            // Its bound, with the margin, and what it takes to notice.
+            let is_bound = (5_200_000..5_900_000).contains(&typical);
+            missed(trace, &system, true) == 0 && got.len() >= 10 && is_bound
         });
         assert!(kept, "{spec}");
     }

@@ -68,7 +68,8 @@ fn two_levels(tasks: &[(i64, i64, u8, &[i64])], levels: usize) -> System {
 
 fn with_run(mut system: System, runs: &[(&[i64], &[i64])]) -> System {
     for (task, (releases, demands)) in system.tasks.values_mut().zip(runs) {
-        task.behaviour = Behaviour::Explicit(releases.iter().map(|&at| Time::from_ns(at)).collect());
+        task.behaviour =
+            Behaviour::Explicit(releases.iter().map(|&at| Time::from_ns(at)).collect());
         task.execution =
             ExecutionModel::List(demands.iter().map(|&demand| Service::from_ns(demand)).collect());
     }
@@ -135,8 +136,7 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
             let instant = |task: &Task, below: &mut dyn FnMut(i64) -> i64| {
                 (below(4) > 0).then(|| below(task.deadline.ns() + 1))
             };
-            let zero_slack =
-                system.tasks.values().map(|task| instant(task, &mut below)).collect();
+            let zero_slack = system.tasks.values().map(|task| instant(task, &mut below)).collect();
             Rules::ZeroSlack { order, zero_slack, suspend: below(2) == 0 }
         }
         3 => {
@@ -181,7 +181,12 @@ fn agrees(seed: u64, index: u64, kind: i64) {
                 Some((at, JobEnd::Aborted)) => Ended::Aborted(at.ns()),
                 Some((_, JobEnd::Left)) | None => Ended::Pending,
             };
-            assert_eq!(found, wanted, "{id:?}, seed {seed}/{index}, {rules:?}\n{}", describe(&system));
+            assert_eq!(
+                found,
+                wanted,
+                "{id:?}, seed {seed}/{index}, {rules:?}\n{}",
+                describe(&system)
+            );
         }
     }
 }
@@ -236,7 +241,8 @@ fn c2_the_low_job_that_was_not_counted() {
 #[test]
 fn c3_amc_ia_accepts_what_misses() {
     let system = two_levels(&[(16, 16, 1, &[5, 8]), (4, 4, 0, &[1, 1]), (4, 4, 1, &[1, 2])], 2);
-    let runs: [(&[usize], &[i64]); 2] = [(&[2, 1, 0], &[1, 6, 10, 14]), (&[1, 2, 0], &[0, 4, 8, 12])];
+    let runs: [(&[usize], &[i64]); 2] =
+        [(&[2, 1, 0], &[1, 6, 10, 14]), (&[1, 2, 0], &[0, 4, 8, 12])];
     for (order, releases) in runs {
         let runs: [(&[i64], &[i64]); 3] = [(&[0], &[8]), (&[0, 4, 8, 12], &[1]), (releases, &[2])];
         let system = with_run(system.clone(), &runs);
@@ -249,10 +255,14 @@ fn c3_amc_ia_accepts_what_misses() {
 #[test]
 fn c4_slices_lose_budget() {
     let slices = |of: &[(i64, i64, i64)]| {
-        of.iter().map(|&(count, length, budget)| Slices { count, length, budget }).collect::<Vec<_>>()
+        of.iter()
+            .map(|&(count, length, budget)| Slices { count, length, budget })
+            .collect::<Vec<_>>()
     };
-    let system =
-        two_levels(&[(10, 10, 0, &[1, 1, 1]), (20, 20, 1, &[5, 16, 16]), (20, 20, 2, &[4, 4, 6])], 3);
+    let system = two_levels(
+        &[(10, 10, 0, &[1, 1, 1]), (20, 20, 1, &[5, 16, 16]), (20, 20, 2, &[4, 4, 6])],
+        3,
+    );
     let system = with_run(system, &[(&[0, 10], &[1]), (&[0], &[16]), (&[0], &[4])]);
     let policy = Transformed::new(&[2, 1, 0], slices(&[(1, 10, 1), (2, 10, 8), (2, 10, 3)]));
     assert!(missed(&run(&system, one_cpu(&system, policy), 20), 1, 0));
@@ -288,19 +298,30 @@ fn c6_and_c7_accepted_patterns_that_miss() {
     let cases: [Case<'_>; 5] = [
         ("C6", vec![low, high], vec![(&[0], &[5]), (&[0], &[6])], 10),
         ("C6b", vec![low, a, b], vec![(&[0], &[5]), (&[0], &[3]), (&[0], &[3])], 10),
-        ("C6'", vec![(3, 3, 0, &[2, 2]), (7, 7, 1, &[2, 6])], vec![(&[0, 3], &[2]), (&[0], &[6])], 7),
+        (
+            "C6'",
+            vec![(3, 3, 0, &[2, 2]), (7, 7, 1, &[2, 6])],
+            vec![(&[0, 3], &[2]), (&[0], &[6])],
+            7,
+        ),
         (
             "C6b'",
             vec![(4, 4, 0, &[2, 2]), c, d],
             vec![(&[0, 4, 8], &[2]), (&[0], &[6]), (&[0], &[6])],
             13,
         ),
-        ("C7", vec![(7, 7, 0, &[4, 4]), (18, 18, 1, &[7, 11])], vec![(&[2, 9, 16], &[4]), (&[0], &[11])], 18),
+        (
+            "C7",
+            vec![(7, 7, 0, &[4, 4]), (18, 18, 1, &[7, 11])],
+            vec![(&[2, 9, 16], &[4]), (&[0], &[11])],
+            18,
+        ),
     ];
     for (name, tasks, runs, until) in cases {
         let lists = if name == "C7" { "plrs:lists=ija-floor" } else { "plrs:lists=ija" };
         let system = two_levels(&tasks, 2);
-        let policy = registry::build(lists, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let policy =
+            registry::build(lists, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
         let system = with_run(system, &runs);
         let trace = run(&system, policy, until);
         let late = (1..tasks.len() as u32).any(|task| missed(&trace, task, 0));
@@ -340,10 +361,8 @@ fn c9_every_late_job_ends() {
 /// C10: a pattern counted with floors is schedulable, with ceilings it is not.
 #[test]
 fn c10_floor_and_ceiling() {
-    let system = two_levels(
-        &[(13, 11, 0, &[6, 6, 6]), (12, 11, 1, &[1, 3, 3]), (6, 6, 2, &[2, 2, 5])],
-        3,
-    );
+    let system =
+        two_levels(&[(13, 11, 0, &[6, 6, 6]), (12, 11, 1, &[1, 3, 3]), (6, 6, 2, &[2, 2, 5])], 3);
     assert!(registry::build("plrs:lists=ija-floor", &system).is_ok());
     assert!(registry::build("plrs:lists=ija", &system).is_err());
 }
@@ -399,17 +418,13 @@ fn only_low_criticality_pays_for_overruns() {
 #[test]
 fn tasks_are_placed_where_the_analysis_accepts_them() {
     let mut system = two_levels(
-        &[
-            (10, 10, 0, &[6, 6]),
-            (10, 10, 0, &[6, 6]),
-            (10, 10, 1, &[3, 4]),
-            (10, 10, 1, &[3, 4]),
-        ],
+        &[(10, 10, 0, &[6, 6]), (10, 10, 0, &[6, 6]), (10, 10, 1, &[3, 4]), (10, 10, 1, &[3, 4])],
         2,
     );
     system.platform = layland_model::Platform::identical(2);
     for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "pt:fit=wf"] {
-        let policy = registry::build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let policy =
+            registry::build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let ScheduleRule::MixedCriticality { groups, guaranteed } = policy.rule() else { panic!() };
         assert_eq!(guaranteed.len(), 2, "{spec}");
         assert!(groups.iter().all(|group| group.tasks.len() == 2), "{spec}: {groups:?}");

@@ -61,7 +61,9 @@ fn main() -> ExitCode {
                 }
             }
         }
-        println!("{spec:<34} {drawn:>8} sets drawn, {accepted:>6} accepted, {simulated:>9} runs, {broken} sets broken");
+        println!(
+            "{spec:<34} {drawn:>8} sets drawn, {accepted:>6} accepted, {simulated:>9} runs, {broken} sets broken"
+        );
         if let Some((index, (run, system, how))) = first {
             println!("  set {index}, run {run}: {how}\n{}", describe(&system));
             failed |= SAFE.contains(&spec.as_str());

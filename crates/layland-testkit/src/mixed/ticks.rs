@@ -192,11 +192,14 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
                 machine.overrun(now, at);
             }
         }
-        let deadline = |job: &Job| job.release + system.tasks[TaskId(job.task as u32)].deadline.ns();
+        let deadline =
+            |job: &Job| job.release + system.tasks[TaskId(job.task as u32)].deadline.ns();
         // 3. Deadlines.
         if let Rules::ZeroSlack { .. } = rules {
             for at in 0..machine.pending.len() {
-                if deadline(&machine.pending[at]) == now && machine.z(machine.pending[at].task) < top {
+                if deadline(&machine.pending[at]) == now
+                    && machine.z(machine.pending[at].task) < top
+                {
                     (machine.pending[at].late, machine.pending[at].critical) = (true, false);
                 }
             }
@@ -213,7 +216,8 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
                 match rules {
                     Rules::ZeroSlack { zero_slack, .. } => {
                         let instant = zero_slack[job.task].filter(|&instant| instant < length);
-                        if instant.is_some_and(|instant| job.release + instant == now) && !job.late {
+                        if instant.is_some_and(|instant| job.release + instant == now) && !job.late
+                        {
                             job.critical = true;
                         }
                     }
