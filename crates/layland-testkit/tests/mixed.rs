@@ -425,11 +425,13 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
     for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "pt:fit=wf"] {
         let policy =
             registry::build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
-        let ScheduleRule::MixedCriticality { groups, guaranteed } = policy.rule() else { panic!() };
+        let rule = policy.rule();
+        let ScheduleRule::MixedCriticality { groups, guaranteed } = &rule else { panic!() };
         assert_eq!(guaranteed.len(), 2, "{spec}");
         assert!(groups.iter().all(|group| group.tasks.len() == 2), "{spec}: {groups:?}");
         let trace = run(&system, policy, 60);
-        assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
+        assert!((2..4).all(|task| (0..5).all(|seq| !missed(&trace, task, seq))), "{spec}");
+        assert!(check(&trace, &system, &rule, 5).is_clean(), "{spec}");
     }
     // Affinities are kept, or the reason is said.
     for task in system.tasks.values_mut().take(2) {
