@@ -40,7 +40,7 @@ pub(crate) fn least(start: i64, limit: i64, f: impl Fn(i64) -> i64) -> Result<i6
 #[inline]
 pub(crate) fn ceil(a: i64, b: i64) -> i64 {
     debug_assert!(a >= 0 && b > 0, "lengths");
-    ((a as u64 + b as u64 - 1) / b as u64) as i64
+    (a as u64).div_ceil(b as u64) as i64
 }
 
 /// `floor(a / b)` for `0 <= a` and `0 < b`.
