@@ -1,7 +1,7 @@
 //! The description of an experiment.
 
 use crate::Parameters;
-use layland_model::System;
+use layland_model::{Criticality, Duration, System};
 use layland_sim::Horizon;
 
 /// An experiment: what is drawn, what is measured on it, and what is made of the results.
@@ -35,6 +35,8 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// What is measured of the time that decisions take, if anything.
     pub timing: Option<Timing>,
+    /// What is measured on real threads, if anything.
+    pub threads: Option<Threads>,
     /// The file that it was read from.
     pub text: String,
 }
@@ -134,6 +136,42 @@ pub struct TimingClaim {
     pub slower: usize,
     /// The index of the series that is faster.
     pub faster: usize,
+}
+
+/// What is measured on real threads: one system of each point of a grid, under each of its policies, on
+/// this machine. A *busy period* lasts from a time at which all tasks can be released together, a multiple
+/// of the hyperperiod, to the first instant at which no job is pending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threads {
+    /// The index of the grid. The values of its first axis are the x of the figure.
+    pub grid: usize,
+    /// How long each run is.
+    pub duration: Duration,
+    /// The index of the series whose busy periods the others are compared with.
+    pub baseline: usize,
+    /// Schedulability tests that must accept a system, by name: those that do not are drawn again.
+    pub accepted_by: Vec<String>,
+    /// Jobs execute for their bound of this level; by default as was drawn.
+    pub level: Option<Criticality>,
+    /// Up to so many threads change their priority at once, in a measurement of its own.
+    pub moved: usize,
+    /// The indices of series in the order in which the source finds their overheads to rise.
+    pub order: Vec<usize>,
+    /// What the source reports.
+    pub reported: Vec<ReportedRun>,
+}
+
+/// What the source of an experiment reports of a run on real threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedRun {
+    /// The index of the series.
+    pub series: usize,
+    /// The value of the first axis.
+    pub at: String,
+    /// The mean length of a busy period, in microseconds.
+    pub busy_us: u64,
+    /// Switches between threads in a busy period.
+    pub switches: u64,
 }
 
 /// What a series measures.

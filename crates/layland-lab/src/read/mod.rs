@@ -37,6 +37,7 @@
 //!
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.
 
+mod threads;
 mod value;
 
 use crate::experiment::*;
@@ -70,6 +71,7 @@ const TOP: &[&str] = &[
     "table",
     "claim",
     "timing",
+    "threads",
 ];
 const SERIES: &[&str] = &["name", "label", "policy", "test", "bound", "affinities"];
 const FIGURE: &[&str] = &[
@@ -92,6 +94,9 @@ const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
 const REPORTED: &[&str] = &["series", "statistic", "us"];
 const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
+const THREADS: &[&str] =
+    &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
+const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
 const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
 
 /// Reads an experiment. `name` is what it is called, `file` what reports call its file.
@@ -204,6 +209,7 @@ impl Decoder<'_> {
         let sections = self.reader.sections(top.table, "claim");
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
         let timing = self.timing(top);
+        let threads = self.threads(top);
         Experiment {
             name: name.to_owned(),
             title: title.unwrap_or_default(),
@@ -219,6 +225,7 @@ impl Decoder<'_> {
             tables,
             claims,
             timing,
+            threads,
             text: text.to_owned(),
         }
     }

@@ -48,6 +48,22 @@ pub use write::write;
 use crate::{Labels, Trace};
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
 
+/// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
+/// the order of time.
+///
+/// # Errors
+/// If the text holds no events.
+pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
+    let switch = |event: &line::Event<'_>| match event.kind {
+        line::Kind::Switch { .. } => Some((event.cpu, event.at)),
+        line::Kind::Wake(_)
+        | line::Kind::Migrate { .. }
+        | line::Kind::Mark(_)
+        | line::Kind::Other => None,
+    };
+    Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
+}
+
 /// The deadline of a job of which none is known.
 pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
 
