@@ -1,6 +1,6 @@
 //! What a figure shows, as numbers.
 
-use crate::experiment::{Experiment, Figure, FigureKind, Statistic, TARDINESS};
+use crate::experiment::{Experiment, Figure, FigureKind, Grid, Statistic, TARDINESS};
 use crate::metric::metric;
 use crate::observe::BINS;
 use crate::results::{CellRows, Results};
@@ -49,16 +49,18 @@ pub(crate) fn points(
 ) -> Vec<Point> {
     let grid = &experiment.grids[figure.grid];
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
-    let mut points: Vec<(Rate, Point)> = shown(experiment, results, figure)
-        .map(|cell| {
-            let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
-            let values = values(std::slice::from_ref(&cell), series, name);
-            let y = figure.statistic.of(&values);
-            (x.clone(), Point { x: x.to_f64(), y, count: values.len() as u64 })
-        })
-        .collect();
-    points.sort_by(|(a, _), (b, _)| a.cmp(b));
-    points.into_iter().map(|(_, point)| point).collect()
+    // Points that differ in the utilization alone, where the figure is about the weighted mean, count
+    // together.
+    let mut at: BTreeMap<Rate, Vec<(f64, f64)>> = BTreeMap::new();
+    for cell in shown(experiment, results, figure) {
+        let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
+        at.entry(x).or_default().extend(values(grid, cell, series, name));
+    }
+    let point = |(x, values): (Rate, Vec<(f64, f64)>)| {
+        let y = figure.statistic.of(&values);
+        Point { x: x.to_f64(), y, count: values.len() as u64 }
+    };
+    at.into_iter().map(point).collect()
 }
 
 /// The points of the grid that the figure shows.
@@ -104,20 +106,29 @@ fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
     bins.into_iter().map(|(bin, count)| (bin as f64 / BINS as f64, count)).collect()
 }
 
-/// The values of a metric, each with the utilization of its system.
-fn values(cells: &[&CellRows], series: usize, name: &str) -> Vec<(f64, f64)> {
+/// The values of a metric, each with the utilization of its point, or else of its system.
+fn values(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<(f64, f64)> {
     let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else {
         return Vec::new();
     };
-    let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
-    rows.filter_map(|row| Some((row.values[at]?, row.values[weight]?))).collect()
+    let utilization =
+        grid.axis("utilization").and_then(|axis| cell.values[axis].parse::<Rate>().ok());
+    let utilization = utilization.map(|utilization| utilization.to_f64());
+    let rows = cell.rows.iter().filter(|row| row.series == series);
+    rows.filter_map(|row| Some((row.values[at]?, utilization.or(row.values[weight])?))).collect()
 }
 
 /// A statistic of one point of a grid.
-pub(crate) fn at_cell(cell: &CellRows, series: usize, name: &str, of: Statistic) -> Option<f64> {
+pub(crate) fn at_cell(
+    grid: &Grid,
+    cell: &CellRows,
+    series: usize,
+    name: &str,
+    of: Statistic,
+) -> Option<f64> {
     if name == TARDINESS {
         of.of_counts(&tardiness(&[cell], series))
     } else {
-        of.of(&values(&[cell], series, name))
+        of.of(&values(grid, cell, series, name))
     }
 }

@@ -23,6 +23,9 @@ pub struct Experiment {
     pub horizon: Horizon,
     /// How many systems are measured together and kept in one shard.
     pub block: u64,
+    /// Whether only the means over each block of systems are kept, for experiments of millions of
+    /// systems: what is called a system of a point is a block of it then.
+    pub pooled: bool,
     /// What is compared.
     pub series: Vec<Series>,
     /// The points.
@@ -48,6 +51,17 @@ impl Experiment {
         let tables = || self.tables.iter().filter(|table| table.grid == grid);
         figures().any(|figure| figure.kind == FigureKind::Distribution)
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
+    }
+
+    /// How many systems are measured together: of those that are pooled always the same number.
+    pub fn block(&self) -> u64 {
+        match self.pooled {
+            false => self.block,
+            true => (1..=self.block.min(self.sets))
+                .rev()
+                .find(|block| self.sets.is_multiple_of(*block))
+                .unwrap_or(1),
+        }
     }
 
     /// In words, for the files that are written: what, how much of it, from which seed.
@@ -245,8 +259,9 @@ pub enum Statistic {
     Sum,
     /// The least value that at least this share of the values do not exceed (nearest rank).
     Quantile(f64),
-    /// The mean, weighted by the utilization of the systems: of `accepted` it is the weighted
-    /// schedulability (Bastoni, Brandenburg, Anderson 2010).
+    /// The mean, weighted by the utilization of the systems: that of their point, where utilization is
+    /// an axis, otherwise that of each as it was drawn. Of `accepted` it is the weighted schedulability
+    /// (Bastoni, Brandenburg, Anderson 2010), `sum U pi(U) / sum U`.
     Weighted,
 }
 

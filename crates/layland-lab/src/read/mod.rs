@@ -64,6 +64,7 @@ const TOP: &[&str] = &[
     "seed",
     "horizon",
     "block",
+    "pooled",
     "generator",
     "series",
     "grid",
@@ -187,6 +188,7 @@ impl Decoder<'_> {
         };
         let (sets, seed) = (count("sets", 1, "10"), count("seed", 0, "1"));
         let block = entry(top.table, "block").and_then(|entry| self.reader.count(&entry, 1));
+        let pooled = entry(top.table, "pooled").and_then(|entry| self.reader.boolean(&entry));
         let horizon = self.horizon(top);
         for section in self.reader.sections(top.table, "series") {
             if let Some(series) = self.one_series(&section) {
@@ -219,6 +221,7 @@ impl Decoder<'_> {
             seed,
             horizon: horizon.unwrap_or(Horizon::Hyperperiods(2)),
             block: block.unwrap_or(5),
+            pooled: pooled.unwrap_or(false),
             series: std::mem::take(&mut self.series),
             grids: std::mem::take(&mut self.grids),
             figures: std::mem::take(&mut self.figures),
@@ -581,7 +584,8 @@ impl Decoder<'_> {
                 (x?, y?, self.statistic(&entry, statistic)?)
             }
         };
-        let only = self.only(section, grid, &x, kind)?;
+        let weighted = statistic == Statistic::Weighted;
+        let only = self.only(section, grid, &x, kind, weighted)?;
         let plain = |text: &str| text.replace('_', " ");
         let (mut x_name, mut y_name) = (plain(&x), format!("{statistic} {}", plain(&y)));
         if kind == FigureKind::Distribution {
@@ -639,13 +643,15 @@ impl Decoder<'_> {
         Some(name.to_owned())
     }
 
-    /// The values that the other axes have; each with several needs one.
+    /// The values that the other axes have; each with several needs one, but the utilization, over which
+    /// the weighted mean goes.
     fn only(
         &mut self,
         section: &Section<'_>,
         grid: usize,
         x: &str,
         kind: FigureKind,
+        weighted: bool,
     ) -> Option<Vec<(String, String)>> {
         let mut only = Vec::new();
         let mut place = section.span.clone();
@@ -676,6 +682,7 @@ impl Decoder<'_> {
         let open = self.grids[grid].axes.iter().find(|(axis, values)| {
             kind == FigureKind::Lines
                 && axis != x
+                && !(weighted && axis == "utilization")
                 && values.len() > 1
                 && !only.iter().any(|(named, _)| named == axis)
         });

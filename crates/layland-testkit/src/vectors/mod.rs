@@ -4,6 +4,7 @@
 mod analysis;
 mod decision;
 mod edf_affinity;
+mod mixed;
 mod run_qps;
 
 use serde_json::Value;
@@ -97,6 +98,9 @@ pub fn run_folder(folder: &Path, report: &mut Report) -> Result<(), String> {
 pub fn run(vector: &Value) -> Verdict {
     if vector["schema"] == "layland-run-qps/1" {
         return run_qps::run(vector);
+    }
+    if vector.get("levels").is_some() && vector.get("mechanism").is_none() {
+        return mixed::run(vector);
     }
     if vector.get("levels").is_some() {
         let what = vector["mechanism"].as_str().unwrap_or("analysis");

@@ -215,7 +215,10 @@ fn remark(said: &Said, system: &System) -> String {
         Subject::SomeScheduler => "any scheduler",
         Subject::SomePartition => "EDF on some partition",
         Subject::SomePriorities => "some fixed priorities",
-        Subject::Policies(_) | Subject::Admission(_) => return String::new(),
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => return String::new(),
     };
     match &said.finding {
         Ok(finding) if finding.verdict != Verdict::Unknown => {
