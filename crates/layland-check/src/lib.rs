@@ -196,6 +196,7 @@ pub(crate) fn verdict(
             ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
             _,
         ) => None,
@@ -315,7 +316,9 @@ fn names(info: &PolicyInfo, rule: &ScheduleRule, placed: &System) -> Vec<&'stati
             kind
         }
         ScheduleRule::HighestFirst { .. } => kind_of(info.name, &["g-", "c-"]),
-        ScheduleRule::Optimal { .. } | ScheduleRule::None => None,
+        ScheduleRule::Optimal { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => None,
     };
     let single = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     names.extend(kind.filter(|_| single).and_then(|kind| registered("p-", kind)));

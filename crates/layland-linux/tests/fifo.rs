@@ -85,7 +85,7 @@ fn every_policy_runs_on_one_cpu() {
         }
         let policy = registry::build(info.name, &system).unwrap();
         let rule = policy.rule();
-        if let ScheduleRule::Optimal { .. } = rule {
+        if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } = rule {
             // What these reserve is used up at the deadline, not before: no miss is not asked of them.
             let system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
             let policy = registry::build(info.name, &system).unwrap();
@@ -273,6 +273,8 @@ impl Policy for Enforcer {
             }
             Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
             Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -298,7 +298,11 @@ impl Policy for SlowQps {
                 self.jobs.remove(&seat);
                 self.shown.remove(&cpu.index());
             }
-            Event::Join { .. } | Event::Timer { .. } | Event::CpuOnline { .. } => {}
+            Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. } => {}
             Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

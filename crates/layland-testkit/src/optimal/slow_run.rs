@@ -232,7 +232,11 @@ impl Policy for SlowRun {
                 self.tasks[seat].job = None;
                 self.shown.remove(&cpu.index());
             }
-            Event::Join { .. } | Event::Timer { .. } | Event::CpuOnline { .. } => {}
+            Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. } => {}
             Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }
