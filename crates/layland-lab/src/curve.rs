@@ -32,7 +32,9 @@ pub fn curves(experiment: &Experiment, results: &Results, figure: &Figure) -> Ve
     let of = |&series: &usize| Curve {
         series,
         points: match figure.kind {
-            FigureKind::Lines => points(experiment, results, figure, series, &figure.y),
+            FigureKind::Lines | FigureKind::Bars => {
+                points(experiment, results, figure, series, &figure.y)
+            }
             FigureKind::Distribution => distribution(experiment, results, figure, series),
         },
     };
@@ -48,6 +50,9 @@ pub(crate) fn points(
     name: &str,
 ) -> Vec<Point> {
     let grid = &experiment.grids[figure.grid];
+    if figure.kind == FigureKind::Bars {
+        return bars(experiment, results, figure, series, name);
+    }
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
     let mut points: Vec<(Rate, Point)> = shown(experiment, results, figure)
         .map(|cell| {
@@ -59,6 +64,25 @@ pub(crate) fn points(
         .collect();
     points.sort_by(|(a, _), (b, _)| a.cmp(b));
     points.into_iter().map(|(_, point)| point).collect()
+}
+
+/// The bars of a series, numbered from 1; only those of one metric, if it has a name.
+fn bars(
+    experiment: &Experiment,
+    results: &Results,
+    figure: &Figure,
+    series: usize,
+    name: &str,
+) -> Vec<Point> {
+    let cells: Vec<CellRows> = shown(experiment, results, figure).cloned().collect();
+    let bars = (1..).zip(&figure.bars);
+    bars.filter(|(_, bar)| name.is_empty() || bar.metric == name)
+        .map(|(number, bar)| {
+            let values = values(&cells, series, &bar.metric);
+            let y = bar.statistic.of(&values);
+            Point { x: f64::from(number), y, count: values.len() as u64 }
+        })
+        .collect()
 }
 
 /// The points of the grid that the figure shows.
