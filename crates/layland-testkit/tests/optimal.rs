@@ -268,7 +268,8 @@ fn being_told_late_changes_no_plan() {
     let mut merged = 0;
     // Jobs that end before their budget would end later if that is told late.
     let exact = |drawn: &Drawn| {
-        RateGrid::of(&drawn.system).is_some_and(|grid| grid.is_exact(&drawn.system))
+        let grid = RateGrid::of(&drawn.system);
+        draw::is_full(&drawn.system) && grid.is_some_and(|grid| grid.is_exact(&drawn.system))
     };
     for (index, Drawn { system, until }) in systems(80, false).filter(exact).enumerate() {
         for spec in POLICIES {
