@@ -1,6 +1,7 @@
 //! What a figure shows, as numbers.
 
 use crate::experiment::{Experiment, Figure, FigureKind, Statistic, TARDINESS};
+use crate::measure::Row;
 use crate::metric::metric;
 use crate::observe::BINS;
 use crate::results::{CellRows, Results};
@@ -74,7 +75,7 @@ fn bars(
     series: usize,
     name: &str,
 ) -> Vec<Point> {
-    let cells: Vec<CellRows> = shown(experiment, results, figure).cloned().collect();
+    let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
     let bars = (1..).zip(&figure.bars);
     bars.filter(|(_, bar)| name.is_empty() || bar.metric == name)
         .map(|(number, bar)| {
@@ -134,7 +135,8 @@ fn values(cells: &[&CellRows], series: usize, name: &str) -> Vec<(f64, f64)> {
         return Vec::new();
     };
     let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
-    rows.filter_map(|row| Some((row.values[at]?, row.values[weight]?))).collect()
+    let value = |row: &Row, at: usize| row.values.get(at).copied().flatten();
+    rows.filter_map(|row| Some((value(row, at)?, value(row, weight)?))).collect()
 }
 
 /// A statistic of one point of a grid.

@@ -198,6 +198,7 @@ fn fill(row: &mut Row, system: &System, counters: &Counters, seen: &Observer) {
         ("miss_ratio", total.missed),
         ("preemptions_per_job", total.preemptions),
         ("migrations_per_job", total.migrations),
+        ("job_migrations_per_job", total.migrations_within_jobs),
         ("shifts_per_job", total.shifts),
         ("moves_per_job", seen.moves),
         ("placements_per_job", seen.placed),

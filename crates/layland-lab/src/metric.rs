@@ -32,6 +32,7 @@ pub const METRICS: &[Metric] = &[
     column("preemptions_per_job", "preemptions / jobs"),
     column("migrations", "executions on another CPU than the task's last one"),
     column("migrations_per_job", "migrations / jobs"),
+    column("job_migrations_per_job", "of these, those of a job that already ran / jobs"),
     column("shifts_per_job", "running jobs that ran on at once on another CPU / jobs"),
     column("shifts_per_migration", "of the migrations, the share that are shifts"),
     column("moves_per_job", "changes of the run queue / jobs"),

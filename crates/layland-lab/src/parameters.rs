@@ -130,7 +130,7 @@ impl Parameters {
                 let message = "it says how many tasks there are, and their utilization";
                 return Err((Some("rates"), message.to_owned()));
             }
-            let total = rates.iter().sum();
+            let total = rates.iter().cloned().sum();
             let bounds = rates.into_iter().map(|rate| (rate.clone(), rate)).collect();
             return Ok(Utilizations::Convolutional { total, bounds, resolution: RESOLUTION });
         }

@@ -42,7 +42,7 @@
 mod value;
 
 use crate::experiment::*;
-use crate::metric::{MEASURED, METRICS};
+use crate::metric::{MEASURED, METRICS, is_measured};
 use crate::parameters::{PARAMETERS, Parameters};
 use layland_analysis::catalogue;
 use layland_config::{Problem, Problems, Report, Severity, Span, parse_toml};
@@ -767,7 +767,14 @@ impl Decoder<'_> {
         let grid = self.find_grid(section)?;
         let series = self.some_series(section, Some(grid));
         let entry = self.reader.required(section, "columns", "[\"miss_ratio:mean\"]");
-        let columns = entry.map(|entry| self.columns(&entry, &[TARDINESS])).unwrap_or_default();
+        let columns =
+            entry.as_ref().map(|entry| self.columns(entry, &[TARDINESS])).unwrap_or_default();
+        if let Some(entry) = entry
+            && let Some((name, ..)) = columns.iter().find(|(name, ..)| is_measured(name))
+        {
+            let message = format!("`{name}` is a measured time");
+            self.reader.invalid(&entry, message, "show it in a figure: tables are of results");
+        }
         Some(Table { name: name?, title: self.text(section, "title", ""), grid, series, columns })
     }
 
