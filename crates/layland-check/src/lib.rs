@@ -27,6 +27,7 @@
 
 mod affinities;
 mod margin;
+mod optimal;
 mod placed;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
@@ -254,6 +255,16 @@ pub(crate) fn verdict(
         }
     }
     found.inflation = inflated.map(|inflated| inflated.tasks);
+    let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
+    if is_optimal && !system.platform.overheads.is_zero() {
+        match optimal::inflated(system, &policy_options) {
+            Ok((tasks, sentence)) => {
+                found.inflation = Some(tasks);
+                found.reasons.push(sentence);
+            }
+            Err(reason) => found.reasons.push(reason),
+        }
+    }
     if found.reasons.is_empty() {
         found.reasons.push("no test applies".to_owned());
     }

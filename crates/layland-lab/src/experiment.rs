@@ -1,6 +1,7 @@
 //! The description of an experiment.
 
 use crate::Parameters;
+use crate::metric::is_measured;
 use layland_model::{Criticality, Duration, System};
 use layland_sim::Horizon;
 
@@ -195,6 +196,10 @@ pub enum Measured {
     Policy(String),
     /// A schedulability test of the catalogue, by name.
     Test(String),
+    /// What is guaranteed of a policy: its verdict in `layland check`.
+    Guarantee(String),
+    /// What RUN or QPS makes of a system before the start, without a simulation.
+    Structure(String),
 }
 
 /// Points: every combination of the values of its axes.
@@ -272,6 +277,8 @@ pub enum FigureKind {
     Lines,
     /// The share of all jobs whose tardiness, in periods, is at most x.
     Distribution,
+    /// Several statistics side by side, each with a bar for every series.
+    Bars,
 }
 
 /// What an axis of a figure shows: an interval, or what the data needs.
@@ -288,10 +295,12 @@ pub struct Figure {
     pub kind: FigureKind,
     /// The index of its grid.
     pub grid: usize,
-    /// Its axis of the grid; unused by distributions.
+    /// Its axis of the grid; unused by distributions and bars.
     pub x: String,
-    /// Its metric.
+    /// Its metric; unused by bars.
     pub y: String,
+    /// What the bars show, from left to right.
+    pub bars: Vec<Bar>,
     /// What becomes of the systems of a point.
     pub statistic: Statistic,
     /// Its series, as indices.
@@ -306,6 +315,24 @@ pub struct Figure {
     pub y_bounds: Bounds,
     /// Whether the vertical axis is logarithmic: points at 0 are left out then.
     pub log_y: bool,
+}
+
+/// What a group of bars shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// The metric.
+    pub metric: String,
+    /// What becomes of the systems.
+    pub statistic: Statistic,
+    /// What is written below it.
+    pub label: String,
+}
+
+impl Figure {
+    /// Whether it shows measured times, which are never the same twice.
+    pub fn is_measured(&self) -> bool {
+        is_measured(&self.y) || self.bars.iter().any(|bar| is_measured(&bar.metric))
+    }
 }
 
 /// A table: one line per point and series.
@@ -358,6 +385,28 @@ impl Range {
     }
 }
 
+impl Claim {
+    /// Whether it is about measured times.
+    pub fn is_measured(&self, experiment: &Experiment) -> bool {
+        let others = match &self.comparison {
+            Comparison::Below(others)
+            | Comparison::AtMost(others)
+            | Comparison::Above(others)
+            | Comparison::AtLeast(others)
+            | Comparison::Equals(others) => others.as_slice(),
+            Comparison::Rises | Comparison::Falls => &[],
+        };
+        let operands = others.iter().filter_map(|other| match other {
+            Other::Series(operand) => Some(operand),
+            Other::Value(_) => None,
+        });
+        self.figures.iter().any(|&at| experiment.figures[at].is_measured())
+            || operands
+                .chain([&self.left])
+                .any(|operand| operand.metric.as_deref().is_some_and(is_measured))
+    }
+}
+
 /// A series, with the metric of the figure or another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
@@ -365,6 +414,8 @@ pub struct Operand {
     pub series: usize,
     /// Another metric than the figure's.
     pub metric: Option<String>,
+    /// Another figure than the claim's, as an index: its points, in their order.
+    pub figure: Option<usize>,
 }
 
 /// How a claim compares.
@@ -378,6 +429,8 @@ pub enum Comparison {
     Above(Vec<Other>),
     /// At every point at least each of the others.
     AtLeast(Vec<Other>),
+    /// At every point the same as each of the others.
+    Equals(Vec<Other>),
     /// It rises along the axis: at least nine in ten pairs of points do.
     Rises,
     /// It falls along the axis: at least nine in ten pairs of points do.

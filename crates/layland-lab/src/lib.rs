@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
 //! | `parameters.rs` | what a system is drawn from, by the names of the options of `layland gen` |
-//! | `measure.rs`, `observe.rs` | one system under one policy or analysis: a row |
+//! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
 //! | `results.rs` | all rows, as a table that `layland-export` writes |
@@ -36,20 +36,21 @@ mod read;
 mod results;
 mod run;
 mod shard;
+mod structure;
 mod table;
 mod threads;
 mod timing;
 
-pub use claim::{Judged, Judgement, judge};
+pub use claim::{Judged, Judgement, judge, judge_measured};
 pub use curve::{Curve, Point, curves};
 pub use experiment::{
-    Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
+    Bar, Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
     Other, Range, Reported, ReportedRun, Series, Statistic, TARDINESS, Table, Threads, Timing,
     TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
-pub use metric::{METRICS, Metric, metric};
+pub use metric::{MEASURED, METRICS, Metric, metric};
 pub use output::{Written, write, write_timings};
 pub use parameters::{PARAMETERS, Parameters};
 pub use read::{VERSION, parse_horizon, read};
