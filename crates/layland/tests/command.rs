@@ -650,3 +650,45 @@ fn a_file_may_have_one_set_per_line() {
     assert_eq!(documents[1]["policies"][0]["verdict"], "no");
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn a_report_of_guarantees_says_what_the_table_says() {
+    let folder = folder("a_report_of_guarantees");
+    let write = |file: &str| {
+        let path = folder.join(file);
+        let policies = "g-edf,p-edf,dl-sp,g-fp";
+        let args = ["check", "demo:dhall", "-p", policies, "-o", name(&path)];
+        let output = run(&args);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = text(&output.stderr);
+        assert!(said.starts_with("wrote ") && said.lines().count() == 1, "{said}");
+        // What the table on standard output says is the same with and without a report.
+        assert_eq!(output.stdout, run(&args[..4]).stdout);
+        std::fs::read_to_string(path).expect("the report is written")
+    };
+    let html = write("a.html");
+    assert_eq!(html, write("b.html"));
+    for said in [
+        "Every deadline is guaranteed under p-edf.",
+        "The set is refused by g-fp.",
+        "No test can tell of g-edf, dl-sp.",
+        // The bounds, with their analyses, and the distance to the limit.
+        "<b>≤ 3666.667us late</b> <span class=\"note\">CVA-REDUCED</span>",
+        "× 1.100",
+        // Every test is there, also after one has decided, and whom it is from.
+        "FF-DBF",
+        "S. Baruah",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn a_report_of_guarantees_is_of_one_set() {
+    let output = run(&["check", "demo:dhall", "demo:constrained", "-o", "x.html"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("a report shows one set, and there are 2"));
+    let output = run(&["check", "demo:dhall", "-o", "x.svg"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(".html for a report"), "{}", text(&output.stderr));
+}

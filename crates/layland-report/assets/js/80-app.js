@@ -210,9 +210,10 @@ class App {
   }
   recolour() {
     this.look.read();
+    drawDistributions(this.data.distributions, this.look, this.kind ?? "cdf");
+    if (!this.overview) return;
     this.overview.resize();
     this.drawNow();
-    drawDistributions(this.data.distributions, this.look, this.kind ?? "cdf");
     legend(this);
   }
 
@@ -554,7 +555,11 @@ if (report.data.runs.length) {
     });
   }
 } else {
+  // A page without a chart: everything is in the page already.
   drawDistributions(report.data.distributions, report.look, "cdf");
+  document.querySelectorAll("[data-do=theme]").forEach((button) => button.addEventListener("click", () => report.theme()));
+  addEventListener("keydown", (event) => { if (event.key === "t" && !event.ctrlKey && !event.metaKey && !event.altKey) report.theme(); });
+  document.documentElement.dataset.ready = "yes";
 }
 // For tests and for those who are curious.
 window.laylandReport = report;
