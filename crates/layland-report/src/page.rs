@@ -11,15 +11,19 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 /// The scripts of the page, in their order; each says what it is for.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
     include_str!("../assets/js/30-lanes.js"),
     include_str!("../assets/js/40-look.js"),
-    include_str!("../assets/js/50-panel.js"),
+    include_str!("../assets/js/45-raster.js"),
+    include_str!("../assets/js/50-draw.js"),
+    include_str!("../assets/js/55-panel.js"),
     include_str!("../assets/js/60-story.js"),
     include_str!("../assets/js/70-charts.js"),
+    include_str!("../assets/js/75-overview.js"),
     include_str!("../assets/js/80-app.js"),
+    include_str!("../assets/js/85-input.js"),
 ];
 
 /// The page, and what is a part of it.

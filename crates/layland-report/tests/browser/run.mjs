@@ -108,17 +108,51 @@ run(async () => {
   await picture(pictures, "dark");
 
   // Frames while panning through the run, at the first window and with all of it in sight.
+  // What is drawn of a lane is what adding up all of its segments one by one gives.
+  const columns = await evaluate(`(() => { const app = laylandReport, panel = app.panels[0], { trace } = panel, { segments } = trace;
+    for (const share of [1, 0.31, 0.08, 0.013]) for (const kind of ["cpu", "task"]) {
+      const { from, to } = app.range, span = (to - from) * share, at = from + (to - from - span) * 0.37;
+      app.view = { from: at, to: at + span };
+      const list = (kind === "cpu" ? trace.cpuLanes : trace.taskLanes)[0], h = 40, { raster } = panel;
+      raster.begin(Math.ceil(panel.width - panel.left), 60, 1);
+      panel.gather({ kind, index: 0, y: 0, height: kind === "cpu" ? 46 : 60 }, 0);
+      const perPixel = span / panel.plot, high = new Array(raster.width).fill(0);
+      const put = (a, b, share, height) => { for (let x = Math.max(a, 0); x < b && x < high.length; x++) high[x] = Math.max(high[x], Math.round(Math.max(1.5, share * height))); };
+      let pixel = null, busy = 0;
+      const flush = () => { if (pixel !== null) put(pixel, pixel + 1, Math.min(1, busy / perPixel), h); pixel = null; busy = 0; };
+      for (let i = list.from; i < list.to; i++) {
+        const s = list.order ? list.order[i] : i, a = segments.start.at[s], b = segments.end.at[s];
+        if ((a >= at + span && !(pixel !== null && a <= at + (pixel + 1) * perPixel)) || (i + 1 < list.to && segments.start.at[list.order ? list.order[i + 1] : i + 1] <= at)) continue;
+        const x0 = (a - at) / perPixel, x1 = (b - at) / perPixel;
+        if (b - a >= 1.5 * perPixel) {
+          flush();
+          if (b > at && b - a < 4 * perPixel) put(Math.round(x0), Math.max(Math.round(x1), Math.round(x0) + 1), 1, h);
+          continue;
+        }
+        if (pixel === null || a > at + (pixel + 1) * perPixel) { flush(); pixel = Math.floor(x0); }
+        busy += b - a;
+      }
+      flush();
+      for (let x = 0; x < raster.width; x++) {
+        let rows = 0;
+        for (let y = 0; y < raster.height; y++) if (raster.pixels[y * raster.width + x]) rows++;
+        if (Math.abs(rows - high[x]) > 1) return kind + " at " + share + ": column " + x + " is " + rows + " high, not " + high[x];
+      }
+    }
+    app.whole();
+    return ""; })()`);
+  expect(columns === "", columns);
   await send("Performance.enable", { timeDomain: "threadTicks" });
   const busy = async () => (await send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
-  const pan = async (zoomed) => {
+  const pan = async (share) => {
     const before = await busy();
-    const found = await panned(zoomed);
+    const found = await panned(share);
     // What the thread of the page computes per frame, whatever else the machine does.
     return { ...found, cpu_ms_per_frame: +((await busy() - before) / 90).toFixed(1) };
   };
-  const panned = (zoomed) => evaluate(`(async () => {
+  const panned = (share) => evaluate(`(async () => {
     const app = laylandReport, { from, to } = app.range, times = [], draws = [];
-    const span = ${zoomed} ? Number(app.data.window[1]) - Number(app.data.window[0]) : (to - from) * ${zoomed === null ? 1 : 0.5};
+    const span = ${share === null} ? Number(app.data.window[1]) - Number(app.data.window[0]) : (to - from) * ${share};
     let last = await new Promise(requestAnimationFrame);
     for (let k = 0; k < 90; k++) {
       const at = from + ((to - from - span) * k) / 90;
@@ -129,8 +163,8 @@ run(async () => {
     const at = (list, share) => { list.sort((a, b) => a - b); return +list[Math.floor(list.length * share)].toFixed(1); };
     return { fps: Math.round(1000 / (times.reduce((a, b) => a + b) / times.length)), draw_p50_ms: at(draws, 0.5), draw_p95_ms: at(draws, 0.95) };
   })()`);
-  measured.panning_window = await pan(true);
-  measured.panning_half = await pan(false);
+  measured.panning_window = await pan(null);
+  for (const share of [0.5, 0.1, 0.03, 0.01]) measured["panning_" + share] = await pan(share);
   measured.whole = await evaluate("(async () => { laylandReport.whole(); await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); const list = []; for (let k = 0; k < 10; k++) { laylandReport.drawNow(); list.push(laylandReport.lastFrame); } return +list.sort((a, b) => a - b)[5].toFixed(1); })()");
   measured.heap_mb = Math.round(await evaluate("(performance.memory?.usedJSHeapSize ?? 0) / 1e6"));
   await evaluate("laylandReport.theme('light')");
