@@ -1,6 +1,8 @@
 //! The command from outside: exit codes, signals, pipes, files, and the same bytes every time.
 #![cfg(unix)]
 
+mod common;
+
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -204,7 +206,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn a_full_disk_is_the_systems_refusal() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
-        skipped("a_full_disk_is_the_systems_refusal", "/dev/full");
+        common::skipped("/dev/full");
         return;
     };
     let output = layland(&["sim", "demo:dhall"])
@@ -214,11 +216,6 @@ fn a_full_disk_is_the_systems_refusal() {
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(5));
     assert!(text(&output.stderr).starts_with("error: failed to write to standard output"));
-}
-
-/// Says so past the test harness, which would keep it to itself.
-fn skipped(test: &str, needs: &str) {
-    let _ = writeln!(std::io::stderr(), "{test}: skipped: needs {needs}");
 }
 
 // The same bytes.
@@ -496,7 +493,7 @@ fn completions_are_scripts() {
     std::fs::write(&script, stdout(&["completions", "bash"], 0)).expect("written");
     match Command::new("bash").args(["-n", name(&script)]).output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(_) => skipped("completions_are_scripts", "bash"),
+        Err(_) => common::skipped("bash"),
     }
 }
 
@@ -531,10 +528,7 @@ fn ascii_is_ascii_and_colours_can_be_chosen() {
 fn the_examples_of_rt_app_are_read_or_refused_at_a_place() {
     let examples = Path::new("/usr/share/doc/rt-app/examples");
     if !examples.is_dir() {
-        skipped(
-            "the_examples_of_rt_app_are_read_or_refused_at_a_place",
-            "the examples of the Debian package rt-app",
-        );
+        common::skipped("the examples of the Debian package rt-app");
         return;
     }
     let mut files = Vec::new();
