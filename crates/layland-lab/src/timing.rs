@@ -202,8 +202,7 @@ pub fn time(
     tell: &dyn Fn(usize, usize),
 ) -> Result<Option<Timings>, LabError> {
     let Some(timing) = &experiment.timing else { return Ok(None) };
-    let mut found =
-        Timings { clock_ns: clock_ns(), points: Vec::new(), rows: Results::default() };
+    let mut found = Timings { clock_ns: clock_ns(), points: Vec::new(), rows: Results::default() };
     let total: usize = experiment.grids.iter().map(|grid| grid.cells().len()).sum();
     let mut done = 0;
     for (at, grid) in experiment.grids.iter().enumerate() {

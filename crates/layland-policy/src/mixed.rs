@@ -114,8 +114,7 @@ impl<M: Mechanism> PerCpu<M> {
             let tasks: Vec<TaskId> =
                 order.iter().copied().filter(|&task| cpu_of[task] == cpu).collect();
             tasks.iter().enumerate().for_each(|(member, &task)| home[task] = (cpu, member));
-            let members: Vec<Member> =
-                tasks.iter().map(|&task| Member::of(system, task)).collect();
+            let members: Vec<Member> = tasks.iter().map(|&task| Member::of(system, task)).collect();
             let mechanism = make(&tasks)?;
             processors.push(Processor::new(cpu, members, mechanism));
             groups.push(Group { cpus: CpuSet::single(cpu), tasks });

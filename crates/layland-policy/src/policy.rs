@@ -1,8 +1,8 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
 use layland_model::{
-    Change, CpuId, CpuSet, Criticality, JobId, MoveReason, ScheduleRule, Service, Speed, Task, TaskId,
-    Time,
+    Change, CpuId, CpuSet, Criticality, JobId, MoveReason, ScheduleRule, Service, Speed, Task,
+    TaskId, Time,
 };
 use std::sync::Arc;
 

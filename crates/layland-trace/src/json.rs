@@ -465,11 +465,9 @@ impl From<&Mark> for WireMark {
                 deadline: Some(deadline.ns()),
                 ..wire(WireKind::Replenished)
             },
-            MarkKind::Indicator(cpu, level) => WireMark {
-                cpu: Some(cpu.0),
-                level: Some(level.0),
-                ..wire(WireKind::Indicator)
-            },
+            MarkKind::Indicator(cpu, level) => {
+                WireMark { cpu: Some(cpu.0), level: Some(level.0), ..wire(WireKind::Indicator) }
+            }
         }
     }
 }

@@ -381,6 +381,7 @@ pub fn write_threads(
             grid: threads.grid,
             x: axis.clone(),
             y: "overhead".to_owned(),
+            bars: Vec::new(),
             statistic: Statistic::Mean,
             series: runs.series(),
             only: Vec::new(),

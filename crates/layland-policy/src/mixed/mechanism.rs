@@ -369,8 +369,7 @@ impl<M: Mechanism> Processor<M> {
             Some((member, job, limit)) => {
                 let runs = Some((member, job.id));
                 if self.running != runs || self.limit != limit {
-                    let budget =
-                        limit.map(|limit| Service::from_ns((limit - job.executed).max(0)));
+                    let budget = limit.map(|limit| Service::from_ns((limit - job.executed).max(0)));
                     actions.push(Action::Run { cpu, job: job.id, budget });
                 }
                 (self.running, self.limit) = (runs, limit);

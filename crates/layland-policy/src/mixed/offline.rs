@@ -7,6 +7,7 @@
 //! task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the
 //! mechanism itself does not need.
 
+use super::PerCpu;
 use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
 use super::mechanism::Mechanism;
@@ -14,12 +15,11 @@ use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
-use super::PerCpu;
 use crate::registry::{OptionInfo, Options, Values};
 use crate::{Policy, Refusal, groups};
 use layland_mixed::{
-    Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed,
-    fjp, period_transformation, rate_monotonic, zero_slack,
+    Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
+    fixed, fjp, period_transformation, rate_monotonic, zero_slack,
 };
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Index, Rate, RateSum, System, TaskId, TaskMap,
@@ -67,7 +67,8 @@ pub(crate) const SORT: OptionInfo = OptionInfo {
 
 pub(crate) const MODEL: &str = "deadlines longer than periods, and execution times that grow above a task's own \
                                 level";
-pub(crate) const REJECTED: &str = "task sets for which its analysis finds no parameters, or no CPU for a task";
+pub(crate) const REJECTED: &str =
+    "task sets for which its analysis finds no parameters, or no CPU for a task";
 
 /// What a mechanism is to know of the tasks of a CPU.
 struct Plan<M> {
@@ -133,7 +134,13 @@ pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusa
 /// # Errors
 /// If a task has no CPU.
 pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
-    build("cms", system, options, &FixedPriority::new(&[], true), criticality_monotonic_with_cut_off)
+    build(
+        "cms",
+        system,
+        options,
+        &FixedPriority::new(&[], true),
+        criticality_monotonic_with_cut_off,
+    )
 }
 
 fn own_overrun(options: &Options) -> Result<OwnOverrun, Refusal> {

@@ -109,7 +109,12 @@ pub struct ListReuse {
 
 impl ListReuse {
     /// With the list of each task. `reuse` is off only to show what goes wrong then.
-    pub fn new(lists: Vec<Vec<i64>>, reuse: bool, levels: usize, own_overrun: OwnOverrun) -> ListReuse {
+    pub fn new(
+        lists: Vec<Vec<i64>>,
+        reuse: bool,
+        levels: usize,
+        own_overrun: OwnOverrun,
+    ) -> ListReuse {
         ListReuse {
             lists: lists.into_iter().map(Lists::new).collect(),
             reuse,

@@ -101,9 +101,10 @@ impl Mechanism for ZeroSlack {
             (Late::Suspend, Some(late)) => criticality(late) + 1,
             (Late::Suspend, None) | (Late::Demote, _) => least,
         };
-        let member =
-            highest(jobs, place, |member| criticality(member) >= above.max(least) && !is_late(member))
-                .or(late)?;
+        let member = highest(jobs, place, |member| {
+            criticality(member) >= above.max(least) && !is_late(member)
+        })
+        .or(late)?;
         Some(Choice { member, limit: Some(jobs.members()[member].own_bound()) })
     }
 }

@@ -3,8 +3,8 @@
 
 use super::Verdict;
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, ScheduleRule, Service,
-    System, Task, TaskId, Time,
+    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, ScheduleRule, Service, System,
+    Task, TaskId, Time,
 };
 use layland_policy::mixed::PerCpu;
 use layland_policy::mixed::amc::Adaptive;
@@ -89,7 +89,8 @@ fn system(vector: &Value) -> Option<System> {
         }
         Some(made)
     };
-    let tasks: Option<Vec<Task>> = vector["tasks"].as_array()?.iter().enumerate().map(task).collect();
+    let tasks: Option<Vec<Task>> =
+        vector["tasks"].as_array()?.iter().enumerate().map(task).collect();
     let mut system = System::new(1, tasks?);
     system.levels = Levels::new((0..levels).map(|level| format!("L{level}")).collect());
     Some(system)
@@ -124,8 +125,8 @@ fn policy(vector: &Value, system: &System, noted: &Priorities) -> Option<Box<dyn
             boxed(system, ZeroSlack::new(&order?, &instants, late), noted)
         }
         "pt" => {
-            let [counts, lengths, budgets] = ["slices", "slice_length", "slice_budget"]
-                .map(|name| numbers(&given[name]));
+            let [counts, lengths, budgets] =
+                ["slices", "slice_length", "slice_budget"].map(|name| numbers(&given[name]));
             let slices = counts?.into_iter().zip(lengths?).zip(budgets?);
             let slices =
                 slices.map(|((count, length), budget)| Slices { count, length, budget }).collect();

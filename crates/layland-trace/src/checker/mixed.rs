@@ -93,7 +93,12 @@ impl Checker<'_> {
 
     /// The instants at which a job of a task of this criticality or above comes to its bound of this level
     /// and is not complete.
-    fn overruns(&self, jobs: &[usize], level: usize, pieces: &[Vec<(Time, Duration)>]) -> Vec<Time> {
+    fn overruns(
+        &self,
+        jobs: &[usize],
+        level: usize,
+        pieces: &[Vec<(Time, Duration)>],
+    ) -> Vec<Time> {
         let mut instants = Vec::new();
         for &index in jobs {
             let record = &self.trace.jobs[index];
