@@ -27,6 +27,7 @@
 
 mod affinities;
 mod margin;
+mod optimal;
 mod placed;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
@@ -196,6 +197,7 @@ pub(crate) fn verdict(
             ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
             _,
         ) => None,
@@ -253,6 +255,16 @@ pub(crate) fn verdict(
         }
     }
     found.inflation = inflated.map(|inflated| inflated.tasks);
+    let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
+    if is_optimal && !system.platform.overheads.is_zero() {
+        match optimal::inflated(system, &policy_options) {
+            Ok((tasks, sentence)) => {
+                found.inflation = Some(tasks);
+                found.reasons.push(sentence);
+            }
+            Err(reason) => found.reasons.push(reason),
+        }
+    }
     if found.reasons.is_empty() {
         found.reasons.push("no test applies".to_owned());
     }
@@ -315,7 +327,9 @@ fn names(info: &PolicyInfo, rule: &ScheduleRule, placed: &System) -> Vec<&'stati
             kind
         }
         ScheduleRule::HighestFirst { .. } => kind_of(info.name, &["g-", "c-"]),
-        ScheduleRule::Optimal { .. } | ScheduleRule::None => None,
+        ScheduleRule::Optimal { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => None,
     };
     let single = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     names.extend(kind.filter(|_| single).and_then(|kind| registered("p-", kind)));

@@ -1,6 +1,7 @@
 //! What a figure shows, as numbers.
 
 use crate::experiment::{Experiment, Figure, FigureKind, Grid, Statistic, TARDINESS};
+use crate::measure::Row;
 use crate::metric::metric;
 use crate::observe::BINS;
 use crate::results::{CellRows, Results};
@@ -32,7 +33,9 @@ pub fn curves(experiment: &Experiment, results: &Results, figure: &Figure) -> Ve
     let of = |&series: &usize| Curve {
         series,
         points: match figure.kind {
-            FigureKind::Lines => points(experiment, results, figure, series, &figure.y),
+            FigureKind::Lines | FigureKind::Bars => {
+                points(experiment, results, figure, series, &figure.y)
+            }
             FigureKind::Distribution => distribution(experiment, results, figure, series),
         },
     };
@@ -48,6 +51,9 @@ pub(crate) fn points(
     name: &str,
 ) -> Vec<Point> {
     let grid = &experiment.grids[figure.grid];
+    if figure.kind == FigureKind::Bars {
+        return bars(experiment, results, figure, series, name);
+    }
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
     // Points that differ in the utilization alone, where the figure is about the weighted mean, count
     // together.
@@ -61,6 +67,27 @@ pub(crate) fn points(
         Point { x: x.to_f64(), y, count: values.len() as u64 }
     };
     at.into_iter().map(point).collect()
+}
+
+/// The bars of a series, numbered from 1; only those of one metric, if it has a name.
+fn bars(
+    experiment: &Experiment,
+    results: &Results,
+    figure: &Figure,
+    series: usize,
+    name: &str,
+) -> Vec<Point> {
+    let grid = &experiment.grids[figure.grid];
+    let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
+    let bars = (1..).zip(&figure.bars);
+    bars.filter(|(_, bar)| name.is_empty() || bar.metric == name)
+        .map(|(number, bar)| {
+            let values: Vec<(f64, f64)> =
+                cells.iter().flat_map(|cell| values(grid, cell, series, &bar.metric)).collect();
+            let y = bar.statistic.of(&values);
+            Point { x: f64::from(number), y, count: values.len() as u64 }
+        })
+        .collect()
 }
 
 /// The points of the grid that the figure shows.
@@ -114,8 +141,9 @@ fn values(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<(f64, 
     let utilization =
         grid.axis("utilization").and_then(|axis| cell.values[axis].parse::<Rate>().ok());
     let utilization = utilization.map(|utilization| utilization.to_f64());
+    let value = |row: &Row, at: usize| row.values.get(at).copied().flatten();
     let rows = cell.rows.iter().filter(|row| row.series == series);
-    rows.filter_map(|row| Some((row.values[at]?, utilization.or(row.values[weight])?))).collect()
+    rows.filter_map(|row| Some((value(row, at)?, utilization.or(value(row, weight))?))).collect()
 }
 
 /// A statistic of one point of a grid.

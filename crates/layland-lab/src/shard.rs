@@ -56,6 +56,8 @@ pub fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
                 match &series.measured {
                     Measured::Policy(spec) => format!("policy {spec} bound {bound}{free}"),
                     Measured::Test(name) => format!("test {name}{free}"),
+                    Measured::Guarantee(spec) => format!("guarantee {spec}{free}"),
+                    Measured::Structure(spec) => format!("structure {spec}{free}"),
                 }
             })
             .collect();

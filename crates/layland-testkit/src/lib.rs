@@ -10,7 +10,6 @@
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`strategies`]: random task sets for property tests;
-//! - [`watched`]: a policy that can be looked at after a simulation;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
 pub mod affinity;
@@ -24,4 +23,3 @@ pub mod strategies;
 pub mod ticks;
 pub mod twin;
 pub mod vectors;
-pub mod watched;
