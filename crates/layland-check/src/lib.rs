@@ -27,6 +27,7 @@
 
 mod affinities;
 mod margin;
+mod optimal;
 mod placed;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
@@ -203,11 +204,39 @@ pub(crate) fn verdict(
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let names = names(info, &rule, &placed);
+    // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
+    let uncovered = match &rule {
+        ScheduleRule::MixedCriticality { guaranteed, .. } => {
+            *guaranteed != system.platform.all_cpus()
+        }
+        ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::None => false,
+    };
+    // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
+    let covered_only = system.levels.is_mixed()
+        && catalogue::TESTS.iter().any(|test| match test.subject {
+            Subject::Covered(policies) => policies.contains(&info.name),
+            Subject::Policies(_)
+            | Subject::Unsound(..)
+            | Subject::SomeScheduler
+            | Subject::SomePartition
+            | Subject::SomePriorities
+            | Subject::Admission(_) => false,
+        });
     for test in catalogue::TESTS {
         let finding = match test.subject {
             _ if !options.has(test.name) => continue,
+            Subject::SomeScheduler if covered_only => continue,
+            Subject::Covered(_) if uncovered => continue,
             Subject::SomeScheduler => test.run(system),
-            Subject::Policies(policies) if policies.iter().any(|name| names.contains(name)) => {
+            Subject::Policies(policies)
+            | Subject::Covered(policies)
+            | Subject::Unsound(policies, _)
+                if policies.iter().any(|name| names.contains(name)) =>
+            {
                 test.run(analysed)
             }
             Subject::Admission(policies) if policies.contains(&info.name) => {
@@ -217,6 +246,8 @@ pub(crate) fn verdict(
                 }
             }
             Subject::Policies(_)
+            | Subject::Covered(_)
+            | Subject::Unsound(..)
             | Subject::Admission(_)
             | Subject::SomePartition
             | Subject::SomePriorities => continue,
@@ -236,6 +267,21 @@ pub(crate) fn verdict(
         }
     }
     found.inflation = inflated.map(|inflated| inflated.tasks);
+    let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
+    if is_optimal && !system.platform.overheads.is_zero() {
+        match optimal::inflated(system, &policy_options) {
+            Ok((tasks, sentence)) => {
+                found.inflation = Some(tasks);
+                found.reasons.push(sentence);
+            }
+            Err(reason) => found.reasons.push(reason),
+        }
+    }
+    if uncovered && found.verdict == Verdict::Unknown {
+        let why =
+            "no sound analysis accepts the tasks with the parameters that the policy runs with";
+        found.reasons.push(why.to_owned());
+    }
     if found.reasons.is_empty() {
         found.reasons.push("no test applies".to_owned());
     }
@@ -252,6 +298,8 @@ impl Assessment {
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
         match &finding {
+            // What a paper claims and does not hold decides nothing.
+            _ if matches!(test.subject, Subject::Unsound(..)) => {}
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
             Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
             Ok(finding) => {
@@ -388,7 +436,10 @@ fn bounds(
 pub fn whatever_the_policy(system: &System, options: &Options) -> Vec<Said> {
     let about = |test: &&SchedulabilityTest| match test.subject {
         Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
-        Subject::Policies(_) | Subject::Admission(_) => false,
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => false,
     };
     (catalogue::TESTS.iter())
         .filter(about)

@@ -56,9 +56,22 @@ pub struct Judged<'a> {
 /// Whether one value stands to another as a claim says.
 type Agrees = fn(f64, f64) -> bool;
 
-/// Judges every claim of an experiment.
+/// Judges every claim of an experiment, but for those about measured times.
 pub fn judge<'a>(experiment: &'a Experiment, results: &Results) -> Vec<Judged<'a>> {
-    experiment.claims.iter().map(|claim| one(experiment, results, claim)).collect()
+    of_kind(experiment, results, false)
+}
+
+/// Judges the claims about measured times.
+pub fn judge_measured<'a>(experiment: &'a Experiment, measured: &Results) -> Vec<Judged<'a>> {
+    of_kind(experiment, measured, true)
+}
+
+fn of_kind<'a>(experiment: &'a Experiment, results: &Results, measured: bool) -> Vec<Judged<'a>> {
+    let claims = experiment.claims.iter();
+    claims
+        .filter(|claim| claim.is_measured(experiment) == measured)
+        .map(|claim| one(experiment, results, claim))
+        .collect()
 }
 
 fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> Judged<'a> {
@@ -66,6 +79,7 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
     let (mut holds_from, mut partly_from) = ((1, 1), (1, 2));
     for figure in claim.figures.iter().map(|&at| &experiment.figures[at]) {
         let of = |operand: &Operand| {
+            let figure = operand.figure.map_or(figure, |at| &experiment.figures[at]);
             let metric = operand.metric.as_deref().unwrap_or(&figure.y);
             let mut points = points(experiment, results, figure, operand.series, metric);
             points.retain(|point| claim.range.contains(point.x));
@@ -77,6 +91,7 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
             Comparison::AtMost(others) => (others, |a, b| a <= b),
             Comparison::Above(others) => (others, |a, b| a > b),
             Comparison::AtLeast(others) => (others, |a, b| a >= b),
+            Comparison::Equals(others) => (others, |a, b| a == b),
             Comparison::Rises | Comparison::Falls => {
                 (holds_from, partly_from) = ((9, 10), (2, 3));
                 let falls = claim.comparison == Comparison::Falls;
@@ -168,9 +183,12 @@ impl Tally {
 fn compared(experiment: &Experiment, claim: &Claim) -> String {
     let operand = |operand: &Operand| {
         let label = &experiment.series[operand.series].label;
+        let there = operand
+            .figure
+            .map_or(String::new(), |at| format!(" in {}", experiment.figures[at].name));
         match &operand.metric {
-            Some(metric) => format!("{metric} of {label}"),
-            None => label.clone(),
+            Some(metric) => format!("{metric} of {label}{there}"),
+            None => format!("{label}{there}"),
         }
     };
     let others = |others: &[Other]| {
@@ -186,6 +204,7 @@ fn compared(experiment: &Experiment, claim: &Claim) -> String {
         Comparison::AtMost(right) => format!("{left} is at most {}", others(right)),
         Comparison::Above(right) => format!("{left} is above {}", others(right)),
         Comparison::AtLeast(right) => format!("{left} is at least {}", others(right)),
+        Comparison::Equals(right) => format!("{left} is equal to {}", others(right)),
         Comparison::Rises => format!("{left} rises"),
         Comparison::Falls => format!("{left} falls"),
     }

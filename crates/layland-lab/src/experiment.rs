@@ -1,7 +1,8 @@
 //! The description of an experiment.
 
 use crate::Parameters;
-use layland_model::System;
+use crate::metric::is_measured;
+use layland_model::{Criticality, Duration, System};
 use layland_sim::Horizon;
 
 /// An experiment: what is drawn, what is measured on it, and what is made of the results.
@@ -23,6 +24,9 @@ pub struct Experiment {
     pub horizon: Horizon,
     /// How many systems are measured together and kept in one shard.
     pub block: u64,
+    /// Whether only the means over each block of systems are kept, for experiments of millions of
+    /// systems: what is called a system of a point is a block of it then.
+    pub pooled: bool,
     /// What is compared.
     pub series: Vec<Series>,
     /// The points.
@@ -35,6 +39,8 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// What is measured of the time that decisions take, if anything.
     pub timing: Option<Timing>,
+    /// What is measured on real threads, if anything.
+    pub threads: Option<Threads>,
     /// The file that it was read from.
     pub text: String,
 }
@@ -46,6 +52,17 @@ impl Experiment {
         let tables = || self.tables.iter().filter(|table| table.grid == grid);
         figures().any(|figure| figure.kind == FigureKind::Distribution)
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
+    }
+
+    /// How many systems are measured together: of those that are pooled always the same number.
+    pub fn block(&self) -> u64 {
+        match self.pooled {
+            false => self.block,
+            true => (1..=self.block.min(self.sets))
+                .rev()
+                .find(|block| self.sets.is_multiple_of(*block))
+                .unwrap_or(1),
+        }
     }
 
     /// In words, for the files that are written: what, how much of it, from which seed.
@@ -136,6 +153,42 @@ pub struct TimingClaim {
     pub faster: usize,
 }
 
+/// What is measured on real threads: one system of each point of a grid, under each of its policies, on
+/// this machine. A *busy period* lasts from a time at which all tasks can be released together, a multiple
+/// of the hyperperiod, to the first instant at which no job is pending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threads {
+    /// The index of the grid. The values of its first axis are the x of the figure.
+    pub grid: usize,
+    /// How long each run is.
+    pub duration: Duration,
+    /// The index of the series whose busy periods the others are compared with.
+    pub baseline: usize,
+    /// Schedulability tests that must accept a system, by name: those that do not are drawn again.
+    pub accepted_by: Vec<String>,
+    /// Jobs execute for their bound of this level; by default as was drawn.
+    pub level: Option<Criticality>,
+    /// Up to so many threads change their priority at once, in a measurement of its own.
+    pub moved: usize,
+    /// The indices of series in the order in which the source finds their overheads to rise.
+    pub order: Vec<usize>,
+    /// What the source reports.
+    pub reported: Vec<ReportedRun>,
+}
+
+/// What the source of an experiment reports of a run on real threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedRun {
+    /// The index of the series.
+    pub series: usize,
+    /// The value of the first axis.
+    pub at: String,
+    /// The mean length of a busy period, in microseconds.
+    pub busy_us: u64,
+    /// Switches between threads in a busy period.
+    pub switches: u64,
+}
+
 /// What a series measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measured {
@@ -143,6 +196,10 @@ pub enum Measured {
     Policy(String),
     /// A schedulability test of the catalogue, by name.
     Test(String),
+    /// What is guaranteed of a policy: its verdict in `layland check`.
+    Guarantee(String),
+    /// What RUN or QPS makes of a system before the start, without a simulation.
+    Structure(String),
 }
 
 /// Points: every combination of the values of its axes.
@@ -207,8 +264,9 @@ pub enum Statistic {
     Sum,
     /// The least value that at least this share of the values do not exceed (nearest rank).
     Quantile(f64),
-    /// The mean, weighted by the utilization of the systems: of `accepted` it is the weighted
-    /// schedulability (Bastoni, Brandenburg, Anderson 2010).
+    /// The mean, weighted by the utilization of the systems: that of their point, where utilization is
+    /// an axis, otherwise that of each as it was drawn. Of `accepted` it is the weighted schedulability
+    /// (Bastoni, Brandenburg, Anderson 2010), `sum U pi(U) / sum U`.
     Weighted,
 }
 
@@ -219,6 +277,8 @@ pub enum FigureKind {
     Lines,
     /// The share of all jobs whose tardiness, in periods, is at most x.
     Distribution,
+    /// Several statistics side by side, each with a bar for every series.
+    Bars,
 }
 
 /// What an axis of a figure shows: an interval, or what the data needs.
@@ -235,10 +295,12 @@ pub struct Figure {
     pub kind: FigureKind,
     /// The index of its grid.
     pub grid: usize,
-    /// Its axis of the grid; unused by distributions.
+    /// Its axis of the grid; unused by distributions and bars.
     pub x: String,
-    /// Its metric.
+    /// Its metric; unused by bars.
     pub y: String,
+    /// What the bars show, from left to right.
+    pub bars: Vec<Bar>,
     /// What becomes of the systems of a point.
     pub statistic: Statistic,
     /// Its series, as indices.
@@ -253,6 +315,24 @@ pub struct Figure {
     pub y_bounds: Bounds,
     /// Whether the vertical axis is logarithmic: points at 0 are left out then.
     pub log_y: bool,
+}
+
+/// What a group of bars shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// The metric.
+    pub metric: String,
+    /// What becomes of the systems.
+    pub statistic: Statistic,
+    /// What is written below it.
+    pub label: String,
+}
+
+impl Figure {
+    /// Whether it shows measured times, which are never the same twice.
+    pub fn is_measured(&self) -> bool {
+        is_measured(&self.y) || self.bars.iter().any(|bar| is_measured(&bar.metric))
+    }
 }
 
 /// A table: one line per point and series.
@@ -305,6 +385,28 @@ impl Range {
     }
 }
 
+impl Claim {
+    /// Whether it is about measured times.
+    pub fn is_measured(&self, experiment: &Experiment) -> bool {
+        let others = match &self.comparison {
+            Comparison::Below(others)
+            | Comparison::AtMost(others)
+            | Comparison::Above(others)
+            | Comparison::AtLeast(others)
+            | Comparison::Equals(others) => others.as_slice(),
+            Comparison::Rises | Comparison::Falls => &[],
+        };
+        let operands = others.iter().filter_map(|other| match other {
+            Other::Series(operand) => Some(operand),
+            Other::Value(_) => None,
+        });
+        self.figures.iter().any(|&at| experiment.figures[at].is_measured())
+            || operands
+                .chain([&self.left])
+                .any(|operand| operand.metric.as_deref().is_some_and(is_measured))
+    }
+}
+
 /// A series, with the metric of the figure or another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operand {
@@ -312,6 +414,8 @@ pub struct Operand {
     pub series: usize,
     /// Another metric than the figure's.
     pub metric: Option<String>,
+    /// Another figure than the claim's, as an index: its points, in their order.
+    pub figure: Option<usize>,
 }
 
 /// How a claim compares.
@@ -325,6 +429,8 @@ pub enum Comparison {
     Above(Vec<Other>),
     /// At every point at least each of the others.
     AtLeast(Vec<Other>),
+    /// At every point the same as each of the others.
+    Equals(Vec<Other>),
     /// It rises along the axis: at least nine in ten pairs of points do.
     Rises,
     /// It falls along the axis: at least nine in ten pairs of points do.

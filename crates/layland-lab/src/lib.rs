@@ -10,12 +10,13 @@
 //! |---|---|
 //! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
 //! | `parameters.rs` | what a system is drawn from, by the names of the options of `layland gen` |
-//! | `measure.rs`, `observe.rs` | one system under one policy or analysis: a row |
+//! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
 //! | `results.rs` | all rows, as a table that `layland-export` writes |
 //! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
 //! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
+//! | `threads/` | what policies cost on real threads: measured, kept apart as well |
 //! | `draw/` | figures as SVG and PDF |
 //!
 //! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
@@ -35,22 +36,26 @@ mod read;
 mod results;
 mod run;
 mod shard;
+mod structure;
 mod table;
+mod threads;
 mod timing;
 
-pub use claim::{Judged, Judgement, judge};
+pub use claim::{Judged, Judgement, judge, judge_measured};
 pub use curve::{Curve, Point, curves};
 pub use experiment::{
-    Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
-    Other, Range, Reported, Series, Statistic, TARDINESS, Table, Timing, TimingClaim,
+    Bar, Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
+    Other, Range, Reported, ReportedRun, Series, Statistic, TARDINESS, Table, Threads, Timing,
+    TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
-pub use metric::{METRICS, Metric, metric};
+pub use metric::{MEASURED, METRICS, Metric, metric};
 pub use output::{Written, write, write_timings};
 pub use parameters::{PARAMETERS, Parameters};
 pub use read::{VERSION, parse_horizon, read};
 pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
 pub use table::{claims_text, figure_text, table_text};
+pub use threads::{Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads};
 pub use timing::{TimedPoint, Timings, time};

@@ -1,11 +1,12 @@
 //! One system under one policy or analysis: a [`Row`].
 
 use crate::experiment::{Measured, Series};
-use crate::metric::METRICS;
+use crate::metric::{METRICS, metric};
 use crate::observe::Observer;
+use crate::structure::{Structure, structure};
 use layland_analysis::{Tardiness, Verdict, catalogue};
 use layland_model::{Duration, Rate, System};
-use layland_policy::registry;
+use layland_policy::{Policy, Watched, registry};
 use layland_sim::{Horizon, Options, SimError, simulate};
 use layland_trace::{Both, Counters, TaskCounters};
 use std::sync::atomic::AtomicBool;
@@ -26,9 +27,8 @@ pub struct Row {
 }
 
 impl Row {
-    fn put(&mut self, name: &str, value: f64) {
-        let at = METRICS.iter().position(|metric| metric.name == name);
-        self.values[at.expect("the metric exists")] = Some(value);
+    pub(crate) fn put(&mut self, name: &str, value: f64) {
+        self.values[metric(name).expect("the metric exists")] = Some(value);
     }
 }
 
@@ -68,6 +68,24 @@ pub fn measure(
             }
             return Ok(Some(row));
         }
+        Measured::Guarantee(spec) => {
+            match layland_check::assess(spec, system, &layland_check::Options::default()) {
+                Ok(found) => {
+                    let is_guaranteed = found.verdict == Verdict::Yes;
+                    row.put("accepted", f64::from(is_guaranteed));
+                    row.refused = (!is_guaranteed).then(|| found.reasons.join("; "));
+                }
+                Err(error) => row.refused = Some(error.to_string()),
+            }
+            return Ok(Some(row));
+        }
+        Measured::Structure(spec) => {
+            match structure(spec, system) {
+                Ok(found) => put_structure(&mut row, found),
+                Err(reason) => row.refused = Some(reason),
+            }
+            return Ok(Some(row));
+        }
         Measured::Policy(spec) => spec,
     };
     let policy = match registry::build(spec, system) {
@@ -78,6 +96,7 @@ pub fn measure(
             return Ok(Some(row));
         }
     };
+    let (policy, watched) = Watched::new(policy);
     let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(counters, Observer::new(system, conditions.distribution));
     let options = Options {
@@ -92,6 +111,21 @@ pub fn measure(
     }
     let Both(counters, observer) = recorder;
     fill(&mut row, system, &counters, &observer);
+    if observer.due > 0 {
+        let per_job = |count: u64| count as f64 / observer.due as f64;
+        row.put("events_per_job", per_job(observer.changes));
+        for count in watched.lock().expect("the simulation is over").counts() {
+            match count.name {
+                "events" => row.put("events_per_job", per_job(count.count)),
+                "updates" => row.put("updates_per_job", per_job(count.count)),
+                "mode_changes" => row.put("mode_changes_per_job", per_job(count.count)),
+                _ => {}
+            }
+        }
+    }
+    if let Ok(found) = structure(spec, system) {
+        put_structure(&mut row, found);
+    }
     if let Some(bound) = series.bound.as_deref().and_then(catalogue::bound) {
         match bound.run(system) {
             Ok(Tardiness::Bounded(bounds)) => {
@@ -120,6 +154,13 @@ pub fn measure(
     }
     row.tardiness = observer.bins.unwrap_or_default().into_iter().collect();
     Ok(Some(row))
+}
+
+fn put_structure(row: &mut Row, found: Option<Structure>) {
+    let Some(found) = found else { return };
+    row.put("levels", found.largest() as f64);
+    row.put("mean_levels", found.mean());
+    row.put("clusters", found.levels.len() as f64);
 }
 
 /// The largest tardiness that is certain.
@@ -157,6 +198,7 @@ fn fill(row: &mut Row, system: &System, counters: &Counters, seen: &Observer) {
         ("miss_ratio", total.missed),
         ("preemptions_per_job", total.preemptions),
         ("migrations_per_job", total.migrations),
+        ("job_migrations_per_job", total.migrations_within_jobs),
         ("shifts_per_job", total.shifts),
         ("moves_per_job", seen.moves),
         ("placements_per_job", seen.placed),

@@ -32,6 +32,7 @@ pub const METRICS: &[Metric] = &[
     column("preemptions_per_job", "preemptions / jobs"),
     column("migrations", "executions on another CPU than the task's last one"),
     column("migrations_per_job", "migrations / jobs"),
+    column("job_migrations_per_job", "of these, those of a job that already ran / jobs"),
     column("shifts_per_job", "running jobs that ran on at once on another CPU / jobs"),
     column("shifts_per_migration", "of the migrations, the share that are shifts"),
     column("moves_per_job", "changes of the run queue / jobs"),
@@ -45,11 +46,36 @@ pub const METRICS: &[Metric] = &[
     column("bypasses_per_job", "replenished without being throttled / jobs"),
     column("bound", "the largest tardiness bound / period"),
     column("tardiness_over_bound", "the largest of the tasks' tardiness / bound"),
+    column("events_per_job", "invocations of the scheduler on a CPU (see `observe.rs`) / jobs"),
+    column("updates_per_job", "RUN and QPS: updates of a subsystem or hierarchy / jobs"),
+    column("mode_changes_per_job", "QPS: changes of the mode of a major set / jobs"),
+    column("levels", "RUN and QPS: of the largest tree or hierarchy; 1 if it is partitioned"),
+    column("mean_levels", "RUN and QPS: mean over the trees or hierarchies"),
+    column("clusters", "RUN and QPS: how many trees or hierarchies, CPUs that never run included"),
 ];
 
-/// The index of the metric with this name.
+/// What is measured of the time that decisions take: the columns of measured results, after [`METRICS`].
+/// Times are those of one thread of this machine.
+pub const MEASURED: &[Metric] = &[
+    column("release_us", "mean time of a decision at which a job is released"),
+    column("release_max_us", "the longest"),
+    column("release_us_per_s", "all of them / simulated seconds"),
+    column("schedule_us", "mean time of a decision at which none is"),
+    column("schedule_max_us", "the longest"),
+    column("schedule_us_per_s", "all of them / simulated seconds"),
+    column("decision_us", "mean time of a decision"),
+    column("overhead_us_per_job", "time of all decisions / jobs"),
+    column("overhead_us_per_s", "time of all decisions / simulated seconds"),
+];
+
+/// The index of the metric with this name, those that are measured after the others.
 pub fn metric(name: &str) -> Option<usize> {
-    METRICS.iter().position(|metric| metric.name == name)
+    METRICS.iter().chain(MEASURED).position(|metric| metric.name == name)
+}
+
+/// Whether a metric is a measured time.
+pub fn is_measured(name: &str) -> bool {
+    MEASURED.iter().any(|metric| metric.name == name)
 }
 
 impl Statistic {
@@ -178,7 +204,7 @@ mod tests {
 
     #[test]
     fn metrics_have_names_of_their_own() {
-        for (at, each) in METRICS.iter().enumerate() {
+        for (at, each) in METRICS.iter().chain(MEASURED).enumerate() {
             assert_eq!(metric(each.name), Some(at));
         }
     }

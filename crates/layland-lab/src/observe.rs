@@ -5,10 +5,11 @@
 //! | due | jobs that completed or were given up, and pending ones whose deadline has come |
 //! | forced throttle | a server that is throttled and replenished in one instant: its deadline had passed, so that SCHED_DEADLINE without the repair would not have throttled it |
 //! | bypass | a server that is replenished without having been throttled |
+//! | change | an instant at which what a CPU runs changes; QPS tells its scheduling events itself, which are more |
 //! | tardiness bin `k` | of a completed job: `ceil(1000 tardiness / period)` is `k` |
 
-use layland_model::{Duration, Index, MoveReason, Service, System, TaskId, TaskMap, Time};
-use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder};
+use layland_model::{CpuMap, Duration, Index, MoveReason, Service, System, TaskId, TaskMap, Time};
+use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use std::collections::BTreeMap;
 
 /// How many bins a period has.
@@ -26,6 +27,9 @@ pub struct Observer {
     pub pulled: u64,
     pub throttled: u64,
     pub forced: u64,
+    pub changes: u64,
+    /// When each CPU ran something last.
+    ran_until: CpuMap<Time>,
     pub bypassed: u64,
     /// The sum of tardiness over period of the completed jobs of each task, in ns.
     pub tardiness_ns: TaskMap<i128>,
@@ -40,6 +44,7 @@ impl Observer {
         Observer {
             periods: system.tasks.values().map(|task| task.period).collect(),
             throttled_at: TaskMap::filled(None, count),
+            ran_until: CpuMap::filled(Time::NEVER, system.platform.cpu_count()),
             tardiness_ns: TaskMap::filled(0, count),
             bins: with_bins.then(BTreeMap::new),
             ..Observer::default()
@@ -55,6 +60,12 @@ impl Observer {
 }
 
 impl Recorder for Observer {
+    fn executed(&mut self, segment: &Segment) {
+        let began = self.ran_until[segment.cpu] != segment.start;
+        self.changes += 1 + u64::from(began);
+        self.ran_until[segment.cpu] = segment.end;
+    }
+
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
         match end {
             JobEnd::Completed => {

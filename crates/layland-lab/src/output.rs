@@ -3,7 +3,7 @@
 use crate::claim::judge;
 use crate::curve::curves;
 use crate::draw::{Chart, Scene};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Figure};
 use crate::results::Results;
 use crate::run::LabError;
 use crate::shard::replace;
@@ -28,12 +28,16 @@ pub fn write(
     folder: &Path,
 ) -> Result<Written, LabError> {
     let mut written = Vec::new();
+    let chosen = |at: usize, figure: &Figure| {
+        let measured = results.grids.iter().any(|rows| rows.grid == figure.grid);
+        let is_wanted = figures.is_empty() || figures.contains(&at);
+        measured && is_wanted && !figure.is_measured()
+    };
+    draw(experiment, results, "figures", chosen, folder, &mut written)?;
     let mut put = |name: &str, bytes: &[u8]| {
         written.push(PathBuf::from(name));
         replace(&folder.join(name), bytes)
     };
-    let drawn = folder.join("figures");
-    std::fs::create_dir_all(&drawn).map_err(|error| LabError::Write { path: drawn, error })?;
     put("experiment.toml", experiment.text.as_bytes())?;
     let table = results.table(experiment);
     put("results.csv", table.csv().as_bytes())?;
@@ -41,19 +45,6 @@ pub fn write(
     if let Some(distribution) = results.distribution(experiment) {
         put("distributions.csv", distribution.csv().as_bytes())?;
         put("distributions.parquet", &distribution.parquet()?)?;
-    }
-    for (at, figure) in experiment.figures.iter().enumerate() {
-        let measured = results.grids.iter().any(|rows| rows.grid == figure.grid);
-        if !measured || !(figures.is_empty() || figures.contains(&at)) {
-            continue;
-        }
-        let curves = curves(experiment, results, figure);
-        let scene = Scene::of(&Chart::new(experiment, figure, &curves));
-        let name = format!("figures/{}", figure.name);
-        let about = format!("{}. {}", experiment.provenance(), figure.name);
-        put(&format!("{name}.svg"), scene.svg(&about).as_bytes())?;
-        put(&format!("{name}.pdf"), &scene.pdf(&about))?;
-        put(&format!("{name}.csv"), figure_text(experiment, results, figure).as_bytes())?;
     }
     let texts: Vec<String> = experiment
         .tables
@@ -69,7 +60,38 @@ pub fn write(
     Ok(written)
 }
 
-/// Writes measured times, which are never the same twice: `measured.csv` and `measured.txt`.
+/// Draws the figures that are chosen into a part of the folder.
+fn draw(
+    experiment: &Experiment,
+    results: &Results,
+    part: &str,
+    chosen: impl Fn(usize, &Figure) -> bool,
+    folder: &Path,
+    written: &mut Written,
+) -> Result<(), LabError> {
+    let drawn = folder.join(part);
+    std::fs::create_dir_all(&drawn).map_err(|error| LabError::Write { path: drawn, error })?;
+    let figures = experiment.figures.iter().enumerate();
+    for (_, figure) in figures.filter(|(at, figure)| chosen(*at, figure)) {
+        let curves = curves(experiment, results, figure);
+        let scene = Scene::of(&Chart::new(experiment, figure, &curves));
+        let name = format!("{part}/{}", figure.name);
+        let about = format!("{}. {}", experiment.provenance(), figure.name);
+        for (ending, bytes) in [
+            ("svg", scene.svg(&about).into_bytes()),
+            ("pdf", scene.pdf(&about)),
+            ("csv", figure_text(experiment, results, figure).into_bytes()),
+        ] {
+            let file = PathBuf::from(format!("{name}.{ending}"));
+            replace(&folder.join(&file), &bytes)?;
+            written.push(file);
+        }
+    }
+    Ok(())
+}
+
+/// Writes measured times, which are never the same twice: `measured.csv`, `measured.txt`, and the figures
+/// that show them (`measured/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -84,5 +106,10 @@ pub fn write_timings(
     for (name, bytes) in [("measured.csv", csv), ("measured.txt", text)] {
         replace(&folder.join(name), bytes.as_bytes())?;
     }
-    Ok(["measured.csv", "measured.txt"].map(PathBuf::from).to_vec())
+    let mut written = ["measured.csv", "measured.txt"].map(PathBuf::from).to_vec();
+    if experiment.figures.iter().any(Figure::is_measured) {
+        let chosen = |_, figure: &Figure| figure.is_measured();
+        draw(experiment, &timings.rows, "measured", chosen, folder, &mut written)?;
+    }
+    Ok(written)
 }

@@ -1,7 +1,7 @@
 //! What a system is drawn from: the options of `layland gen`, by name, as text; and what is done to it
 //! afterwards.
 
-use layland_gen::{Criticalities, GenError, Recipe, Utilizations, text};
+use layland_gen::{Criticalities, GenError, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
 use layland_partition::{Heuristic, semi_partition};
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("tasks", "how many tasks"),
     ("utilization", "the total utilization"),
     ("generator", "randfixedsum (default), convolutional, uunifast or uunifast-discard"),
+    ("rates", "the utilization of each task, separated by commas: multiples of 1/1000"),
     ("min", "the least utilization of a task"),
     ("max", "the largest utilization of a task"),
     (
@@ -35,6 +36,9 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("probability", "the probability of each level, separated by commas"),
     ("factor", "MIN..MAX: how the execution time grows from one level to the next"),
     ("capped", "true: execution times of higher levels are cut at the period"),
+    ("levels", "how many criticality levels, given to the tasks in turn, each with two WCETs"),
+    ("level_factor", "with levels: the WCET at its own level and above over that below (1.5)"),
+    ("lowest_grows", "with levels: whether tasks of the lowest have the larger one, too (true)"),
     (
         "affinity",
         "global (default), clustered:K, partitioned, round-robin, levels:SOCKETS or nested",
@@ -114,12 +118,30 @@ impl Parameters {
             recipe.criticalities =
                 Some(Criticalities { levels, probabilities, min_factor, max_factor, capped });
         }
+        if let Some(levels) = self.parsed("levels", None, |text| text.parse::<usize>().map(Some))? {
+            let factor = self.parsed("level_factor", Rate::new(3, 2), str::parse)?;
+            let lowest_grows = self.parsed("lowest_grows", true, str::parse)?;
+            recipe.two_budgets = Some(TwoBudgets { levels, factor, lowest_grows });
+        }
         Ok(recipe)
     }
 
     fn utilizations(&self, tries: u32) -> Result<Utilizations, (Option<&'static str>, String)> {
         let tasks = self.parsed("tasks", None, |text| text.parse::<usize>().map(Some))?;
         let total = self.parsed("utilization", None, |text| text.parse::<Rate>().map(Some))?;
+        let list = |text: &str| {
+            let rates = text.split(',').map(|rate| rate.trim().parse::<Rate>());
+            rates.collect::<Result<Vec<Rate>, _>>().map(Some)
+        };
+        if let Some(rates) = self.parsed("rates", None, list)? {
+            if tasks.is_some() || total.is_some() {
+                let message = "it says how many tasks there are, and their utilization";
+                return Err((Some("rates"), message.to_owned()));
+            }
+            let total = rates.iter().cloned().sum();
+            let bounds = rates.into_iter().map(|rate| (rate.clone(), rate)).collect();
+            return Ok(Utilizations::Convolutional { total, bounds, resolution: RESOLUTION });
+        }
         let (min, max) = (
             self.parsed("min", Rate::ZERO, str::parse)?,
             self.parsed("max", Rate::ONE, str::parse)?,
@@ -224,6 +246,18 @@ mod tests {
         assert!((system.utilization().to_f64() - 1.9).abs() < 0.01);
         assert!(system.tasks.values().filter(|task| task.affinity.is_some()).count() >= 4);
         assert_eq!(system, source.system(3).unwrap());
+    }
+
+    #[test]
+    fn rates_are_those_of_the_tasks_in_their_order() {
+        let text = "cpus=2 rates=3/5,1/5,2/5 periods=uniform:20ms..200ms";
+        let Ok(source) = parameters(text).source(7) else { panic!("the parameters are right") };
+        for index in 0..5 {
+            let system = source.system(index).unwrap();
+            let rates: Vec<String> =
+                system.tasks.values().map(|task| task.utilization().to_string()).collect();
+            assert_eq!(rates, ["3/5", "1/5", "2/5"]);
+        }
     }
 
     #[test]

@@ -14,6 +14,13 @@ pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<
     if !results.is_complete() {
         out += &format!("incomplete: {} of {} units are measured\n", results.done, results.units);
     }
+    out.push('\n');
+    out + &claims_list(experiment, judged)
+}
+
+/// The claims, without what stands above them.
+pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> String {
+    let mut out = String::new();
     let count = |judgement| judged.iter().filter(|judged| judged.judgement == judgement).count();
     let each = [Judgement::Holds, Judgement::Partly, Judgement::Fails, Judgement::Undecided]
         .map(|judgement| (count(judgement), judgement.name()));
@@ -23,7 +30,7 @@ pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
     out += &format!(
-        "\nclaims: {}\n\n",
+        "claims: {}\n\n",
         if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     );
     let mut rows = vec![["claim", "here", "agree", "what is claimed"].map(str::to_owned).to_vec()];
@@ -74,7 +81,7 @@ pub fn table_text(experiment: &Experiment, results: &Results, table: &Table) -> 
             let mut row = cell.values.clone();
             row.push(experiment.series[series].label.clone());
             row.extend(table.columns.iter().map(|(metric, statistic, _)| {
-                at_cell(cell, series, metric, *statistic).map_or("-".to_owned(), short)
+                at_cell(grid, cell, series, metric, *statistic).map_or("-".to_owned(), short)
             }));
             rows.push(row);
         }

@@ -3,10 +3,12 @@
 //!
 //! A *decision* is everything that a policy does for one instant: it takes the events and decides. Its
 //! time is that of these calls, clock readings included, whose cost is measured and stated. What the
-//! simulator does between two decisions is not counted, and what it leaves in the caches is.
+//! simulator does between two decisions is not counted, and what it leaves in the caches is. Decisions at
+//! which a job is released are told apart from the others: what a kernel does in its release and in its
+//! schedule primitive happens in them.
 //!
-//! Measured times are never the same twice. They are kept apart from the results, in `measured.csv` and
-//! `measured.txt`.
+//! Measured times are never the same twice. They are kept apart from the results, in `measured.csv`,
+//! `measured.txt` and the figures in `measured/`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -14,13 +16,17 @@
     reason = "this measures times; nothing else depends on them"
 )]
 
+use crate::claim::judge_measured;
 use crate::experiment::{Experiment, Measured, Statistic, Timing};
+use crate::measure::Row;
+use crate::metric::{MEASURED, METRICS};
+use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
 use crate::shard::cell_seed;
-use crate::table::aligned;
+use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
 use layland_export::columns::{Column, Columns};
-use layland_model::{ScheduleRule, Time};
+use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::{Action, Event, Policy, State, registry};
 use layland_sim::{Options, simulate};
 use layland_trace::Counters;
@@ -45,6 +51,8 @@ pub struct Timings {
     pub clock_ns: u64,
     /// By grid, point and series.
     pub points: Vec<TimedPoint>,
+    /// The same by system, with the metrics of [`MEASURED`](crate::MEASURED).
+    pub rows: Results,
 }
 
 /// The times of the decisions of one series at one point.
@@ -60,17 +68,85 @@ pub struct TimedPoint {
     pub costs: Histogram<u64>,
 }
 
+/// The times of some decisions of one system.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    count: u64,
+    total_ns: u64,
+    max_ns: u64,
+}
+
+impl Sum {
+    fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.total_ns += ns;
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    fn and(self, other: Sum) -> Sum {
+        Sum {
+            count: self.count + other.count,
+            total_ns: self.total_ns + other.total_ns,
+            max_ns: self.max_ns.max(other.max_ns),
+        }
+    }
+
+    fn mean_us(self) -> Option<f64> {
+        (self.count > 0).then(|| self.total_ns as f64 / self.count as f64 / 1e3)
+    }
+}
+
+/// The times of the decisions of one system.
+struct Costs {
+    all: Histogram<u64>,
+    /// At which a job was released, and the others.
+    releases: Sum,
+    others: Sum,
+}
+
+impl Costs {
+    fn new() -> Costs {
+        Costs { all: histogram(), releases: Sum::default(), others: Sum::default() }
+    }
+
+    /// As the metrics of a row.
+    fn fill(&self, row: &mut Row, jobs: u64, simulated: Duration) {
+        let all = self.releases.and(self.others);
+        let seconds = simulated.ns() as f64 / 1e9;
+        for (mean, max, rate, sum) in [
+            ("release_us", "release_max_us", "release_us_per_s", self.releases),
+            ("schedule_us", "schedule_max_us", "schedule_us_per_s", self.others),
+        ] {
+            if let Some(us) = sum.mean_us() {
+                row.put(mean, us);
+                row.put(max, sum.max_ns as f64 / 1e3);
+            }
+            row.put(rate, sum.total_ns as f64 / 1e3 / seconds);
+        }
+        if let Some(us) = all.mean_us() {
+            row.put("decision_us", us);
+        }
+        row.put("overhead_us_per_s", all.total_ns as f64 / 1e3 / seconds);
+        if jobs > 0 {
+            row.put("overhead_us_per_job", all.total_ns as f64 / 1e3 / jobs as f64);
+        }
+    }
+}
+
 /// A policy, and how long its decisions take.
 #[derive(Clone)]
 struct Timed<P> {
     policy: P,
     /// Of the decision that is being made, in nanoseconds.
     spent: u64,
-    costs: Arc<Mutex<Histogram<u64>>>,
+    /// Whether a job is released at it.
+    releases: bool,
+    costs: Arc<Mutex<Costs>>,
 }
 
 impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     fn on_event(&mut self, now: Time, event: Event) {
+        self.releases |= matches!(event, Event::Release { .. });
         let start = Instant::now();
         self.policy.on_event(now, event);
         self.spent += nanoseconds(start);
@@ -80,13 +156,18 @@ impl<P: Policy + Clone + 'static> Policy for Timed<P> {
         self.policy.decide(now, actions);
         let spent = std::mem::take(&mut self.spent) + nanoseconds(start);
         let mut costs = self.costs.lock().expect("no thread panics with it");
-        costs.record(spent).expect("the histogram resizes itself");
+        costs.all.record(spent).expect("the histogram resizes itself");
+        let releases = std::mem::take(&mut self.releases);
+        if releases { &mut costs.releases } else { &mut costs.others }.add(spent);
     }
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
     }
     fn schedules_threads(&self) -> bool {
         self.policy.schedules_threads()
+    }
+    fn sets_speeds(&self) -> bool {
+        self.policy.sets_speeds()
     }
     fn rule(&self) -> ScheduleRule {
         self.policy.rule()
@@ -121,10 +202,11 @@ pub fn time(
     tell: &dyn Fn(usize, usize),
 ) -> Result<Option<Timings>, LabError> {
     let Some(timing) = &experiment.timing else { return Ok(None) };
-    let mut found = Timings { clock_ns: clock_ns(), points: Vec::new() };
+    let mut found = Timings { clock_ns: clock_ns(), points: Vec::new(), rows: Results::default() };
     let total: usize = experiment.grids.iter().map(|grid| grid.cells().len()).sum();
     let mut done = 0;
     for (at, grid) in experiment.grids.iter().enumerate() {
+        let mut cells = Vec::new();
         for cell in grid.cells() {
             let line = cell.parameters.line();
             let name = || grid.name.clone();
@@ -142,6 +224,7 @@ pub fn time(
                 found.points.push(point);
             }
             let first = found.points.len() - grid.series.len();
+            let mut rows = Vec::new();
             for set in 0..timing.sets {
                 let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
                 for point in &mut found.points[first..] {
@@ -150,8 +233,9 @@ pub fn time(
                     let free = series.free(&system);
                     let system = free.as_ref().unwrap_or(&system);
                     let Ok(policy) = registry::build(spec, system) else { continue };
-                    let costs = Arc::new(Mutex::new(histogram()));
-                    let timed = Timed { policy, spent: 0, costs: Arc::clone(&costs) };
+                    let costs = Arc::new(Mutex::new(Costs::new()));
+                    let (spent, releases) = (0, false);
+                    let timed = Timed { policy, spent, releases, costs: Arc::clone(&costs) };
                     let mut counters =
                         Counters::new(system.tasks.len(), system.platform.cpu_count());
                     let options = Options {
@@ -162,7 +246,7 @@ pub fn time(
                         progress: None,
                     };
                     let outcome = simulate(system, timed, &mut counters, &options);
-                    outcome.map_err(|error| LabError::Simulate {
+                    let outcome = outcome.map_err(|error| LabError::Simulate {
                         grid: name(),
                         parameters: line.clone(),
                         error,
@@ -171,12 +255,20 @@ pub fn time(
                         return Ok(None);
                     }
                     let costs = costs.lock().expect("no thread panics with it");
-                    point.costs.add(&*costs).expect("a histogram resizes itself");
+                    point.costs.add(&costs.all).expect("a histogram resizes itself");
+                    let values = vec![None; METRICS.len() + MEASURED.len()];
+                    let mut row = Row { set, series: point.series, values, ..Row::default() };
+                    row.put("utilization", system.utilization().to_f64());
+                    let released = counters.total().released;
+                    costs.fill(&mut row, released, outcome.end.since_start());
+                    rows.push(row);
                 }
             }
+            cells.push(CellRows { values: cell.values, seed, rows });
             done += 1;
             tell(done, total);
         }
+        found.rows.grids.push(GridRows { grid: at, cells });
     }
     found.points.retain(|point| !point.costs.is_empty());
     Ok(Some(found))
@@ -223,6 +315,7 @@ impl Timings {
     }
 
     /// As text: all decisions of each series beside what the source reports, each point, the claims.
+    /// Claims about figures of measured times come first.
     pub fn text(&self, experiment: &Experiment) -> String {
         let Some(timing) = &experiment.timing else { return String::new() };
         let mut out = format!(
@@ -269,7 +362,9 @@ impl Timings {
         }
         out += "\n";
         out += &aligned(&rows, &[false, false, true, true, true, true, true, true, true]);
-        out + &self.claims(experiment, timing)
+        out += &self.claims(experiment, timing);
+        let judged = judge_measured(experiment, &self.rows);
+        if judged.is_empty() { out } else { claims_list(experiment, &judged) + "\n" + &out }
     }
 
     fn claims(&self, experiment: &Experiment, timing: &Timing) -> String {

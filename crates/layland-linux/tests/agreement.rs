@@ -9,9 +9,10 @@
 mod common;
 
 use common::{alone, options, skipped, task};
+use layland_config::{Format, Host, demo, read};
 use layland_linux::tracefs::{self, Instance};
-use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run};
-use layland_model::{CpuId, Duration, JobId, System};
+use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run, stretched};
+use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
 use layland_policy::registry;
 use layland_sim::{Horizon, simulate};
 use layland_trace::checker::check_within;
@@ -131,18 +132,18 @@ fn given(of: impl Iterator<Item = (CpuId, JobId)>) -> BTreeMap<CpuId, Vec<JobId>
     given
 }
 
-/// The views of one run agree, in one of some runs: what else the machine serves meanwhile, and the
+/// What a test says holds in one of some runs: what else the machine serves meanwhile, and the
 /// machine that it may be a part of, take time from a running job that only the kernel's trace shows.
 #[expect(clippy::print_stdout, reason = "a disturbed attempt is said")]
-fn agree(cpus: usize, spec: &str) {
+fn in_some_attempt(spec: &str, once: impl Fn() + std::panic::RefUnwindSafe) {
     let _alone = alone();
     for attempt in 1..ATTEMPTS {
-        match std::panic::catch_unwind(|| agree_once(cpus, spec)) {
+        match std::panic::catch_unwind(&once) {
             Ok(()) => return,
             Err(_) => println!("{spec}: attempt {attempt} was disturbed"),
         }
     }
-    agree_once(cpus, spec);
+    once();
 }
 
 fn agree_once(cpus: usize, spec: &str) {
@@ -191,7 +192,7 @@ fn agree_once(cpus: usize, spec: &str) {
     }
     let mut simulated = Trace::default();
     let options = layland_sim::Options {
-        horizon: Horizon::At(layland_model::Time::ZERO + LENGTH),
+        horizon: Horizon::At(Time::ZERO + LENGTH),
         seed: 0,
         explore: None,
         interrupt: None,
@@ -210,15 +211,105 @@ fn agree_once(cpus: usize, spec: &str) {
 
 #[test]
 fn partitioned_edf_agrees() {
-    agree(1, "p-edf");
+    in_some_attempt("p-edf", || agree_once(1, "p-edf"));
 }
 
 #[test]
 fn rate_monotonic_agrees() {
-    agree(1, "p-rm");
+    in_some_attempt("p-rm", || agree_once(1, "p-rm"));
 }
 
 #[test]
 fn global_edf_agrees() {
-    agree(2, "g-edf");
+    in_some_attempt("g-edf", || agree_once(2, "g-edf"));
+}
+
+/// A running job that a decision moved to another CPU, and the job that the same decision put in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shift {
+    job: JobId,
+    from: CpuId,
+    to: CpuId,
+    instead: JobId,
+}
+
+/// The shifts of a run: nothing else happened to the job, and its place was taken at once.
+fn shifts_decided(outcome: &Outcome) -> Vec<Shift> {
+    let mut shifts = Vec::new();
+    // What runs, and what ran before the decision whose actions are read.
+    let (mut on, mut before): (BTreeMap<CpuId, JobId>, BTreeMap<CpuId, JobId>) = Default::default();
+    for records in
+        outcome.log.records.chunk_by(|_, next| !matches!(next.entry, Entry::Decide { .. }))
+    {
+        for record in records {
+            match record.entry {
+                Entry::Decide { .. } => before = on.clone(),
+                Entry::Run { cpu, job, .. } => {
+                    on.retain(|_, other| *other != job);
+                    on.insert(cpu, job);
+                }
+                Entry::Idle { cpu } | Entry::Completion { cpu, .. } => {
+                    on.remove(&cpu);
+                }
+                _ => {}
+            }
+        }
+        // Completions that follow only remove jobs.
+        for (&to, &job) in &on {
+            let from = before.iter().find(|&(&cpu, &other)| other == job && cpu != to);
+            if let Some((&from, _)) = from
+                && let Some(&instead) = on.get(&from)
+            {
+                shifts.push(Shift { job, from, to, instead });
+            }
+        }
+    }
+    shifts
+}
+
+/// Strong and hierarchical scheduling move a running job to another CPU, so that a job that is tied to the
+/// first one can run there: that is one decision, and the kernel's own trace shows it. Two CPUs are
+/// enough, with the manager on one of them.
+fn shifts_once(spec: &str) {
+    let demo = demo("shifting").unwrap();
+    let loaded = read("shifting.toml", demo.text.as_bytes(), Format::Toml, &Host::default());
+    let system = stretched(&loaded.unwrap().system, &Rate::whole(4)).unwrap();
+    let Some((outcome, import)) = recorded(&system, spec) else { return };
+    let latency = latency(&outcome);
+    let decided = shifts_decided(&outcome);
+    assert!(decided.len() >= 5, "{spec}: {decided:?}");
+    for shift in &decided {
+        let of = |job: JobId| {
+            let segments = import.trace.segments.iter().filter(move |segment| segment.job == job);
+            let mut segments: Vec<_> = segments.collect();
+            segments.sort_by_key(|segment| segment.start);
+            segments
+        };
+        let near = |at: Time, other: Time| (at - other).max(other - at) <= latency;
+        // The kernel let it go on where the decision says, and the other one in its place.
+        let left = of(shift.job).windows(2).find_map(|pair| {
+            let moved = (pair[0].cpu, pair[1].cpu) == (shift.from, shift.to);
+            (moved && near(pair[0].end, pair[1].start)).then_some(pair[0].end)
+        });
+        let left = left.unwrap_or_else(|| panic!("{spec}, latency {latency}: {shift:?}"));
+        let taken = of(shift.instead)
+            .iter()
+            .any(|segment| segment.cpu == shift.from && near(segment.start, left));
+        assert!(taken, "{spec}, latency {latency}: {shift:?}");
+    }
+    // Weak scheduling leaves it where it is.
+    let weak = spec.replace("hpa", "weak").replace("strong", "weak");
+    if let Some((outcome, _)) = recorded(&system, &weak) {
+        assert_eq!(shifts_decided(&outcome), [], "{weak}");
+    }
+}
+
+#[test]
+fn a_shift_of_hpa_is_one_decision() {
+    in_some_attempt("hpa-edf", || shifts_once("hpa-edf"));
+}
+
+#[test]
+fn a_shift_of_strong_scheduling_is_one_decision() {
+    in_some_attempt("strong-edf", || shifts_once("strong-edf"));
 }

@@ -17,9 +17,11 @@ mod highest_first;
 pub mod mixed;
 mod policy;
 pub mod registry;
+mod watched;
 
 pub use highest_first::HighestFirst;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Event, Note, Policy, Refusal, RefusalKind, RequestId, State,
-    TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Note, Policy, Refusal, RefusalKind, RequestId,
+    State, TimerId,
 };
+pub use watched::Watched;

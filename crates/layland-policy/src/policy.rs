@@ -367,6 +367,20 @@ pub trait Policy: ClonePolicy + Send {
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::None
     }
+
+    /// What it counted of itself since its start, for statistics. No decision depends on it.
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
+}
+
+/// How often something happened inside a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// What.
+    pub name: &'static str,
+    /// How often.
+    pub count: u64,
 }
 
 /// Lets a boxed policy be cloned. Implemented for every policy that is [`Clone`].
@@ -408,6 +422,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn rule(&self) -> ScheduleRule {
         (**self).rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        (**self).counts()
     }
 }
 

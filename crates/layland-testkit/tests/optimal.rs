@@ -3,12 +3,13 @@
 
 use layland_gen::{Aspect, Random};
 use layland_model::{
-    CpuId, Duration, ExecutionModel, Overheads, Rate, Request, RequestKind, Service, System, Task,
-    TaskId, Time,
+    CpuId, Duration, ExecutionModel, Index, JobId, Overheads, Rate, Request, RequestKind, Service,
+    System, Task, TaskId, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_partition::RateGrid;
+use layland_policy::{Action, Event, Policy, registry};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
-use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::slow_qps::SlowQps;
@@ -225,4 +226,84 @@ fn refusals_name_the_task_and_the_reason() {
     let bins = |spec| refusal(spec, &|_| {});
     assert!(bins("run:packing=0").contains("each of the tasks [0, 1] once"));
     assert!(bins("qps:packing=0/0").contains("must hold each of t0, t1 once"));
+}
+
+/// Which job each CPU runs, after each of the decisions of a log.
+fn assignments(log: &[Step], cpus: usize) -> Vec<Vec<Option<JobId>>> {
+    let mut runs = vec![None; cpus];
+    log.iter()
+        .map(|step| {
+            for event in &step.events {
+                if let Event::Completion { cpu, .. } = event {
+                    runs[cpu.index()] = None;
+                }
+            }
+            for action in &step.actions {
+                match *action {
+                    Action::Run { cpu, job, .. } => runs[cpu.index()] = Some(job),
+                    Action::Idle { cpu } => runs[cpu.index()] = None,
+                    _ => {}
+                }
+            }
+            runs.clone()
+        })
+        .collect()
+}
+
+/// Whether a job both begins and ends in these steps.
+fn has_whole_job(log: &[Step]) -> bool {
+    let events = || log.iter().flat_map(|step| &step.events);
+    events().any(|event| match *event {
+        Event::Release { job, .. } => events()
+            .any(|event| matches!(*event, Event::Completion { job: ended, .. } if ended == job)),
+        _ => false,
+    })
+}
+
+/// What is told late, several instants at once, leads to the same plan: windows, intervals and budgets do
+/// not drift.
+#[test]
+fn being_told_late_changes_no_plan() {
+    let mut merged = 0;
+    // Jobs that end before their budget would end later if that is told late.
+    let exact = |drawn: &Drawn| {
+        let grid = RateGrid::of(&drawn.system);
+        draw::is_full(&drawn.system) && grid.is_some_and(|grid| grid.is_exact(&drawn.system))
+    };
+    for (index, Drawn { system, until }) in systems(80, false).filter(exact).enumerate() {
+        for spec in POLICIES {
+            let policy = build(spec, &system);
+            let logged = Logged::new(policy.clone());
+            let log = logged.log();
+            traced(&system, logged, &Options::until(until));
+            let log = log.lock().unwrap();
+            let cpus = system.platform.cpu_count();
+            let in_time = assignments(&log, cpus);
+            // The engine is up to so many instants of the log late.
+            let mut random = Random::new(5, index as u64, Aspect::Utilizations);
+            let (mut late, mut told) = (policy, Vec::new());
+            let mut from = 0;
+            while from < log.len() {
+                let mut to = (from + 1 + random.below(3) as usize).min(log.len());
+                // No job ends before the policy knows of it.
+                while has_whole_job(&log[from..to]) {
+                    to -= 1;
+                }
+                let now = log[to - 1].now;
+                let events: Vec<Event> =
+                    log[from..to].iter().flat_map(|step| step.events.clone()).collect();
+                events.iter().for_each(|event| late.on_event(now, event.clone()));
+                let mut actions = Vec::new();
+                late.decide(now, &mut actions);
+                told.push((to - 1, Step { now, events, actions }));
+                merged += usize::from(to - from > 1);
+                from = to;
+            }
+            let (at, steps): (Vec<usize>, Vec<Step>) = told.into_iter().unzip();
+            for (at, runs) in at.into_iter().zip(assignments(&steps, cpus)) {
+                assert_eq!(runs, in_time[at], "{spec} at {}: {system:#?}", log[at].now);
+            }
+        }
+    }
+    assert!(merged > 1000, "{merged}");
 }

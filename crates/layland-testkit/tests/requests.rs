@@ -152,6 +152,8 @@ impl Policy for Quanta {
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Leave { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Release { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

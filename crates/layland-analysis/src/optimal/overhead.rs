@@ -36,7 +36,8 @@
 
 use crate::{Assumption, Citation, Refusal};
 use layland_model::{Duration, Overheads, Place, Rate, Service, System, TIME_LIMIT};
-use layland_partition::{Heuristic, RateGrid, ReductionRules, reduce};
+pub use layland_partition::Heuristic;
+use layland_partition::{RateGrid, ReductionRules, reduce};
 
 /// Compagnin, Mezzetti and Vardanega 2015.
 pub const COMPAGNIN: Citation = Citation {
@@ -98,6 +99,26 @@ impl Costs {
         self.release + self.dispatch() + self.tick
     }
 
+    /// `max(OH_RUN, OH_QPS)` term by term, for `k_RUN` and `k_QPS` preemptions per job; those of zero are
+    /// left out.
+    pub fn terms(&self, [k_run, k_qps]: [u64; 2]) -> Vec<(&'static str, Duration)> {
+        let (run, qps) = (self.of_run(k_run), self.of_qps(k_qps));
+        let preemptions = if run >= qps {
+            ("k_RUN preemptions", run - self.once())
+        } else {
+            ("k_QPS preemptions", qps - self.once())
+        };
+        let terms = [
+            ("release", self.release),
+            ("scheduling", self.scheduling),
+            ("context switch", self.context_switch),
+            ("interrupt", self.interrupt),
+            ("tick", self.tick),
+            preemptions,
+        ];
+        terms.into_iter().filter(|&(_, length)| length > Duration::ZERO).collect()
+    }
+
     /// `OH_RUN`, for `k` preemptions per job.
     ///
     /// ```
@@ -142,6 +163,8 @@ pub struct Inflated {
     pub system: System,
     /// What was added to every WCET.
     pub added: Duration,
+    /// Its terms by name; those of zero are left out.
+    pub terms: Vec<(&'static str, Duration)>,
     /// `k_RUN` and `k_QPS`.
     pub preemptions: [u64; 2],
     /// How many trees were made.
@@ -197,7 +220,8 @@ pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflate
         let tree = reduce(&rates, cpus, &ReductionRules::fit(fit)).map_err(|_| no_room())?;
         let k = run_preemptions(tree.reductions());
         if k <= preemptions[0] || rounds == ROUNDS {
-            return Ok(Inflated { system: larger, added, preemptions, rounds });
+            let terms = costs.terms(preemptions);
+            return Ok(Inflated { system: larger, added, terms, preemptions, rounds });
         }
         preemptions[0] = k;
     }
@@ -228,6 +252,12 @@ mod tests {
         assert_eq!(costs().of_run(0), Duration::from_us(15));
         assert_eq!(costs().of_run(1), Duration::from_us(15 + 6 + 9 + 8));
         assert_eq!(costs().of_qps(3), Duration::from_us(15 + 3 * (9 + 8)));
+        for k in [[1, 1], [1, 3], [4, 2]] {
+            let sum =
+                costs().terms(k).iter().fold(Duration::ZERO, |sum, (_, length)| sum + *length);
+            assert_eq!(sum, costs().of_run(k[0]).max(costs().of_qps(k[1])), "{k:?}");
+        }
+        assert_eq!(costs().terms([1, 3])[5].0, "k_QPS preemptions");
         assert_eq!([0, 1, 2, 3].map(run_preemptions), [1, 2, 4, 5]);
         assert_eq!([1, 2, 3, 16].map(qps_preemptions), [1, 1, 2, 8]);
         assert_eq!(qps_preemptions_at(3, 1), 2);

@@ -7,7 +7,7 @@
 use super::scale::{Label, Scale, Tick};
 use super::{Anchor, Colour, Scene, Shape, helvetica};
 use crate::curve::Curve;
-use crate::experiment::{Experiment, Figure, FigureKind};
+use crate::experiment::{Bar, Experiment, Figure, FigureKind};
 
 const COLOURS: [Colour; 7] = [
     [0, 114, 178],
@@ -59,6 +59,9 @@ impl<'a> Chart<'a> {
         if let Some(bounds) = self.figure.x_bounds {
             return bounds;
         }
+        if self.figure.kind == FigureKind::Bars {
+            return (0.5, self.figure.bars.len() as f64 + 0.5);
+        }
         let (low, high) = extent(self.points().map(|(x, _)| x)).unwrap_or((0.0, 1.0));
         if self.figure.kind == FigureKind::Distribution {
             return (0.0, if high > 0.0 { high * 1.05 } else { 1.0 });
@@ -89,6 +92,13 @@ impl<'a> Chart<'a> {
 
     /// The ticks of the horizontal axis: where the points are, if there is room.
     fn x_ticks(&self, scale: &Scale) -> Vec<Tick> {
+        if self.figure.kind == FigureKind::Bars {
+            let tick = |(number, bar): (u32, &Bar)| Tick {
+                value: f64::from(number),
+                label: Some(Label::Plain(bar.label.clone())),
+            };
+            return (1..).zip(&self.figure.bars).map(tick).collect();
+        }
         let mut values: Vec<f64> = self.points().map(|(x, _)| x).collect();
         values.sort_by(f64::total_cmp);
         values.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
@@ -155,7 +165,8 @@ impl Scene {
             let at = y.place(tick.value);
             scene.line(vec![(left, at), (right, at)], GRID, 0.5, &[]);
         }
-        for tick in x_ticks.iter().filter(|tick| tick.label.is_some()) {
+        let is_bars = figure.kind == FigureKind::Bars;
+        for tick in x_ticks.iter().filter(|tick| tick.label.is_some() && !is_bars) {
             let at = x.place(tick.value);
             scene.line(vec![(at, top), (at, bottom)], GRID, 0.5, &[]);
         }
@@ -193,7 +204,7 @@ impl Scene {
         let clip =
             [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
         scene.shapes.push(Shape::Clip { at: Some(clip) });
-        let hidden = scene.curves(chart, &x, &y);
+        let hidden = if is_bars { scene.bars(chart, &x, &y) } else { scene.curves(chart, &x, &y) };
         scene.shapes.push(Shape::Clip { at: None });
         let middle = (left + right) / 2.0;
         scene.text((middle, bottom + 20.0), &figure.labels.0, LABELS, Anchor::Middle, BLACK);
@@ -246,7 +257,11 @@ impl Scene {
             let mut x = (WIDTH - used + GAP) / 2.0;
             for curve in line {
                 let (colour, dash) = style(curve.series);
-                self.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
+                if chart.figure.kind == FigureKind::Bars {
+                    self.block((x + 6.0, y - 3.0), (x + SAMPLE, y + 3.0), colour);
+                } else {
+                    self.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
+                }
                 if chart.figure.kind == FigureKind::Lines {
                     self.marker(curve.series, (x + SAMPLE / 2.0, y), colour);
                 }
@@ -256,6 +271,33 @@ impl Scene {
             y += 5.0;
         }
         y + 3.0
+    }
+
+    /// A filled rectangle.
+    fn block(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64), colour: Colour) {
+        let points = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+        self.shapes.push(Shape::Polygon { points, colour });
+    }
+
+    /// Bars, side by side for each number. Whether one was left out because it is 0 on a logarithmic axis.
+    fn bars(&mut self, chart: &Chart<'_>, x: &Scale, y: &Scale) -> bool {
+        let mut hidden = false;
+        let width = 0.8 / chart.curves.len().max(1) as f64;
+        let bottom = y.place(chart.y_bounds().0);
+        for (at, curve) in chart.curves.iter().enumerate() {
+            let (colour, _) = style(curve.series);
+            for point in &curve.points {
+                let Some(value) = point.y else { continue };
+                if !chart.drawn(value) {
+                    hidden = true;
+                    continue;
+                }
+                let left = point.x - 0.4 + width * at as f64;
+                let (left, right) = (x.place(left), x.place(left + width * 0.92));
+                self.block((left, y.place(value)), (right, bottom), colour);
+            }
+        }
+        hidden
     }
 
     /// The data. Whether a point was left out because it is 0 on a logarithmic axis.

@@ -13,7 +13,9 @@
 //!
 //! [[series]]
 //! name = "g-edf"
-//! policy = "g-edf"                         # or test = "GFB", of `layland_analysis::catalogue`
+//! policy = "g-edf"                         # or test = "GFB", of `layland_analysis::catalogue`; or
+//!                                          # guarantee = "p-edf", what `layland check` says; or
+//!                                          # structure = "qps", its hierarchies without a simulation
 //!
 //! [[grid]]                                 # lists are axes: every combination is a point
 //! name = "load"
@@ -32,15 +34,16 @@
 //! text = "Misses rise with the utilization"
 //! figures = ["misses"]
 //! left = "g-edf"
-//! is = "rising"                            # falling, below, at most, above, at least
+//! is = "rising"                            # falling, below, at most, above, at least, equal to
 //! ```
 //!
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.
 
+mod threads;
 mod value;
 
 use crate::experiment::*;
-use crate::metric::METRICS;
+use crate::metric::{MEASURED, METRICS, is_measured};
 use crate::parameters::{PARAMETERS, Parameters};
 use layland_analysis::catalogue;
 use layland_config::{Problem, Problems, Report, Severity, Span, parse_toml};
@@ -63,6 +66,7 @@ const TOP: &[&str] = &[
     "seed",
     "horizon",
     "block",
+    "pooled",
     "generator",
     "series",
     "grid",
@@ -70,8 +74,10 @@ const TOP: &[&str] = &[
     "table",
     "claim",
     "timing",
+    "threads",
 ];
-const SERIES: &[&str] = &["name", "label", "policy", "test", "bound", "affinities"];
+const SERIES: &[&str] =
+    &["name", "label", "policy", "test", "guarantee", "structure", "bound", "affinities"];
 const FIGURE: &[&str] = &[
     "name",
     "title",
@@ -87,11 +93,16 @@ const FIGURE: &[&str] = &[
     "x_range",
     "y_range",
     "log_y",
+    "bars",
+    "bar_labels",
 ];
 const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
 const REPORTED: &[&str] = &["series", "statistic", "us"];
 const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
+const THREADS: &[&str] =
+    &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
+const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
 const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
 
 /// Reads an experiment. `name` is what it is called, `file` what reports call its file.
@@ -182,6 +193,7 @@ impl Decoder<'_> {
         };
         let (sets, seed) = (count("sets", 1, "10"), count("seed", 0, "1"));
         let block = entry(top.table, "block").and_then(|entry| self.reader.count(&entry, 1));
+        let pooled = entry(top.table, "pooled").and_then(|entry| self.reader.boolean(&entry));
         let horizon = self.horizon(top);
         for section in self.reader.sections(top.table, "series") {
             if let Some(series) = self.one_series(&section) {
@@ -204,6 +216,15 @@ impl Decoder<'_> {
         let sections = self.reader.sections(top.table, "claim");
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
         let timing = self.timing(top);
+        let threads = self.threads(top);
+        if timing.is_none() {
+            let measured = self.figures.iter().find(|figure| figure.is_measured());
+            if let Some(figure) = measured {
+                let message = format!("figure `{}` shows measured times", figure.name);
+                let help = "add [timing] with `sets` and `horizon`";
+                self.reader.error("layland::lab::missing", 0..0, message, "here", help);
+            }
+        }
         Experiment {
             name: name.to_owned(),
             title: title.unwrap_or_default(),
@@ -213,12 +234,14 @@ impl Decoder<'_> {
             seed,
             horizon: horizon.unwrap_or(Horizon::Hyperperiods(2)),
             block: block.unwrap_or(5),
+            pooled: pooled.unwrap_or(false),
             series: std::mem::take(&mut self.series),
             grids: std::mem::take(&mut self.grids),
             figures: std::mem::take(&mut self.figures),
             tables,
             claims,
             timing,
+            threads,
             text: text.to_owned(),
         }
     }
@@ -286,12 +309,15 @@ impl Decoder<'_> {
         let entry = self.reader.required(section, key, "\"a-name\"")?;
         let name = self.reader.text(&entry)?;
         let at = self.find_series(&entry, name)?;
-        if let Measured::Test(_) = self.series[at].measured {
-            let message = format!("`{name}` is a test, and makes no decisions");
-            self.reader.invalid(&entry, message, "name a series with a policy");
-            return None;
-        }
-        Some(at)
+        let what = match self.series[at].measured {
+            Measured::Policy(_) => return Some(at),
+            Measured::Test(_) => "test",
+            Measured::Guarantee(_) => "guarantee",
+            Measured::Structure(_) => "structure",
+        };
+        let message = format!("`{name}` is a {what}, and makes no decisions");
+        self.reader.invalid(&entry, message, "name a series with a policy");
+        None
     }
 
     fn statistic_of(&mut self, entry: &Entry<'_>) -> Option<Statistic> {
@@ -339,33 +365,7 @@ impl Decoder<'_> {
         let taken: Vec<String> = self.series.iter().map(|series| series.name.clone()).collect();
         let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>())?;
         let label = self.text(section, "label", &name);
-        let measured = match (entry(section.table, "policy"), entry(section.table, "test")) {
-            (Some(entry), None) => {
-                let spec = self.reader.text(&entry)?;
-                if let Err(error) = registry::parse(spec) {
-                    let help = "`layland policies` lists them";
-                    self.reader.invalid(&entry, error.to_string(), help);
-                    return None;
-                }
-                Measured::Policy(spec.to_owned())
-            }
-            (None, Some(entry)) => {
-                let name = self.reader.text(&entry)?;
-                if catalogue::test(name).is_none() {
-                    let known = catalogue::TESTS.iter().map(|test| test.name);
-                    self.reader.unknown(&entry, "test", name, known);
-                    return None;
-                }
-                Measured::Test(name.to_owned())
-            }
-            _ => {
-                let message = format!("{} has either a `policy` or a `test`", section.what);
-                let help = "write policy = \"g-edf\" or test = \"GFB\"";
-                let span = section.span.clone();
-                self.reader.error("layland::lab::missing", span, message, "here", help);
-                return None;
-            }
-        };
+        let measured = self.measured(section)?;
         let bound = match entry(section.table, "bound") {
             Some(entry) => {
                 let name = self.reader.text(&entry)?;
@@ -389,6 +389,47 @@ impl Decoder<'_> {
             }
         });
         Some(Series { name, label, measured, bound, ignores_affinities })
+    }
+
+    /// What a series measures: it says exactly one thing.
+    fn measured(&mut self, section: &Section<'_>) -> Option<Measured> {
+        let keys = ["policy", "test", "guarantee", "structure"];
+        let said: Vec<Entry<'_>> =
+            keys.iter().filter_map(|key| entry(section.table, key)).collect();
+        let [entry] = said.as_slice() else {
+            let message = format!("{} has either a `policy` or a `test`", section.what);
+            let help = "write policy = \"g-edf\", test = \"GFB\", guarantee = \"p-edf\" (what is \
+                        guaranteed of a policy) or structure = \"qps\" (how large its hierarchies are)";
+            let span = section.span.clone();
+            self.reader.error("layland::lab::missing", span, message, "here", help);
+            return None;
+        };
+        let name = self.reader.text(entry)?;
+        if entry.key == "test" {
+            if catalogue::test(name).is_none() {
+                let known = catalogue::TESTS.iter().map(|test| test.name);
+                self.reader.unknown(entry, "test", name, known);
+                return None;
+            }
+            return Some(Measured::Test(name.to_owned()));
+        }
+        match registry::parse(name) {
+            Err(error) => {
+                let help = "`layland policies` lists them";
+                self.reader.invalid(entry, error.to_string(), help);
+                None
+            }
+            Ok((info, _)) if entry.key == "structure" && !["run", "qps"].contains(&info.name) => {
+                let message = format!("`{}` makes no trees or hierarchies", info.name);
+                self.reader.invalid(entry, message, "use run or qps");
+                None
+            }
+            Ok(_) => Some(match entry.key {
+                "guarantee" => Measured::Guarantee(name.to_owned()),
+                "structure" => Measured::Structure(name.to_owned()),
+                _ => Measured::Policy(name.to_owned()),
+            }),
+        }
     }
 
     /// The value of a parameter as text.
@@ -526,7 +567,8 @@ impl Decoder<'_> {
     }
 
     fn metric(&mut self, entry: &Entry<'_>, name: &str, also: &[&'static str]) -> Option<String> {
-        let known = METRICS.iter().map(|metric| metric.name).chain(also.iter().copied());
+        let known = METRICS.iter().chain(MEASURED).map(|metric| metric.name);
+        let known = known.chain(also.iter().copied());
         if known.clone().any(|known| known == name) {
             return Some(name.to_owned());
         }
@@ -555,15 +597,17 @@ impl Decoder<'_> {
             Some(entry) => match self.reader.text(&entry)? {
                 "lines" => FigureKind::Lines,
                 "distribution" => FigureKind::Distribution,
+                "bars" => FigureKind::Bars,
                 other => {
                     let message = format!("`{other}` is not a kind of figure");
-                    self.reader.invalid(&entry, message, "use lines or distribution");
+                    self.reader.invalid(&entry, message, "use lines, bars or distribution");
                     return None;
                 }
             },
         };
         let (x, y, statistic) = match kind {
             FigureKind::Distribution => (String::new(), TARDINESS.to_owned(), Statistic::Mean),
+            FigureKind::Bars => ("bar".to_owned(), String::new(), Statistic::Mean),
             FigureKind::Lines => {
                 let x = self.axis(section, grid);
                 let entry = self.reader.required(section, "y", "\"miss_ratio\"")?;
@@ -574,7 +618,9 @@ impl Decoder<'_> {
                 (x?, y?, self.statistic(&entry, statistic)?)
             }
         };
-        let only = self.only(section, grid, &x, kind)?;
+        let weighted = statistic == Statistic::Weighted;
+        let bars = if kind == FigureKind::Bars { self.bars(section)? } else { Vec::new() };
+        let only = self.only(section, grid, &x, kind, weighted)?;
         let plain = |text: &str| text.replace('_', " ");
         let (mut x_name, mut y_name) = (plain(&x), format!("{statistic} {}", plain(&y)));
         if kind == FigureKind::Distribution {
@@ -600,6 +646,7 @@ impl Decoder<'_> {
             grid,
             x,
             y,
+            bars,
             statistic,
             series: self.some_series(section, Some(grid)),
             only,
@@ -611,6 +658,50 @@ impl Decoder<'_> {
             y_bounds: y_bounds.map(|(_, bounds)| bounds),
             log_y: log_y.unwrap_or(false),
         })
+    }
+
+    /// What the bars of a figure show, with what is written below them.
+    fn bars(&mut self, section: &Section<'_>) -> Option<Vec<Bar>> {
+        let entry_of = self.reader.required(section, "bars", "[\"preemptions_per_job:mean\"]")?;
+        let labels = entry(section.table, "bar_labels");
+        let labels: Vec<String> = labels
+            .map(|entry| self.reader.one_or_more(&entry))
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| self.reader.text(entry).map(str::to_owned))
+            .collect();
+        let columns = self.columns(&entry_of, &[]);
+        if !labels.is_empty() && labels.len() != columns.len() {
+            let message = format!("{} bars have {} labels", columns.len(), labels.len());
+            self.reader.invalid(&entry_of, message, "write one label for each of the `bars`");
+            return None;
+        }
+        let bar = |(at, (metric, statistic, heading)): (usize, (String, Statistic, String))| Bar {
+            label: labels.get(at).cloned().unwrap_or(heading),
+            metric,
+            statistic,
+        };
+        Some(columns.into_iter().enumerate().map(bar).collect())
+    }
+
+    /// Metrics with their statistics, as in `miss_ratio:mean`, and each as a heading.
+    fn columns(
+        &mut self,
+        entry: &Entry<'_>,
+        also: &[&'static str],
+    ) -> Vec<(String, Statistic, String)> {
+        let mut columns = Vec::new();
+        for element in self.reader.one_or_more(entry) {
+            let Some(text) = self.reader.text(&element) else { continue };
+            let (metric, statistic) = text.split_once(':').unwrap_or((text, "mean"));
+            let metric = self.metric(&element, metric, also);
+            let statistic = self.statistic(&element, statistic);
+            if let (Some(metric), Some(statistic)) = (metric, statistic) {
+                let heading = format!("{metric} {statistic}");
+                columns.push((metric, statistic, heading));
+            }
+        }
+        columns
     }
 
     /// The axis that `x` names; its values are numbers.
@@ -632,13 +723,15 @@ impl Decoder<'_> {
         Some(name.to_owned())
     }
 
-    /// The values that the other axes have; each with several needs one.
+    /// The values that the other axes have; each with several needs one, but the utilization, over which
+    /// the weighted mean goes.
     fn only(
         &mut self,
         section: &Section<'_>,
         grid: usize,
         x: &str,
         kind: FigureKind,
+        weighted: bool,
     ) -> Option<Vec<(String, String)>> {
         let mut only = Vec::new();
         let mut place = section.span.clone();
@@ -669,6 +762,7 @@ impl Decoder<'_> {
         let open = self.grids[grid].axes.iter().find(|(axis, values)| {
             kind == FigureKind::Lines
                 && axis != x
+                && !(weighted && axis == "utilization")
                 && values.len() > 1
                 && !only.iter().any(|(named, _)| named == axis)
         });
@@ -686,18 +780,14 @@ impl Decoder<'_> {
         let name = self.name(section, &[]);
         let grid = self.find_grid(section)?;
         let series = self.some_series(section, Some(grid));
-        let mut columns = Vec::new();
-        if let Some(entry) = self.reader.required(section, "columns", "[\"miss_ratio:mean\"]") {
-            for element in self.reader.one_or_more(&entry) {
-                let Some(text) = self.reader.text(&element) else { continue };
-                let (metric, statistic) = text.split_once(':').unwrap_or((text, "mean"));
-                let metric = self.metric(&element, metric, &[TARDINESS]);
-                let statistic = self.statistic(&element, statistic);
-                if let (Some(metric), Some(statistic)) = (metric, statistic) {
-                    let heading = format!("{metric} {statistic}");
-                    columns.push((metric, statistic, heading));
-                }
-            }
+        let entry = self.reader.required(section, "columns", "[\"miss_ratio:mean\"]");
+        let columns =
+            entry.as_ref().map(|entry| self.columns(entry, &[TARDINESS])).unwrap_or_default();
+        if let Some(entry) = entry
+            && let Some((name, ..)) = columns.iter().find(|(name, ..)| is_measured(name))
+        {
+            let message = format!("`{name}` is a measured time");
+            self.reader.invalid(&entry, message, "show it in a figure: tables are of results");
         }
         Some(Table { name: name?, title: self.text(section, "title", ""), grid, series, columns })
     }
@@ -711,10 +801,10 @@ impl Decoder<'_> {
         for element in self.reader.one_or_more(&entry_of_figures) {
             let Some(name) = self.reader.text(&element) else { continue };
             match self.figures.iter().position(|figure| figure.name == name) {
-                Some(at) if self.figures[at].kind == FigureKind::Lines => figures.push(at),
+                Some(at) if self.figures[at].kind != FigureKind::Distribution => figures.push(at),
                 Some(_) => {
                     let message = format!("figure `{name}` has no points to compare");
-                    self.reader.invalid(&element, message, "name a figure of kind lines");
+                    self.reader.invalid(&element, message, "name a figure of lines or bars");
                 }
                 None => {
                     let known: Vec<String> =
@@ -737,8 +827,9 @@ impl Decoder<'_> {
             "at most" => Comparison::AtMost(self.others(section)?),
             "above" => Comparison::Above(self.others(section)?),
             "at least" => Comparison::AtLeast(self.others(section)?),
+            "equal to" => Comparison::Equals(self.others(section)?),
             other => {
-                let help = "use below, at most, above, at least, rising or falling";
+                let help = "use below, at most, above, at least, equal to, rising or falling";
                 self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
                 return None;
             }
@@ -754,8 +845,21 @@ impl Decoder<'_> {
         })
     }
 
-    /// `series` or `series/metric`.
+    /// `series` or `series/metric`, of another figure with `@figure` behind it.
     fn operand(&mut self, entry: &Entry<'_>, text: &str) -> Option<Operand> {
+        let (text, figure) = match text.split_once('@') {
+            Some((text, name)) => {
+                let at = self.figures.iter().position(|figure| figure.name == name);
+                if at.is_none() {
+                    let known: Vec<String> =
+                        self.figures.iter().map(|figure| figure.name.clone()).collect();
+                    let known = known.iter().map(String::as_str);
+                    self.reader.unknown(entry, "figure", name, known);
+                }
+                (text, Some(at?))
+            }
+            None => (text, None),
+        };
         let (series, metric) = match text.split_once('/') {
             Some((series, metric)) => (series, Some(metric)),
             None => (text, None),
@@ -765,7 +869,7 @@ impl Decoder<'_> {
             Some(metric) => Some(self.metric(entry, metric, &[])?),
             None => None,
         };
-        Some(Operand { series, metric })
+        Some(Operand { series, metric, figure })
     }
 
     fn others(&mut self, section: &Section<'_>) -> Option<Vec<Other>> {

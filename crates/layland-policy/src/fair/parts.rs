@@ -1,9 +1,16 @@
 //! What RUN and QPS have in common: parts that never interact, each with its tasks, its CPUs, its own
 //! time and one timer.
 //!
-//! A part plans on the ideal time line: what is to happen when follows from the budgets alone. If an
-//! engine tells the time late, everything that was due before is processed in order, each with a
-//! selection of its own, and only the last selection is carried out; so budgets never drift.
+//! A part plans on the ideal time line: what is to happen when follows from the releases and the budgets
+//! alone. A real engine tells everything some microseconds late. Then all that was due before is processed
+//! in order, each instant with a selection of its own, and only the last selection is carried out:
+//!
+//! - A release counts from when the job could have run first, and not from when it is told, so that windows
+//!   begin when they should and do not drift. Where that is before the last decision, because the job before
+//!   was late, it counts from now.
+//! - A completion counts from now: until then the job has held its CPU.
+//!
+//! An engine that is never late, like the simulator, tells everything at its own instant.
 
 use crate::{Action, Event, Policy, Refusal, RequestId, State, TimerId};
 use layland_model::{
@@ -16,24 +23,87 @@ pub(super) const NEVER: i64 = i64::MAX;
 /// No index.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// What every part has. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// The unit of the grid: windows begin and end at multiples of it, and rates count in its inverse.
+    pub unit: i64,
+    /// Its CPUs.
+    pub cpus: Vec<CpuId>,
+    /// Up to when its state is known.
+    pub now: i64,
+    /// When something is due again.
+    pub next: i64,
+    /// At how many instants it was updated, and the last of them.
+    updates: u64,
+    updated: i64,
+}
+
+impl Frame {
+    pub fn new(unit: i64, cpus: Vec<CpuId>) -> Frame {
+        Frame { unit, cpus, now: 0, next: NEVER, updates: 0, updated: -1 }
+    }
+
+    /// Counts the instants at which it is updated.
+    fn count(&mut self) {
+        self.updates += u64::from(self.updated != self.now);
+        self.updated = self.now;
+    }
+}
+
 /// A subsystem or a hierarchy. Times are in nanoseconds.
 pub(super) trait Part: Clone + Debug + Send + 'static {
-    /// Its CPUs.
-    fn cpus(&self) -> &[CpuId];
-    /// A job of a task is ready.
-    fn release(&mut self, member: usize, job: JobId, deadline: i64, now: i64);
-    /// The ready job of a task is no longer there.
-    fn end(&mut self, member: usize);
-    /// Processes all that is due before `now`, and accounts for the time until then.
-    fn catch_up(&mut self, now: i64);
-    /// Processes what is due now, and selects.
-    fn step(&mut self, now: i64);
-    /// When something is due again.
-    fn next(&self) -> i64;
+    /// What every part has.
+    fn frame(&self) -> &Frame;
+    /// What every part has.
+    fn frame_mut(&mut self) -> &mut Frame;
+    /// A job of a task is ready now.
+    fn release(&mut self, member: usize, job: JobId, deadline: i64);
+    /// The ready job of a task, if it is this one, is no longer there.
+    fn end(&mut self, member: usize, job: Option<JobId>);
+    /// What runs has run for so long, up to now.
+    fn advance(&mut self, past: i64);
+    /// Processes what is due now, and selects; when something is due again.
+    fn select(&mut self) -> i64;
     /// The job that is selected for the CPU of this index, if it is ready.
     fn selected(&self, cpu: usize) -> Option<JobId>;
-    /// Writes all that future selections depend on.
+    /// Writes all that future selections depend on, but for its time.
     fn save(&self, now: Time, state: &mut State);
+
+    /// Accounts for the time until `to`.
+    fn pass(&mut self, to: i64) {
+        let past = to - self.frame().now;
+        if past > 0 {
+            self.frame_mut().now = to;
+            self.advance(past);
+        }
+    }
+
+    /// Processes what is due at `now`.
+    fn step(&mut self, now: i64) {
+        self.pass(now);
+        self.frame_mut().count();
+        self.frame_mut().next = self.select();
+    }
+
+    /// Processes all that is due before `now`, and accounts for the time until then.
+    fn catch_up(&mut self, now: i64) {
+        while self.frame().next < now {
+            self.step(self.frame().next);
+        }
+        self.pass(now);
+    }
+}
+
+/// A release that is still to be processed.
+#[derive(Clone, Copy, Debug)]
+struct Released {
+    /// When the job could have run first.
+    at: i64,
+    /// Where its task is.
+    home: (u32, u32),
+    job: JobId,
+    deadline: i64,
 }
 
 /// A policy that is made of parts.
@@ -53,6 +123,10 @@ pub(super) struct Parts<P> {
     /// Parts that something happened to since the last decision.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
+    /// Jobs that were released since the last decision.
+    released: Vec<Released>,
+    /// Where tasks are whose jobs ended since then, and which; any, if the task has left.
+    ended: Vec<((u32, u32), Option<JobId>)>,
     refusals: Vec<(RequestId, Refusal)>,
 }
 
@@ -65,10 +139,12 @@ impl<P: Part> Parts<P> {
     ) -> Self {
         let mut part_of = CpuMap::filled(NONE, cpus);
         for (index, part) in parts.iter().enumerate() {
-            part.cpus().iter().for_each(|&cpu| part_of[cpu] = index as u32);
+            part.frame().cpus.iter().for_each(|&cpu| part_of[cpu] = index as u32);
         }
         Self {
             name,
+            released: Vec::with_capacity(home.len()),
+            ended: Vec::with_capacity(home.len()),
             home: home.into(),
             part_of,
             shown: CpuMap::filled(None, cpus),
@@ -85,10 +161,15 @@ impl<P: Part> Parts<P> {
         &self.parts
     }
 
+    /// At how many instants a part was updated, summed over the parts.
+    pub(super) fn updates(&self) -> u64 {
+        self.parts.iter().map(|part| part.frame().updates).sum()
+    }
+
     /// The tasks and the CPUs of each part.
     fn groups(&self) -> Vec<Group> {
         let group = |(index, part): (usize, &P)| Group {
-            cpus: part.cpus().iter().copied().collect(),
+            cpus: part.frame().cpus.iter().copied().collect(),
             tasks: self
                 .home
                 .iter()
@@ -99,30 +180,17 @@ impl<P: Part> Parts<P> {
         self.parts.iter().enumerate().map(group).collect()
     }
 
-    /// The part of a task, brought up to now, and the task's index there; it will be asked to select.
-    fn touch_task(&mut self, task: TaskId, now: Time) -> Option<(&mut P, usize)> {
-        let &(part, member) = self.home.get(task)?;
-        self.touch(part);
-        let part = &mut self.parts[part as usize];
-        part.catch_up(now.ns());
-        Some((part, member as usize))
-    }
-
     fn touch(&mut self, part: u32) {
         if !std::mem::replace(&mut self.is_touched[part as usize], true) {
             self.touched.push(part);
         }
     }
 
-    /// The job of a task is no longer there; neither is it on a CPU.
-    fn end(&mut self, task: TaskId, now: Time) {
-        let Some((part, member)) = self.touch_task(task, now) else { return };
-        part.end(member);
-        for at in 0..part.cpus().len() {
-            let cpu = self.parts[self.home[task].0 as usize].cpus()[at];
-            if self.shown[cpu].is_some_and(|job| job.task == task) {
-                self.shown[cpu] = None;
-            }
+    /// A job of a task is no longer there.
+    fn end(&mut self, task: TaskId, job: Option<JobId>) {
+        if let Some(&home) = self.home.get(task) {
+            self.touch(home.0);
+            self.ended.push((home, job));
         }
     }
 
@@ -138,16 +206,17 @@ impl<P: Part> Policy for Parts<P> {
         let fixed =
             |name| Refusal::not_permitted(format!("{name} places tasks and CPUs before the start"));
         match event {
-            Event::Release { job, deadline, .. } => {
-                if let Some((part, member)) = self.touch_task(job.task, now) {
-                    part.release(member, job, deadline.ns(), now.ns());
+            Event::Release { job, release, deadline } => {
+                if let Some(&home) = self.home.get(job.task) {
+                    self.touch(home.0);
+                    let is_new = release.ns() >= self.parts[home.0 as usize].frame().now;
+                    let at = if is_new { release.min(now) } else { now }.ns();
+                    self.released.push(Released { at, home, job, deadline: deadline.ns() });
                 }
             }
             Event::Completion { job, cpu, .. } => {
                 self.shown[cpu] = None;
-                if let Some((part, member)) = self.touch_task(job.task, now) {
-                    part.end(member);
-                }
+                self.end(job.task, Some(job));
             }
             Event::Timer { id } => {
                 self.timers[id.0 as usize] = NEVER;
@@ -158,7 +227,13 @@ impl<P: Part> Policy for Parts<P> {
                     self.refusals.push((request, fixed(self.name)));
                 }
             }
-            Event::Leave { task } => self.end(task, now),
+            Event::Leave { task } => {
+                self.end(task, None);
+                self.released.retain(|released| released.job.task != task);
+                for shown in self.shown.values_mut() {
+                    *shown = shown.filter(|job| job.task != task);
+                }
+            }
             Event::Reconfigure { task, change, request } => match change {
                 Change::Affinity(cpus) if self.part_of.ids().all(|cpu| cpus.contains(cpu)) => {}
                 Change::Parameters { .. } | Change::Affinity(_) | Change::Cluster(_) => {
@@ -185,13 +260,25 @@ impl<P: Part> Policy for Parts<P> {
     }
 
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
-        let Self { parts, shown, online, timers, .. } = self;
+        let Self { parts, shown, online, timers, released, ended, .. } = self;
+        released.sort_unstable_by_key(|released| (released.at, released.home));
+        for Released { at, home: (part, member), job, deadline } in released.drain(..) {
+            let part = &mut parts[part as usize];
+            part.catch_up(at);
+            part.release(member as usize, job, deadline);
+            part.frame_mut().next = at;
+        }
+        for &index in &self.touched {
+            parts[index as usize].catch_up(now.ns());
+        }
+        for ((part, member), job) in ended.drain(..) {
+            parts[part as usize].end(member as usize, job);
+        }
         for &index in &self.touched {
             self.is_touched[index as usize] = false;
             let part = &mut parts[index as usize];
-            part.catch_up(now.ns());
             part.step(now.ns());
-            for (at, &cpu) in part.cpus().iter().enumerate() {
+            for (at, &cpu) in part.frame().cpus.iter().enumerate() {
                 let job = part.selected(at).filter(|_| online.contains(cpu));
                 if job == shown[cpu] {
                     continue;
@@ -203,10 +290,11 @@ impl<P: Part> Policy for Parts<P> {
                 });
             }
             let timer = &mut timers[index as usize];
-            if part.next() != *timer {
-                *timer = part.next();
+            let next = part.frame().next;
+            if next != *timer {
+                *timer = next;
                 let id = TimerId(index);
-                actions.push(match part.next() {
+                actions.push(match next {
                     NEVER => Action::ClearTimer { id },
                     at => Action::SetTimer { id, at: Time::from_ns(at) },
                 });
@@ -222,6 +310,8 @@ impl<P: Part> Policy for Parts<P> {
             let mut part = part.clone();
             part.catch_up(now.ns());
             part.save(now, state);
+            let next = part.frame().next;
+            state.number(if next == NEVER { NEVER } else { next - now.ns() });
         }
         for (cpu, job) in self.shown.iter() {
             state.number(job.map_or(-1, |job| job.task.index() as i64));
@@ -233,3 +323,27 @@ impl<P: Part> Policy for Parts<P> {
         ScheduleRule::Optimal { groups: self.groups() }
     }
 }
+
+/// Makes a policy of a wrapper of [`Parts`].
+macro_rules! policy_of_parts {
+    ($policy:ty) => {
+        impl $crate::Policy for $policy {
+            fn on_event(&mut self, now: layland_model::Time, event: $crate::Event) {
+                self.0.on_event(now, event);
+            }
+            fn decide(&mut self, now: layland_model::Time, actions: &mut Vec<$crate::Action>) {
+                self.0.decide(now, actions);
+            }
+            fn save(&self, now: layland_model::Time, state: &mut $crate::State) {
+                self.0.save(now, state);
+            }
+            fn rule(&self) -> layland_model::ScheduleRule {
+                self.0.rule()
+            }
+            fn counts(&self) -> Vec<$crate::Count> {
+                self.counted()
+            }
+        }
+    };
+}
+pub(super) use policy_of_parts;

@@ -38,11 +38,11 @@
 //! The server that runs without a pending client is not a mistake but the price of optimality:
 //! RUN is not work-conserving.
 
-use super::parts::{NEVER, NONE, Part, Parts};
+use super::parts::{Frame, NEVER, NONE, Part, Parts, policy_of_parts};
 use super::{Prepared, by_task, prepare, reduction_rules, refusal};
 use crate::registry::Options;
-use crate::{Action, Event, Policy, Refusal, State};
-use layland_model::{CpuId, Index, JobId, ScheduleRule, System, Time};
+use crate::{Count, Refusal, State};
+use layland_model::{CpuId, Index, JobId, System, Time};
 use layland_partition::{Clients, Reduction, reduce};
 
 /// The policy: see the file header.
@@ -132,24 +132,15 @@ pub fn run(system: &System, options: &Options) -> Result<Run, Refusal> {
 impl Run {
     /// At how many instants a subsystem was updated, summed over the subsystems.
     pub fn updates(&self) -> u64 {
-        self.0.parts().iter().map(|part| part.updates).sum()
+        self.0.updates()
+    }
+
+    fn counted(&self) -> Vec<Count> {
+        vec![Count { name: "updates", count: self.updates() }]
     }
 }
 
-impl Policy for Run {
-    fn on_event(&mut self, now: Time, event: Event) {
-        self.0.on_event(now, event);
-    }
-    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
-        self.0.decide(now, actions);
-    }
-    fn save(&self, now: Time, state: &mut State) {
-        self.0.save(now, state);
-    }
-    fn rule(&self) -> ScheduleRule {
-        self.0.rule()
-    }
-}
+policy_of_parts!(Run);
 
 /// A task. Times are in nanoseconds.
 #[derive(Clone, Debug)]
@@ -194,65 +185,30 @@ struct Node {
 /// A proper subsystem.
 #[derive(Clone, Debug)]
 pub(super) struct Subsystem {
-    /// The unit of the grid: windows begin and end at multiples of it, and rates count in its inverse.
-    unit: i64,
-    cpus: Vec<CpuId>,
+    frame: Frame,
     /// The servers, top-down: every one before its clients.
     nodes: Vec<Node>,
     members: Vec<Member>,
     /// The member on each CPU, or [`NONE`].
     on: Vec<u32>,
-    now: i64,
-    next: i64,
     /// Scratch: the picked members that are on no CPU.
     starting: Vec<u32>,
-    /// At how many instants it was updated, and the last of them.
-    updates: u64,
-    updated: i64,
 }
 
 impl Subsystem {
     fn new(unit: i64, cpus: Vec<CpuId>) -> Self {
-        Self {
-            unit,
-            on: vec![NONE; cpus.len()],
-            starting: Vec::with_capacity(cpus.len()),
-            cpus,
-            nodes: Vec::new(),
-            members: Vec::new(),
-            now: 0,
-            next: 0,
-            updates: 0,
-            updated: -1,
-        }
-    }
-
-    /// Accounts for what runs until `to`.
-    #[inline]
-    fn advance(&mut self, to: i64) {
-        let past = to - self.now;
-        if past == 0 {
-            return;
-        }
-        self.now = to;
-        for node in self.nodes.iter_mut().filter(|node| node.runs) {
-            node.budget -= past;
-            debug_assert!(node.budget >= 0, "a server runs longer than its budget");
-        }
-        for (cpu, &member) in self.on.iter().enumerate() {
-            if let Some(member) = self.members.get_mut(member as usize) {
-                member.remaining -= past;
-                member.executed = true;
-                member.last_cpu = cpu as u32;
-            }
-        }
+        let (on, starting) = (vec![NONE; cpus.len()], Vec::with_capacity(cpus.len()));
+        // The first windows begin with time.
+        let mut frame = Frame::new(unit, cpus);
+        frame.next = 0;
+        Self { frame, nodes: Vec::new(), members: Vec::new(), on, starting }
     }
 
     /// Steps 1 and 2: new windows for what has come to the end of one.
     #[inline]
     fn renew(&mut self) {
-        let Self { unit, nodes, members, now, .. } = self;
-        let now = *now;
+        let Self { frame, nodes, members, .. } = self;
+        let (unit, now) = (frame.unit, frame.now);
         for index in (0..nodes.len()).rev() {
             let node = &nodes[index];
             if node.deadline > now {
@@ -263,7 +219,7 @@ impl Subsystem {
             let deadline = if node.leaf {
                 for member in &mut members[clients.clone()] {
                     if member.deadline <= now {
-                        member.open(now, *unit);
+                        member.open(now, unit);
                     }
                 }
                 members[clients].iter().map(|member| member.deadline).min()
@@ -272,14 +228,14 @@ impl Subsystem {
             };
             let node = &mut nodes[index];
             node.deadline = deadline.expect("a server has clients");
-            node.budget = node.rate * ((node.deadline - now) / *unit);
+            node.budget = node.rate * ((node.deadline - now) / unit);
         }
     }
 
     /// Step 3: which servers run, and what they pick.
     #[inline]
-    fn select(&mut self) {
-        let Self { nodes, members, now, .. } = self;
+    fn pick(&mut self) {
+        let Self { frame, nodes, members, .. } = self;
         nodes[0].runs = true;
         for index in 0..nodes.len() {
             let (before, below) = nodes.split_at_mut(index + 1);
@@ -308,7 +264,7 @@ impl Subsystem {
             for (at, child) in clients.clone().zip(children.iter_mut()) {
                 child.runs = true;
                 let key = (child.deadline, at as u32 != node.pick);
-                if child.deadline - *now > child.budget && key < best_key {
+                if child.deadline - frame.now > child.budget && key < best_key {
                     (best, best_key) = (at as u32, key);
                 }
             }
@@ -376,10 +332,10 @@ impl Subsystem {
         for node in self.nodes.iter().filter(|node| node.runs) {
             if node.leaf {
                 if node.budget > 0 {
-                    next = next.min(self.now + node.budget);
+                    next = next.min(self.frame.now + node.budget);
                 }
                 if let Some(member) = self.members.get(node.pick as usize) {
-                    next = next.min(self.now + member.remaining);
+                    next = next.min(self.frame.now + member.remaining);
                 }
             } else if let Some(child) = self.nodes.get(node.pick as usize) {
                 next = next.min(child.deadline - child.budget);
@@ -404,44 +360,48 @@ impl Member {
 }
 
 impl Part for Subsystem {
-    fn cpus(&self) -> &[CpuId] {
-        &self.cpus
+    fn frame(&self) -> &Frame {
+        &self.frame
     }
 
-    fn release(&mut self, member: usize, job: JobId, _deadline: i64, _now: i64) {
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn release(&mut self, member: usize, job: JobId, _deadline: i64) {
         let member = &mut self.members[member];
         member.job = job;
         member.ready = true;
         member.executed = false;
     }
 
-    fn end(&mut self, member: usize) {
-        self.members[member].ready = false;
+    fn end(&mut self, member: usize, job: Option<JobId>) {
+        let member = &mut self.members[member];
+        member.ready &= job.is_some_and(|job| job != member.job);
     }
 
-    fn catch_up(&mut self, now: i64) {
-        while self.next < now {
-            self.step(self.next);
+    #[inline]
+    fn advance(&mut self, past: i64) {
+        for node in self.nodes.iter_mut().filter(|node| node.runs) {
+            node.budget -= past;
+            debug_assert!(node.budget >= 0, "a server runs longer than its budget");
         }
-        self.advance(now);
+        for (cpu, &member) in self.on.iter().enumerate() {
+            if let Some(member) = self.members.get_mut(member as usize) {
+                member.remaining -= past;
+                member.executed = true;
+                member.last_cpu = cpu as u32;
+            }
+        }
     }
 
-    fn step(&mut self, now: i64) {
-        self.advance(now);
-        if self.updated != now {
-            self.updated = now;
-            self.updates += 1;
-        }
-        if self.nodes[0].deadline <= now {
+    fn select(&mut self) -> i64 {
+        if self.nodes[0].deadline <= self.frame.now {
             self.renew();
         }
-        self.select();
+        self.pick();
         self.place();
-        self.next = self.next_event();
-    }
-
-    fn next(&self) -> i64 {
-        self.next
+        self.next_event()
     }
 
     fn selected(&self, cpu: usize) -> Option<JobId> {
@@ -464,6 +424,5 @@ impl Part for Subsystem {
             state.number(i64::from(member.cpu));
             state.number(i64::from(member.last_cpu));
         }
-        state.number(self.next - now);
     }
 }

@@ -3,6 +3,7 @@
 //! evaluate the whole tree with exact fractions at every decision.
 
 pub mod draw;
+mod slow;
 pub mod slow_qps;
 pub mod slow_run;
 

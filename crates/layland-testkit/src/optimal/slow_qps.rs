@@ -1,7 +1,8 @@
 //! The slow twin of QPS: at each decision it goes through all sets of all CPUs, with names in place of
 //! indices and exact fractions. It keeps nothing but what the rules speak of.
 
-use layland_model::{CpuId, Index, JobId, Rate, System, TaskId, Time};
+use super::slow::{Shown, Told, seat};
+use layland_model::{JobId, Rate, System, TaskId, Time};
 use layland_partition::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
 use layland_policy::registry::Options;
@@ -53,7 +54,7 @@ pub struct SlowQps {
     /// The side whose budget each CPU uses.
     uses: BTreeMap<usize, usize>,
     on: BTreeMap<usize, usize>,
-    shown: BTreeMap<usize, JobId>,
+    shown: Shown,
     now: i64,
 }
 
@@ -81,13 +82,9 @@ impl SlowQps {
             serves: BTreeMap::new(),
             uses: BTreeMap::new(),
             on: BTreeMap::new(),
-            shown: BTreeMap::new(),
+            shown: Shown::default(),
             now: 0,
         }
-    }
-
-    fn seat(&self, task: TaskId) -> usize {
-        self.order.iter().position(|&other| other == task).expect("every task has joined")
     }
 
     fn rate(&self, client: Client) -> Rate {
@@ -287,27 +284,16 @@ impl SlowQps {
 impl Policy for SlowQps {
     fn on_event(&mut self, now: Time, event: Event) {
         self.advance(now.ns());
-        match event {
-            Event::Release { job, deadline, .. } => {
-                let seat = self.seat(job.task);
+        match self.shown.told(&event) {
+            Told::Released(job, deadline) => {
+                let seat = seat(&self.order, job.task);
                 self.jobs.insert(seat, job);
-                self.coming.insert(seat, (self.grid.up(now.ns()), deadline.ns()));
+                self.coming.insert(seat, (self.grid.up(now.ns()), deadline));
             }
-            Event::Completion { job, cpu, .. } => {
-                let seat = self.seat(job.task);
-                self.jobs.remove(&seat);
-                self.shown.remove(&cpu.index());
+            Told::Completed(job) => {
+                self.jobs.remove(&seat(&self.order, job.task));
             }
-            Event::Join { .. }
-            | Event::Arrival { .. }
-            | Event::Measured { .. }
-            | Event::Timer { .. }
-            | Event::CpuOnline { .. } => {}
-            Event::Leave { .. }
-            | Event::Reconfigure { .. }
-            | Event::SetClusterCpus { .. }
-            | Event::BudgetExhausted { .. }
-            | Event::CpuOffline { .. } => panic!("the twin knows no requests"),
+            Told::Nothing => {}
         }
     }
 
@@ -316,23 +302,9 @@ impl Policy for SlowQps {
         self.renew_windows();
         (0..self.sets.sets.len()).for_each(|cpu| self.update(cpu));
         self.dispatch();
-        for cpu in 0..self.sets.sets.len() {
-            let job = self.on.get(&cpu).and_then(|task| self.jobs.get(task)).copied();
-            if job == self.shown.get(&cpu).copied() {
-                continue;
-            }
-            let id = CpuId::from_index(cpu);
-            match job {
-                Some(job) => {
-                    self.shown.insert(cpu, job);
-                    actions.push(Action::Run { cpu: id, job, budget: None });
-                }
-                None => {
-                    self.shown.remove(&cpu);
-                    actions.push(Action::Idle { cpu: id });
-                }
-            }
-        }
+        let Self { shown, on, jobs, .. } = self;
+        let job_on = |cpu| on.get(&cpu).and_then(|task| jobs.get(task)).copied();
+        shown.show(self.sets.sets.len(), job_on, actions);
         let id = TimerId(0);
         actions.push(match self.next_event() {
             Some(at) => Action::SetTimer { id, at: Time::from_ns(at) },

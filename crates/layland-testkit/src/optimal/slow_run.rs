@@ -1,7 +1,8 @@
 //! The slow twin of RUN: at each decision it goes through the whole tree, with recursion and exact
 //! fractions. It knows nothing of subsystems that are updated apart, of flat arrays or of whole budgets.
 
-use layland_model::{CpuId, Index, JobId, Rate, System, Task, TaskId, Time};
+use super::slow::{Shown, Told, seat};
+use layland_model::{JobId, Rate, System, Task, TaskId, Time};
 use layland_partition::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
 use layland_policy::registry::Options;
@@ -32,7 +33,7 @@ pub struct SlowRun {
     picks: BTreeMap<usize, usize>,
     runs: BTreeSet<usize>,
     on: BTreeMap<usize, usize>,
-    shown: BTreeMap<usize, JobId>,
+    shown: Shown,
     now: i64,
 }
 
@@ -63,13 +64,9 @@ impl SlowRun {
             picks: BTreeMap::new(),
             runs: BTreeSet::new(),
             on: BTreeMap::new(),
-            shown: BTreeMap::new(),
+            shown: Shown::default(),
             now: 0,
         }
-    }
-
-    fn seat(&self, task: TaskId) -> usize {
-        self.order.iter().position(|&other| other == task).expect("every task has joined")
     }
 
     fn advance(&mut self, now: i64) {
@@ -221,27 +218,14 @@ impl SlowRun {
 impl Policy for SlowRun {
     fn on_event(&mut self, now: Time, event: Event) {
         self.advance(now.ns());
-        match event {
-            Event::Release { job, .. } => {
-                let seat = self.seat(job.task);
-                self.tasks[seat].job = Some(job);
-                self.tasks[seat].executed = false;
+        match self.shown.told(&event) {
+            Told::Released(job, _) => {
+                let task = &mut self.tasks[seat(&self.order, job.task)];
+                task.job = Some(job);
+                task.executed = false;
             }
-            Event::Completion { job, cpu, .. } => {
-                let seat = self.seat(job.task);
-                self.tasks[seat].job = None;
-                self.shown.remove(&cpu.index());
-            }
-            Event::Join { .. }
-            | Event::Arrival { .. }
-            | Event::Measured { .. }
-            | Event::Timer { .. }
-            | Event::CpuOnline { .. } => {}
-            Event::Leave { .. }
-            | Event::Reconfigure { .. }
-            | Event::SetClusterCpus { .. }
-            | Event::BudgetExhausted { .. }
-            | Event::CpuOffline { .. } => panic!("the twin knows no requests"),
+            Told::Completed(job) => self.tasks[seat(&self.order, job.task)].job = None,
+            Told::Nothing => {}
         }
     }
 
@@ -258,23 +242,9 @@ impl Policy for SlowRun {
             self.place(&cpus, picked.clone());
             self.on.retain(|cpu, task| !cpus.contains(cpu) || picked.contains(task));
         }
-        for cpu in 0..subsystems.last().map_or(0, |last| last.processors.end) {
-            let job = self.on.get(&cpu).and_then(|&task| self.tasks[task].job);
-            if job == self.shown.get(&cpu).copied() {
-                continue;
-            }
-            let id = CpuId::from_index(cpu);
-            match job {
-                Some(job) => {
-                    self.shown.insert(cpu, job);
-                    actions.push(Action::Run { cpu: id, job, budget: None });
-                }
-                None => {
-                    self.shown.remove(&cpu);
-                    actions.push(Action::Idle { cpu: id });
-                }
-            }
-        }
+        let Self { shown, on, tasks, .. } = self;
+        let cpus = subsystems.last().map_or(0, |last| last.processors.end);
+        shown.show(cpus, |cpu| on.get(&cpu).and_then(|&task| tasks[task].job), actions);
         let at = Time::from_ns(self.next_event());
         actions.push(Action::SetTimer { id: TimerId(0), at });
     }

@@ -216,7 +216,7 @@ impl Answer<'_> {
         let (ran, args) = (self.ran, self.args);
         let severity = |remark: &String| {
             let severity = match remark {
-                text if text.starts_with("BROKEN") => Severity::Broken,
+                text if text.starts_with("BROKEN") => Severity::BrokenRule,
                 text if text.starts_with("NOT TRUSTWORTHY") => Severity::Warning,
                 text if text.starts_with("INTERRUPTED") => Severity::Warning,
                 _ => Severity::Note,

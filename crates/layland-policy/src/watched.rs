@@ -1,7 +1,7 @@
 //! A policy that can still be looked at when the simulation that was given it is over.
 
+use crate::{Action, Count, Event, Policy, State};
 use layland_model::{ScheduleRule, Time};
-use layland_policy::{Action, Event, Policy, State};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A policy that is shared with whoever made it. A clone is the same policy.
@@ -36,7 +36,13 @@ impl<P: Policy + Clone + 'static> Policy for Watched<P> {
     fn follows_arrivals(&self) -> bool {
         self.inner().follows_arrivals()
     }
+    fn sets_speeds(&self) -> bool {
+        self.inner().sets_speeds()
+    }
     fn rule(&self) -> ScheduleRule {
         self.inner().rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.inner().counts()
     }
 }

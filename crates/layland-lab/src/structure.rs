@@ -1,0 +1,68 @@
+//! What RUN and QPS make of a system before the start: how large trees and hierarchies are.
+
+use layland_model::System;
+use layland_policy::fair::{qps, run};
+use layland_policy::registry;
+
+/// The trees of RUN, or the processor hierarchies of QPS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// The levels of each: 1 if it is partitioned.
+    pub levels: Vec<usize>,
+}
+
+impl Structure {
+    /// The levels of the largest.
+    pub fn largest(&self) -> usize {
+        self.levels.iter().copied().max().unwrap_or(1)
+    }
+
+    /// The mean number of levels.
+    pub fn mean(&self) -> f64 {
+        let sum: usize = self.levels.iter().sum();
+        sum as f64 / self.levels.len().max(1) as f64
+    }
+}
+
+/// What a policy, as `name:option=value`, makes of a valid system; none if it is neither RUN nor QPS.
+///
+/// # Errors
+/// Why the policy refuses the system.
+pub fn structure(spec: &str, system: &System) -> Result<Option<Structure>, String> {
+    let (info, options) = registry::parse(spec).map_err(|error| error.to_string())?;
+    let levels = match info.name {
+        "run" => {
+            let (_, tree) = run::tree(system, &options).map_err(|error| error.to_string())?;
+            let trees = tree.subsystems.iter().map(|subsystem| subsystem.reductions + 1);
+            trees.chain(std::iter::repeat_n(1, tree.unused_processors)).collect()
+        }
+        "qps" => {
+            let (_, sets) = qps::sets(system, &options).map_err(|error| error.to_string())?;
+            let levels = |cpus: &Vec<usize>| {
+                1 + cpus.iter().map(|&cpu| sets.level(cpu)).max().unwrap_or_default()
+            };
+            sets.clusters().iter().map(levels).collect()
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Structure { levels }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Duration, Service, Task};
+
+    #[test]
+    fn sizes_are_those_of_the_partitions() {
+        let task = |c| Task::implicit("t", Service::from_ms(c), Duration::from_ms(6));
+        let system = System::new(4, vec![task(4), task(4), task(4), task(6)]);
+        // Three tasks of 2/3 on two CPUs, one CPU for the last task, one for nobody.
+        let run = structure("run", &system).unwrap().unwrap();
+        assert_eq!((run.largest(), run.levels.len()), (2, 3), "{run:?}");
+        assert!((run.mean() - 4.0 / 3.0).abs() < 1e-12);
+        let qps = structure("qps", &system).unwrap().unwrap();
+        assert_eq!(qps.levels.len(), 4, "{qps:?}: QPS has a CPU for each task");
+        assert_eq!(structure("g-edf", &system), Ok(None));
+    }
+}

@@ -1,0 +1,105 @@
+//! Step 3: what each CPU runs.
+
+use super::super::parts::{NEVER, NONE};
+use super::MasterRule;
+use super::hierarchy::{Client, Hierarchy, Kind};
+
+impl Hierarchy {
+    /// The pending client of a set, or of a side of it, with the earliest deadline.
+    #[inline]
+    fn earliest(&self, set: usize, side: Option<usize>, incumbent: u32) -> u32 {
+        let clients = self.sets[set].clients();
+        let mut best = NONE;
+        let mut best_key = (NEVER, true, true, NONE);
+        for (at, client) in clients.clone().zip(&self.clients[clients]) {
+            let is_master = matches!(client.kind, Kind::Master(_));
+            let key = (client.end, at as u32 != incumbent, is_master, client.number);
+            let is_in = side.is_none_or(|side| side == client.side);
+            if key < best_key && is_in && client.is_pending() {
+                (best, best_key) = (at as u32, key);
+            }
+        }
+        best
+    }
+
+    /// Step 3: what each CPU runs.
+    #[inline]
+    pub(super) fn dispatch(&mut self) {
+        let mut before = std::mem::take(&mut self.before);
+        before.clear();
+        before.extend(self.sets.iter_mut().map(|set| {
+            let major = set.major.as_mut()?;
+            major.serving = None;
+            major.selected.take()
+        }));
+        for index in (0..self.sets.len()).rev() {
+            let pick = self.own_choice(index);
+            self.sets[index].pick = pick;
+            let mut at = pick;
+            while let Some(Client { kind: Kind::Master(below), .. }) = self.clients.get(at as usize)
+            {
+                let below = *below as usize;
+                at = self.master_choice(below, before[below]);
+            }
+            self.sets[index].on = at;
+        }
+        for (set, before) in self.sets.iter_mut().zip(&before) {
+            set.invoked |= set.major.as_ref().is_some_and(|major| major.selected != *before);
+        }
+        self.before = before;
+    }
+
+    /// What a set selects for its own CPU.
+    #[inline]
+    fn own_choice(&mut self, index: usize) -> u32 {
+        let incumbent = self.sets[index].pick;
+        let Some(major) = self.sets[index].in_qps() else {
+            return self.earliest(index, None, incumbent);
+        };
+        let slave = major.selected.map(|side| 1 - side);
+        let side = slave.or_else(|| {
+            let eligible =
+                |side: usize| major.budgets[side] > 0 && self.is_side_pending(index, side);
+            match (major.last_side.filter(|&side| eligible(side)), eligible(0), eligible(1)) {
+                (Some(side), _, _) => Some(side),
+                (None, true, true) => self.side_of(self.earliest(index, None, incumbent)),
+                (None, true, false) => Some(0),
+                (None, false, true) => Some(1),
+                (None, false, false) => None,
+            }
+        });
+        let Some(side) = side else { return NONE };
+        let pick = self.earliest(index, Some(side), incumbent);
+        if let (true, Some(major)) = (pick != NONE, &mut self.sets[index].major) {
+            major.last_side = Some(side);
+            if slave.is_none() {
+                major.serving = Some(side);
+            }
+        }
+        pick
+    }
+
+    /// What the master of a set selects, which served the side `before` until now.
+    #[inline]
+    fn master_choice(&mut self, index: usize, before: Option<usize>) -> u32 {
+        let Some(major) = &self.sets[index].major else { return NONE };
+        let incumbent = major.pick;
+        let stays = match self.rule {
+            MasterRule::Edf => None,
+            MasterRule::Stay => {
+                before.filter(|&side| self.is_side_pending(index, side)).or_else(|| {
+                    let other = major.last_side.map(|side| 1 - side);
+                    other.filter(|&side| self.is_side_pending(index, side))
+                })
+            }
+        };
+        let side = stays.or_else(|| self.side_of(self.earliest(index, None, incumbent)));
+        let pick = side.map_or(NONE, |side| self.earliest(index, Some(side), incumbent));
+        debug_assert!(pick != NONE, "a master that is selected reaches a task");
+        if let Some(major) = &mut self.sets[index].major {
+            major.selected = side;
+            major.pick = pick;
+        }
+        pick
+    }
+}

@@ -1,0 +1,343 @@
+//! The state of a hierarchy, and how it follows time and events.
+
+use super::super::parts::{Frame, NEVER, NONE, Part};
+use super::{Counts, MasterRule};
+use crate::State;
+use layland_model::{CpuId, Index, JobId, Time};
+
+/// What a client is.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Task {
+        /// Its ready job, or the last one.
+        job: JobId,
+        /// The shortest window of a job.
+        window: i64,
+        ready: bool,
+    },
+    /// The master of the set of this index.
+    Master(u32),
+}
+
+/// A task, or a master. Times are in nanoseconds.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    pub kind: Kind,
+    /// Of the task, or of the CPU of the master's set.
+    pub number: u32,
+    pub rate: i64,
+    /// Its window, and what it may still execute in it.
+    pub start: i64,
+    pub end: i64,
+    pub active: bool,
+    pub remaining: i64,
+    /// The side of its set that it is on, in QPS mode.
+    pub side: usize,
+    /// When the window of a released job begins, and the deadline of that job.
+    pub opens: i64,
+    pub due: i64,
+}
+
+impl Client {
+    /// An inactive one.
+    pub fn new(kind: Kind, number: u32, rate: i64) -> Client {
+        Client {
+            kind,
+            number,
+            rate,
+            start: 0,
+            end: 0,
+            active: false,
+            remaining: 0,
+            side: 0,
+            opens: NEVER,
+            due: NEVER,
+        }
+    }
+
+    /// Whether it is active, and has something to execute.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        let ready = match self.kind {
+            Kind::Task { ready, .. } => ready,
+            Kind::Master(_) => true,
+        };
+        self.active && ready && self.remaining > 0
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Qps,
+    Edf,
+}
+
+/// What a major set has besides its clients.
+#[derive(Clone, Debug)]
+pub(super) struct Major {
+    pub excess: i64,
+    /// The master: a client of another set, and the index of that set.
+    pub client: u32,
+    pub host: u32,
+    /// The first client of side B of the static bi-partition.
+    pub split: u32,
+    pub mode: Mode,
+    /// The end of the interval.
+    pub end: i64,
+    pub collapsed: bool,
+    /// What `S_A` and `S_B` get per unit of time, and what they have left.
+    pub rates: [i64; 2],
+    pub budgets: [i64; 2],
+    /// The side that the set's own CPU ran last.
+    pub last_side: Option<usize>,
+    /// The side whose budget the set's own CPU uses.
+    pub serving: Option<usize>,
+    /// The side that the master serves, while it is selected.
+    pub selected: Option<usize>,
+    /// The client that was selected for the master last.
+    pub pick: u32,
+}
+
+impl Major {
+    /// In EDF mode; its master is not known yet.
+    pub fn new(excess: i64, split: u32) -> Major {
+        Major {
+            excess,
+            client: NONE,
+            host: NONE,
+            split,
+            mode: Mode::Edf,
+            end: 0,
+            collapsed: false,
+            rates: [0; 2],
+            budgets: [0; 2],
+            last_side: None,
+            serving: None,
+            selected: None,
+            pick: NONE,
+        }
+    }
+}
+
+/// What one CPU executes.
+#[derive(Clone, Debug)]
+pub(super) struct Set {
+    pub first: u32,
+    pub end: u32,
+    /// The client that the set itself selected last; [`NONE`] if there was none.
+    pub pick: u32,
+    /// The task that its CPU runs, as a client.
+    pub on: u32,
+    pub major: Option<Major>,
+    /// The job that its CPU runs, for counting.
+    ran: Option<JobId>,
+    /// Whether its CPU is invoked in this update, and when it was last.
+    pub invoked: bool,
+    invoked_at: i64,
+}
+
+impl Set {
+    /// The set of these clients.
+    pub fn new(first: u32, end: u32, major: Option<Major>) -> Set {
+        let (ran, invoked, invoked_at) = (None, false, -1);
+        Set { first, end, pick: NONE, on: NONE, major, ran, invoked, invoked_at }
+    }
+
+    pub fn clients(&self) -> std::ops::Range<usize> {
+        self.first as usize..self.end as usize
+    }
+    /// Its major part, if the two sides are run apart.
+    pub fn in_qps(&self) -> Option<&Major> {
+        self.major.as_ref().filter(|major| major.mode == Mode::Qps && !major.collapsed)
+    }
+}
+
+/// The sets that depend on each other, those with lower CPUs first.
+#[derive(Clone, Debug)]
+pub(in crate::fair) struct Hierarchy {
+    pub(super) frame: Frame,
+    pub(super) rule: MasterRule,
+    pub(super) sets: Vec<Set>,
+    pub(super) clients: Vec<Client>,
+    pub(super) counts: Counts,
+    /// Scratch: the side that each master served until now.
+    pub(super) before: Vec<Option<usize>>,
+}
+
+impl Hierarchy {
+    pub(super) fn new(unit: i64, rule: MasterRule, cpus: &[usize]) -> Self {
+        Self {
+            frame: Frame::new(unit, cpus.iter().map(|&cpu| CpuId::from_index(cpu)).collect()),
+            rule,
+            sets: Vec::with_capacity(cpus.len()),
+            clients: Vec::new(),
+            counts: Counts::default(),
+            before: Vec::with_capacity(cpus.len()),
+        }
+    }
+
+    /// The excess of a set.
+    pub(super) fn excess(&self, set: usize) -> i64 {
+        self.sets[set].major.as_ref().map_or(0, |major| major.excess)
+    }
+
+    pub(super) fn side_of(&self, client: u32) -> Option<usize> {
+        self.clients.get(client as usize).map(|client| client.side)
+    }
+
+    pub(super) fn is_side_pending(&self, set: usize, side: usize) -> bool {
+        self.clients[self.sets[set].clients()]
+            .iter()
+            .any(|client| client.side == side && client.is_pending())
+    }
+
+    /// The job that a CPU runs.
+    fn running(&self, set: &Set) -> Option<JobId> {
+        match self.clients.get(set.on as usize)?.kind {
+            Kind::Task { job, .. } => Some(job),
+            Kind::Master(_) => None,
+        }
+    }
+
+    /// The CPUs that are invoked by this update.
+    fn count_events(&mut self) {
+        for index in 0..self.sets.len() {
+            let runs = self.running(&self.sets[index]);
+            let set = &mut self.sets[index];
+            let changed = std::mem::replace(&mut set.ran, runs) != runs;
+            if (changed | std::mem::take(&mut set.invoked)) && set.invoked_at != self.frame.now {
+                set.invoked_at = self.frame.now;
+                self.counts.events += 1;
+            }
+        }
+    }
+
+    /// Step 4: when something is due again.
+    #[inline]
+    fn next_event(&self) -> i64 {
+        let mut next = NEVER;
+        for client in &self.clients {
+            next = next.min(client.opens);
+            if client.active {
+                next = next.min(client.end);
+            }
+        }
+        for set in &self.sets {
+            if let Some(client) = self.clients.get(set.on as usize) {
+                next = next.min(self.frame.now + client.remaining);
+            }
+            let Some(major) = &set.major else { continue };
+            if let Some(side) = major.serving {
+                next = next.min(self.frame.now + major.budgets[side]);
+            }
+            if major.selected.is_some() {
+                next = next.min(self.frame.now + self.clients[major.client as usize].remaining);
+            }
+        }
+        next
+    }
+}
+
+impl Part for Hierarchy {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn release(&mut self, member: usize, job: JobId, deadline: i64) {
+        let Frame { unit, now, .. } = self.frame;
+        let client = &mut self.clients[member];
+        if let Kind::Task { job: last, ready, .. } = &mut client.kind {
+            *last = job;
+            *ready = true;
+        }
+        // The job after one that was late has what is left of the window of that one.
+        if !client.active || client.end <= now {
+            client.opens = num_integer::div_ceil(now, unit) * unit;
+            client.due = deadline;
+        }
+        let member = member as u32;
+        let set = self.sets.iter_mut().find(|set| (set.first..set.end).contains(&member));
+        set.expect("a client is of a set").invoked = true;
+    }
+
+    fn end(&mut self, member: usize, ended: Option<JobId>) {
+        let client = &mut self.clients[member];
+        if let Kind::Task { job, ready, .. } = &mut client.kind
+            && ended.is_none_or(|ended| ended == *job)
+        {
+            *ready = false;
+            client.opens = NEVER;
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, past: i64) {
+        let Self { sets, clients, .. } = self;
+        for set in sets {
+            if let Some(client) = clients.get_mut(set.on as usize) {
+                client.remaining -= past;
+            }
+            let Some(major) = &mut set.major else { continue };
+            if let Some(side) = major.serving {
+                major.budgets[side] -= past;
+            }
+            if major.selected.is_some() {
+                clients[major.client as usize].remaining -= past;
+            }
+        }
+    }
+
+    fn select(&mut self) -> i64 {
+        self.renew();
+        for index in 0..self.sets.len() {
+            self.update(index);
+        }
+        self.dispatch();
+        self.count_events();
+        self.next_event()
+    }
+
+    fn selected(&self, cpu: usize) -> Option<JobId> {
+        self.running(&self.sets[cpu])
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        let now = now.ns();
+        let mut time = |at: i64| state.number(if at == NEVER { NEVER } else { at - now });
+        for client in &self.clients {
+            [client.opens, if client.opens == NEVER { NEVER } else { client.due }]
+                .into_iter()
+                .for_each(&mut time);
+            if client.active {
+                time(client.start);
+                time(client.end);
+            }
+        }
+        for client in &self.clients {
+            let ready = matches!(client.kind, Kind::Task { ready: true, .. });
+            state.number(i64::from(client.active) << 1 | i64::from(ready));
+            state.number(if client.active { client.remaining } else { 0 });
+            state.number(client.side as i64);
+        }
+        let side = |side: Option<usize>| side.map_or(-1, |side| side as i64);
+        for set in &self.sets {
+            state.number(i64::from(set.pick));
+            state.number(i64::from(set.on));
+            let Some(major) = &set.major else { continue };
+            state.number(i64::from(major.pick));
+            state.number(side(major.last_side));
+            state.number(side(major.serving));
+            state.number(side(major.selected));
+            state.number(i64::from(major.collapsed));
+            if major.mode == Mode::Qps {
+                state.number(major.end - now);
+                state.number(major.budgets[0]);
+                state.number(major.budgets[1]);
+            }
+        }
+    }
+}
