@@ -149,6 +149,8 @@ impl Policy for Quanta {
                 self.fired.fetch_add(1, Ordering::Relaxed);
             }
             Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Leave { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
