@@ -13,7 +13,8 @@ pub fn inflated(
 ) -> Result<(TaskMap<Inflation>, String), String> {
     let fit = options.text("fit").and_then(|fit| fit.parse().ok()).unwrap_or(Heuristic::Ffd);
     let costs = Costs::from(&system.platform.overheads);
-    let inflated = inflate(system, &costs, fit).map_err(|refusal| format!("overheads: {refusal}"))?;
+    let inflated =
+        inflate(system, &costs, fit).map_err(|refusal| format!("overheads: {refusal}"))?;
     let tasks = inflated.system.tasks.values().map(|task| Inflation {
         terms: inflated.terms.clone(),
         left: Rate::ONE,
@@ -35,8 +36,7 @@ mod tests {
     use layland_model::{Duration, Overheads, Service, System, Task};
 
     fn with_overheads(wcet_us: i64) -> System {
-        let task =
-            |name| Task::implicit(name, Service::from_us(wcet_us), Duration::from_ms(10));
+        let task = |name| Task::implicit(name, Service::from_us(wcet_us), Duration::from_ms(10));
         let mut system = System::new(2, ["a", "b", "c"].map(task).to_vec());
         let us = Duration::from_us;
         let overheads = Overheads { scheduling: us(10), migration: us(5), ..Overheads::default() };
@@ -57,7 +57,10 @@ mod tests {
                 assert_eq!(task.wcet, Service::from_us(6_040));
             }
             let said = found.reasons.last().unwrap();
-            assert!(said.starts_with("with overheads of 40us per job (k_RUN = 2, k_QPS = 1"), "{said}");
+            assert!(
+                said.starts_with("with overheads of 40us per job (k_RUN = 2, k_QPS = 1"),
+                "{said}"
+            );
             let full = assess(spec, &with_overheads(6_660), &Options::default()).unwrap();
             assert!(full.inflation.is_none() && full.verdict == Verdict::Unknown);
             let said = full.reasons.last().unwrap();

@@ -183,9 +183,9 @@ impl Tally {
 fn compared(experiment: &Experiment, claim: &Claim) -> String {
     let operand = |operand: &Operand| {
         let label = &experiment.series[operand.series].label;
-        let there = operand.figure.map_or(String::new(), |at| {
-            format!(" in {}", experiment.figures[at].name)
-        });
+        let there = operand
+            .figure
+            .map_or(String::new(), |at| format!(" in {}", experiment.figures[at].name));
         match &operand.metric {
             Some(metric) => format!("{metric} of {label}{there}"),
             None => format!("{label}{there}"),

@@ -238,7 +238,8 @@ fn shifts_decided(outcome: &Outcome) -> Vec<Shift> {
     let mut shifts = Vec::new();
     // What runs, and what ran before the decision whose actions are read.
     let (mut on, mut before): (BTreeMap<CpuId, JobId>, BTreeMap<CpuId, JobId>) = Default::default();
-    for records in outcome.log.records.chunk_by(|_, next| !matches!(next.entry, Entry::Decide { .. }))
+    for records in
+        outcome.log.records.chunk_by(|_, next| !matches!(next.entry, Entry::Decide { .. }))
     {
         for record in records {
             match record.entry {

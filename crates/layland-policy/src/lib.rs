@@ -20,7 +20,7 @@ mod watched;
 
 pub use highest_first::HighestFirst;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Count, Event, Note, Policy, Refusal, RefusalKind, RequestId, State,
-    TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Note, Policy, Refusal, RefusalKind, RequestId,
+    State, TimerId,
 };
 pub use watched::Watched;

@@ -1,7 +1,7 @@
 //! A policy that can still be looked at when the simulation that was given it is over.
 
-use layland_model::{ScheduleRule, Time};
 use crate::{Action, Count, Event, Policy, State};
+use layland_model::{ScheduleRule, Time};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A policy that is shared with whoever made it. A clone is the same policy.

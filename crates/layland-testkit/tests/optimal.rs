@@ -254,9 +254,8 @@ fn assignments(log: &[Step], cpus: usize) -> Vec<Vec<Option<JobId>>> {
 fn has_whole_job(log: &[Step]) -> bool {
     let events = || log.iter().flat_map(|step| &step.events);
     events().any(|event| match *event {
-        Event::Release { job, .. } => {
-            events().any(|event| matches!(*event, Event::Completion { job: ended, .. } if ended == job))
-        }
+        Event::Release { job, .. } => events()
+            .any(|event| matches!(*event, Event::Completion { job: ended, .. } if ended == job)),
         _ => false,
     })
 }

@@ -253,7 +253,8 @@ mod tests {
         assert_eq!(costs().of_run(1), Duration::from_us(15 + 6 + 9 + 8));
         assert_eq!(costs().of_qps(3), Duration::from_us(15 + 3 * (9 + 8)));
         for k in [[1, 1], [1, 3], [4, 2]] {
-            let sum = costs().terms(k).iter().fold(Duration::ZERO, |sum, (_, length)| sum + *length);
+            let sum =
+                costs().terms(k).iter().fold(Duration::ZERO, |sum, (_, length)| sum + *length);
             assert_eq!(sum, costs().of_run(k[0]).max(costs().of_qps(k[1])), "{k:?}");
         }
         assert_eq!(costs().terms([1, 3])[5].0, "k_QPS preemptions");

@@ -204,8 +204,7 @@ impl Scene {
         let clip =
             [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
         scene.shapes.push(Shape::Clip { at: Some(clip) });
-        let hidden =
-            if is_bars { scene.bars(chart, &x, &y) } else { scene.curves(chart, &x, &y) };
+        let hidden = if is_bars { scene.bars(chart, &x, &y) } else { scene.curves(chart, &x, &y) };
         scene.shapes.push(Shape::Clip { at: None });
         let middle = (left + right) / 2.0;
         scene.text((middle, bottom + 20.0), &figure.labels.0, LABELS, Anchor::Middle, BLACK);

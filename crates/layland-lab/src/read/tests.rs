@@ -55,7 +55,7 @@ fn an_experiment_is_what_its_file_says() {
     let line = "cpus=2 periods=list:10ms,20ms tasks=5 utilization=1.5";
     assert_eq!(cells[3].parameters.line(), line);
     assert_eq!(experiment.figures[0].labels.1, "mean miss ratio");
-    assert_eq!(experiment.claims[0].left, Operand { series: 0, metric: None });
+    assert_eq!(experiment.claims[0].left, Operand { series: 0, metric: None, figure: None });
 }
 
 #[test]

@@ -132,9 +132,10 @@ pub fn qps(system: &System, options: &Options) -> Result<Qps, Refusal> {
                 };
                 part.clients.push(Client::new(kind, number as u32, rate));
             }
-            let major = set.master.as_ref().map(|master| {
-                Major::new(grid.units(&master.excess), first + master.split as u32)
-            });
+            let major = set
+                .master
+                .as_ref()
+                .map(|master| Major::new(grid.units(&master.excess), first + master.split as u32));
             part.sets.push(Set::new(first, part.clients.len() as u32, major));
         }
         for (set, client) in part.sets.iter_mut().zip(master_of) {

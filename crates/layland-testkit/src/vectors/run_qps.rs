@@ -10,9 +10,9 @@ use layland_partition::{
     Client, Clients, Heuristic, Hierarchy, Infeasible, QuasiRule, Reduction, ReductionRules,
     numerator, quasi_partition, reduce,
 };
-use layland_policy::{Policy, Watched};
 use layland_policy::fair::{qps, run};
 use layland_policy::registry;
+use layland_policy::{Policy, Watched};
 use layland_sim::{Options, simulate};
 use layland_trace::{Both, Counters, NoRecord, Trace};
 use num_integer::Integer;
