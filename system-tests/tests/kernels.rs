@@ -9,6 +9,7 @@
 
 use layland_system_tests::{Booted, Guest, Kernel};
 use serde_json::Value;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,12 +58,17 @@ task = [
 ]
 "#;
 
+/// Says why a test could not run where the harness does not keep it to itself; `.ci/run` counts these lines.
+fn past_the_harness(why: &str) {
+    let _ = std::io::stderr().write_all(format!("{why}\n").as_bytes());
+}
+
 #[test]
 fn policies_and_defects_on_other_kernels() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
     let guest = match Guest::fetch(&folder) {
         Ok(guest) => guest,
-        Err(skipped) => return eprintln!("policies_and_defects_on_other_kernels: {}", skipped.0),
+        Err(skipped) => return past_the_harness(&skipped.0),
     };
     let layland = std::fs::read(static_layland(&folder)).expect("the program was built");
     for kernel in &guest.kernels {

@@ -40,11 +40,15 @@ pub enum Assumption {
     Priorities,
     /// Affinities are all CPUs, or disjoint sets of CPUs.
     TwoLevels,
+    /// Execution times do not grow above a task's own criticality level.
+    OwnLevel,
+    /// There are at most two criticality levels.
+    TwoCriticalities,
 }
 use Assumption::{
     BudgetIsWcet, ConstrainedDeadlines, FitsAlone, ImplicitDeadlines, NoJitter, NoOverheads,
-    NoRequests, OneCluster, OneCpuEach, Priorities, SemiPartitioned, SporadicReleases, TwoLevels,
-    UnitSpeeds, WcetKept, WholeClusters,
+    NoRequests, OneCluster, OneCpuEach, OwnLevel, Priorities, SemiPartitioned, SporadicReleases,
+    TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
 };
 
 /// Why a test cannot be applied to a system.
@@ -84,7 +88,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 16] = [
+    pub const ALL: [Assumption; 18] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -101,6 +105,8 @@ impl Assumption {
         SemiPartitioned,
         Priorities,
         TwoLevels,
+        OwnLevel,
+        TwoCriticalities,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -122,6 +128,8 @@ impl Assumption {
             SemiPartitioned => "semi-partitioned",
             Priorities => "priorities",
             TwoLevels => "two-levels",
+            OwnLevel => "own-level",
+            TwoCriticalities => "two-criticalities",
         }
     }
 
@@ -144,6 +152,8 @@ impl Assumption {
             SemiPartitioned => "every task may use its whole cluster or exactly one CPU",
             Priorities => "every task has a priority",
             TwoLevels => "affinities are all CPUs, or disjoint sets of CPUs",
+            OwnLevel => "execution times do not grow above a task's own criticality level",
+            TwoCriticalities => "there are at most two criticality levels",
         }
     }
 
@@ -287,6 +297,31 @@ impl Assumption {
                 &|_, task| task.priority.is_none().then(|| "has no priority".to_owned()),
                 "give every task a `priority`, or use the rate- or deadline-monotonic form",
             ),
+            OwnLevel => tasks(
+                Field::Wcet,
+                &|_, task| {
+                    let own = task.criticality.level();
+                    let above =
+                        (own + 1..task.wcet.len()).find(|&l| task.wcet[l] != task.wcet[own])?;
+                    let name = |level: usize| system.levels.names()[level].clone();
+                    Some(format!(
+                        "executes for {} at level {} and for {} at its own level {}",
+                        task.wcet[above],
+                        name(above),
+                        task.wcet[own],
+                        name(own)
+                    ))
+                },
+                "repeat the execution time of its own level: above it nothing is promised to the task",
+            ),
+            TwoCriticalities => match system.levels.count() {
+                1 | 2 => Ok(()),
+                more => refuse(
+                    Place::Set,
+                    format!("there are {more} criticality levels"),
+                    "use AMC-RT or AMC-IA, which are for any number of levels",
+                ),
+            },
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

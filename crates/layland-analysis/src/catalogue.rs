@@ -21,7 +21,7 @@ use crate::uniprocessor::fixed_priority::{
     self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND, RTA, RTA_DM, RTA_RM,
 };
 use crate::{
-    BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp,
+    BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp, mixed,
     necessary, optimal, partitioned, uniprocessor,
 };
 
@@ -64,6 +64,21 @@ pub const TESTS: &[SchedulabilityTest] = &[
     partitioned::existence::TEST,
     partitioned::lopez::TEST,
     partitioned::lopez::ADAPTIVE,
+    mixed::SMC_RM,
+    mixed::SMC_CM,
+    mixed::FTP_SMC,
+    mixed::AMC_RT,
+    mixed::AMC_MAX,
+    mixed::AMC_IA,
+    mixed::PT,
+    mixed::ZSS,
+    mixed::FJP,
+    mixed::FJP_LB,
+    mixed::AMC_IA_PAPER,
+    mixed::PT_PAPER,
+    mixed::ZSS_PAPER,
+    mixed::FJP_IJA_PAPER,
+    mixed::FJP_IJA_FLOOR,
     deadline::admission::GLOBAL,
     deadline::admission::SEMI_PARTITIONED,
 ];
@@ -97,6 +112,9 @@ pub const RESPONSES: &[ResponseTest] = &[
     affinity::fixed_priority::RM_RESPONSE,
     affinity::fixed_priority::DM_RESPONSE,
     affinity::fixed_priority::FP_RESPONSE,
+    mixed::SMC_RM_RESPONSES,
+    mixed::SMC_CM_RESPONSES,
+    mixed::FTP_SMC_RESPONSES,
 ];
 
 /// The test with this name, in any case.

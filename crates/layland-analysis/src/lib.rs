@@ -18,6 +18,7 @@
 //! | [`overheads`] | a system without overheads whose tasks need as much more |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
+//! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
 //! | [`affinity`] | processor affinities: feasibility, response times, the speed that hierarchical EDF needs |
 //!
 //! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
@@ -33,6 +34,7 @@ pub mod fixed_point;
 pub mod global_edf;
 pub mod global_fp;
 mod group;
+pub mod mixed;
 pub mod necessary;
 pub mod optimal;
 pub mod overheads;

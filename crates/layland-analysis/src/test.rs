@@ -8,6 +8,13 @@ use layland_model::{System, TaskMap};
 pub enum Subject {
     /// Every deadline is met under each of these policies.
     Policies(&'static [&'static str]),
+    /// Mixed criticality: every job that is *covered* meets its deadline under each of these policies. A run
+    /// belongs to level `l` if no job of a task of level `l` or above executes for longer than `C(l)`; then
+    /// the jobs of these tasks are covered. With one level that is every deadline.
+    Covered(&'static [&'static str]),
+    /// What a paper claims of these policies, and what does not hold: why, in sentences. A *yes* promises nothing,
+    /// and reproduces the paper's figures.
+    Unsound(&'static [&'static str], &'static str),
     /// Every deadline is met by some scheduler.
     SomeScheduler,
     /// Every deadline is met by EDF on each CPU of some partition.
@@ -22,7 +29,10 @@ impl Subject {
     /// The policies that the verdict is about, by name.
     pub const fn policies(self) -> &'static [&'static str] {
         match self {
-            Subject::Policies(policies) | Subject::Admission(policies) => policies,
+            Subject::Policies(policies)
+            | Subject::Covered(policies)
+            | Subject::Unsound(policies, _)
+            | Subject::Admission(policies) => policies,
             Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => &[],
         }
     }

@@ -8,8 +8,8 @@ use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
 };
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Overheads, Rate, Request, RequestKind,
-    Service, Speed, System, Task, TaskId, Time,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Levels, Overheads, Rate, Request,
+    RequestKind, Service, Speed, System, Task, TaskId, Time,
 };
 use std::collections::BTreeSet;
 
@@ -49,6 +49,12 @@ fn each_assumption_names_the_task_and_what_to_do() {
         ),
         (Assumption::BudgetIsWcet, system(|task| task.budget = Some(Service::from_ms(3)))),
         (Assumption::WholeClusters, system(|task| task.affinity = cpus("1"))),
+        (Assumption::OwnLevel, {
+            let mut system = system(|task| task.wcet.push(Service::from_ms(3)));
+            system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+            system.tasks[TaskId(0)].wcet = vec![Service::from_ms(1); 2];
+            system
+        }),
         (Assumption::Priorities, {
             let mut system = system(|_| ());
             system.tasks[TaskId(0)].priority = Some(1);
@@ -92,6 +98,9 @@ fn assumptions_about_the_platform_are_checked() {
     three.tasks[TaskId(1)].affinity = "1-2".parse().ok();
     assert!(Assumption::TwoLevels.check(&three).is_err());
     assert!(Assumption::SemiPartitioned.check(&three).is_err());
+    let mut mixed = system(|_| ());
+    mixed.levels = Levels::new(["a", "b", "c"].map(str::to_owned).to_vec());
+    assert!(Assumption::TwoCriticalities.check(&mixed).is_err());
     assert!(affinity::hpa_speed::for_system(&three).is_err());
 }
 

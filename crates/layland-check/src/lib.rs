@@ -197,17 +197,34 @@ pub(crate) fn verdict(
             ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
             _,
         ) => None,
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let names = names(info, &rule, &placed);
+    // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
+    let covered_only = system.levels.is_mixed()
+        && catalogue::TESTS.iter().any(|test| match test.subject {
+            Subject::Covered(policies) => policies.contains(&info.name),
+            Subject::Policies(_)
+            | Subject::Unsound(..)
+            | Subject::SomeScheduler
+            | Subject::SomePartition
+            | Subject::SomePriorities
+            | Subject::Admission(_) => false,
+        });
     for test in catalogue::TESTS {
         let finding = match test.subject {
             _ if !options.has(test.name) => continue,
+            Subject::SomeScheduler if covered_only => continue,
             Subject::SomeScheduler => test.run(system),
-            Subject::Policies(policies) if policies.iter().any(|name| names.contains(name)) => {
+            Subject::Policies(policies)
+            | Subject::Covered(policies)
+            | Subject::Unsound(policies, _)
+                if policies.iter().any(|name| names.contains(name)) =>
+            {
                 test.run(analysed)
             }
             Subject::Admission(policies) if policies.contains(&info.name) => {
@@ -217,6 +234,8 @@ pub(crate) fn verdict(
                 }
             }
             Subject::Policies(_)
+            | Subject::Covered(_)
+            | Subject::Unsound(..)
             | Subject::Admission(_)
             | Subject::SomePartition
             | Subject::SomePriorities => continue,
@@ -262,6 +281,8 @@ impl Assessment {
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
         match &finding {
+            // What a paper claims and does not hold decides nothing.
+            _ if matches!(test.subject, Subject::Unsound(..)) => {}
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
             Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
             Ok(finding) => {
@@ -306,7 +327,9 @@ fn names(info: &PolicyInfo, rule: &ScheduleRule, placed: &System) -> Vec<&'stati
             kind
         }
         ScheduleRule::HighestFirst { .. } => kind_of(info.name, &["g-", "c-"]),
-        ScheduleRule::Optimal { .. } | ScheduleRule::None => None,
+        ScheduleRule::Optimal { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => None,
     };
     let single = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     names.extend(kind.filter(|_| single).and_then(|kind| registered("p-", kind)));
@@ -396,7 +419,10 @@ fn bounds(
 pub fn whatever_the_policy(system: &System, options: &Options) -> Vec<Said> {
     let about = |test: &&SchedulabilityTest| match test.subject {
         Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
-        Subject::Policies(_) | Subject::Admission(_) => false,
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => false,
     };
     (catalogue::TESTS.iter())
         .filter(about)

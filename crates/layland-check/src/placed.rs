@@ -2,12 +2,14 @@
 
 use layland_model::{CpuSet, Group, ScheduleRule, System};
 
-/// The system whose clusters are the groups of the rule, each with the tasks that it serves; under a
+/// The system whose clusters are the groups of the rule (highest first, mixed criticality), each with the
+/// tasks that it serves; under a
 /// rule about affinities the affinities, where any two are equal or disjoint, and single CPUs that are
 /// in none. Otherwise the system as it is.
 pub fn placed(system: &System, rule: &ScheduleRule) -> System {
     let groups = match rule {
-        ScheduleRule::HighestFirst { groups, .. } => groups.clone(),
+        ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => match disjoint(system) {
             Some(groups) => groups,
             None => return system.clone(),

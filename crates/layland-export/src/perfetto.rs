@@ -413,9 +413,10 @@ impl Writer<'_> {
                     MarkKind::Moved { task, .. }
                     | MarkKind::Throttled(task)
                     | MarkKind::Replenished { task, .. } => track(*task),
-                    MarkKind::CpuOnline(_) | MarkKind::CpuOffline(_) | MarkKind::Speed(..) => {
-                        PROCESS_TRACK
-                    }
+                    MarkKind::CpuOnline(_)
+                    | MarkKind::CpuOffline(_)
+                    | MarkKind::Speed(..)
+                    | MarkKind::Indicator(..) => PROCESS_TRACK,
                 };
                 let name = Some(describe_mark(kind));
                 self.event(at, track, Kind::Instant, "mark", name, Vec::new());

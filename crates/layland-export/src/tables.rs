@@ -167,6 +167,10 @@ impl Row {
                 let (task, deadline) = (Some(task), Some(deadline));
                 Row { kind: "replenished", task, deadline, ..row }
             }
+            MarkKind::Indicator(cpu, level) => {
+                let text = Some(level.0.to_string());
+                Row { kind: "indicator", cpu: Some(cpu), text, ..row }
+            }
         }
     }
 
@@ -211,6 +215,7 @@ pub(crate) fn describe_mark(mark: &MarkKind) -> String {
         MarkKind::Moved { from, to, why, .. } => format!("{} from CPU {from} to {to}", why.name()),
         MarkKind::Throttled(_) => "throttled".to_owned(),
         MarkKind::Replenished { .. } => "replenished".to_owned(),
+        MarkKind::Indicator(cpu, level) => format!("CPU {cpu} at criticality {}", level.0),
     }
 }
 

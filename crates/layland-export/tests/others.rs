@@ -15,7 +15,8 @@ use std::process::Command;
 
 /// Says that a test is skipped, whether or not the output of tests is shown.
 fn skip(needs: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: needs {needs}");
+    let line = format!("skipped: needs {needs}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// A Python with these packages, if there can be one.

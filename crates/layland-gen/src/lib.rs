@@ -9,7 +9,7 @@
 //! | utilizations | [`UUniFast`], [`UUniFastDiscard`], [`RandFixedSum`], [`ConvolutionalFixedSum`], [`Independent`], [`UntilTotal`] |
 //! | periods | [`Periods`]: uniform, log-uniform, harmonic, from a list |
 //! | deadlines, offsets, arrivals | [`Deadlines`], [`Offsets`], [`Arrivals`] |
-//! | criticality levels | [`Criticalities`] |
+//! | criticality levels | [`Criticalities`], [`TwoBudgets`] |
 //! | affinities | [`Affinities`] |
 //!
 //! The Dirichlet-rescale algorithm (DRS) is left out on purpose: its authors withdrew it because
@@ -26,6 +26,7 @@ mod recipe;
 mod rounding;
 pub mod text;
 mod timing;
+mod two_budgets;
 mod utilization;
 
 pub use affinity::Affinities;
@@ -33,6 +34,7 @@ pub use error::{GenError, Infeasible};
 pub use random::{Aspect, Random};
 pub use recipe::{Criticalities, Generator, Recipe};
 pub use timing::{Arrivals, Deadlines, Offsets, Periods};
+pub use two_budgets::TwoBudgets;
 pub use utilization::Utilizations;
 pub use utilization::convolutional::ConvolutionalFixedSum;
 pub use utilization::independent::{Independent, UntilTotal};

@@ -6,7 +6,8 @@ use crate::rounding::{share, uniform_rate};
 use crate::timing::PeriodSampler;
 use crate::utilization::Sampler;
 use crate::{
-    Affinities, Arrivals, Aspect, Deadlines, GenError, Offsets, Periods, Random, Utilizations,
+    Affinities, Arrivals, Aspect, Deadlines, GenError, Offsets, Periods, Random, TwoBudgets,
+    Utilizations,
 };
 use layland_model::{
     CpuSet, Criticality, Duration, Levels, Provenance, Rate, Service, System, TIME_LIMIT, Task,
@@ -81,6 +82,8 @@ pub struct Recipe {
     pub arrivals: Arrivals,
     /// The criticality levels, if there are several.
     pub criticalities: Option<Criticalities>,
+    /// Criticality levels that are not drawn; not together with `criticalities`.
+    pub two_budgets: Option<TwoBudgets>,
     /// The affinities.
     pub affinities: Affinities,
     /// Whether the whole set is drawn again until Hall's condition holds: no set of CPUs has tasks
@@ -111,6 +114,7 @@ impl Recipe {
             offsets: Offsets::Synchronous,
             arrivals: Arrivals::Periodic,
             criticalities: None,
+            two_budgets: None,
             affinities: Affinities::Global,
             feasible: false,
             tries: 1000,
@@ -138,6 +142,13 @@ impl Recipe {
         self.affinities.check(self.cpus)?;
         if let Some(criticalities) = &self.criticalities {
             criticalities.check()?;
+        }
+        if let Some(two_budgets) = &self.two_budgets {
+            two_budgets.check()?;
+            if self.criticalities.is_some() {
+                let help = "levels are either drawn or given in turn";
+                return Err(GenError::parameter("levels", two_budgets.levels, help));
+            }
         }
         let utilizations = self.utilizations.sampler()?;
         let periods = self.periods.sampler()?;
@@ -184,6 +195,7 @@ impl Recipe {
             offsets: Offsets::read(&mut from)?,
             arrivals: Arrivals::read(&mut from)?,
             criticalities: Criticalities::read(&mut from)?,
+            two_budgets: TwoBudgets::read(&mut from)?,
             affinities: Affinities::read(&mut from)?,
             feasible: from.get("feasible")?,
             tries: from.get("tries")?,
@@ -208,6 +220,9 @@ impl Recipe {
         self.arrivals.write(&mut to);
         if let Some(criticalities) = &self.criticalities {
             criticalities.write(&mut to);
+        }
+        if let Some(two_budgets) = &self.two_budgets {
+            two_budgets.write(&mut to);
         }
         self.affinities.write(&mut to);
         to.put("feasible", self.feasible);
@@ -292,6 +307,9 @@ impl Generator {
             if let Some(criticalities) = &recipe.criticalities {
                 criticalities.draw(&mut task, granule, &mut streams.criticalities);
             }
+            if let Some(two_budgets) = &recipe.two_budgets {
+                two_budgets.apply(&mut task, i, granule);
+            }
             let own = task.own_wcet();
             task.deadline = recipe.deadlines.draw(own, period, granule, &mut streams.deadlines);
             task.offset = recipe.offsets.draw(period, granule, &mut streams.offsets);
@@ -301,6 +319,9 @@ impl Generator {
         let mut system = System::new(recipe.cpus, tasks);
         if let Some(criticalities) = &recipe.criticalities {
             system.levels = Levels::new(criticalities.levels.clone());
+        }
+        if let Some(two_budgets) = &recipe.two_budgets {
+            system.levels = two_budgets.names();
         }
         recipe.affinities.draw(&mut system, &mut streams.affinities);
         Ok(Some(system))

@@ -1,7 +1,7 @@
 //! Recipes: the same bytes for ever, valid systems, stated rules, and errors that say what to do.
 
 use layland_gen::{
-    Affinities, Arrivals, Criticalities, Deadlines, GenError, Offsets, Periods, Recipe,
+    Affinities, Arrivals, Criticalities, Deadlines, GenError, Offsets, Periods, Recipe, TwoBudgets,
     Utilizations,
 };
 use layland_model::{
@@ -374,6 +374,33 @@ fn clusters_cover_the_cpus() {
 }
 
 /// Half of the tasks HI with twice the execution time; others keep theirs at every level.
+#[test]
+fn two_budgets() {
+    let utilizations = Utilizations::UUniFast { tasks: 6, total: Rate::new(3, 5) };
+    let keeps = TwoBudgets { lowest_grows: false, ..TwoBudgets::new(3, Rate::new(3, 2)) };
+    for (two_budgets, grows) in [(TwoBudgets::new(3, Rate::new(3, 2)), true), (keeps, false)] {
+        let recipe =
+            Recipe { two_budgets: Some(two_budgets), ..Recipe::new(1, utilizations.clone(), 5) };
+        let plain = Recipe { two_budgets: None, ..recipe.clone() }.generate(2).unwrap();
+        let system = recipe.generate(2).unwrap();
+        let (again, index) = Recipe::from_provenance(system.provenance.as_ref().unwrap()).unwrap();
+        assert_eq!((again, index), (recipe, 2));
+        for ((at, task), plain) in system.tasks.values().enumerate().zip(plain.tasks.values()) {
+            let (level, below) = (at % 3, plain.wcet[0].ns() / 1_000);
+            let own = if level > 0 || grows { (3 * below + 1) / 2 } else { below };
+            let us: Vec<i64> = task.wcet.iter().map(|c| c.ns() / 1_000).collect();
+            let expected: Vec<i64> = (0..3).map(|l| if l < level { below } else { own }).collect();
+            assert_eq!((us, task.period), (expected, plain.period));
+        }
+    }
+    let both = Recipe {
+        two_budgets: Some(TwoBudgets::new(2, Rate::ONE)),
+        criticalities: Some(Criticalities::dual(Rate::new(1, 4), Rate::whole(2))),
+        ..Recipe::new(1, utilizations, 5)
+    };
+    assert!(both.generator().is_err());
+}
+
 #[test]
 fn dual_criticality() {
     let criticalities = Some(Criticalities::dual(Rate::new(1, 4), Rate::whole(2)));

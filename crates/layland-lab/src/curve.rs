@@ -1,6 +1,6 @@
 //! What a figure shows, as numbers.
 
-use crate::experiment::{Experiment, Figure, FigureKind, Statistic, TARDINESS};
+use crate::experiment::{Experiment, Figure, FigureKind, Grid, Statistic, TARDINESS};
 use crate::measure::Row;
 use crate::metric::metric;
 use crate::observe::BINS;
@@ -55,16 +55,18 @@ pub(crate) fn points(
         return bars(experiment, results, figure, series, name);
     }
     let Some(axis) = grid.axis(&figure.x) else { return Vec::new() };
-    let mut points: Vec<(Rate, Point)> = shown(experiment, results, figure)
-        .map(|cell| {
-            let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
-            let values = values(std::slice::from_ref(&cell), series, name);
-            let y = figure.statistic.of(&values);
-            (x.clone(), Point { x: x.to_f64(), y, count: values.len() as u64 })
-        })
-        .collect();
-    points.sort_by(|(a, _), (b, _)| a.cmp(b));
-    points.into_iter().map(|(_, point)| point).collect()
+    // Points that differ in the utilization alone, where the figure is about the weighted mean, count
+    // together.
+    let mut at: BTreeMap<Rate, Vec<(f64, f64)>> = BTreeMap::new();
+    for cell in shown(experiment, results, figure) {
+        let x = cell.values[axis].parse().unwrap_or(Rate::ZERO);
+        at.entry(x).or_default().extend(values(grid, cell, series, name));
+    }
+    let point = |(x, values): (Rate, Vec<(f64, f64)>)| {
+        let y = figure.statistic.of(&values);
+        Point { x: x.to_f64(), y, count: values.len() as u64 }
+    };
+    at.into_iter().map(point).collect()
 }
 
 /// The bars of a series, numbered from 1; only those of one metric, if it has a name.
@@ -75,11 +77,13 @@ fn bars(
     series: usize,
     name: &str,
 ) -> Vec<Point> {
+    let grid = &experiment.grids[figure.grid];
     let cells: Vec<&CellRows> = shown(experiment, results, figure).collect();
     let bars = (1..).zip(&figure.bars);
     bars.filter(|(_, bar)| name.is_empty() || bar.metric == name)
         .map(|(number, bar)| {
-            let values = values(&cells, series, &bar.metric);
+            let values: Vec<(f64, f64)> =
+                cells.iter().flat_map(|cell| values(grid, cell, series, &bar.metric)).collect();
             let y = bar.statistic.of(&values);
             Point { x: f64::from(number), y, count: values.len() as u64 }
         })
@@ -129,21 +133,30 @@ fn tardiness(cells: &[&CellRows], series: usize) -> Vec<(f64, u64)> {
     bins.into_iter().map(|(bin, count)| (bin as f64 / BINS as f64, count)).collect()
 }
 
-/// The values of a metric, each with the utilization of its system.
-fn values(cells: &[&CellRows], series: usize, name: &str) -> Vec<(f64, f64)> {
+/// The values of a metric, each with the utilization of its point, or else of its system.
+fn values(grid: &Grid, cell: &CellRows, series: usize, name: &str) -> Vec<(f64, f64)> {
     let (Some(at), Some(weight)) = (metric(name), metric("utilization")) else {
         return Vec::new();
     };
-    let rows = cells.iter().flat_map(|cell| &cell.rows).filter(|row| row.series == series);
+    let utilization =
+        grid.axis("utilization").and_then(|axis| cell.values[axis].parse::<Rate>().ok());
+    let utilization = utilization.map(|utilization| utilization.to_f64());
     let value = |row: &Row, at: usize| row.values.get(at).copied().flatten();
-    rows.filter_map(|row| Some((value(row, at)?, value(row, weight)?))).collect()
+    let rows = cell.rows.iter().filter(|row| row.series == series);
+    rows.filter_map(|row| Some((value(row, at)?, utilization.or(value(row, weight))?))).collect()
 }
 
 /// A statistic of one point of a grid.
-pub(crate) fn at_cell(cell: &CellRows, series: usize, name: &str, of: Statistic) -> Option<f64> {
+pub(crate) fn at_cell(
+    grid: &Grid,
+    cell: &CellRows,
+    series: usize,
+    name: &str,
+    of: Statistic,
+) -> Option<f64> {
     if name == TARDINESS {
         of.of_counts(&tardiness(&[cell], series))
     } else {
-        of.of(&values(&[cell], series, name))
+        of.of(&values(grid, cell, series, name))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Parameters;
 use crate::metric::is_measured;
-use layland_model::System;
+use layland_model::{Criticality, Duration, System};
 use layland_sim::Horizon;
 
 /// An experiment: what is drawn, what is measured on it, and what is made of the results.
@@ -24,6 +24,9 @@ pub struct Experiment {
     pub horizon: Horizon,
     /// How many systems are measured together and kept in one shard.
     pub block: u64,
+    /// Whether only the means over each block of systems are kept, for experiments of millions of
+    /// systems: what is called a system of a point is a block of it then.
+    pub pooled: bool,
     /// What is compared.
     pub series: Vec<Series>,
     /// The points.
@@ -36,6 +39,8 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// What is measured of the time that decisions take, if anything.
     pub timing: Option<Timing>,
+    /// What is measured on real threads, if anything.
+    pub threads: Option<Threads>,
     /// The file that it was read from.
     pub text: String,
 }
@@ -47,6 +52,17 @@ impl Experiment {
         let tables = || self.tables.iter().filter(|table| table.grid == grid);
         figures().any(|figure| figure.kind == FigureKind::Distribution)
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
+    }
+
+    /// How many systems are measured together: of those that are pooled always the same number.
+    pub fn block(&self) -> u64 {
+        match self.pooled {
+            false => self.block,
+            true => (1..=self.block.min(self.sets))
+                .rev()
+                .find(|block| self.sets.is_multiple_of(*block))
+                .unwrap_or(1),
+        }
     }
 
     /// In words, for the files that are written: what, how much of it, from which seed.
@@ -137,6 +153,42 @@ pub struct TimingClaim {
     pub faster: usize,
 }
 
+/// What is measured on real threads: one system of each point of a grid, under each of its policies, on
+/// this machine. A *busy period* lasts from a time at which all tasks can be released together, a multiple
+/// of the hyperperiod, to the first instant at which no job is pending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threads {
+    /// The index of the grid. The values of its first axis are the x of the figure.
+    pub grid: usize,
+    /// How long each run is.
+    pub duration: Duration,
+    /// The index of the series whose busy periods the others are compared with.
+    pub baseline: usize,
+    /// Schedulability tests that must accept a system, by name: those that do not are drawn again.
+    pub accepted_by: Vec<String>,
+    /// Jobs execute for their bound of this level; by default as was drawn.
+    pub level: Option<Criticality>,
+    /// Up to so many threads change their priority at once, in a measurement of its own.
+    pub moved: usize,
+    /// The indices of series in the order in which the source finds their overheads to rise.
+    pub order: Vec<usize>,
+    /// What the source reports.
+    pub reported: Vec<ReportedRun>,
+}
+
+/// What the source of an experiment reports of a run on real threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedRun {
+    /// The index of the series.
+    pub series: usize,
+    /// The value of the first axis.
+    pub at: String,
+    /// The mean length of a busy period, in microseconds.
+    pub busy_us: u64,
+    /// Switches between threads in a busy period.
+    pub switches: u64,
+}
+
 /// What a series measures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Measured {
@@ -212,8 +264,9 @@ pub enum Statistic {
     Sum,
     /// The least value that at least this share of the values do not exceed (nearest rank).
     Quantile(f64),
-    /// The mean, weighted by the utilization of the systems: of `accepted` it is the weighted
-    /// schedulability (Bastoni, Brandenburg, Anderson 2010).
+    /// The mean, weighted by the utilization of the systems: that of their point, where utilization is
+    /// an axis, otherwise that of each as it was drawn. Of `accepted` it is the weighted schedulability
+    /// (Bastoni, Brandenburg, Anderson 2010), `sum U pi(U) / sum U`.
     Weighted,
 }
 

@@ -16,6 +16,7 @@
 //! | `results.rs` | all rows, as a table that `layland-export` writes |
 //! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
 //! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
+//! | `threads/` | what policies cost on real threads: measured, kept apart as well |
 //! | `draw/` | figures as SVG and PDF |
 //!
 //! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
@@ -37,13 +38,15 @@ mod run;
 mod shard;
 mod structure;
 mod table;
+mod threads;
 mod timing;
 
 pub use claim::{Judged, Judgement, judge, judge_measured};
 pub use curve::{Curve, Point, curves};
 pub use experiment::{
     Bar, Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
-    Other, Range, Reported, Series, Statistic, TARDINESS, Table, Timing, TimingClaim,
+    Other, Range, Reported, ReportedRun, Series, Statistic, TARDINESS, Table, Threads, Timing,
+    TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
@@ -54,4 +57,5 @@ pub use read::{VERSION, parse_horizon, read};
 pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
 pub use table::{claims_text, figure_text, table_text};
+pub use threads::{Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads};
 pub use timing::{TimedPoint, Timings, time};

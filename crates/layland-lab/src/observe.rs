@@ -110,7 +110,8 @@ impl Recorder for Observer {
             | MarkKind::BudgetExhausted(..)
             | MarkKind::CpuOnline(_)
             | MarkKind::CpuOffline(_)
-            | MarkKind::Speed(..) => {}
+            | MarkKind::Speed(..)
+            | MarkKind::Indicator(..) => {}
         }
     }
 }

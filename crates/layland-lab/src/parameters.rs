@@ -1,7 +1,7 @@
 //! What a system is drawn from: the options of `layland gen`, by name, as text; and what is done to it
 //! afterwards.
 
-use layland_gen::{Criticalities, GenError, Recipe, Utilizations, text};
+use layland_gen::{Criticalities, GenError, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
 use layland_partition::{Heuristic, semi_partition};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub const PARAMETERS: &[(&str, &str)] = &[
     ("probability", "the probability of each level, separated by commas"),
     ("factor", "MIN..MAX: how the execution time grows from one level to the next"),
     ("capped", "true: execution times of higher levels are cut at the period"),
+    ("levels", "how many criticality levels, given to the tasks in turn, each with two WCETs"),
+    ("level_factor", "with levels: the WCET at its own level and above over that below (1.5)"),
+    ("lowest_grows", "with levels: whether tasks of the lowest have the larger one, too (true)"),
     (
         "affinity",
         "global (default), clustered:K, partitioned, round-robin, levels:SOCKETS or nested",
@@ -114,6 +117,11 @@ impl Parameters {
             let capped = self.parsed("capped", false, str::parse)?;
             recipe.criticalities =
                 Some(Criticalities { levels, probabilities, min_factor, max_factor, capped });
+        }
+        if let Some(levels) = self.parsed("levels", None, |text| text.parse::<usize>().map(Some))? {
+            let factor = self.parsed("level_factor", Rate::new(3, 2), str::parse)?;
+            let lowest_grows = self.parsed("lowest_grows", true, str::parse)?;
+            recipe.two_budgets = Some(TwoBudgets { levels, factor, lowest_grows });
         }
         Ok(recipe)
     }

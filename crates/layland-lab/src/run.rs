@@ -2,10 +2,12 @@
 
 use crate::experiment::{Cell, Experiment};
 use crate::measure::{Conditions, Row, measure};
+use crate::metric::METRICS;
 use crate::results::{CellRows, GridRows, Results};
 use crate::shard::{Unit, cell_seed, load, store, units};
 use layland_sim::SimError;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -187,7 +189,10 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(Some(rows))
+        Ok(Some(match self.experiment.pooled {
+            true => grid.series.iter().map(|&series| pooled(series, &rows)).collect(),
+            false => rows,
+        }))
     }
 
     fn merge(&self, plan: &Plan, rows: Vec<Option<Vec<Row>>>) -> Results {
@@ -210,5 +215,25 @@ impl Runner<'_> {
             grid.cells[unit.cell].rows.extend(rows.unwrap_or_default());
         }
         Results { grids, units: plan.units.len(), done }
+    }
+}
+
+/// The means of a series over the systems of a unit; the first reason for which something was refused.
+fn pooled(series: usize, rows: &[Row]) -> Row {
+    let of_series = || rows.iter().filter(|row| row.series == series);
+    let mean = |at: usize| {
+        let values: Vec<f64> = of_series().filter_map(|row| row.values[at]).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let mut tardiness: BTreeMap<u64, u64> = BTreeMap::new();
+    for &(bin, count) in of_series().flat_map(|row| &row.tardiness) {
+        *tardiness.entry(bin).or_default() += count;
+    }
+    Row {
+        set: of_series().map(|row| row.set).next().unwrap_or_default(),
+        series,
+        refused: of_series().find_map(|row| row.refused.clone()),
+        values: (0..METRICS.len()).map(mean).collect(),
+        tardiness: tardiness.into_iter().collect(),
     }
 }

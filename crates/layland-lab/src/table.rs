@@ -81,7 +81,7 @@ pub fn table_text(experiment: &Experiment, results: &Results, table: &Table) -> 
             let mut row = cell.values.clone();
             row.push(experiment.series[series].label.clone());
             row.extend(table.columns.iter().map(|(metric, statistic, _)| {
-                at_cell(cell, series, metric, *statistic).map_or("-".to_owned(), short)
+                at_cell(grid, cell, series, metric, *statistic).map_or("-".to_owned(), short)
             }));
             rows.push(row);
         }

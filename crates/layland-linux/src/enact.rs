@@ -152,6 +152,7 @@ impl Manager<'_> {
         let task = &mut self.tasks[id];
         let (job, part) = (task.job, used - task.used_on);
         task.used = used;
+        self.note_lost(job, used);
         // At the lowest priority it may have gone on until its clock was read.
         let leaked = part - (until - self.cpus[cpu].since).ns();
         if leaked > 0 {

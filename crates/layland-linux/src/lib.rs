@@ -13,6 +13,7 @@
 //! Needs Linux, and the right to real-time priorities (`CAP_SYS_NICE` or `rtprio`).
 #![cfg(target_os = "linux")]
 
+mod adjust;
 mod calibrate;
 pub mod deadline_engine;
 pub mod doctor;
@@ -37,6 +38,7 @@ pub mod tracefs;
 pub mod undo;
 mod worker;
 
+pub use adjust::{Adjustment, MOST_MOVED, adjustments};
 pub use calibrate::{Calibration, Comparison, calibrate};
 pub use error::RunError;
 pub use guard::WatchdogClass;

@@ -38,6 +38,11 @@ pub enum Entry {
         index: u32,
         request: RequestId,
     },
+    Arrival {
+        job: JobId,
+        release: Time,
+        deadline: Time,
+    },
     Release {
         job: JobId,
         release: Time,
@@ -54,6 +59,10 @@ pub enum Entry {
     },
     Timer {
         id: TimerId,
+    },
+    Measured {
+        job: JobId,
+        executed: Service,
     },
     /// The policy decided: so many actions follow.
     Decide {

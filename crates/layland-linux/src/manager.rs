@@ -38,6 +38,7 @@ use layland_model::{
 };
 use layland_policy::{Action, Event, Policy, RefusalKind, RequestId, TimerId};
 use layland_workload::{Arrival, Stream};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -45,6 +46,8 @@ use std::sync::atomic::Ordering;
 const RESERVE: usize = 4096;
 /// What may be left of a budget for it to count as used up: a clock is not read more precisely.
 const BUDGET_GRAIN: i64 = 1_000;
+/// Jobs that can wait behind one of their task before the manager has to allocate.
+const WAITING: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
@@ -98,6 +101,17 @@ pub(crate) struct TaskRun {
     pub migrated: bool,
     /// The job was released in this round, or its first dispatch is still to be measured.
     pub fresh: bool,
+    /// The jobs that have arrived and wait for this one to end: only where the policy follows arrivals.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A job that waits for its predecessor.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    arrival: Time,
+    release: Time,
+    deadline: Time,
+    demand: i64,
 }
 
 #[derive(Debug)]
@@ -142,6 +156,10 @@ pub(crate) struct Manager<'a> {
     system: &'a System,
     policy: Box<dyn Policy>,
     threads: bool,
+    /// Whether the policy follows arrivals; and what jobs had got when they lost their CPUs, which it is
+    /// to be told.
+    follows: bool,
+    lost: Vec<(JobId, i64)>,
     pub shared: &'a Shared,
     pub hosts: &'a CpuMap<usize>,
     pub markers: Option<&'a Markers>,
@@ -185,13 +203,17 @@ impl<'a> Manager<'a> {
         let mut streams: TaskMap<Stream> = (system.tasks.iter())
             .map(|(id, task)| Stream::new(id, Arc::new(task.clone()), seed))
             .collect();
-        let tasks = (system.tasks.iter())
+        let follows = policy.follows_arrivals();
+        let mut tasks: TaskMap<TaskRun> = (system.tasks.iter())
             .map(|(id, task)| {
                 let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
                 let endless = threads && matches!(task.behaviour, Behaviour::Hog);
                 TaskRun::new(id, task, tid, endless, streams[id].first())
             })
             .collect();
+        if follows {
+            tasks.values_mut().for_each(|task| task.waiting.reserve(WAITING));
+        }
         let cpu = || CpuRun {
             task: None,
             want: None,
@@ -210,6 +232,8 @@ impl<'a> Manager<'a> {
             system,
             policy,
             threads,
+            follows,
+            lost: Vec::with_capacity(2 * m),
             shared,
             hosts,
             markers,
@@ -297,7 +321,7 @@ impl<'a> Manager<'a> {
     fn next_time(&self) -> Time {
         let mut next = self.end;
         for task in self.tasks.values() {
-            if task.status != Status::Ready || !task.blocked {
+            if task.status != Status::Ready || !task.blocked || self.follows {
                 next = next.min(task.next_release);
             }
         }
@@ -362,7 +386,8 @@ impl<'a> Manager<'a> {
         }
         for at in 0..self.by_rank.len() {
             let task = self.by_rank[at];
-            if self.tasks[task].next_release <= now {
+            let run = &self.tasks[task];
+            if run.next_release <= now || (run.status == Status::Idle && !run.waiting.is_empty()) {
                 self.arrive(task);
             }
         }
@@ -406,6 +431,11 @@ impl<'a> Manager<'a> {
             }
             let stream = &mut self.streams[id];
             let mut job = task.job;
+            while let Some(next) = task.waiting.pop_front() {
+                job.seq = job.seq.wrapping_add(1);
+                let Waiting { arrival, release, deadline, demand: _ } = next;
+                self.log.push(end, Entry::NeverReady { job, arrival, release, deadline });
+            }
             while task.next_release <= now {
                 job.seq = job.seq.wrapping_add(1);
                 let (arrival, release) = (task.next_arrival, task.next_release);
@@ -452,6 +482,7 @@ impl TaskRun {
             dispatched_ns: None,
             migrated: false,
             fresh: false,
+            waiting: VecDeque::new(),
         };
         run.set_next(first);
         run

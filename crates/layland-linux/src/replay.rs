@@ -81,6 +81,8 @@ fn event(entry: Entry, system: &System) -> Option<Event> {
                 return None;
             }
         },
+        Entry::Arrival { job, release, deadline } => Event::Arrival { job, release, deadline },
+        Entry::Measured { job, executed } => Event::Measured { job, executed },
         Entry::Release { job, release, deadline } => Event::Release { job, release, deadline },
         Entry::Completion { job, cpu, then } => Event::Completion { job, cpu, then },
         Entry::Budget { job, cpu } => Event::BudgetExhausted { job, cpu },
@@ -131,6 +133,8 @@ fn action(entry: Entry, log: &Log) -> Option<Action> {
         | Entry::Join { .. }
         | Entry::Leave { .. }
         | Entry::Asks { .. }
+        | Entry::Arrival { .. }
+        | Entry::Measured { .. }
         | Entry::Release { .. }
         | Entry::Completion { .. }
         | Entry::Budget { .. }

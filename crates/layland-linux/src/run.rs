@@ -222,15 +222,17 @@ impl Run<'_> {
         std::thread::scope(|scope| {
             // Whatever happens in here, the workers are let go, or the scope would wait for ever.
             let _release = ReleaseAll(&self.shared);
+            let mut workers = Vec::with_capacity(self.system.tasks.len());
             for task in self.system.tasks.ids() {
                 let shared = Arc::clone(&self.shared);
                 let markers = self.options.markers.clone();
                 let name = comm(&self.system.tasks[task].name).replace('\0', " ");
-                std::thread::Builder::new()
+                let worker = std::thread::Builder::new()
                     .name(name)
                     .stack_size(WORKER_STACK)
                     .spawn_scoped(scope, move || worker::work(&shared, task, markers.as_ref()))
                     .map_err(|error| no_thread(&error))?;
+                workers.push(worker);
             }
             self.wait_for_workers();
             if let Err(error) = sys::lock_memory() {
@@ -279,6 +281,10 @@ impl Run<'_> {
             self.shared.demote_all();
             self.shared.release_all();
             drop(watchdog);
+            // A scope waits for what its threads do, not for the threads: after a run none is there.
+            for worker in workers {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
             match manager.join() {
                 Ok(Ok(finished)) => self.outcome(finished, remarks, class),
                 Ok(Err(error)) => Err(error),

@@ -51,7 +51,7 @@
 //! errors. Times are nanoseconds since the start of the run.
 
 use crate::log::{Entry, Log, Record};
-use layland_model::{CpuId, JobId, MoveReason, Rate, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Criticality, JobId, MoveReason, Rate, Service, Speed, TaskId, Time};
 use layland_policy::{AfterJob, Note, Refusal, RefusalKind, RequestId, TimerId};
 use std::io::{self, Write};
 
@@ -126,6 +126,12 @@ fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<(
         Entry::Join { task, request } => writeln!(out, "join {task} {}", request.0),
         Entry::Leave { task } => writeln!(out, "leave {task}"),
         Entry::Asks { index, request } => writeln!(out, "asks {index} {}", request.0),
+        Entry::Arrival { job, release, deadline } => {
+            writeln!(out, "arrive {} {} {}", Name(job), release.ns(), deadline.ns())
+        }
+        Entry::Measured { job, executed } => {
+            writeln!(out, "measured {} {}", Name(job), executed.ns())
+        }
         Entry::Release { job, release, deadline } => {
             writeln!(out, "release {} {} {}", Name(job), release.ns(), deadline.ns())
         }
@@ -160,6 +166,9 @@ fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<(
         Entry::Note(Note::Throttled { task }) => writeln!(out, "> throttled {task}"),
         Entry::Note(Note::Replenished { task, deadline }) => {
             writeln!(out, "> replenished {task} {}", deadline.ns())
+        }
+        Entry::Note(Note::Indicator { cpu, level }) => {
+            writeln!(out, "> indicator {cpu} {}", level.0)
         }
         Entry::Refuse { request, reason: index } => {
             writeln!(out, "> refuse {} {}", request.0, reason(log, index))
@@ -314,6 +323,10 @@ impl<'a> Words<'a> {
             "join" => Entry::Join { task: self.task()?, request: RequestId(self.number()?) },
             "leave" => Entry::Leave { task: self.task()? },
             "asks" => Entry::Asks { index: self.number()?, request: RequestId(self.number()?) },
+            "arrive" => {
+                Entry::Arrival { job: self.job()?, release: self.time()?, deadline: self.time()? }
+            }
+            "measured" => Entry::Measured { job: self.job()?, executed: self.work()? },
             "release" => {
                 Entry::Release { job: self.job()?, release: self.time()?, deadline: self.time()? }
             }
@@ -363,6 +376,10 @@ impl<'a> Words<'a> {
             "replenished" => {
                 Entry::Note(Note::Replenished { task: self.task()?, deadline: self.time()? })
             }
+            "indicator" => Entry::Note(Note::Indicator {
+                cpu: self.cpu()?,
+                level: Criticality(self.number()?),
+            }),
             "refuse" => {
                 Entry::Refuse { request: RequestId(self.number()?), reason: self.reason(log)? }
             }

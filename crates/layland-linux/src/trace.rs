@@ -97,7 +97,7 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let mut found = Vec::new();
     // What only an ideal machine can keep is not asked of a real one: that it never is late.
     let mut real = system.clone();
-    if let ScheduleRule::Optimal { .. } = rule {
+    if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } = rule {
         real.platform.overheads.scheduling = Duration::from_ns(1);
     }
     for (view, rule) in views {
@@ -174,6 +174,7 @@ impl Builder<'_> {
                     Note::Replenished { task, deadline } => {
                         MarkKind::Replenished { task, deadline }
                     }
+                    Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
                 };
                 self.mark(at, kind);
             }
@@ -197,6 +198,8 @@ impl Builder<'_> {
             | Entry::Asks { .. }
             | Entry::Completion { .. }
             | Entry::Timer { .. }
+            | Entry::Arrival { .. }
+            | Entry::Measured { .. }
             | Entry::Leaked { .. }
             | Entry::Run { .. }
             | Entry::Idle { .. }

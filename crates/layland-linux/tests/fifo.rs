@@ -75,8 +75,9 @@ fn two_cpus() -> System {
 }
 
 /// Whether what a policy reserves is used up at the deadline and not before, so that jobs need slack.
-fn is_optimal(spec: &str, system: &System) -> bool {
-    matches!(registry::build(spec, system).unwrap().rule(), ScheduleRule::Optimal { .. })
+fn needs_slack(spec: &str, system: &System) -> bool {
+    let rule = registry::build(spec, system).unwrap().rule();
+    matches!(rule, ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. })
 }
 
 #[test]
@@ -88,7 +89,7 @@ fn every_policy_runs_on_one_cpu() {
         if registry::build(info.name, &system).unwrap().schedules_threads() {
             system = with_margin(&system, &Rate::new(1, 20));
         }
-        if is_optimal(info.name, &system) {
+        if needs_slack(info.name, &system) {
             system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
         }
         runs_in_time(info.name, &system, Duration::from_ms(400));
@@ -295,6 +296,8 @@ impl Policy for Enforcer {
             }
             Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
             Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -47,6 +47,8 @@ impl Policy for Broken {
                 self.queue.remove(0);
             }
             Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -36,6 +36,17 @@ pub enum ScheduleRule {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
     },
+    /// The jobs of each group run on CPUs of the group only; and on the guaranteed CPUs no task ever makes
+    /// one of higher criticality late. A job of a task of criticality `l` is late only if, in the busy
+    /// period of its group and before its deadline, some job of a task of criticality `l` or above, it
+    /// included, executes more than its bound of level `l`: unless the machine has overheads or a request
+    /// comes.
+    MixedCriticality {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The CPUs for which an analysis has shown that.
+        guaranteed: CpuSet,
+    },
 }
 
 /// CPUs, and the tasks whose jobs they run.

@@ -94,27 +94,10 @@ pub(crate) fn partitioned(
     system: &System,
     options: &Options,
 ) -> Result<Groups, Refusal> {
-    let only_cpu = |id: TaskId| {
-        let allowed = system.allowed_cpus(id);
-        allowed.lowest().filter(|_| allowed.len() == 1)
-    };
-    let all_given = system.tasks.ids().all(|id| only_cpu(id).is_some());
-    let mut groups: Groups =
-        system.platform.cpus().map(|cpu| (CpuSet::single(cpu), Vec::new())).collect();
-    let fit = options.text("fit");
-    if fit == Some("given") || (fit.is_none() && all_given) {
-        for (id, task) in system.tasks.iter() {
-            let cpu = only_cpu(id).ok_or_else(|| {
-                Refusal::invalid(format!(
-                    "{name}:fit=given needs an affinity to one CPU, and task `{}` has {}",
-                    task.name,
-                    system.allowed_cpus(id)
-                ))
-            })?;
-            groups[cpu.0 as usize].1.push(id);
-        }
+    if let Some(groups) = given(name, system, options)? {
         return Ok(groups);
     }
+    let mut groups = empty(system);
     let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
     let assignment = layland_partition::partition(system, heuristic)
         .map_err(|unplaced| no_packing(heuristic, &unplaced))?;
@@ -124,7 +107,42 @@ pub(crate) fn partitioned(
     Ok(groups)
 }
 
-fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal> {
+/// A group for each CPU, without tasks.
+fn empty(system: &System) -> Groups {
+    system.platform.cpus().map(|cpu| (CpuSet::single(cpu), Vec::new())).collect()
+}
+
+/// One group per CPU, if the affinities are to say where each task goes: with `fit=given`, and by
+/// default if every task may use one CPU only.
+pub(crate) fn given(
+    name: &str,
+    system: &System,
+    options: &Options,
+) -> Result<Option<Groups>, Refusal> {
+    let only_cpu = |id: TaskId| {
+        let allowed = system.allowed_cpus(id);
+        allowed.lowest().filter(|_| allowed.len() == 1)
+    };
+    let all_given = system.tasks.ids().all(|id| only_cpu(id).is_some());
+    let fit = options.text("fit");
+    if fit != Some("given") && (fit.is_some() || !all_given) {
+        return Ok(None);
+    }
+    let mut groups = empty(system);
+    for (id, task) in system.tasks.iter() {
+        let cpu = only_cpu(id).ok_or_else(|| {
+            Refusal::invalid(format!(
+                "{name}:fit=given needs an affinity to one CPU, and task `{}` has {}",
+                task.name,
+                system.allowed_cpus(id)
+            ))
+        })?;
+        groups[cpu.0 as usize].1.push(id);
+    }
+    Ok(Some(groups))
+}
+
+pub(crate) fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal> {
     let parse = |text: &str| {
         text.parse().map_err(|_| {
             let known = Heuristic::ALL.map(|heuristic| heuristic.to_string()).join(", ");

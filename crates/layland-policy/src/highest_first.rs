@@ -600,7 +600,10 @@ impl Policy for HighestFirst {
                 self.withdraw(now, cpu);
             }
             // No budget is ever granted and no timer set.
-            Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+            Event::BudgetExhausted { .. }
+            | Event::Timer { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. } => {}
         }
     }
 

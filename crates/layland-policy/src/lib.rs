@@ -14,6 +14,7 @@ pub mod fair;
 pub mod fixed;
 mod groups;
 mod highest_first;
+pub mod mixed;
 mod policy;
 pub mod registry;
 mod watched;

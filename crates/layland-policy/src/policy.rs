@@ -1,7 +1,8 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
 use layland_model::{
-    Change, CpuId, CpuSet, JobId, MoveReason, ScheduleRule, Service, Speed, Task, TaskId, Time,
+    Change, CpuId, CpuSet, Criticality, JobId, MoveReason, ScheduleRule, Service, Speed, Task,
+    TaskId, Time,
 };
 use std::sync::Arc;
 
@@ -62,6 +63,25 @@ pub enum Event {
         cpus: CpuSet,
         /// To refuse it.
         request: RequestId,
+    },
+    /// A job has arrived; its predecessor may still be pending. The `Release` of the job follows, at once
+    /// or when its predecessor has ended. Only policies that
+    /// [follow arrivals](Policy::follows_arrivals) are told.
+    Arrival {
+        /// The job.
+        job: JobId,
+        /// When it could have run first, had its predecessor ended.
+        release: Time,
+        /// Its absolute deadline.
+        deadline: Time,
+    },
+    /// What a ready job had got in all when it was taken off its CPU, from an engine that measures it.
+    /// Only policies that [follow arrivals](Policy::follows_arrivals) are told.
+    Measured {
+        /// The job.
+        job: JobId,
+        /// The processor time that it had got.
+        executed: Service,
     },
     /// A job is ready: it has arrived, and its predecessor is completed.
     Release {
@@ -206,6 +226,13 @@ pub enum Note {
         /// Its deadline from now on.
         deadline: Time,
     },
+    /// The criticality indicator of a CPU has this value from now on.
+    Indicator {
+        /// The CPU.
+        cpu: CpuId,
+        /// The lowest criticality whose jobs it runs.
+        level: Criticality,
+    },
 }
 
 /// Why a policy refuses a system or a request.
@@ -254,14 +281,15 @@ impl Refusal {
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
 /// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
-///    `Timer` by id; `Join` and `Release` by the rank and id of the task; then requests
-///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order.
+///    `Timer` by id; `Join`, `Arrival` and `Release` by the rank and id of the task; then requests
+///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order; then
+///    `Measured`.
 ///    A policy may rely on this order only for its tie-breaks, never for its correctness: real
 ///    engines approximate it.
 /// 3. Before anything else, every CPU that can be used comes online.
 /// 4. A task joins before its first release. It has at most one ready job at any time: the next
 ///    `Release` comes when the job before it has completed or was aborted. Sequence numbers ascend.
-/// 5. No event carries an execution time. If budget and job end together, only the completion is
+/// 5. No event carries an execution time to come. If budget and job end together, only the completion is
 ///    reported.
 /// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is
 ///    the engine's business (new parameters count from the next job on).
@@ -269,7 +297,12 @@ impl Refusal {
 ///    that never completes; the policy cuts it into jobs with `EndJob`. Where a job ends and the next
 ///    one is there already (`Continues`, or `Yields` with a late job), the `Release` of that one
 ///    follows in the same instant, and the thread goes on with what is left of its budget.
-/// 8. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
+/// 8. A policy that [follows arrivals](Policy::follows_arrivals) hears of every job when it arrives. If
+///    its predecessor has ended, the `Release` follows in the same round; if the predecessor ends by a
+///    completion or an abort, in the same instant. Where a job has got less or more than the time since
+///    its `Run` when it loses its CPU (overheads of a real machine), an engine may say so with
+///    `Measured`, before the job can run again.
+/// 9. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
 ///    runs nothing after a completion, an abort or a leave of its job, and while it is offline.
 ///
 /// A policy promises:
@@ -322,6 +355,11 @@ pub trait Policy: ClonePolicy + Send {
 
     /// Whether it changes the speeds of CPUs. An engine whose CPUs have one speed refuses it.
     fn sets_speeds(&self) -> bool {
+        false
+    }
+
+    /// Whether it is told of jobs that arrive while their predecessor is pending.
+    fn follows_arrivals(&self) -> bool {
         false
     }
 
@@ -378,6 +416,9 @@ impl Policy for Box<dyn Policy> {
     }
     fn sets_speeds(&self) -> bool {
         (**self).sets_speeds()
+    }
+    fn follows_arrivals(&self) -> bool {
+        (**self).follows_arrivals()
     }
     fn rule(&self) -> ScheduleRule {
         (**self).rule()

@@ -4,6 +4,7 @@
 
 use crate::affinity::{self, By};
 use crate::fixed::{self, Priorities};
+use crate::mixed::{self, offline};
 use crate::{Policy, Refusal, adaptive, deadline, edf, fair};
 pub use layland_model::Citation;
 use layland_model::{Rate, System};
@@ -462,6 +463,69 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[fair::QPS_FIT, fair::MASTER, fair::QPS_PACKING],
         citations: &[&fair::MASSA, &fair::COMPAGNIN],
         build: |system, options| Ok(Box::new(fair::qps::qps(system, options)?)),
+    },
+    PolicyInfo {
+        name: "smc",
+        title: "static mixed criticality",
+        summary: "fixed priorities on each CPU; a job is aborted when it exceeds the bound of its own level",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[offline::SMC_ORDER, FIT, offline::SORT],
+        citations: &[&mixed::HUANG, &mixed::BARUAH_BURNS_DAVIS],
+        build: offline::smc,
+    },
+    PolicyInfo {
+        name: "rms",
+        title: "rate-monotonic with a cut-off",
+        summary: "smc with the shorter period first",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[FIT, offline::SORT],
+        citations: &[&Citation::LIU_LAYLAND, &mixed::HUANG],
+        build: offline::rms,
+    },
+    PolicyInfo {
+        name: "cms",
+        title: "criticality-monotonic with a cut-off",
+        summary: "smc with the higher criticality first",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[FIT, offline::SORT],
+        citations: &[&mixed::HUANG],
+        build: offline::cms,
+    },
+    PolicyInfo {
+        name: "amc",
+        title: "adaptive mixed criticality",
+        summary: "fixed priorities on each CPU; an overrun drops the tasks of lower criticality until it idles",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[offline::AMC_ORDER, offline::OWN_OVERRUN, FIT, offline::SORT],
+        citations: &[&mixed::BARUAH_BURNS_DAVIS, &mixed::HUANG],
+        build: offline::amc,
+    },
+    PolicyInfo {
+        name: "zss",
+        title: "zero-slack scheduling",
+        summary: "rate-monotonic on each CPU; at its zero-slack instant a job suspends tasks of lower criticality",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[offline::INSTANTS, offline::LATE, FIT, offline::SORT],
+        citations: &[&mixed::DE_NIZ, &mixed::HUANG],
+        build: offline::zss,
+    },
+    PolicyInfo {
+        name: "pt",
+        title: "period transformation",
+        summary: "on each CPU budgets in slices, so that the rate-monotonic order follows criticality",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[FIT, offline::SORT],
+        citations: &[&mixed::HUANG],
+        build: offline::pt,
+    },
+    PolicyInfo {
+        name: "plrs",
+        title: "priority list reuse scheduling",
+        summary: "fixed job priorities on each CPU, from lists; an overrun drops jobs of lower criticality",
+        refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
+        options: &[offline::LISTS, offline::OWN_OVERRUN, FIT, offline::SORT],
+        citations: &[&mixed::GUAN, &mixed::HUANG],
+        build: offline::plrs,
     },
 ];
 

@@ -33,6 +33,9 @@ impl<P: Policy + Clone + 'static> Policy for Watched<P> {
     fn schedules_threads(&self) -> bool {
         self.inner().schedules_threads()
     }
+    fn follows_arrivals(&self) -> bool {
+        self.inner().follows_arrivals()
+    }
     fn sets_speeds(&self) -> bool {
         self.inner().sets_speeds()
     }

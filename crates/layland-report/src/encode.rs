@@ -257,6 +257,7 @@ fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> Vec<String> {
                 let after = if deadline.ns() == i64::MAX { 0 } else { ns(deadline) - ns(mark.at) };
                 (6, task.index(), 0, fold(after))
             }
+            MarkKind::Indicator(cpu, level) => (7, cpu.index(), level.level(), 0),
         };
         columns.put("kind", kind);
         columns.put("first", first as u128);

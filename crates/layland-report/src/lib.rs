@@ -1,5 +1,5 @@
-//! Layland's report: recorded runs, tables and distributions in one HTML file that opens from disk,
-//! without a network and without anything beside it.
+//! Layland's report: recorded runs, guarantees, tables and distributions in one HTML file that opens
+//! from disk, without a network and without anything beside it.
 //!
 //! A [`Report`] is a plain value: commands fill it and ask for its [`html`](Report::html). The page
 //! says first what matters most, then shows the runs one below the other on one axis of time.
@@ -30,10 +30,12 @@
 
 mod distribution;
 mod encode;
+mod guarantee;
 mod page;
 mod story;
 
 pub use distribution::{Distribution, Series};
+pub use guarantee::{Answer, Guarantee, GuaranteedTask, Guarantees, TaskBound, TestResult};
 pub use story::{blame, headline};
 
 use layland_model::Time;
@@ -52,6 +54,8 @@ pub struct Report {
     pub labels: Labels,
     /// What ran, one below the other.
     pub runs: Vec<Run>,
+    /// What can be guaranteed, side by side.
+    pub guarantees: Option<Guarantees>,
     /// Tables, below the chart.
     pub tables: Vec<Table>,
     /// Distributions, below the tables.
@@ -86,8 +90,10 @@ pub enum Severity {
     Warning,
     /// A deadline was missed, a set is not schedulable.
     Bad,
+    /// A rule that a policy promises to keep does not hold.
+    BrokenRule,
     /// A bound that was promised does not hold.
-    Broken,
+    BrokenBound,
 }
 
 impl Severity {
@@ -98,7 +104,7 @@ impl Severity {
             Severity::Good => "good",
             Severity::Warning => "warning",
             Severity::Bad => "bad",
-            Severity::Broken => "broken",
+            Severity::BrokenRule | Severity::BrokenBound => "broken",
         }
     }
 
@@ -109,7 +115,8 @@ impl Severity {
             Severity::Good => ("✓", "good"),
             Severity::Warning => ("!", "warning"),
             Severity::Bad => ("✗", "missed"),
-            Severity::Broken => ("✗", "BOUND BROKEN"),
+            Severity::BrokenRule => ("✗", "RULE BROKEN"),
+            Severity::BrokenBound => ("✗", "BOUND BROKEN"),
         }
     }
 }
@@ -175,6 +182,7 @@ impl Report {
             provenance: String::new(),
             labels,
             runs: Vec::new(),
+            guarantees: None,
             tables: Vec::new(),
             distributions: Vec::new(),
             window: None,

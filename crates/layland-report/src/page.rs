@@ -2,7 +2,7 @@
 
 use crate::encode::{self, COLUMNS, Layout};
 use crate::story::counted;
-use crate::{Report, Run, Severity, Table};
+use crate::{Guarantees, Report, Run, Severity, Table};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use layland_model::{Duration, Index, TaskId, Time};
@@ -11,15 +11,25 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 /// The scripts of the page, in their order; each says what it is for.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 12] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
     include_str!("../assets/js/30-lanes.js"),
     include_str!("../assets/js/40-look.js"),
-    include_str!("../assets/js/50-panel.js"),
+    include_str!("../assets/js/45-raster.js"),
+    include_str!("../assets/js/50-draw.js"),
+    include_str!("../assets/js/55-panel.js"),
     include_str!("../assets/js/60-story.js"),
     include_str!("../assets/js/70-charts.js"),
+    include_str!("../assets/js/75-overview.js"),
     include_str!("../assets/js/80-app.js"),
+    include_str!("../assets/js/85-input.js"),
+];
+
+/// The page, and what is a part of it.
+const TEMPLATES: [(&str, &str); 2] = [
+    ("report.html", include_str!("../assets/report.html")),
+    ("guarantees.html", include_str!("../assets/guarantees.html")),
 ];
 
 /// As many misses of one run are listed.
@@ -88,29 +98,46 @@ pub fn render(report: &Report) -> String {
     let scripts = SCRIPTS.concat();
     debug_assert!(!scripts.contains("</script"), "a script must not end itself");
     let mut environment = Environment::new();
-    environment
-        .add_template("report.html", include_str!("../assets/report.html"))
-        .expect("the template is valid");
-    let template = environment.get_template("report.html").expect("it was just added");
-    let page = template.render(context! {
-        title => report.title.clone(),
-        provenance => report.provenance.clone(),
-        lines => lines.iter().map(line).collect::<Vec<_>>(),
-        panels => panels.collect::<Vec<_>>(),
-        tables => report.tables.iter().map(table).collect::<Vec<_>>(),
-        misses => misses.map(|found| table(&found)).collect::<Vec<_>>(),
-        distributions => report.distributions.iter().map(|d| d.title.clone()).collect::<Vec<_>>(),
-        words => figures.iter().zip(&report.runs).map(|(f, run)| words(run, f)).collect::<Vec<_>>(),
-        names => data.names.clone(),
-        packed,
-        data => Value::from_safe_string(script_json(&data)),
-        style => Value::from_safe_string(include_str!("../assets/report.css").to_owned()),
-        uplot_style => Value::from_safe_string(include_str!("../assets/vendor/uPlot.min.css").to_owned()),
-        uplot => Value::from_safe_string(include_str!("../assets/vendor/uPlot.iife.min.js").to_owned()),
-        uplot_licence => include_str!("../assets/vendor/uPlot-LICENSE"),
-        scripts => Value::from_safe_string(scripts),
+    for (name, text) in TEMPLATES {
+        environment.add_template(name, text).expect("the template is valid");
+    }
+    let filled = |name: &str, values: Value| {
+        let template = environment.get_template(name).expect("it was just added");
+        template.render(values).expect("the template names only what it is given")
+    };
+    let guarantees = report.guarantees.as_ref().map(Guarantees::context);
+    let sources = guarantees.as_ref().and_then(|found| found.get_attr("sources").ok());
+    let guarantees = guarantees.map(|guarantees| {
+        let margins = report.guarantees.iter().flat_map(|found| &found.policies);
+        let margins = margins.clone().any(|policy| policy.margin.is_some());
+        let values = context! { guarantees, margins, panels => !report.runs.is_empty() };
+        Value::from_safe_string(filled("guarantees.html", values))
     });
-    page.expect("the template names only what it is given")
+    filled(
+        "report.html",
+        context! {
+            title => report.title.clone(),
+            provenance => report.provenance.clone(),
+            lines => lines.iter().map(line).collect::<Vec<_>>(),
+            panels => panels.collect::<Vec<_>>(),
+            tables => report.tables.iter().map(table).collect::<Vec<_>>(),
+            misses => misses.map(|found| table(&found)).collect::<Vec<_>>(),
+            distributions => report.distributions.iter().map(|d| d.title.clone()).collect::<Vec<_>>(),
+            guarantees => guarantees.unwrap_or_else(|| Value::from_safe_string(String::new())),
+            sources => sources.unwrap_or_else(|| Value::from(Vec::<String>::new())),
+            // Only where something is drawn with it.
+            charts => !(report.runs.is_empty() && report.distributions.is_empty()),
+            words => all_words(report, &figures),
+            names => data.names.clone(),
+            packed,
+            data => Value::from_safe_string(script_json(&data)),
+            style => Value::from_safe_string(include_str!("../assets/report.css").to_owned()),
+            uplot_style => Value::from_safe_string(include_str!("../assets/vendor/uPlot.min.css").to_owned()),
+            uplot => Value::from_safe_string(include_str!("../assets/vendor/uPlot.iife.min.js").to_owned()),
+            uplot_licence => include_str!("../assets/vendor/uPlot-LICENSE"),
+            scripts => Value::from_safe_string(scripts),
+        },
+    )
 }
 
 /// The labels, with a name for every task that occurs and every CPU.
@@ -192,6 +219,16 @@ fn panel(run: &Run, figures: &Summary) -> Value {
             counted(total.migrations, "migration")
         ),
     }
+}
+
+/// Everything that is drawn, in words.
+fn all_words(report: &Report, figures: &[Summary]) -> Vec<Vec<String>> {
+    let runs = figures.iter().zip(&report.runs).map(|(figures, run)| words(run, figures));
+    let guarantees = report
+        .guarantees
+        .iter()
+        .flat_map(|found| found.policies.iter().map(|policy| policy.words(&found.tasks)));
+    runs.chain(guarantees).collect()
 }
 
 /// A run in words, for those who cannot see a chart.

@@ -4,7 +4,10 @@
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
-use layland_report::{Distribution, Line, Report, Run, Severity};
+use layland_report::{
+    Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity,
+    TaskBound, TestResult,
+};
 use layland_trace::{Job, JobEnd, Labels, Mark, MarkKind, Recorder, Segment, Trace};
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +20,8 @@ fn browser_is_there(test: &str) -> bool {
             Command::new(&needed).arg("--version").output().is_ok_and(|out| out.status.success());
         if !there {
             // Not through the macro, whose output a test that passes does not show.
-            let _ = writeln!(std::io::stderr(), "{test}: skipped: needs {needed}");
+            let line = format!("{test}: skipped: needs {needed}\n");
+            let _ = std::io::stderr().write_all(line.as_bytes());
             return false;
         }
     }
@@ -25,11 +29,16 @@ fn browser_is_there(test: &str) -> bool {
 }
 
 fn open(name: &str, report: &Report) {
+    drive(name, "run.mjs", report, &[]);
+}
+
+fn drive(name: &str, script: &str, report: &Report, more: &[&str]) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join(format!("report-{name}.html"));
     std::fs::write(&file, report.html()).expect("the folder for tests can be written to");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/run.mjs");
-    let out = Command::new("node").arg(script).arg(&file).output().expect("node was there before");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let out = Command::new("node").arg(script).arg(&file).args(more).output();
+    let out = out.expect("node was there before");
     let said = String::from_utf8_lossy(&out.stdout);
     let errors = String::from_utf8_lossy(&out.stderr);
     let _ = writeln!(std::io::stderr(), "{name}: {said}{errors}");
@@ -71,7 +80,7 @@ fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
 
 fn report(names: Vec<String>, cpus: usize, traces: Vec<Trace>) -> Report {
     let mut report = Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus });
-    report.lines.push(Line::new(Severity::Broken, "a bound & a half"));
+    report.lines.push(Line::new(Severity::BrokenBound, "a bound & a half"));
     let names = ["first", "<script>window.laylandInjected = 1</script>"];
     report.runs = names.iter().zip(traces).map(|(&name, trace)| Run::new(name, trace)).collect();
     report.distributions =
@@ -119,4 +128,54 @@ fn a_hundred_thousand_segments_work() {
     let mut large = report(names, 4, vec![turns(50_000, 4, 20, 0)]);
     large.lines.clear();
     open("large", &large);
+}
+
+#[test]
+fn guarantees_are_drawn_beside_deadlines() {
+    if !browser_is_there("guarantees_are_drawn_beside_deadlines") {
+        return;
+    }
+    let ms = Duration::from_ms;
+    let by = || "<b>RTA</b>".to_owned();
+    let task = |name: &str, wcet, deadline| GuaranteedTask {
+        name: name.to_owned(),
+        wcet: ms(wcet),
+        period: ms(deadline),
+        deadline: ms(deadline),
+    };
+    let test = |answer| TestResult {
+        name: by(),
+        title: "a test".to_owned(),
+        kind: "exact".to_owned(),
+        answer,
+        reasons: vec!["the response time of `a` & `b`".to_owned()],
+        sources: vec!["<i>A source</i>".to_owned(), "Another".to_owned()],
+    };
+    let response = |within, exact| TaskBound::Response { within: ms(within), exact, by: by() };
+    let tardiness = |within: i64| TaskBound::Tardiness { within: Some(ms(within)), by: by() };
+    let policy = |name: &str, answer, bounds| Guarantee {
+        policy: name.to_owned(),
+        answer,
+        reasons: (0..6).map(|k| format!("reason {k}")).collect(),
+        decided_by: (answer == Answer::Yes).then_some(0),
+        margin: Some(if answer == Answer::Yes { 2750 } else { 875 }),
+        bounds,
+        tests: vec![test(answer), test(Answer::DoesNotApply)],
+    };
+    let found = Guarantees {
+        tasks: vec![task("<script>window.laylandInjected=1</script>", 2, 10), task("b", 3, 1000)],
+        policies: vec![
+            policy("p-edf", Answer::Yes, vec![response(10, true), response(400, false)]),
+            // Late by a little, and by so much that its bar is cut.
+            policy("g-edf", Answer::Unknown, vec![tardiness(3), tardiness(1_000_000)]),
+            policy("dl", Answer::Unknown, vec![tardiness(0), TaskBound::Unknown]),
+            policy("g-fp", Answer::Refused, Vec::new()),
+        ],
+        any_policy: vec![test(Answer::Unknown)],
+    };
+    let mut report = Report::new("Guarantees", Labels::default());
+    report.lines = found.headline();
+    report.guarantees = Some(found);
+    let expected = r#"{"policies": 4, "tasks": 2, "late": 2}"#;
+    drive("guarantees", "guarantees.mjs", &report, &[expected]);
 }

@@ -1,7 +1,10 @@
 //! What a page says and what it must not contain.
 
 use layland_model::{CpuId, CpuSet, Duration, JobId, Service, System, Task, TaskId, Time};
-use layland_report::{Distribution, Line, Report, Run, Series, Severity, Table, blame, headline};
+use layland_report::{
+    Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Series,
+    Severity, Table, TaskBound, TestResult, blame, headline,
+};
 use layland_trace::{Job, JobEnd, Labels, Recorder, Segment, Trace};
 
 const NAUGHTY: [&str; 4] = [
@@ -55,7 +58,7 @@ fn naughty() -> Report {
         title: NAUGHTY[0].to_owned(),
         headings: NAUGHTY.map(str::to_owned).to_vec(),
         rows: vec![NAUGHTY.map(str::to_owned).to_vec()],
-        marked: vec![(0, Severity::Broken)],
+        marked: vec![(0, Severity::BrokenBound)],
         notes: vec![NAUGHTY[2].to_owned()],
     });
     let series = Series::new(NAUGHTY[0], [Duration::from_ms(1)]);
@@ -102,7 +105,7 @@ fn the_most_severe_line_is_the_first() {
     report.lines = vec![
         Line::new(Severity::Note, "a note"),
         Line::new(Severity::Bad, "a miss"),
-        Line::new(Severity::Broken, "tardiness 9ms exceeds the bound 7ms"),
+        Line::new(Severity::BrokenBound, "tardiness 9ms exceeds the bound 7ms"),
     ];
     let html = report.html();
     let at = |text: &str| html.find(text).unwrap();
@@ -172,4 +175,80 @@ fn a_large_sample_is_never_drawn_too_high() {
         // The share up to a drawn value is exactly that of the sample.
         assert_eq!(values().filter(|ns| ns.ns() <= value).count() as i64, sum);
     }
+}
+
+/// One policy with one task, all of whose texts are naughty.
+fn guarantees() -> Guarantees {
+    let [a, b, c, d] = NAUGHTY.map(str::to_owned);
+    let ms = Duration::from_ms;
+    let test = TestResult {
+        name: a.clone(),
+        title: b,
+        kind: c.clone(),
+        answer: Answer::Yes,
+        reasons: vec![d.clone()],
+        sources: vec![a.clone(), c.clone()],
+    };
+    let task = GuaranteedTask { name: c, wcet: ms(1), period: ms(4), deadline: ms(4) };
+    let policy = Guarantee {
+        policy: a,
+        answer: Answer::Yes,
+        reasons: vec![d.clone(); 5],
+        decided_by: Some(0),
+        margin: Some(1001),
+        bounds: vec![TaskBound::Response { within: ms(3), exact: true, by: d }],
+        tests: vec![test.clone()],
+    };
+    Guarantees { tasks: vec![task], policies: vec![policy], any_policy: vec![test] }
+}
+
+#[test]
+fn guarantees_escape_names_and_need_no_script() {
+    let mut report = Report::new("x", Labels::default());
+    report.guarantees = Some(guarantees());
+    report.lines = guarantees().headline();
+    let html = report.html();
+    assert!(!html.contains("<script>window") && !html.contains("<img"), "a name is an element");
+    assert!(html.contains("{{ 7 * 7 }}"), "a name is taken for a template");
+    // The data and our own script: no library for distributions that are not there.
+    assert_eq!(html.matches("<script").count(), 2);
+    assert!(!html.contains("uPlot 1"), "a licence of what is not there");
+    // Everything is there without a script, as text: verdict, bound, limit, sources.
+    for text in ["✓</span> yes", "<b>3ms</b>", "× 1.001", "may grow by 0.1 %", "id=\"source-2\""]
+    {
+        assert!(html.contains(text), "{text}");
+    }
+    assert_eq!(html, report.html());
+}
+
+#[test]
+fn a_headline_tells_what_is_guaranteed() {
+    let mut found = guarantees();
+    let policy = |name: &str, answer| Guarantee {
+        policy: name.to_owned(),
+        answer,
+        ..guarantees().policies[0].clone()
+    };
+    found.policies = vec![
+        policy("a", Answer::Yes),
+        policy("b", Answer::No),
+        policy("c", Answer::Unknown),
+        policy("d", Answer::Yes),
+        policy("e", Answer::Refused),
+    ];
+    let expected = [
+        Line::new(Severity::Good, "Every deadline is guaranteed under a, d."),
+        Line::new(Severity::Bad, "Not every deadline can be kept under b."),
+        Line::new(Severity::Bad, "The set is refused by e."),
+        Line::new(Severity::Note, "No test can tell of c."),
+    ];
+    assert_eq!(found.headline(), expected);
+}
+
+#[test]
+fn a_broken_rule_is_not_called_a_bound() {
+    let mut report = Report::new("x", labels(&["a"]));
+    report.lines = vec![Line::new(Severity::BrokenRule, "two CPUs run one job")];
+    let html = report.html();
+    assert!(html.contains("RULE BROKEN") && !html.contains("BOUND BROKEN"));
 }

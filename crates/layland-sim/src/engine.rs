@@ -29,7 +29,7 @@ use layland_policy::{
 use layland_trace::{Answer, Errno, Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use layland_workload::{Arrival, Stream, generator, uniform};
 use rand_pcg::Pcg64;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -116,6 +116,9 @@ struct TaskRun {
     /// policy cuts into jobs; and whether the part that is ready has dates yet.
     endless: bool,
     dated: bool,
+    /// The jobs that have arrived and wait for this one to end, with what they need in grains: only where
+    /// the policy follows arrivals.
+    waiting: VecDeque<(Job, i64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -182,6 +185,8 @@ struct Engine<'a, P, R> {
     turned_away: BTreeMap<TaskId, RefusalKind>,
     request_ids: u32,
     exploration: Option<Pcg64>,
+    /// Whether the policy follows arrivals.
+    follows: bool,
     events: u64,
     decisions: u64,
 }
@@ -220,6 +225,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let ticks = costs.as_ref().filter(|costs| costs.tick > Duration::ZERO);
         let next_tick = ticks.map_or(Time::NEVER, |costs| Time::ZERO + costs.tick_period);
         Self {
+            follows: policy.follows_arrivals(),
             system,
             policy,
             recorder,
@@ -410,6 +416,10 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
     /// The next job of a task arrives, or is ready because the one before it has ended.
     #[inline]
     fn arrive(&mut self, id: TaskId) {
+        if self.follows {
+            self.arrive_followed(id);
+            return;
+        }
         let task = &mut self.tasks[id];
         if task.status == Status::Ready {
             task.blocked = true;
@@ -421,6 +431,56 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             self.join(id);
         }
         self.release(id);
+    }
+
+    /// The same for a policy that follows arrivals: it is told of every job that has arrived, and then of
+    /// the one that is ready, if none was.
+    fn arrive_followed(&mut self, id: TaskId) {
+        let now = self.now;
+        if self.tasks[id].status == Status::Outside {
+            self.tasks[id].status = Status::Idle;
+            self.join(id);
+        }
+        while self.tasks[id].next_release <= now {
+            let task = &mut self.tasks[id];
+            let seq = task.job.id.seq.wrapping_add(1 + task.waiting.len() as u64);
+            let job = Job {
+                id: JobId { task: id, seq },
+                arrival: task.next_arrival,
+                release: task.next_release,
+                deadline: task.next_arrival + task.deadline,
+            };
+            let demand = if let Some((period, demand)) = task.regular {
+                task.next_arrival += period;
+                task.next_release = task.next_arrival;
+                demand
+            } else {
+                let stream = &mut self.streams[id];
+                let demand = self.grains.from(stream.demand(seq));
+                task.set_next(stream.next(seq, job.arrival));
+                demand
+            };
+            task.waiting.push_back((job, demand));
+            let Job { release, deadline, .. } = job;
+            self.tell(Event::Arrival { job: job.id, release, deadline });
+        }
+        let task = &mut self.tasks[id];
+        self.arrivals.set(task.leaf as usize, task.next_release);
+        if task.status == Status::Idle
+            && let Some((job, demand)) = task.waiting.pop_front()
+        {
+            task.status = Status::Ready;
+            task.last_cpu = NONE;
+            task.job = job;
+            (task.demand, task.remaining) = (demand, demand);
+            self.recorder.released(&job);
+            self.tell(Event::Release { job: job.id, release: job.release, deadline: job.deadline });
+            if self.costs.is_some() {
+                self.pay_release(id);
+            }
+        }
+        let task = &mut self.tasks[id];
+        task.blocked = !task.waiting.is_empty();
     }
 
     #[cold]
@@ -761,6 +821,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 grains.checked_mul(factor).expect("execution times fit the speeds of the policy")
             };
             (task.demand, task.remaining) = (scale(task.demand), scale(task.remaining));
+            task.waiting.iter_mut().for_each(|(_, demand)| *demand = scale(*demand));
             task.regular = task.regular.map(|(period, demand)| (period, scale(demand)));
         }
     }
@@ -770,6 +831,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             Note::Moved { task, from, to, why } => MarkKind::Moved { task, from, to, why },
             Note::Throttled { task } => MarkKind::Throttled(task),
             Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
+            Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
         };
         self.recorder.marked(&Mark { at: self.now, kind });
     }
@@ -858,6 +920,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         }
         let task = &mut self.tasks[id];
         task.status = Status::Gone;
+        task.waiting.clear();
         self.arrivals.clear(task.leaf as usize);
         match before {
             Status::Idle | Status::Ready => self.tell(Event::Leave { task: id }),
@@ -880,6 +943,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                 self.tasks[id].dated = false;
             }
             self.tasks[id].status = Status::Gone;
+            self.tasks[id].waiting.clear();
             self.arrivals.clear(self.tasks[id].leaf as usize);
         }
     }
@@ -1007,6 +1071,11 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
                     continue;
                 }
                 // Arrived, but never ready.
+                for (job, _) in std::mem::take(&mut task.waiting) {
+                    task.job = job;
+                    self.recorder.released(&job);
+                    self.recorder.pending(&job, now, Service::ZERO);
+                }
                 let stream = &mut self.streams[id];
                 while task.next_release <= now {
                     task.job = Job {
@@ -1050,6 +1119,7 @@ impl TaskRun {
             last_cpu: NONE,
             endless: false,
             dated: false,
+            waiting: VecDeque::new(),
         };
         run.set_next(stream.first());
         run
@@ -1127,6 +1197,13 @@ fn save<P: Policy, R: Recorder>(engine: &Engine<'_, P, R>, state: &mut State) {
             // What a hog has left of its budget is the policy's to say.
             state.number(if task.endless { 0 } else { task.remaining - progress });
             state.time(task.job.deadline, now);
+        }
+        if engine.follows {
+            state.number(task.waiting.len() as i64);
+            for (job, demand) in &task.waiting {
+                state.time(job.deadline, now);
+                state.number(*demand);
+            }
         }
     }
     for cpu in engine.cpus.values() {

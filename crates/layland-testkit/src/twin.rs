@@ -112,7 +112,10 @@ impl Policy for SlowHighestFirst {
                 }
             },
             Event::SetClusterCpus { .. } => unimplemented_request("a cluster's CPUs"),
-            Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+            Event::BudgetExhausted { .. }
+            | Event::Timer { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. } => {}
         }
     }
 

@@ -150,6 +150,8 @@ impl Policy for Quanta {
             }
             Event::Join { .. }
             | Event::Leave { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::Release { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -6,7 +6,7 @@ use std::path::Path;
 #[test]
 fn every_shipped_vector_passes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
-    for (folder, count) in [("edf-affinity", 93), ("run-qps", 44)] {
+    for (folder, count) in [("edf-affinity", 93), ("run-qps", 44), ("mixed-criticality", 102)] {
         let mut report = Report::default();
         run_folder(&root.join(folder), &mut report).unwrap();
         assert!(report.failed.is_empty(), "{:#?}", report.failed);

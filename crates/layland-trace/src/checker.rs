@@ -29,6 +29,10 @@
 //! job misses its deadline: if the machine has no overheads, no request comes, and no execution model
 //! goes beyond the WCET.
 //!
+//! For [`ScheduleRule::MixedCriticality`] it also holds that every segment is on a CPU of its group, and
+//! that a job on a guaranteed CPU misses its deadline only if a job of its criticality or above executes
+//! more than its bound of that level before (`checker/mixed.rs`).
+//!
 //! Where requests give a task another affinity or cluster, or a cluster other CPUs, the task may use
 //! whatever it may use at some time, and a highest-first rule is not checked for groups with such a task.
 //! Weak and strong rules follow every such request, unless the trace says that it was refused.
@@ -133,6 +137,12 @@ pub enum Violation {
     /// The rule: a job is late although the policy is optimal.
     #[error("{job} misses its deadline {deadline}")]
     Late { job: JobName, deadline: Time },
+    /// The rule: a job is late although nothing that matters as much exceeded its bounds.
+    #[error(
+        "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \
+         its bound of level {level} in the busy period from {since}"
+    )]
+    Unexcused { job: JobName, deadline: Time, level: u8, since: Time },
     /// The rule: a CPU is idle while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} is idle")]
     IdleWhileWaiting { job: JobName, cpu: CpuId, at: Time },
@@ -322,6 +332,9 @@ pub fn check_within(
         ScheduleRule::None => {}
         ScheduleRule::HighestFirst { groups, order } => checker.check_highest_first(groups, order),
         ScheduleRule::Optimal { groups } => checker.check_optimal(groups),
+        ScheduleRule::MixedCriticality { groups, guaranteed } => {
+            checker.check_mixed_criticality(groups, guaranteed);
+        }
         ScheduleRule::Weak { order } => checker.check_affinities(order, Reach::Weak),
         ScheduleRule::Strong { order } => checker.check_affinities(order, Reach::Strong),
     }
@@ -388,7 +401,8 @@ impl<'a> Checker<'a> {
                 | MarkKind::Speed(..)
                 | MarkKind::Moved { .. }
                 | MarkKind::Throttled(_)
-                | MarkKind::Replenished { .. } => continue,
+                | MarkKind::Replenished { .. }
+                | MarkKind::Indicator(..) => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline
@@ -778,6 +792,21 @@ impl<'a> Checker<'a> {
     // --- ScheduleRule::Optimal ----------------------------------------------------------------
 
     fn check_optimal(&mut self, groups: &[Group]) {
+        self.check_served(groups);
+        let is_ideal = self.system.platform.overheads.is_zero() && self.system.requests.is_empty();
+        if !is_ideal || !self.system.tasks.values().all(stays_within_wcet) {
+            return;
+        }
+        for (index, record) in self.trace.jobs.iter().enumerate() {
+            if record.missed(self.trace.over) {
+                let deadline = record.job.deadline;
+                self.violated(|this| Violation::Late { job: this.name_at(index), deadline });
+            }
+        }
+    }
+
+    /// Whether every segment is on a CPU that serves its task.
+    fn check_served(&mut self, groups: &[Group]) {
         let serves = |cpu: CpuId, task: TaskId| {
             groups.iter().any(|group| group.cpus.contains(cpu) && group.tasks.contains(&task))
         };
@@ -788,16 +817,6 @@ impl<'a> Checker<'a> {
                     cpu: segment.cpu,
                     at: segment.start,
                 });
-            }
-        }
-        let is_ideal = self.system.platform.overheads.is_zero() && self.system.requests.is_empty();
-        if !is_ideal || !self.system.tasks.values().all(stays_within_wcet) {
-            return;
-        }
-        for (index, record) in self.trace.jobs.iter().enumerate() {
-            if record.missed(self.trace.over) {
-                let deadline = record.job.deadline;
-                self.violated(|this| Violation::Late { job: this.name_at(index), deadline });
             }
         }
     }
@@ -1137,6 +1156,7 @@ fn rate(numerator: i128, denominator: i128) -> Rate {
 }
 
 mod affinity;
+mod mixed;
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
-//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`, and `why`: `placed`, `pushed`, `pulled`, `expelled`), `throttled` (with `task`), `replenished` (with `task`, `deadline`) |
+//! | `marks` | [`Mark`]s: `budget_exhausted` (with `task`, `seq`, `cpu`), `cpu_online`, `cpu_offline` (with `cpu`), `speed` (with `cpu`, `speed`, a fraction), `moved` (with `task`, `from`, `cpu`, and `why`: `placed`, `pushed`, `pulled`, `expelled`), `throttled` (with `task`), `replenished` (with `task`, `deadline`), `indicator` (with `cpu`, `level`, a criticality from 0) |
 //! | `answers` | [`Answer`]s; with `refused`, the reason, and `errno` (`busy`, `not_permitted`, `invalid`) if the request was refused |
 //!
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
@@ -36,7 +36,9 @@
 use crate::{
     Answer, Errno, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Summary, Trace,
 };
-use layland_model::{CpuId, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time};
+use layland_model::{
+    CpuId, Criticality, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time,
+};
 use serde::de::{Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -188,7 +190,10 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 task(job.task)?;
                 cpu(on)?;
             }
-            MarkKind::CpuOnline(on) | MarkKind::CpuOffline(on) | MarkKind::Speed(on, _) => cpu(on)?,
+            MarkKind::CpuOnline(on)
+            | MarkKind::CpuOffline(on)
+            | MarkKind::Speed(on, _)
+            | MarkKind::Indicator(on, _) => cpu(on)?,
             MarkKind::Moved { task: moved, from, to, .. } => {
                 task(moved)?;
                 cpu(from)?;
@@ -389,6 +394,7 @@ enum WireKind {
     Moved,
     Throttled,
     Replenished,
+    Indicator,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -410,6 +416,8 @@ struct WireMark {
     speed: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    level: Option<u8>,
 }
 
 impl From<&Mark> for WireMark {
@@ -424,6 +432,7 @@ impl From<&Mark> for WireMark {
             deadline: None,
             speed: None,
             why: None,
+            level: None,
         };
         match mark.kind {
             MarkKind::Speed(cpu, speed) => WireMark {
@@ -456,6 +465,9 @@ impl From<&Mark> for WireMark {
                 deadline: Some(deadline.ns()),
                 ..wire(WireKind::Replenished)
             },
+            MarkKind::Indicator(cpu, level) => {
+                WireMark { cpu: Some(cpu.0), level: Some(level.0), ..wire(WireKind::Indicator) }
+            }
         }
     }
 }
@@ -463,11 +475,14 @@ impl From<&Mark> for WireMark {
 impl TryFrom<WireMark> for Mark {
     type Error = &'static str;
     fn try_from(wire: WireMark) -> Result<Mark, &'static str> {
-        let WireMark { at, kind, task, seq, from, cpu, deadline, speed, why } = wire;
+        let WireMark { at, kind, task, seq, from, cpu, deadline, speed, why, level } = wire;
         if let (WireKind::Speed, Some(cpu), Some(speed)) = (kind, cpu, &speed) {
             let speed = speed.parse().ok().and_then(|rate| Speed::new(&rate));
             let speed = speed.ok_or("a `speed` is a positive fraction")?;
             return Ok(Mark { at: Time::from_ns(at), kind: MarkKind::Speed(CpuId(cpu), speed) });
+        }
+        if level.is_some() && !matches!(kind, WireKind::Indicator) {
+            return Err("only an `indicator` mark has a `level`");
         }
         if speed.is_some() {
             return Err("only a `speed` mark has a `speed`");
@@ -495,6 +510,13 @@ impl TryFrom<WireMark> for Mark {
             }
             (WireKind::Replenished, (Some(task), None, None, None, Some(deadline))) => {
                 MarkKind::Replenished { task, deadline: Time::from_ns(deadline) }
+            }
+            (WireKind::Indicator, (None, None, None, Some(cpu), None)) => {
+                let level = level.ok_or("an `indicator` mark has a `cpu` and a `level`")?;
+                MarkKind::Indicator(cpu, Criticality(level))
+            }
+            (WireKind::Indicator, _) => {
+                return Err("an `indicator` mark has a `cpu` and a `level`");
             }
             (WireKind::BudgetExhausted, _) => {
                 return Err("a `budget_exhausted` mark has a `task`, a `seq` and a `cpu`");
@@ -595,6 +617,7 @@ mod tests {
                 ),
             },
             Mark { at: at(6), kind: MarkKind::Replenished { task: TaskId(0), deadline: at(9) } },
+            Mark { at: at(7), kind: MarkKind::Indicator(CpuId(1), Criticality(2)) },
         ];
         trace.answers = vec![
             Answer {

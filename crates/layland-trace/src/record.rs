@@ -1,6 +1,8 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
-use layland_model::{CpuId, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time};
+use layland_model::{
+    CpuId, Criticality, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time,
+};
 
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,8 @@ pub enum MarkKind {
         /// The server's deadline from now on.
         deadline: Time,
     },
+    /// The criticality indicator of a CPU has this value from now on.
+    Indicator(CpuId, Criticality),
 }
 
 /// The answer of a kernel to a request that it refuses.

@@ -215,6 +215,10 @@ pub struct CheckArgs {
     /// Only these tests, separated by commas; `layland explain` lists them
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
+    /// Also write a report for a browser (.html): policies side by side, bounds beside deadlines, and
+    /// what every test says
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
     /// Show what every test says, and not only the one that decides
     #[arg(long, help_heading = "Output")]
     pub all: bool,

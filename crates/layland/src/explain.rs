@@ -114,6 +114,19 @@ fn entries() -> Vec<Entry> {
             Subject::Policies(policies) => {
                 format!("A yes guarantees every deadline under {}.", policies.join(", "))
             }
+            Subject::Covered([]) => {
+                "It is about lists of job priorities that no policy here uses.".to_owned()
+            }
+            Subject::Covered(policies) => format!(
+                "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
+                 criticality l or above executes for longer than its WCET at level l, the jobs of these \
+                 tasks are covered, whatever the others do.",
+                policies.join(", ")
+            ),
+            Subject::Unsound(policies, why) => format!(
+                "It reproduces what the paper claims of {}, and `layland check` never decides by it. {why}",
+                policies.join(", ")
+            ),
             Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
             Subject::SomePartition => {
                 "It is about EDF on each CPU of any partition of the tasks.".to_owned()
@@ -128,7 +141,15 @@ fn entries() -> Vec<Entry> {
             code: test.name.to_owned(),
             sort: "test",
             title: test.title.to_owned(),
-            text: vec![worth(test.kind), about, assumed(test.assumptions)],
+            text: match test.subject {
+                Subject::Unsound(..) => vec![about, assumed(test.assumptions)],
+                Subject::Policies(_)
+                | Subject::Covered(_)
+                | Subject::SomeScheduler
+                | Subject::SomePartition
+                | Subject::SomePriorities
+                | Subject::Admission(_) => vec![worth(test.kind), about, assumed(test.assumptions)],
+            },
             citations: test.citations.to_vec(),
         });
     }

@@ -5,13 +5,13 @@ use crate::{input, interrupt, terminal};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_lab::{
-    Experiment, Judged, LabError, Progress, Results, Runner, claims_text, judge, packaged,
-    parse_horizon, table_text,
+    Experiment, Judged, LabError, OnThreads, Progress, Results, Runner, claims_text, judge,
+    packaged, parse_horizon, table_text,
 };
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -20,6 +20,8 @@ Examples:
       the figures of the paper, in lab/stevanato2021
   layland lab run stevanato2021 --only fig1a --sets 100 --out more
       one figure, with more task sets
+  layland lab run huang2014 --real-threads
+      also what runs on this machine's own threads
   layland lab show tang2021 > mine.toml
   layland lab run mine.toml
       an experiment of your own
@@ -82,6 +84,10 @@ pub struct RunArgs {
     /// Do not measure how long decisions take, where the experiment wants that
     #[arg(long)]
     pub no_timing: bool,
+    /// Also measure on real threads of this machine, where the experiment wants that; takes minutes and
+    /// needs the right to real-time priorities (thread switches: root)
+    #[arg(long)]
+    pub real_threads: bool,
     /// Print the result as one JSON document
     #[arg(long)]
     pub json: bool,
@@ -224,6 +230,13 @@ fn run_one(args: &RunArgs) -> Outcome {
     if let Some(timings) = &timings {
         written.extend(layland_lab::write_timings(&experiment, timings, &folder).map_err(failed)?);
     }
+    let runs = match results.is_complete() && figures.is_empty() {
+        true => real_threads(args, &experiment, interrupt, &show)?,
+        false => None,
+    };
+    if let Some(OnThreads::Measured(runs)) = &runs {
+        written.extend(layland_lab::write_threads(&experiment, runs, &folder).map_err(failed)?);
+    }
     let judged = judge(&experiment, &results);
     let exit = if results.is_complete() { Exit::Yes } else { Exit::Interrupted };
     if args.json {
@@ -239,6 +252,17 @@ fn run_one(args: &RunArgs) -> Outcome {
         if let Some(timings) = &timings {
             text += &format!("\n{}", timings.text(&experiment));
         }
+        match &runs {
+            Some(OnThreads::Measured(runs)) => text += &format!("\n{}", runs.text(&experiment)),
+            Some(OnThreads::Needs(what)) => {
+                text += &format!("\nreal threads, skipped: needs {what}\n")
+            }
+            Some(OnThreads::Interrupted) => text += "\nreal threads: interrupted\n",
+            Some(OnThreads::None) | None if experiment.threads.is_some() => {
+                text += "\nnothing was measured on real threads: add --real-threads\n";
+            }
+            Some(OnThreads::None) | None => {}
+        }
         terminal::result(&text)?;
         if !args.quiet {
             let count = written.len();
@@ -246,6 +270,24 @@ fn run_one(args: &RunArgs) -> Outcome {
         }
     }
     Ok(exit)
+}
+
+/// Measures on real threads, if that was asked for.
+fn real_threads(
+    args: &RunArgs,
+    experiment: &Experiment,
+    interrupt: &AtomicBool,
+    show: &Show,
+) -> Result<Option<OnThreads>, Failure> {
+    if !args.real_threads {
+        return Ok(None);
+    }
+    if experiment.threads.is_none() {
+        let message = format!("{} measures nothing on real threads", experiment.name);
+        return Err(Failure::usage(message).help("leave out --real-threads"));
+    }
+    let tell = |done, runs| show.ran(done, runs);
+    layland_lab::on_threads(experiment, interrupt, &tell).map(Some).map_err(failed)
 }
 
 fn failed(error: LabError) -> Failure {
@@ -317,6 +359,12 @@ impl Show {
     fn timed(&self, done: usize, points: usize) {
         if self.plain && (done == 1 || done == points) {
             terminal::talk(&format!("times of decisions: {done} of {points} points are measured"));
+        }
+    }
+
+    fn ran(&self, done: usize, runs: usize) {
+        if self.plain {
+            terminal::talk(&format!("real threads: {done} of {runs} runs are measured"));
         }
     }
 

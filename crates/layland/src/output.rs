@@ -80,7 +80,7 @@ impl Output {
 
     /// What to write into a file of this name. That it can be written is not known before it is, but
     /// a folder that does not exist is no reason to simulate first.
-    fn of(path: &Path, offered: &[Kind]) -> Result<Output, Failure> {
+    pub fn of(path: &Path, offered: &[Kind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
         let known = format!("the ending says what to write: {}", meanings.join(", "));

@@ -1,6 +1,8 @@
 //! The command from outside: exit codes, signals, pipes, files, and the same bytes every time.
 #![cfg(unix)]
 
+mod common;
+
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -204,7 +206,7 @@ fn a_reader_that_goes_away_is_no_error() {
 #[test]
 fn a_full_disk_is_the_systems_refusal() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
-        skipped("a_full_disk_is_the_systems_refusal", "/dev/full");
+        common::skipped("/dev/full");
         return;
     };
     let output = layland(&["sim", "demo:dhall"])
@@ -214,11 +216,6 @@ fn a_full_disk_is_the_systems_refusal() {
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(5));
     assert!(text(&output.stderr).starts_with("error: failed to write to standard output"));
-}
-
-/// Says so past the test harness, which would keep it to itself.
-fn skipped(test: &str, needs: &str) {
-    let _ = writeln!(std::io::stderr(), "{test}: skipped: needs {needs}");
 }
 
 // The same bytes.
@@ -496,7 +493,7 @@ fn completions_are_scripts() {
     std::fs::write(&script, stdout(&["completions", "bash"], 0)).expect("written");
     match Command::new("bash").args(["-n", name(&script)]).output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(_) => skipped("completions_are_scripts", "bash"),
+        Err(_) => common::skipped("bash"),
     }
 }
 
@@ -531,10 +528,7 @@ fn ascii_is_ascii_and_colours_can_be_chosen() {
 fn the_examples_of_rt_app_are_read_or_refused_at_a_place() {
     let examples = Path::new("/usr/share/doc/rt-app/examples");
     if !examples.is_dir() {
-        skipped(
-            "the_examples_of_rt_app_are_read_or_refused_at_a_place",
-            "the examples of the Debian package rt-app",
-        );
+        common::skipped("the examples of the Debian package rt-app");
         return;
     }
     let mut files = Vec::new();
@@ -649,4 +643,46 @@ fn a_file_may_have_one_set_per_line() {
     assert_eq!(documents[0]["policies"][0]["verdict"], "yes");
     assert_eq!(documents[1]["policies"][0]["verdict"], "no");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_report_of_guarantees_says_what_the_table_says() {
+    let folder = folder("a_report_of_guarantees");
+    let write = |file: &str| {
+        let path = folder.join(file);
+        let policies = "g-edf,p-edf,dl-sp,g-fp";
+        let args = ["check", "demo:dhall", "-p", policies, "-o", name(&path)];
+        let output = run(&args);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let said = text(&output.stderr);
+        assert!(said.starts_with("wrote ") && said.lines().count() == 1, "{said}");
+        // What the table on standard output says is the same with and without a report.
+        assert_eq!(output.stdout, run(&args[..4]).stdout);
+        std::fs::read_to_string(path).expect("the report is written")
+    };
+    let html = write("a.html");
+    assert_eq!(html, write("b.html"));
+    for said in [
+        "Every deadline is guaranteed under p-edf.",
+        "The set is refused by g-fp.",
+        "No test can tell of g-edf, dl-sp.",
+        // The bounds, with their analyses, and the distance to the limit.
+        "<b>≤ 3666.667us late</b> <span class=\"note\">CVA-REDUCED</span>",
+        "× 1.100",
+        // Every test is there, also after one has decided, and whom it is from.
+        "FF-DBF",
+        "S. Baruah",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn a_report_of_guarantees_is_of_one_set() {
+    let output = run(&["check", "demo:dhall", "demo:constrained", "-o", "x.html"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("a report shows one set, and there are 2"));
+    let output = run(&["check", "demo:dhall", "-o", "x.svg"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(".html for a report"), "{}", text(&output.stderr));
 }

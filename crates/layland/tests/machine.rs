@@ -2,6 +2,8 @@
 //! test says "skipped: needs ..".
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -44,11 +46,10 @@ fn state(name: &str) -> String {
 }
 
 /// Whether all of this works here; says what is missing if not.
-#[expect(clippy::print_stdout, reason = "a test that cannot run says why")]
 fn works(names: &[&str]) -> bool {
     let missing: Vec<&str> = names.iter().copied().filter(|name| state(name) != "ok").collect();
     if !missing.is_empty() {
-        println!("skipped: needs {}", missing.join(", "));
+        common::skipped(&missing.join(", "));
     }
     missing.is_empty()
 }
@@ -176,11 +177,10 @@ const AS_IT_IS: [&str; 8] =
     ["run", "demo:push-defect", "--engine", "deadline", "--policy", "dl", "--stretch", "10x"];
 
 /// Whether the kernel itself can be the policy here.
-#[expect(clippy::print_stdout, reason = "a test that cannot run says why")]
 fn can_switch_admission_off() -> bool {
     let is_root = std::fs::OpenOptions::new().write(true).open(ADMISSION).is_ok();
     if !is_root {
-        println!("skipped: needs root, to switch admission control off");
+        common::skipped("root, to switch admission control off");
     }
     is_root && works(&["SCHED_DEADLINE"])
 }
@@ -196,7 +196,7 @@ fn the_kernel_itself_is_a_policy() {
     args.extend(["--duration", "190ms", "--json"]);
     let output = run(&args);
     if output.status.code() == Some(5) {
-        println!("skipped: needs two CPUs");
+        common::skipped("two CPUs");
         return;
     }
     // Whether it is late depends on kernel and machine; what is said of it does not.
@@ -270,7 +270,7 @@ fn without_privileges_the_doctor_says_so() {
     // A copy that others may run, wherever the original is.
     let copy = std::env::temp_dir().join(format!("layland-of-nobody-{}", std::process::id()));
     if std::fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).is_err() {
-        println!("skipped: needs a folder for temporary files");
+        common::skipped("a folder for temporary files");
         return;
     }
     let output = command.arg(&copy).args(["doctor", "--json", "--latency-for", "0s"]).output();
@@ -286,7 +286,7 @@ fn without_privileges_the_doctor_says_so() {
                 assert!(!needs || finding["fix"].is_string(), "{finding}");
             }
         }
-        Ok(_) | Err(_) => println!("skipped: needs setpriv and root"),
+        Ok(_) | Err(_) => common::skipped("setpriv and root"),
     }
     let _ = std::fs::remove_file(&copy);
 }

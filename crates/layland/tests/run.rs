@@ -1,6 +1,8 @@
 //! `layland run` and `layland calibrate` as commands: exit codes, interrupts, and what is left behind.
 #![cfg(target_os = "linux")]
 
+mod common;
+
 use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -18,11 +20,6 @@ fn layland(arguments: &[&str]) -> Command {
     command
 }
 
-#[expect(clippy::print_stdout, reason = "what was not tested is said")]
-fn skipped() {
-    println!("skipped: needs CAP_SYS_NICE");
-}
-
 #[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
 fn sleep(time: Duration) {
     std::thread::sleep(time);
@@ -32,7 +29,7 @@ fn sleep(time: Duration) {
 fn output(arguments: &[&str]) -> Option<Output> {
     let output = layland(arguments).output().unwrap();
     if output.status.code() == Some(5) {
-        skipped();
+        common::skipped("CAP_SYS_NICE");
         return None;
     }
     Some(output)
@@ -109,10 +106,10 @@ fn without_the_right_it_says_what_it_needs() {
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy);
     let output = command.args(with(&["-p", "p-edf", "--duration", "100ms"])).output();
     fs::remove_file(&copy).unwrap();
-    let Ok(output) = output else { return println!("skipped: needs setpriv") };
+    let Ok(output) = output else { return common::skipped("setpriv") };
     let text = String::from_utf8_lossy(&output.stderr);
     if output.stdout.is_empty() && text.starts_with("setpriv") {
-        return println!("skipped: needs root, to be somebody else");
+        return common::skipped("root, to be somebody else");
     }
     assert_eq!(output.status.code(), Some(5), "{text}");
     assert!(text.starts_with("error: no real-time priority"), "{text}");
@@ -193,7 +190,7 @@ fn nothing_is_left_of_a_killed_run() {
         child.kill().unwrap();
         let status = child.wait().unwrap();
         if status.code() == Some(5) {
-            skipped();
+            common::skipped("CAP_SYS_NICE");
             return;
         }
         assert_eq!(status.code(), None, "it ended by itself");
@@ -221,7 +218,7 @@ fn an_interrupt_keeps_what_there_is() {
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     if output.status.code() == Some(5) {
-        skipped();
+        common::skipped("CAP_SYS_NICE");
         return;
     }
     assert_eq!(output.status.code(), Some(130));

@@ -39,6 +39,7 @@
 //!
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.
 
+mod threads;
 mod value;
 
 use crate::experiment::*;
@@ -65,6 +66,7 @@ const TOP: &[&str] = &[
     "seed",
     "horizon",
     "block",
+    "pooled",
     "generator",
     "series",
     "grid",
@@ -72,6 +74,7 @@ const TOP: &[&str] = &[
     "table",
     "claim",
     "timing",
+    "threads",
 ];
 const SERIES: &[&str] =
     &["name", "label", "policy", "test", "guarantee", "structure", "bound", "affinities"];
@@ -97,6 +100,9 @@ const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
 const REPORTED: &[&str] = &["series", "statistic", "us"];
 const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
+const THREADS: &[&str] =
+    &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
+const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
 const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
 
 /// Reads an experiment. `name` is what it is called, `file` what reports call its file.
@@ -187,6 +193,7 @@ impl Decoder<'_> {
         };
         let (sets, seed) = (count("sets", 1, "10"), count("seed", 0, "1"));
         let block = entry(top.table, "block").and_then(|entry| self.reader.count(&entry, 1));
+        let pooled = entry(top.table, "pooled").and_then(|entry| self.reader.boolean(&entry));
         let horizon = self.horizon(top);
         for section in self.reader.sections(top.table, "series") {
             if let Some(series) = self.one_series(&section) {
@@ -209,6 +216,7 @@ impl Decoder<'_> {
         let sections = self.reader.sections(top.table, "claim");
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
         let timing = self.timing(top);
+        let threads = self.threads(top);
         if timing.is_none() {
             let measured = self.figures.iter().find(|figure| figure.is_measured());
             if let Some(figure) = measured {
@@ -226,12 +234,14 @@ impl Decoder<'_> {
             seed,
             horizon: horizon.unwrap_or(Horizon::Hyperperiods(2)),
             block: block.unwrap_or(5),
+            pooled: pooled.unwrap_or(false),
             series: std::mem::take(&mut self.series),
             grids: std::mem::take(&mut self.grids),
             figures: std::mem::take(&mut self.figures),
             tables,
             claims,
             timing,
+            threads,
             text: text.to_owned(),
         }
     }
@@ -608,8 +618,9 @@ impl Decoder<'_> {
                 (x?, y?, self.statistic(&entry, statistic)?)
             }
         };
+        let weighted = statistic == Statistic::Weighted;
         let bars = if kind == FigureKind::Bars { self.bars(section)? } else { Vec::new() };
-        let only = self.only(section, grid, &x, kind)?;
+        let only = self.only(section, grid, &x, kind, weighted)?;
         let plain = |text: &str| text.replace('_', " ");
         let (mut x_name, mut y_name) = (plain(&x), format!("{statistic} {}", plain(&y)));
         if kind == FigureKind::Distribution {
@@ -712,13 +723,15 @@ impl Decoder<'_> {
         Some(name.to_owned())
     }
 
-    /// The values that the other axes have; each with several needs one.
+    /// The values that the other axes have; each with several needs one, but the utilization, over which
+    /// the weighted mean goes.
     fn only(
         &mut self,
         section: &Section<'_>,
         grid: usize,
         x: &str,
         kind: FigureKind,
+        weighted: bool,
     ) -> Option<Vec<(String, String)>> {
         let mut only = Vec::new();
         let mut place = section.span.clone();
@@ -749,6 +762,7 @@ impl Decoder<'_> {
         let open = self.grids[grid].axes.iter().find(|(axis, values)| {
             kind == FigureKind::Lines
                 && axis != x
+                && !(weighted && axis == "utilization")
                 && values.len() > 1
                 && !only.iter().any(|(named, _)| named == axis)
         });

@@ -10,6 +10,7 @@ impl Manager<'_> {
     pub(super) fn decide(&mut self) {
         self.decisions += 1;
         let now = self.now;
+        self.tell_lost();
         let mut actions = std::mem::take(&mut self.actions);
         let began = sys::monotonic_ns();
         self.policy.decide(now, &mut actions);

@@ -1,14 +1,18 @@
 //! Jobs: they arrive, use up budgets, and end.
 
-use super::{Asked, BUDGET_GRAIN, Manager, Status, Thread};
+use super::{Asked, BUDGET_GRAIN, Manager, Status, Thread, Waiting};
 use crate::log::Entry;
 use crate::worker::ENDLESS;
-use layland_model::{CpuId, Duration, Service, TaskId, Time};
+use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
 use layland_policy::{AfterJob, Event};
 use std::sync::atomic::Ordering;
 
 impl Manager<'_> {
     pub(super) fn arrive(&mut self, id: TaskId) {
+        if self.follows {
+            self.arrive_followed(id);
+            return;
+        }
         let task = &mut self.tasks[id];
         if task.status == Status::Ready {
             task.blocked = true;
@@ -20,11 +24,7 @@ impl Manager<'_> {
         }
         let now = self.now;
         if task.status == Status::Outside {
-            task.status = Status::Idle;
-            let request = self.new_request(Asked::Join(id));
-            let parameters = self.streams[id].parameters();
-            self.log.push(now, Entry::Join { task: id, request });
-            self.tell(Event::Join { task: id, parameters, request });
+            self.join(id);
         }
         let task = &mut self.tasks[id];
         let was_blocked = std::mem::replace(&mut task.blocked, false);
@@ -60,6 +60,81 @@ impl Manager<'_> {
             markers.release(job, arrival, deadline);
         }
         self.tell(Event::Release { job, release, deadline });
+    }
+
+    fn join(&mut self, id: TaskId) {
+        self.tasks[id].status = Status::Idle;
+        let request = self.new_request(Asked::Join(id));
+        let parameters = self.streams[id].parameters();
+        self.log.push(self.now, Entry::Join { task: id, request });
+        self.tell(Event::Join { task: id, parameters, request });
+    }
+
+    /// The same for a policy that follows arrivals: it is told of every job that has arrived, and then of
+    /// the one that is ready, if none was.
+    fn arrive_followed(&mut self, id: TaskId) {
+        let now = self.now;
+        if self.tasks[id].status == Status::Gone {
+            self.tasks[id].next_release = Time::NEVER;
+            return;
+        }
+        if self.tasks[id].status == Status::Outside {
+            self.join(id);
+        }
+        let had_waited = !self.tasks[id].waiting.is_empty();
+        while self.tasks[id].next_release <= now {
+            let task = &mut self.tasks[id];
+            let seq = task.job.seq.wrapping_add(1 + task.waiting.len() as u64);
+            let (arrival, release) = (task.next_arrival, task.next_release);
+            let deadline = arrival + task.deadline;
+            let stream = &mut self.streams[id];
+            let demand = stream.demand(seq).ns();
+            task.set_next(stream.next(seq, arrival));
+            task.waiting.push_back(Waiting { arrival, release, deadline, demand });
+            let job = JobId { task: id, seq };
+            self.measured.release.record((now - release).ns());
+            self.log.push(now, Entry::Arrival { job, release, deadline });
+            self.tell(Event::Arrival { job, release, deadline });
+        }
+        let task = &mut self.tasks[id];
+        if task.status == Status::Idle
+            && let Some(Waiting { arrival, release, deadline, demand }) = task.waiting.pop_front()
+        {
+            task.status = Status::Ready;
+            task.job.seq = task.job.seq.wrapping_add(1);
+            let job = task.job;
+            (task.release, task.demand) = (release, demand);
+            task.begin();
+            task.fresh = !had_waited;
+            self.log.push(now, Entry::Release { job, release, deadline });
+            let demand = Some(Service::from_ns(demand));
+            self.log.push(now, Entry::Asked { job, arrival, demand });
+            if let Some(markers) = self.markers {
+                markers.release(job, arrival, deadline);
+            }
+            self.tell(Event::Release { job, release, deadline });
+        }
+        let task = &mut self.tasks[id];
+        task.blocked = !task.waiting.is_empty();
+    }
+
+    /// Tells the policy what jobs had got when they lost their CPUs, before it decides again.
+    pub(super) fn tell_lost(&mut self) {
+        while let Some((job, used)) = self.lost.pop() {
+            let task = &self.tasks[job.task];
+            if task.status == Status::Ready && task.job == job {
+                let executed = Service::from_ns(used);
+                self.log.push(self.now, Entry::Measured { job, executed });
+                self.tell(Event::Measured { job, executed });
+            }
+        }
+    }
+
+    /// A job has lost its CPU, with this much in all.
+    pub(crate) fn note_lost(&mut self, job: JobId, used: i64) {
+        if self.follows {
+            self.lost.push((job, used));
+        }
     }
 
     /// The job on a CPU has ended, and its thread has reported.

@@ -71,6 +71,7 @@ impl Manager<'_> {
         }
         let task = &mut self.tasks[id];
         task.status = Status::Gone;
+        task.waiting.clear();
         task.next_release = Time::NEVER;
         match before {
             Status::Idle | Status::Ready => {
@@ -95,6 +96,7 @@ impl Manager<'_> {
                 self.tasks[id].dated = false;
             }
             self.tasks[id].status = Status::Gone;
+            self.tasks[id].waiting.clear();
             self.tasks[id].next_release = Time::NEVER;
         }
     }

@@ -375,7 +375,10 @@ impl<M: Matcher> Policy for Affine<M> {
                 }
             }
             // No budget is ever granted and no timer set.
-            Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+            Event::BudgetExhausted { .. }
+            | Event::Timer { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. } => {}
         }
     }
 

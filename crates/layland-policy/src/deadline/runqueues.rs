@@ -853,6 +853,8 @@ impl<R: Rules> Threads<R> {
             | Event::Release { .. }
             | Event::Timer { .. }
             | Event::CpuOnline { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::CpuOffline { .. } => {}
         }
     }
@@ -941,6 +943,7 @@ impl<R: Rules> Threads<R> {
     fn handle(&mut self, event: &Event) {
         let Self { rq, rules, .. } = self;
         match event {
+            Event::Arrival { .. } | Event::Measured { .. } => {}
             Event::Completion { .. } | Event::BudgetExhausted { .. } => self.handle_due(event),
             Event::Timer { id } => {
                 if let Some(&p) = rq.seats.get(id.0 as usize) {
@@ -1144,6 +1147,8 @@ impl<R: Rules> Policy for Threads<R> {
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }
             | Event::Timer { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
             | Event::CpuOnline { .. } => {}
         }
         self.inbox.push(event);
@@ -1170,6 +1175,8 @@ impl<R: Rules> Policy for Threads<R> {
                 | Event::Completion { .. }
                 | Event::BudgetExhausted { .. }
                 | Event::CpuOnline { .. }
+                | Event::Arrival { .. }
+                | Event::Measured { .. }
                 | Event::CpuOffline { .. } => u32::MAX,
             };
             self.due_timers_before(seat);

@@ -245,8 +245,8 @@ impl<P: Part> Policy for Parts<P> {
             Event::SetClusterCpus { request, .. } => {
                 self.refusals.push((request, fixed(self.name)));
             }
-            // A budget is never granted.
-            Event::BudgetExhausted { .. } => {}
+            // A budget is never granted, and arrivals are not asked for.
+            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
             Event::CpuOnline { cpu } => {
                 self.online.insert(cpu);
                 self.touch_cpu(cpu);

@@ -147,7 +147,7 @@ function prepare(trace, names, cpuCount, over) {
     const life = Math.min(Math.max(jobs.end.at[i], jobs.deadline.at[i] < Infinity ? jobs.deadline.at[i] : 0), over) - jobs.arrival.at[i];
     if (life > trace.longest[jobs.task[i]]) trace.longest[jobs.task[i]] = life;
   }
-  const ofCpu = (i) => marks.kind[i] >= ONLINE && marks.kind[i] <= SPEED;
+  const ofCpu = (i) => (marks.kind[i] >= ONLINE && marks.kind[i] <= SPEED) || marks.kind[i] === INDICATOR;
   trace.marksOf = groupBy(marks.count, tasks + 1, (i) => (ofCpu(i) ? tasks : Math.min(marks.first[i], tasks)));
   trace.offline = trace.cpus.map(() => []);
   for (let k = trace.marksOf.from[tasks]; k < trace.marksOf.from[tasks + 1]; k++) {

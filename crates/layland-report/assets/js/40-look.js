@@ -33,6 +33,49 @@ class Look {
     if (variant === 0) return this.plain(task);
     return this.tile(context, "t" + (task % 48), this.plain(task), PATTERNS[variant - 1]);
   }
+  /** A picture of a sign that may be there thousands of times: drawn once, then copied. */
+  sign(key, width, height, scale, paint) {
+    key += [width, height, scale];
+    let found = this.fills.get(key);
+    if (!found) {
+      const image = document.createElement("canvas");
+      image.width = Math.round(width * scale);
+      image.height = Math.round(height * scale);
+      const c = image.getContext("2d");
+      c.scale(image.width / width, image.height / height);
+      paint(c);
+      found = { image, width, height };
+      this.fills.set(key, found);
+    }
+    return found;
+  }
+  /** The cross of a miss, with a halo. */
+  cross(arm, scale) {
+    const middle = Math.ceil(arm + 3);
+    return this.sign("cross" + arm, 2 * middle, 2 * middle, scale, (c) => {
+      c.translate(middle, middle);
+      for (const [colour, width] of [[this.paper, 5], [this.miss, 2.6]]) {
+        c.strokeStyle = colour;
+        c.lineWidth = width;
+        c.beginPath();
+        c.moveTo(-arm, -arm); c.lineTo(arm, arm); c.moveTo(arm, -arm); c.lineTo(-arm, arm);
+        c.stroke();
+      }
+    });
+  }
+  /** An arrow of this height, up or down. */
+  arrow(up, height, scale) {
+    return this.sign(up ? "up" : "down", 8, height, scale, (c) => {
+      if (!up) { c.translate(0, height); c.scale(1, -1); }
+      c.fillStyle = this.ink;
+      c.fillRect(3.4, 1, 1.2, height - 1);
+      c.beginPath();
+      c.moveTo(0.5, 6); c.lineTo(4, 0); c.lineTo(7.5, 6);
+      c.fill();
+    });
+  }
+  /** Dots on a line, for what waits. */
+  dots(context) { return this.tile(context, "dots", null, ["M1 0v8M5 0v8", this.wait, 2]); }
   /** The hatching of what is late, waits, or cannot be used. */
   hatch(context, colour) {
     return this.tile(context, "h" + colour, null, ["M-2 2l4-4M0 8l8-8M6 10l4-4", colour, 1.6]);

@@ -1,95 +1,21 @@
-// Drives a report in a headless Chromium, as a person would: opens it from disk, looks, zooms, points.
+// Drives a report with a chart in a headless Chromium, as a person would: opens it from disk, looks, zooms,
+// points.
 //
 //   node run.mjs REPORT.html [SCREENSHOT-PREFIX]
-//
-// Prints what was measured as one line of JSON, and exits with 1 if something is wrong. It speaks the
-// DevTools protocol over a pipe, so that it needs Node.js (18 or newer) and Chromium and nothing else.
 
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { evaluate, expect, frame, key, mouse, open, picture, print, run, screen, send } from "./driver.mjs";
 
 const [file, pictures] = process.argv.slice(2);
-const chromium = process.env.CHROMIUM ?? "chromium";
-const profile = mkdtempSync(join(tmpdir(), "layland-report-"));
-const browser = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-  "--remote-debugging-pipe", "--user-data-dir=" + profile, "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-let finished = false;
-browser.on("exit", (code) => { if (!finished) { console.error("the browser ended with " + code); process.exit(1); } });
-
-// The protocol: messages end with a zero byte.
-let number = 0, rest = "";
-const waiting = new Map(), listeners = new Map();
-browser.stdio[4].on("data", (data) => {
-  rest += data;
-  const parts = rest.split("\0");
-  rest = parts.pop();
-  for (const part of parts) {
-    const message = JSON.parse(part);
-    if (message.id) {
-      const { done, fail } = waiting.get(message.id);
-      waiting.delete(message.id);
-      if (message.error) fail(new Error(message.error.message)); else done(message.result);
-    } else listeners.get(message.method)?.(message.params);
-  }
-});
-let session;
-const send = (method, params = {}) => new Promise((done, fail) => {
-  waiting.set(++number, { done, fail });
-  browser.stdio[3].write(JSON.stringify({ id: number, method, params, sessionId: session }) + "\0");
-});
-const evaluate = async (expression) => {
-  const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
-  return result.value;
-};
-const frame = () => evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))");
-const key = async (name) => {
-  await send("Input.dispatchKeyEvent", { type: "keyDown", key: name, text: name.length === 1 ? name : undefined });
-  await send("Input.dispatchKeyEvent", { type: "keyUp", key: name });
-  await frame();
-};
-const mouse = (type, x, y, more = {}) => send("Input.dispatchMouseEvent", { type, x, y, ...more });
 const view = () => evaluate("({ ...laylandReport.view })");
-const picture = async (name) => {
-  if (!pictures) return;
-  const { data } = await send("Page.captureScreenshot", { format: "png" });
-  writeFileSync(pictures + name + ".png", Buffer.from(data, "base64"));
-};
 
-const wrong = [];
-const expect = (holds, what) => { if (!holds) wrong.push(what); };
-
-async function main() {
-  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
-  ({ sessionId: session } = await send("Target.attachToTarget", { targetId, flatten: true }));
-  const requests = [], errors = [];
-  listeners.set("Network.requestWillBeSent", ({ request }) => requests.push(request.url));
-  listeners.set("Runtime.exceptionThrown", ({ exceptionDetails }) => errors.push(exceptionDetails.exception?.description ?? exceptionDetails.text));
-  listeners.set("Runtime.consoleAPICalled", ({ type, args }) => { if (type === "error" || type === "warning") errors.push(args.map((a) => a.value).join(" ")); });
-  listeners.set("Log.entryAdded", ({ entry }) => { if (entry.level === "error") errors.push(entry.text); });
-  listeners.set("Page.javascriptDialogOpening", () => errors.push("a dialog opened: something in the data was run"));
-  await Promise.all(["Page", "Runtime", "Log", "Network"].map((domain) => send(domain + ".enable")));
-  await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 900, deviceScaleFactor: 1, mobile: false });
-  await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "light" }] });
-
-  const began = Date.now();
-  await send("Page.navigate", { url: pathToFileURL(resolve(file)).href });
-  const patience = Number(process.env.PATIENCE ?? 120000);
-  while ((await evaluate("document.documentElement.dataset.ready").catch(() => null)) !== "yes") {
-    if (Date.now() - began > patience) throw new Error("the page is not ready: " + (await evaluate("document.getElementById('loading')?.textContent")) + errors.join());
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  const measured = { ready_ms: Date.now() - began };
+run(async () => {
+  const measured = { ready_ms: await open(file) };
   measured.decode_ms = Math.round(await evaluate("laylandReport.loaded"));
   measured.first_paint_ms = Math.round(await evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"));
   measured.segments = await evaluate("laylandReport.panels.map((panel) => panel.trace.segments.count)");
   await frame();
   await new Promise((done) => setTimeout(done, 900));
-  await picture("light");
+  await picture(pictures, "light");
 
   const colours = () => evaluate(`(() => { const canvas = document.querySelector(".spacer canvas");
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, seen = new Set();
@@ -140,7 +66,7 @@ async function main() {
   const tip = await evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent");
   expect(/arrival/.test(tip) && /on CPU/.test(tip), "the tooltip does not tell the story of a job: " + tip);
   measured.tip = tip.slice(0, 200);
-  await picture("tip");
+  await picture(pictures, "tip");
   await mouse("mousePressed", spot.x, spot.y, { button: "left", clickCount: 1 });
   await mouse("mouseReleased", spot.x, spot.y, { button: "left", clickCount: 1 });
   await mouse("mouseMoved", 5, 5);
@@ -156,7 +82,7 @@ async function main() {
     const due = await evaluate("(() => { const { panel, job } = laylandReport.current; return panel.trace.jobs.deadline.at[job]; })()");
     after = await view();
     expect(after.from <= due && due <= after.to, "n does not show the first miss");
-    await picture("miss");
+    await picture(pictures, "miss");
     await key("Escape");
   }
   await key("/");
@@ -179,20 +105,54 @@ async function main() {
   await evaluate("laylandReport.show(Number(laylandReport.data.window[0]), Number(laylandReport.data.window[1]))");
   await frame();
   await new Promise((done) => setTimeout(done, 250));
-  await picture("dark");
+  await picture(pictures, "dark");
 
   // Frames while panning through the run, at the first window and with all of it in sight.
+  // What is drawn of a lane is what adding up all of its segments one by one gives.
+  const columns = await evaluate(`(() => { const app = laylandReport, panel = app.panels[0], { trace } = panel, { segments } = trace;
+    for (const share of [1, 0.31, 0.08, 0.013]) for (const kind of ["cpu", "task"]) {
+      const { from, to } = app.range, span = (to - from) * share, at = from + (to - from - span) * 0.37;
+      app.view = { from: at, to: at + span };
+      const list = (kind === "cpu" ? trace.cpuLanes : trace.taskLanes)[0], h = 40, { raster } = panel;
+      raster.begin(Math.ceil(panel.width - panel.left), 60, 1);
+      panel.gather({ kind, index: 0, y: 0, height: kind === "cpu" ? 46 : 60 }, 0);
+      const perPixel = span / panel.plot, high = new Array(raster.width).fill(0);
+      const put = (a, b, share, height) => { for (let x = Math.max(a, 0); x < b && x < high.length; x++) high[x] = Math.max(high[x], Math.round(Math.max(1.5, share * height))); };
+      let pixel = null, busy = 0;
+      const flush = () => { if (pixel !== null) put(pixel, pixel + 1, Math.min(1, busy / perPixel), h); pixel = null; busy = 0; };
+      for (let i = list.from; i < list.to; i++) {
+        const s = list.order ? list.order[i] : i, a = segments.start.at[s], b = segments.end.at[s];
+        if ((a >= at + span && !(pixel !== null && a <= at + (pixel + 1) * perPixel)) || (i + 1 < list.to && segments.start.at[list.order ? list.order[i + 1] : i + 1] <= at)) continue;
+        const x0 = (a - at) / perPixel, x1 = (b - at) / perPixel;
+        if (b - a >= 1.5 * perPixel) {
+          flush();
+          if (b > at && b - a < 4 * perPixel) put(Math.round(x0), Math.max(Math.round(x1), Math.round(x0) + 1), 1, h);
+          continue;
+        }
+        if (pixel === null || a > at + (pixel + 1) * perPixel) { flush(); pixel = Math.floor(x0); }
+        busy += b - a;
+      }
+      flush();
+      for (let x = 0; x < raster.width; x++) {
+        let rows = 0;
+        for (let y = 0; y < raster.height; y++) if (raster.pixels[y * raster.width + x]) rows++;
+        if (Math.abs(rows - high[x]) > 1) return kind + " at " + share + ": column " + x + " is " + rows + " high, not " + high[x];
+      }
+    }
+    app.whole();
+    return ""; })()`);
+  expect(columns === "", columns);
   await send("Performance.enable", { timeDomain: "threadTicks" });
   const busy = async () => (await send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value * 1000;
-  const pan = async (zoomed) => {
+  const pan = async (share) => {
     const before = await busy();
-    const found = await panned(zoomed);
+    const found = await panned(share);
     // What the thread of the page computes per frame, whatever else the machine does.
     return { ...found, cpu_ms_per_frame: +((await busy() - before) / 90).toFixed(1) };
   };
-  const panned = (zoomed) => evaluate(`(async () => {
+  const panned = (share) => evaluate(`(async () => {
     const app = laylandReport, { from, to } = app.range, times = [], draws = [];
-    const span = ${zoomed} ? Number(app.data.window[1]) - Number(app.data.window[0]) : (to - from) * ${zoomed === null ? 1 : 0.5};
+    const span = ${share === null} ? Number(app.data.window[1]) - Number(app.data.window[0]) : (to - from) * ${share};
     let last = await new Promise(requestAnimationFrame);
     for (let k = 0; k < 90; k++) {
       const at = from + ((to - from - span) * k) / 90;
@@ -203,45 +163,25 @@ async function main() {
     const at = (list, share) => { list.sort((a, b) => a - b); return +list[Math.floor(list.length * share)].toFixed(1); };
     return { fps: Math.round(1000 / (times.reduce((a, b) => a + b) / times.length)), draw_p50_ms: at(draws, 0.5), draw_p95_ms: at(draws, 0.95) };
   })()`);
-  measured.panning_window = await pan(true);
-  measured.panning_half = await pan(false);
+  measured.panning_window = await pan(null);
+  for (const share of [0.5, 0.1, 0.03, 0.01]) measured["panning_" + share] = await pan(share);
   measured.whole = await evaluate("(async () => { laylandReport.whole(); await new Promise(requestAnimationFrame); await new Promise(requestAnimationFrame); const list = []; for (let k = 0; k < 10; k++) { laylandReport.drawNow(); list.push(laylandReport.lastFrame); } return +list.sort((a, b) => a - b)[5].toFixed(1); })()");
   measured.heap_mb = Math.round(await evaluate("(performance.memory?.usedJSHeapSize ?? 0) / 1e6"));
   await evaluate("laylandReport.theme('light')");
   await frame();
-  await picture("whole");
+  await picture(pictures, "whole");
   if (pictures) {
     await evaluate("laylandReport.show(Number(laylandReport.data.window[0]), Number(laylandReport.data.window[1]))");
     await frame();
-    const { data } = await send("Page.printToPDF", { printBackground: true, paperWidth: 11.7, paperHeight: 8.3 });
-    writeFileSync(pictures + "print.pdf", Buffer.from(data, "base64"));
-    await send("Emulation.setDeviceMetricsOverride", { width: 390, height: 800, deviceScaleFactor: 2, mobile: true });
+    await print(pictures, "print");
+    await screen(390, 800, true);
     await frame();
     await new Promise((done) => setTimeout(done, 300));
-    await picture("phone");
-    await send("Emulation.setDeviceMetricsOverride", { width: 1280, height: 2400, deviceScaleFactor: 1, mobile: false });
+    await picture(pictures, "phone");
+    await screen(1280, 2400);
     await frame();
     await new Promise((done) => setTimeout(done, 400));
-    await picture("page");
+    await picture(pictures, "page");
   }
-  expect((await evaluate("window.laylandInjected === undefined")), "something in the data was run");
-  const network = requests.filter((url) => !url.startsWith("file:") && !url.startsWith("data:") && !url.startsWith("about:") && !url.startsWith("blob:"));
-  expect(network.length === 0, "there are network requests: " + network.join(" "));
-  expect(requests.filter((url) => url.startsWith("file:")).length === 1, "more than the report was read: " + requests.map((u) => u.slice(0, 80)).join(" "));
-  expect(errors.length === 0, "there are errors: " + errors.join("; "));
-  console.log(JSON.stringify({ ok: wrong.length === 0, wrong, ...measured }));
-}
-
-try {
-  await main();
-} catch (error) {
-  wrong.push(String(error.stack));
-  console.log(JSON.stringify({ ok: false, wrong }));
-} finally {
-  finished = true;
-  await send("Browser.close").catch(() => {});
-  await Promise.race([new Promise((done) => browser.on("exit", done)), new Promise((done) => setTimeout(done, 3000))]);
-  browser.kill("SIGKILL");
-  rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
-}
-process.exit(wrong.length === 0 ? 0 : 1);
+  return measured;
+});

@@ -185,7 +185,11 @@ impl SlowAffinity {
 impl Policy for SlowAffinity {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
-            Event::Join { .. } | Event::BudgetExhausted { .. } | Event::Timer { .. } => {}
+            Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::BudgetExhausted { .. }
+            | Event::Timer { .. } => {}
             Event::Leave { task } => self.retire(now, task),
             Event::Completion { job, .. } => self.retire(now, job.task),
             Event::Release { job, deadline, .. } => {

@@ -30,7 +30,11 @@ impl Shown {
                 self.0.remove(&cpu.index());
                 Told::Completed(job)
             }
-            Event::Join { .. } | Event::Timer { .. } | Event::CpuOnline { .. } => Told::Nothing,
+            Event::Join { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. } => Told::Nothing,
             Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

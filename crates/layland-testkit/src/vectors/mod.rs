@@ -4,6 +4,8 @@
 mod analysis;
 mod decision;
 mod edf_affinity;
+mod mixed;
+mod mixed_runtime;
 mod run_qps;
 
 use serde_json::Value;
@@ -99,8 +101,10 @@ pub fn run(vector: &Value) -> Verdict {
         return run_qps::run(vector);
     }
     if vector.get("levels").is_some() {
-        let what = vector["mechanism"].as_str().unwrap_or("analysis");
-        return Verdict::NotSupported(format!("mixed criticality: {what}"));
+        return match vector.get("mechanism") {
+            None => mixed::run(vector),
+            Some(_) => mixed_runtime::run(vector),
+        };
     }
     match vector["type"].as_str() {
         Some("schedule") => edf_affinity::schedule(vector),

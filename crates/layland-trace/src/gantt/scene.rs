@@ -310,7 +310,8 @@ fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
                 | MarkKind::Speed(..)
                 | MarkKind::Moved { .. }
                 | MarkKind::Throttled(_)
-                | MarkKind::Replenished { .. } => {}
+                | MarkKind::Replenished { .. }
+                | MarkKind::Indicator(..) => {}
             }
         }
         offline.extend(since.map(|since| (since, trace.over)));

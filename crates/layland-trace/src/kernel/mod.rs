@@ -26,6 +26,8 @@
 //!    is being moved to another CPU is `D`.
 //! 3. Events that the kernel had to drop are counted ([`Import::lost`]). A trace with lost events
 //!    supports no verdict.
+//!    A missing switch out of an *idle* CPU is no loss, as nothing else can have run before; when the
+//!    thread began is then known up to its latency only ([`Import::silent_starts`]).
 //! 4. A time before the origin ([`Options::origin_ns`]) does not exist in the trace: what lies before it is
 //!    cut off.
 //!
@@ -45,6 +47,22 @@ pub use write::write;
 
 use crate::{Labels, Trace};
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
+
+/// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
+/// the order of time.
+///
+/// # Errors
+/// If the text holds no events.
+pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
+    let switch = |event: &line::Event<'_>| match event.kind {
+        line::Kind::Switch { .. } => Some((event.cpu, event.at)),
+        line::Kind::Wake(_)
+        | line::Kind::Migrate { .. }
+        | line::Kind::Mark(_)
+        | line::Kind::Other => None,
+    };
+    Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
+}
 
 /// The deadline of a job of which none is known.
 pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
@@ -121,6 +139,9 @@ pub struct Import {
     pub events: u64,
     /// How many events the kernel dropped, at least.
     pub lost: u64,
+    /// How many times a task ran on an idle CPU and the kernel traced no switch to it (some virtual
+    /// machines do not): it was taken to run from when it was ready, and has no entry in `wakes`.
+    pub silent_starts: u64,
     /// How many lines are neither events nor comments.
     pub unknown_lines: u64,
     /// The number of the first of them, from 1.

@@ -27,8 +27,16 @@ struct Run {
 #[derive(Default)]
 struct Life {
     runs: Vec<Run>,
-    /// When it became ready, and when it ran then.
-    wakes: Vec<(i64, i64)>,
+    wakes: Vec<Woken>,
+}
+
+/// A thread became ready, and ran then.
+#[derive(Clone, Copy)]
+struct Woken {
+    at: i64,
+    ran: i64,
+    /// Whether a switch says when it ran.
+    is_seen: bool,
 }
 
 /// What is known of one job.
@@ -60,7 +68,7 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
         Threads::Of(system) => Some(system),
         Threads::Marked | Threads::Where(_) => None,
     };
-    let (lives, contradictions) = lives(events, &tasks);
+    let Lives { of_tasks: lives, contradictions, silent_starts } = lives(events, &tasks);
     let mut known = marked_jobs(events, &tasks);
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
@@ -108,12 +116,11 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
     trace.marks = marks(events, &tasks, clock, &mut cpus);
     let mut wakes: Vec<Wake> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
-        wakes.extend(life.wakes.iter().filter(|&&(at, _)| at >= origin_ns).map(|&(at, ran)| {
-            Wake {
-                task: TaskId::from_index(index),
-                at: clock.clamped(at),
-                latency: Duration::from_ns(ran - at),
-            }
+        let told = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= origin_ns);
+        wakes.extend(told.map(|woken| Wake {
+            task: TaskId::from_index(index),
+            at: clock.clamped(woken.at),
+            latency: Duration::from_ns(woken.ran - woken.at),
         }));
     }
     wakes.sort_by_key(|wake| (wake.at, wake.task));
@@ -129,6 +136,7 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
         events: lines.events.len() as u64,
         // A switch that does not fit the one before it is proof that one is missing.
         lost: lines.lost.max(contradictions),
+        silent_starts,
         unknown_lines: lines.unknown,
         first_unknown_line: lines.first_unknown,
         is_inferred,
@@ -184,16 +192,47 @@ impl Cpus {
     }
 }
 
-/// Who held which CPU, by task; and how many switches contradict the one before on their CPU.
-fn lives(events: &[Event], tasks: &Tasks) -> (Vec<Life>, u64) {
+/// The thread of a CPU that has nothing to do.
+const IDLE: u32 = 0;
+
+/// What the switches say of the threads of tasks.
+struct Lives {
+    of_tasks: Vec<Life>,
+    /// How many switches contradict the one before on their CPU.
+    contradictions: u64,
+    /// How many times a task must have followed an idle CPU and no switch says so.
+    silent_starts: u64,
+}
+
+/// Who held which CPU, by task.
+///
+/// Some virtual machines trace no switch out of the idle thread of some CPUs: a thread is then seen on
+/// a CPU that was idle. It began when it became ready, as nobody was before it.
+fn lives(events: &[Event], tasks: &Tasks) -> Lives {
     let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
     let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
+    let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
     let mut woken: BTreeMap<TaskId, i64> = BTreeMap::new();
-    let mut contradictions = 0;
+    let (mut contradictions, mut silent_starts) = (0, 0);
     for event in events {
+        let seen = match &event.kind {
+            Kind::Switch { prev, .. } => prev.pid,
+            Kind::Wake(_) | Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => event.thread.pid,
+        };
         // Whoever is seen first on a CPU has been there since the beginning.
-        let (running, since) = *on.entry(event.cpu).or_insert((event.thread.pid, begin));
+        let holder = on.entry(event.cpu).or_insert((seen, begin));
+        if holder.0 == IDLE && seen != IDLE {
+            let start = ready.get(&seen).map_or(event.at, |&at| at.max(holder.1));
+            *holder = (seen, start);
+            if let Some(task) = tasks.of(seen) {
+                silent_starts += 1;
+                if let Some(at) = woken.remove(&task) {
+                    lives[task.index()].wakes.push(Woken { at, ran: start, is_seen: false });
+                }
+            }
+        }
+        let (running, since) = *holder;
         match &event.kind {
             Kind::Switch { prev, left, next } => {
                 // A switch of a task that is missing shows in the next one on its CPU.
@@ -207,21 +246,26 @@ fn lives(events: &[Event], tasks: &Tasks) -> (Vec<Life>, u64) {
                     lives[task.index()].runs.push(run);
                     woken.remove(&task);
                 }
+                ready.insert(prev.pid, event.at);
                 on.insert(event.cpu, (next.pid, event.at));
                 if let Some(task) = tasks.of(next.pid)
                     && let Some(at) = woken.remove(&task)
                 {
-                    lives[task.index()].wakes.push((at, event.at));
+                    lives[task.index()].wakes.push(Woken { at, ran: event.at, is_seen: true });
                 }
             }
             Kind::Wake(thread) => {
+                ready.insert(thread.pid, event.at);
                 if let Some(task) = tasks.of(thread.pid)
                     && !on.values().any(|&(pid, _)| pid == thread.pid)
                 {
                     woken.entry(task).or_insert(event.at);
                 }
             }
-            Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => {}
+            Kind::Migrate { thread, .. } => {
+                ready.insert(thread.pid, event.at);
+            }
+            Kind::Mark(_) | Kind::Other => {}
         }
     }
     let end = events.last().map_or(0, |event| event.at);
@@ -230,7 +274,7 @@ fn lives(events: &[Event], tasks: &Tasks) -> (Vec<Life>, u64) {
             lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
         }
     }
-    (lives, contradictions)
+    Lives { of_tasks: lives, contradictions, silent_starts }
 }
 
 fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
@@ -327,7 +371,7 @@ fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
     let mut wakes = life.wakes.iter().peekable();
     let mut open: Option<(i64, i64)> = None;
     for run in &life.runs {
-        let woken = wakes.next_if(|&&(_, ran)| ran <= run.start).map(|&(at, _)| at);
+        let woken = wakes.next_if(|woken| woken.ran <= run.start).map(|woken| woken.at);
         let (arrival, from) = *open.get_or_insert((woken.unwrap_or(run.start), run.start));
         if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
             let id = JobId { task, seq: spans.len() as u64 };

@@ -128,6 +128,35 @@ fn lost_events_are_counted_wherever_they_are_told() {
 }
 
 #[test]
+fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
+    let wake =
+        |at| format!("<idle>-0 [001] d.h3. 1.{at}: sched_waking: comm=odd pid=7 prio=9 x=1\n");
+    let on = |at| {
+        format!(
+            "<idle>-0 [001] d..2. 1.{at}: sched_switch: prev_comm=swapper/1 prev_pid=0 \
+             prev_prio=120 prev_state=R ==> next_comm=odd next_pid=7 next_prio=9\n"
+        )
+    };
+    let off = |at| {
+        format!(
+            "odd-7 [001] d..2. 1.{at}: sched_switch: prev_comm=odd prev_pid=7 prev_prio=9 \
+             prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
+        )
+    };
+    let is_odd = |name: &str, _| name == "odd";
+    let options = Options { threads: Threads::Where(&is_odd), ..Options::default() };
+    let told = wake("000100") + &on("000107") + &off("000300") + &wake("000400") + &off("000600");
+    let import = read(&told, &options).unwrap();
+    assert_eq!((import.lost, import.silent_starts, import.remarks.len()), (0, 1, 0));
+    let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
+    assert_eq!(executed, [193_000, 200_000]);
+    assert_eq!(import.wakes.len(), 1, "nobody knows when the second job began");
+    // Out of another thread nothing may be missing.
+    let other = told.replace("next_comm=swapper/1 next_pid=0", "next_comm=other next_pid=8");
+    assert!(read(&other, &options).unwrap().lost > 0);
+}
+
+#[test]
 fn threads_are_chosen_by_set_by_mark_or_by_filter() {
     let by_mark = read(TRACEFS, &Options::default()).unwrap();
     assert_eq!(by_mark.labels.tasks.as_slice(), ["my task-1", "<odd> b"]);

@@ -71,7 +71,8 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
             | MarkKind::CpuOffline(_)
             | MarkKind::Speed(..)
             | MarkKind::Throttled(_)
-            | MarkKind::Replenished { .. } => {}
+            | MarkKind::Replenished { .. }
+            | MarkKind::Indicator(..) => {}
         }
     }
     lines.append(&mut moves);

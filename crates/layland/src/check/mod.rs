@@ -1,11 +1,14 @@
 //! `layland check`: can it be guaranteed? Every analysis that applies, for each policy.
 
 mod json;
+mod report;
 mod text;
 
 use crate::args::CheckArgs;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::input::{self, Set};
+use crate::output::{Kind, Output};
+use crate::report as reports;
 use crate::terminal;
 use layland_analysis::{BoundTest, Citation, ResponseTest, Verdict, catalogue};
 use layland_check::{
@@ -37,8 +40,18 @@ pub fn run(args: &CheckArgs) -> Outcome {
     }
     let sets = sets(args)?;
     let several = sets.len() > 1;
-    let options =
-        Options { all: args.all, tests: args.test.clone(), margin: !args.no_margin && !several };
+    let output = args.output.as_deref().map(|path| Output::of(path, &[Kind::Html])).transpose()?;
+    if several && output.is_some() {
+        let count = sets.len();
+        return Err(Failure::usage(format!("a report shows one set, and there are {count}"))
+            .help("leave -o out, or check each set by itself"));
+    }
+    let options = Options {
+        // A report has room for what every test says.
+        all: args.all || output.is_some(),
+        tests: args.test.clone(),
+        margin: !args.no_margin && !several,
+    };
     let all =
         || -> Vec<Checked> { sets.into_par_iter().map(|set| check(args, set, &options)).collect() };
     let checked = match args.threads {
@@ -66,6 +79,9 @@ pub fn run(args: &CheckArgs) -> Outcome {
         checked.iter().map(|one| text::report(one, args)).collect()
     };
     terminal::result(&text)?;
+    if let (Some(output), [one]) = (output, &checked[..]) {
+        reports::write(&output.path, &report::report(one), false)?;
+    }
     Ok(exit)
 }
 

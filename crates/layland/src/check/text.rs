@@ -33,26 +33,25 @@ fn word(verdict: Verdict) -> Cell {
     }
 }
 
-/// The head line: what is checked.
-fn head(checked: &Checked) -> String {
+/// What is checked, in a line.
+pub fn about(checked: &Checked) -> String {
     let system = &checked.set.system;
     let counted =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let text = format!(
+    format!(
         "{}: {} on {}, utilization {:.3}{}",
         checked.set.name,
         counted(system.tasks.len(), "task"),
         counted(system.platform.cpu_count(), "CPU"),
         system.utilization().to_f64(),
         system.hyperperiod().map_or(String::new(), |length| format!(", hyperperiod {length}")),
-    );
-    terminal::wrap(&text, "") + "\n"
+    )
 }
 
 /// Of one set, everything.
 pub fn report(checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
-    let mut text = head(checked) + "\n";
+    let mut text = line(&about(checked)) + "\n";
     let mut policies = table(args);
     policies.set_header(["policy", "guaranteed", "by", "WCETs x", "why"]);
     for policy in &checked.policies {
@@ -68,7 +67,7 @@ pub fn report(checked: &Checked, args: &CheckArgs) -> String {
         text += &format!("{policies}\n");
     }
     text += &bounds(checked, args);
-    text += &affinities(checked);
+    text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
         text += &remark(said, system);
     }
@@ -181,12 +180,12 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
 }
 
 /// Who keeps the affinities, and what they cost.
-fn affinities(checked: &Checked) -> String {
-    let mut text = String::new();
+pub fn affinity_lines(checked: &Checked) -> Vec<String> {
+    let mut lines = Vec::new();
     if let Some(found) = &checked.affinities {
-        text += &line(&format!("affinities are kept by {}", found.kept_by.join(", ")));
+        lines.push(format!("affinities are kept by {}", found.kept_by.join(", ")));
         for (why, policies) in &found.refused_by {
-            text += &line(&format!("affinities are refused by {}: {why}", policies.join(", ")));
+            lines.push(format!("affinities are refused by {}: {why}", policies.join(", ")));
         }
     }
     let changes = |from: Verdict, to: Verdict| -> Vec<&str> {
@@ -204,10 +203,10 @@ fn affinities(checked: &Checked) -> String {
     ] {
         let policies = changes(from, to);
         if !policies.is_empty() {
-            text += &line(&format!("{what}: {}", policies.join(", ")));
+            lines.push(format!("{what}: {}", policies.join(", ")));
         }
     }
-    text
+    lines
 }
 
 fn remark(said: &Said, system: &System) -> String {
@@ -215,7 +214,10 @@ fn remark(said: &Said, system: &System) -> String {
         Subject::SomeScheduler => "any scheduler",
         Subject::SomePartition => "EDF on some partition",
         Subject::SomePriorities => "some fixed priorities",
-        Subject::Policies(_) | Subject::Admission(_) => return String::new(),
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => return String::new(),
     };
     match &said.finding {
         Ok(finding) if finding.verdict != Verdict::Unknown => {

@@ -80,7 +80,9 @@ pub fn run(request: Request<'_>) -> Outcome {
             Some(Margin::Time(time)) => with_margin_of(&set.system, *time),
         };
         policy = build(&set.system)?;
-    } else if let ScheduleRule::Optimal { .. } = policy.rule() {
+    } else if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } =
+        policy.rule()
+    {
         let fraction = Rate::new(1, 20);
         set.system = with_slack(&set.system, |own| match &args.margin {
             None => margin_of(own, &fraction),
@@ -214,7 +216,7 @@ impl Answer<'_> {
         let (ran, args) = (self.ran, self.args);
         let severity = |remark: &String| {
             let severity = match remark {
-                text if text.starts_with("BROKEN") => Severity::Broken,
+                text if text.starts_with("BROKEN") => Severity::BrokenRule,
                 text if text.starts_with("NOT TRUSTWORTHY") => Severity::Warning,
                 text if text.starts_with("INTERRUPTED") => Severity::Warning,
                 _ => Severity::Note,

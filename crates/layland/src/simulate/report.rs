@@ -177,7 +177,7 @@ impl Context<'_> {
         let severity = match &entry.result {
             Err(_) => Severity::Warning,
             Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()) => {
-                Severity::Broken
+                Severity::BrokenRule
             }
             Ok(ran) if ran.outcome.interrupted => Severity::Warning,
             Ok(_) => Severity::Note,

@@ -1,0 +1,129 @@
+//! Fixed priorities with a cut-off: `R_i = C_i(z_i) + sum over H_i of ceil(R_i / T_j) C_j(z_i)` (Huang et al.
+//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says. `layland_mixed::fixed` has the
+//! symbols and the misprint.
+
+use super::{Cpu, PER_CPU, VESTAL, cpus, each_cpu};
+use crate::{
+    Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
+    Scope, Subject,
+};
+use layland_mixed::{Responses, fixed};
+use layland_model::{Duration, System, TaskMap};
+
+/// Rate-monotonic priorities with a cut-off.
+pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
+    name: "SMC-RM",
+    title: "response times at each task's level under rate-monotonic priorities with a cut-off",
+    subject: Subject::Covered(&["rm"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set))),
+};
+
+/// Criticality-monotonic priorities with a cut-off.
+pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
+    name: "SMC-CM",
+    title: "response times at each task's level under criticality-monotonic priorities with a cut-off",
+    subject: Subject::Covered(&["cm"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set))),
+};
+
+/// Static mixed criticality with the best priorities.
+///
+/// ```
+/// use layland_analysis::{Reason, Verdict, mixed::{AMC_RT, FTP_SMC}};
+/// use layland_model::{Criticality, Duration, Levels, Service, System, Task, TaskId};
+/// // The example of Section 3.1: (C(0), C(1), T, level).
+/// let task = |(lo, hi, t, level)| {
+///     let mut task = Task::implicit(format!("{t}"), Service::from_ms(lo), Duration::from_ms(t));
+///     task.wcet.push(Service::from_ms(hi));
+///     task.criticality = Criticality(level);
+///     task
+/// };
+/// let mut system = System::new(1, [(1, 1, 2, 0), (1, 5, 10, 1), (20, 20, 100, 1)].map(task).to_vec());
+/// system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+/// assert_eq!(FTP_SMC.run(&system).unwrap().verdict, Verdict::Unknown);
+/// // Dropping the low task once a high one overruns is enough.
+/// let finding = AMC_RT.run(&system).unwrap();
+/// assert_eq!(finding.verdict, Verdict::Yes);
+/// assert_eq!(finding.reasons, [Reason::PriorityOrder(vec![TaskId(0), TaskId(1), TaskId(2)])]);
+/// ```
+pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
+    name: "FTP-SMC",
+    title: "static mixed criticality: response times at each task's level, with the best priorities",
+    subject: Subject::Covered(&["smc"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::ftp_smc(&cpu.set))),
+};
+
+const CITATIONS: &[&Citation] = &[&Citation::HUANG, &VESTAL];
+
+fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
+    let late = found.response.iter().find_map(|(task, bound)| bound.is_err().then_some(task));
+    let reason = match late {
+        Some(task) => Reason::MayBeLate(cpu.tasks[task.0 as usize]),
+        None => {
+            // The task with the least room.
+            let room = |&(task, bound): &(_, Duration)| cpu.set.deadline(task) - bound;
+            let bounds =
+                found.response.iter().filter_map(|(task, &bound)| Some((task, bound.ok()?)));
+            let (task, bound) = bounds.min_by_key(room).expect("a set has tasks");
+            let id = cpu.tasks[task.0 as usize];
+            Reason::compared(
+                "the response time",
+                Scope::task(id, &system.allowed_cpus(id)),
+                Quantity::of_ns(bound.ns().into()),
+                Quantity::of_ns(cpu.set.deadline(task).ns().into()),
+                true,
+            )
+        }
+    };
+    cpu.finding(found.answer(), reason)
+}
+
+/// The bounds of a CPU, where there are any.
+fn bounds(
+    system: &System,
+    of: impl Fn(&Cpu) -> Option<TaskMap<Option<Duration>>>,
+) -> TaskMap<Option<ResponseBound>> {
+    let mut all = TaskMap::filled(None, system.tasks.len());
+    for cpu in cpus(system) {
+        let Some(found) = of(&cpu) else { continue };
+        for (at, response) in found.iter() {
+            let task = cpu.tasks[at.0 as usize];
+            all[task] = response.map(|response| ResponseBound { task, response });
+        }
+    }
+    all
+}
+
+macro_rules! responses {
+    ($test:ident, $of:ident, $policy:literal, $bounds:expr) => {
+        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered.")]
+        pub const $test: ResponseTest = ResponseTest {
+            name: $of.name,
+            title: $of.title,
+            policies: &[$policy],
+            kind: Kind::Sufficient,
+            assumptions: PER_CPU,
+            citations: CITATIONS,
+            bound: |system| bounds(system, $bounds),
+        };
+    };
+}
+/// The bounds of tasks below one without are not known: they may miss and then be in each other's way.
+fn all(found: Responses<Duration>) -> Option<TaskMap<Option<Duration>>> {
+    Some(found.response.values().map(|bound| bound.ok()).collect())
+}
+responses!(SMC_RM_RESPONSES, SMC_RM, "rm", |cpu| all(fixed::rms(&cpu.set)));
+responses!(SMC_CM_RESPONSES, SMC_CM, "cm", |cpu| all(fixed::cms(&cpu.set)));
+responses!(FTP_SMC_RESPONSES, FTP_SMC, "smc", |cpu| {
+    let found = fixed::ftp_smc(&cpu.set).found()?;
+    Some(found.response.values().map(|&bound| Some(bound)).collect())
+});

@@ -1,0 +1,108 @@
+//! Fixed job priorities (Li, Baruah 2010; Huang et al. 2014, Section 3.2), with the lists reused at run time as
+//! PLRS does (Guan, Ekberg, Stigge, Yi 2011). **Sufficient** for what [`Subject::Covered`] says. `layland_mixed::fjp` has
+//! the patterns and the tests. More than 20,000 jobs in a busy period give *unknown*.
+
+use super::{Cpu, PER_CPU, each_cpu};
+use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use layland_mixed::{Answer, fjp};
+
+/// Li and Baruah 2010.
+pub const LI: Citation = Citation {
+    key: "li2010algorithm",
+    text: "H. Li and S. Baruah. An algorithm for scheduling certifiable mixed-criticality sporadic task \
+           systems. RTSS 2010, pages 183-192.",
+    bibtex: "@inproceedings{li2010algorithm,
+  author    = {Haohan Li and Sanjoy Baruah},
+  title     = {An Algorithm for Scheduling Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {31st IEEE Real-Time Systems Symposium (RTSS)}, pages = {183--192}, year = {2010}
+}",
+};
+
+/// Guan, Ekberg, Stigge and Yi 2011.
+pub const GUAN_2011: Citation = Citation {
+    key: "guan2011effective",
+    text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
+           mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
+    bibtex: "@inproceedings{guan2011effective,
+  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
+  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
+}",
+};
+
+const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &GUAN_2011];
+
+/// A pattern that no run exceeds.
+pub const FJP: SchedulabilityTest = SchedulabilityTest {
+    name: "FJP",
+    title: "fixed job priorities: a job pattern and delays that no run exceeds",
+    subject: Subject::Covered(&["plrs"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| each_cpu(system, |cpu| finding(cpu, fjp::safe(&cpu.set, fjp::JOBS).answer)),
+};
+
+/// A pattern from the load.
+///
+/// It is about lists from this pattern, which the policy does not use: where it accepts and FJP does not, nothing
+/// is said about `plrs`.
+pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
+    name: "FJP-LB",
+    title: "fixed job priorities: a job pattern from the load",
+    subject: Subject::Covered(&[]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| {
+        each_cpu(system, |cpu| finding(cpu, fjp::load_based(&cpu.set, fjp::JOBS).answer))
+    },
+};
+
+const IJA: Subject = Subject::Unsound(
+    &["plrs"],
+    "With the job executions of the pattern, which the paper's worked example needs, it accepts the tasks \
+     (T,D,level,C) = (3,3,0,[2,2]), (7,7,1,[2,6]), a set that no online scheduler can guarantee.",
+);
+
+/// FJP-IJA as the paper's worked example has it.
+pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
+    name: "FJP-IJA-PAPER",
+    title: "fixed job priorities: the improved job-arrival pattern of the paper; not safe",
+    subject: IJA,
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| {
+        each_cpu(system, |cpu| finding(cpu, fjp::ija_paper(&cpu.set, fjp::JOBS).answer))
+    },
+};
+
+/// FJP-IJA with high jobs counted by a floor.
+pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
+    name: "FJP-IJA-FLOOR",
+    title: "fixed job priorities: the improved job-arrival pattern, read with a floor; not safe",
+    subject: Subject::Unsound(
+        &["plrs"],
+        "It accepts the tasks (T,D,level,C) = (7,7,0,[4,4]), (18,18,1,[7,11]), in which the high one misses if it \
+         overruns between releases of the low one at 2, 9 and 16.",
+    ),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: CITATIONS,
+    decide: |system| {
+        each_cpu(system, |cpu| finding(cpu, fjp::ija_floor(&cpu.set, fjp::JOBS).answer))
+    },
+};
+
+fn finding(cpu: &Cpu, answer: Answer) -> Finding {
+    cpu.finding(
+        answer,
+        Reason::Holds(match answer {
+            Answer::Schedulable => "every job of the busy period has a priority",
+            Answer::NotSchedulable | Answer::GaveUp => {
+                "some level is full, or none of the jobs that are left can have the lowest priority"
+            }
+        }),
+    )
+}

@@ -1,0 +1,117 @@
+//! Mixed criticality on each CPU (Huang, Gill, Lu 2014): the analyses of `layland-mixed` as tests.
+//!
+//! | file | tests | policies |
+//! |---|---|---|
+//! | `fixed.rs` | [`SMC_RM`], [`SMC_CM`], [`FTP_SMC`] | `rm`, `cm`, `smc`: fixed priorities with a cut-off |
+//! | `adaptive.rs` | [`AMC_RT`], [`AMC_MAX`], [`AMC_IA`], [`AMC_IA_PAPER`] | `amc` |
+//! | `period_transformation.rs` | [`PT`], [`PT_PAPER`] | `pt` |
+//! | `zero_slack.rs` | [`ZSS`], [`ZSS_PAPER`] | `zss` |
+//! | `fixed_job.rs` | [`FJP`], [`FJP_LB`], [`FJP_IJA_PAPER`], [`FJP_IJA_FLOOR`] | `plrs` |
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
+//! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6) no job executes
+//! for longer than the execution time of its own level, (7) overheads are part of it, (8) unit speeds, (9)
+//! nothing changes while the system runs; AMC-MAX: (10) at most two criticality levels; PT-PAPER: (10) `D_i =
+//! T_i`. There is no blocking and no self-suspension. Equal priorities go to the smaller rank.
+//!
+//! **What a *yes* promises** ([`Subject::Covered`]). A run belongs to level `l` if no job of a task of level `l` or
+//! above executes for longer than `C(l)`; tasks below may do anything. Then each job of these tasks meets its
+//! deadline. With one level that is every deadline.
+//!
+//! The tests are sufficient; one that fails, or gives up, says *unknown*. Those called `PAPER` and FJP-IJA-FLOOR compute what the
+//! paper prints ([`Subject::Unsound`]): a *yes* of theirs promises nothing, and is there to reproduce
+//! its figures.
+
+mod adaptive;
+mod fixed;
+mod fixed_job;
+mod period_transformation;
+mod zero_slack;
+
+pub use adaptive::{AMC_IA, AMC_IA_PAPER, AMC_MAX, AMC_RT};
+pub use fixed::{FTP_SMC, FTP_SMC_RESPONSES, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
+pub use fixed_job::{FJP, FJP_IJA_FLOOR, FJP_IJA_PAPER, FJP_LB};
+pub use period_transformation::{PT, PT_PAPER};
+pub use zero_slack::{ZSS, ZSS_PAPER};
+
+use crate::Assumption::{self, *};
+use crate::group::{Group, together};
+use crate::{Citation, Finding, Reason, Verdict};
+use layland_mixed::{Answer, Assignment, MixedSet};
+use layland_model::{System, TaskId};
+
+/// Vestal 2007.
+pub const VESTAL: Citation = Citation {
+    key: "vestal2007preemptive",
+    text: "S. Vestal. Preemptive scheduling of multi-criticality systems with varying degrees of \
+           execution time assurance. RTSS 2007, pages 239-243.",
+    bibtex: "@inproceedings{vestal2007preemptive,
+  author    = {Steve Vestal},
+  title     = {Preemptive Scheduling of Multi-Criticality Systems with Varying Degrees of Execution Time Assurance},
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {239--243}, year = {2007}
+}",
+};
+
+/// What every test assumes.
+const PER_CPU: &[Assumption] = &[
+    OneCpuEach,
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    OwnLevel,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    NoRequests,
+];
+
+/// The tasks of one CPU.
+struct Cpu {
+    set: MixedSet,
+    /// The tasks of the system, in the order of the set.
+    tasks: Vec<TaskId>,
+}
+
+impl Cpu {
+    /// The tasks of the system that these of the set are.
+    fn named(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        tasks.iter().map(|task| self.tasks[task.0 as usize]).collect()
+    }
+
+    /// A finding from an answer, with the reason for a *yes* or for a failure.
+    fn finding(&self, answer: Answer, reason: Reason) -> Finding {
+        match answer {
+            Answer::Schedulable => Finding::new(Verdict::Yes, reason),
+            Answer::NotSchedulable => Finding::new(Verdict::Unknown, reason),
+            Answer::GaveUp => Finding::new(Verdict::Unknown, Reason::Holds(GAVE_UP)),
+        }
+    }
+
+    /// The finding of a search for priorities.
+    fn assigned<R>(&self, found: Assignment<R>) -> Finding {
+        let answer = found.answer();
+        let reason = match found {
+            Assignment::Found(found) => Reason::PriorityOrder(self.named(&found.order)),
+            Assignment::NoneCanBeLowest(left) | Assignment::GaveUp(left) => {
+                Reason::NoneCanBeLowest(self.named(&left))
+            }
+        };
+        self.finding(answer, reason)
+    }
+}
+
+const GAVE_UP: &str = "the analysis takes more steps than it may";
+
+/// The CPUs that have tasks.
+fn cpus(system: &System) -> impl Iterator<Item = Cpu> {
+    Group::affinities(system).into_iter().map(|group| {
+        let tasks: Vec<TaskId> = group.tasks.iter().map(|&(id, _)| id).collect();
+        let set = MixedSet::of_tasks(system, &tasks).expect("a valid system keeps the assumptions");
+        Cpu { set, tasks }
+    })
+}
+
+/// Each CPU on its own.
+fn each_cpu(system: &System, decide: impl Fn(&Cpu) -> Finding) -> Finding {
+    together(cpus(system).map(|cpu| decide(&cpu)))
+}

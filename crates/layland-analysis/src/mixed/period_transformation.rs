@@ -1,0 +1,68 @@
+//! Period transformation (Sha, Lehoczky, Rajkumar 1986; Huang et al. 2014, Eq. 3). **Sufficient** for what
+//! [`Subject::Covered`] says, with slices in whole nanoseconds. `layland_mixed::period_transformation` has the equation.
+
+use super::{Cpu, PER_CPU, each_cpu};
+use crate::Assumption::{self, *};
+use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use layland_mixed::period_transformation::{Transformed, paper, safe};
+
+/// Sha, Lehoczky and Rajkumar 1986.
+pub const SHA: Citation = Citation {
+    key: "sha1986solutions",
+    text: "L. Sha, J. P. Lehoczky and R. Rajkumar. Solutions for some practical problems in prioritized \
+           preemptive scheduling. RTSS 1986, pages 181-191.",
+    bibtex: "@inproceedings{sha1986solutions,
+  author    = {Lui Sha and John P. Lehoczky and Ragunathan Rajkumar},
+  title     = {Solutions for Some Practical Problems in Prioritized Preemptive Scheduling},
+  booktitle = {7th IEEE Real-Time Systems Symposium (RTSS)}, pages = {181--191}, year = {1986}
+}",
+};
+
+const IMPLICIT: &[Assumption] = &[
+    OneCpuEach,
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    OwnLevel,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    NoRequests,
+    ImplicitDeadlines,
+];
+
+/// Each slice ends in its own segment.
+pub const PT: SchedulabilityTest = SchedulabilityTest {
+    name: "PT",
+    title: "period transformation: every slice is finished in its own segment",
+    subject: Subject::Covered(&["pt"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: &[&Citation::HUANG, &SHA],
+    decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1))),
+};
+
+/// Eq. 3 compared with the deadline.
+pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
+    name: "PT-PAPER",
+    title: "period transformation as in the paper; not safe",
+    subject: Subject::Unsound(
+        &["pt"],
+        "With the first term of Eq. 3 read as a floor and the result compared with the task's deadline, the test accepts \
+         the tasks (T,D,level,C) = (6,6,0,[1,1]), (12,12,1,[3,6]), (4,4,1,[1,2]), in which the budget enforcement \
+         postpones a slice and the job misses. Comparing the slice with its own segment, as PT does, repairs it.",
+    ),
+    kind: Kind::Sufficient,
+    assumptions: IMPLICIT,
+    citations: &[&Citation::HUANG, &SHA],
+    decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1))),
+};
+
+fn finding(cpu: &Cpu, found: &Transformed) -> Finding {
+    let late = found.response.iter().find_map(|(task, bound)| bound.is_err().then_some(task));
+    let reason = match late {
+        Some(task) => Reason::MayBeLate(cpu.tasks[task.0 as usize]),
+        None => Reason::PriorityOrder(cpu.named(&found.order)),
+    };
+    cpu.finding(found.answer, reason)
+}

@@ -1,0 +1,54 @@
+//! Zero-slack scheduling (de Niz, Lakshmanan, Rajkumar 2009; Huang et al. 2014, Section 2.3). **Sufficient** for what
+//! [`Subject::Covered`] says. `layland_mixed::zero_slack` has the rules.
+
+use super::{Cpu, PER_CPU, each_cpu};
+use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use layland_mixed::zero_slack::{ZeroSlack, paper, safe};
+
+/// de Niz, Lakshmanan and Rajkumar 2009.
+pub const DE_NIZ: Citation = Citation {
+    key: "deniz2009scheduling",
+    text: "D. de Niz, K. Lakshmanan and R. Rajkumar. On the scheduling of mixed-criticality real-time task \
+           sets. RTSS 2009, pages 291-300.",
+    bibtex: "@inproceedings{deniz2009scheduling,
+  author    = {Dionisio de Niz and Karthik Lakshmanan and Ragunathan Rajkumar},
+  title     = {On the Scheduling of Mixed-Criticality Real-Time Task Sets},
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {291--300}, year = {2009}
+}",
+};
+
+/// Instants that hold for every pattern of releases.
+pub const ZSS: SchedulabilityTest = SchedulabilityTest {
+    name: "ZSS",
+    title: "zero-slack scheduling: instants that hold for every pattern of releases",
+    subject: Subject::Covered(&["zss"]),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: &[&Citation::HUANG, &DE_NIZ],
+    decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set))),
+};
+
+/// The original method, reconstructed.
+pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
+    name: "ZSS-PAPER",
+    title: "zero-slack scheduling: the original method, reconstructed; not safe",
+    subject: Subject::Unsound(
+        &["zss"],
+        "The zero-slack instant 6 of Table I is too late if the low task may be released with an offset of 2; 4 \
+         is safe. ZSS-PAPER is a reconstruction of the original method; the improved analysis of 2012 may differ.",
+    ),
+    kind: Kind::Sufficient,
+    assumptions: PER_CPU,
+    citations: &[&Citation::HUANG, &DE_NIZ],
+    decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set))),
+};
+
+fn finding(cpu: &Cpu, found: &ZeroSlack) -> Finding {
+    let late =
+        found.zero_slack.iter().find_map(|(task, instant)| instant.is_none().then_some(task));
+    let reason = match late {
+        Some(task) => Reason::MayBeLate(cpu.tasks[task.0 as usize]),
+        None => Reason::PriorityOrder(cpu.named(&found.order)),
+    };
+    cpu.finding(found.answer, reason)
+}

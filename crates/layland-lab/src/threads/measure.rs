@@ -1,0 +1,267 @@
+//! The runs themselves.
+
+use super::busy::busy_periods;
+use super::{Move, OnThreads, ThreadRun, ThreadRuns, Times};
+use crate::experiment::{Cell, Experiment, Measured, Threads};
+use crate::run::LabError;
+use crate::shard::cell_seed;
+use layland_analysis::{Verdict, catalogue};
+use layland_linux::trace::View;
+use layland_linux::tracefs::Instance;
+use layland_linux::{
+    Distribution, Guardian, Hosts, Machine, ManagerPlace, Markers, Options, Outcome, Recorder,
+    RunError, adjustments, run, usable_cpus,
+};
+use layland_model::{Duration, ExecutionModel, System, Time};
+use layland_policy::registry;
+use layland_trace::kernel::{Threads as Known, read, switches};
+use layland_trace::{Counters, Trace};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// So many systems are drawn at most until the tests accept one.
+const TRIES: u64 = 10_000;
+/// The run with a trace of the kernel is no longer than this.
+const TRACED: Duration = Duration::from_secs(10);
+/// Kilobytes of the kernel's buffer per CPU.
+const BUFFER_KB: u32 = 8192;
+/// Invocations of the manager per number of threads that are moved.
+const ROUNDS: u32 = 500;
+
+impl From<&Distribution> for Times {
+    fn from(all: &Distribution) -> Times {
+        all.figures().map_or(Times::default(), |figures| Times {
+            count: figures.count,
+            mean_ns: figures.mean_ns,
+            median_ns: figures.p50_ns,
+            max_ns: figures.max_ns,
+        })
+    }
+}
+
+/// Why there is nothing to go on with.
+enum Stop {
+    Interrupted,
+    Needs(String),
+    Failed(LabError),
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Stop {
+        Stop::Needs(format!("{error} ({})", error.help()))
+    }
+}
+
+pub(super) fn measure(
+    experiment: &Experiment,
+    threads: &Threads,
+    interrupt: &AtomicBool,
+    tell: &dyn Fn(usize, usize),
+) -> Result<OnThreads, LabError> {
+    let bench = Bench { experiment, threads, interrupt };
+    match bench.all(tell) {
+        Ok(runs) => Ok(OnThreads::Measured(runs)),
+        Err(Stop::Interrupted) => Ok(OnThreads::Interrupted),
+        Err(Stop::Needs(what)) => Ok(OnThreads::Needs(what)),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+struct Bench<'a> {
+    experiment: &'a Experiment,
+    threads: &'a Threads,
+    interrupt: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn all(&self, tell: &dyn Fn(usize, usize)) -> Result<ThreadRuns, Stop> {
+        let grid = &self.experiment.grids[self.threads.grid];
+        let cells = grid.cells();
+        let total = cells.len() * grid.series.len();
+        let mut found = ThreadRuns {
+            machine: String::new(),
+            runs: Vec::new(),
+            moves: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let mut done = 0;
+        for cell in &cells {
+            let system = self.system(cell).map_err(Stop::Failed)?;
+            let hosts = self.hosts(&system)?;
+            found.machine = format!("kernel {}, {hosts}", Machine::probe().kernel);
+            for &series in &grid.series {
+                if let Measured::Policy(spec) = &self.experiment.series[series].measured {
+                    let remarks = &mut found.remarks;
+                    match self.one(&system, spec, &hosts, (cell, series), remarks)? {
+                        Ok(run) => found.runs.push(run),
+                        Err(remark) => remarks.push(remark),
+                    }
+                }
+                done += 1;
+                tell(done, total);
+            }
+        }
+        found.remarks.sort();
+        found.remarks.dedup();
+        if self.threads.moved > 0 {
+            let usable = usable_cpus().map_err(|error| Stop::Needs(error.to_string()))?;
+            let cpu = usable.last().copied().unwrap_or(0);
+            found.moves = adjustments(cpu, self.threads.moved, ROUNDS)?
+                .iter()
+                .map(|moved| Move {
+                    threads: moved.threads,
+                    preemption: Times::from(&moved.preemption),
+                    first: Times::from(&moved.first),
+                    further: Times::from(&moved.further),
+                    back: Times::from(&moved.back),
+                })
+                .collect();
+        }
+        Ok(found)
+    }
+
+    /// The first system of a point that every test accepts.
+    fn system(&self, cell: &Cell) -> Result<System, LabError> {
+        let line = cell.parameters.line();
+        let failed = |reason: String| LabError::Draw {
+            grid: self.experiment.grids[self.threads.grid].name.clone(),
+            parameters: line.clone(),
+            reason,
+        };
+        let seed = cell_seed(self.experiment.seed, &line);
+        let source = cell.parameters.source(seed).map_err(|(_, reason)| failed(reason))?;
+        let tests = self.threads.accepted_by.iter().filter_map(|name| catalogue::test(name));
+        let tests: Vec<_> = tests.collect();
+        for set in 0..TRIES {
+            let mut system = source.system(set).map_err(|error| failed(error.to_string()))?;
+            let accepts = |test: &&layland_analysis::SchedulabilityTest| {
+                test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
+            };
+            if tests.iter().all(accepts) {
+                if let Some(level) = self.threads.level {
+                    let tasks = system.tasks.values_mut();
+                    tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
+                }
+                return Ok(system);
+            }
+        }
+        let names = self.threads.accepted_by.join(", ");
+        Err(failed(format!("none of {TRIES} systems is accepted by {names}")))
+    }
+
+    fn hosts(&self, system: &System) -> Result<Hosts, Stop> {
+        let usable = usable_cpus().map_err(|error| Stop::Needs(error.to_string()))?;
+        let cpus = system.platform.cpu_count();
+        let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
+            .or_else(|_| Hosts::choose(cpus, &usable, ManagerPlace::Shared))?;
+        Ok(hosts)
+    }
+
+    fn one(
+        &self,
+        system: &System,
+        spec: &str,
+        hosts: &Hosts,
+        (cell, series): (&Cell, usize),
+        remarks: &mut Vec<String>,
+    ) -> Result<Result<ThreadRun, String>, Stop> {
+        let label = &self.experiment.series[series].label;
+        let hyperperiod = system.hyperperiod();
+        let Some(hyperperiod) = hyperperiod.filter(|&length| length <= self.threads.duration)
+        else {
+            return Ok(Err("a run is shorter than a hyperperiod: no busy periods".to_owned()));
+        };
+        if let Err(refusal) = registry::build(spec, system) {
+            return Ok(Err(format!("{label} with {}: {refusal}", cell.parameters.line())));
+        }
+        let run_for = |duration, markers| -> Result<Outcome, Stop> {
+            let policy = registry::build(spec, system)
+                .map_err(|refusal| Stop::Needs(refusal.to_string()))?;
+            let options = Options {
+                seed: self.experiment.seed,
+                interrupt: Some(self.interrupt),
+                markers,
+                ..Options::new(duration, hosts.clone())
+            };
+            let outcome = run(system, policy, &options)?;
+            if self.interrupt.load(Ordering::SeqCst) { Err(Stop::Interrupted) } else { Ok(outcome) }
+        };
+        let outcome = run_for(self.threads.duration, None)?;
+        let trace = outcome.trace(system, View::Measured);
+        let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        trace.replay(&mut counters);
+        let total = counters.total();
+        let busy = busy_periods(&trace, hyperperiod);
+        let switches = match self.traced(system, hosts, hyperperiod, &run_for)? {
+            Ok(switches) => Some(switches),
+            Err(remark) => {
+                remarks.push(remark);
+                None
+            }
+        };
+        Ok(Ok(ThreadRun {
+            values: cell.values.clone(),
+            series,
+            jobs: total.released,
+            missed: total.missed,
+            busy_ns: busy.iter().map(|&(from, to)| (to - from).ns()).collect(),
+            switches,
+            invocation: Times::from(&outcome.measured.invocation),
+        }))
+    }
+
+    /// Another run, for the switches that the kernel traces on the CPU of the first jobs.
+    fn traced(
+        &self,
+        system: &System,
+        hosts: &Hosts,
+        hyperperiod: Duration,
+        run_for: &dyn Fn(Duration, Option<Arc<Markers>>) -> Result<Outcome, Stop>,
+    ) -> Result<Result<Vec<u64>, String>, Stop> {
+        let needs = |what: &dyn std::fmt::Display| format!("no thread switches: needs {what}");
+        let mut guardian = match Guardian::start(TRACED + Duration::from_secs(10)) {
+            Ok(guardian) => guardian,
+            Err(error) => return Ok(Err(needs(&error))),
+        };
+        let instance = match Instance::start(Some(BUFFER_KB), Some(&mut guardian)) {
+            Ok(instance) => instance,
+            Err(error) => return Ok(Err(needs(&format!("{error} ({})", error.help())))),
+        };
+        let names = system.tasks.values().map(|task| task.name.clone()).collect();
+        let marks = instance.markers().map_err(|error| Stop::Needs(error.to_string()))?;
+        let recorder = Recorder::start(instance, Vec::new())
+            .map_err(|error| Stop::Needs(error.to_string()))?;
+        let markers = Arc::new(Markers::new(marks, names));
+        let duration = TRACED.min(self.threads.duration);
+        let outcome = run_for(duration, Some(Arc::clone(&markers)));
+        drop(markers);
+        let recorded = recorder.finish();
+        guardian.dismiss();
+        let outcome = outcome?;
+        let (bytes, lost) = recorded.map_err(|error| Stop::Needs(error.to_string()))?;
+        if lost > 0 {
+            return Ok(Err(format!("no thread switches: the kernel's trace lost {lost} events")));
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let options = layland_trace::kernel::Options {
+            threads: Known::Of(system),
+            ..layland_trace::kernel::Options::default()
+        };
+        let import = match read(&text, &options) {
+            Ok(import) => import,
+            Err(error) => return Ok(Err(format!("no thread switches: {error}"))),
+        };
+        let all = switches(&text).unwrap_or_default();
+        let host = hosts.of.values().next().copied().unwrap_or(0);
+        let times: Vec<Time> = (all.iter())
+            .filter(|&&(cpu, _)| cpu as usize == host)
+            .map(|&(_, at)| Time::from_ns(at.saturating_sub(import.origin_ns)))
+            .collect();
+        let trace: Trace = outcome.trace(system, View::Measured);
+        let within = |&(from, to): &(Time, Time)| {
+            let first = times.partition_point(|&at| at < from);
+            (times.partition_point(|&at| at <= to) - first) as u64
+        };
+        Ok(Ok(busy_periods(&trace, hyperperiod).iter().map(within).collect()))
+    }
+}

@@ -1,0 +1,68 @@
+//! Mixed criticality on one processor: the mathematics of the offline stage.
+//!
+//! H.-M. Huang, C. Gill, C. Lu, *Implementation and Evaluation of Mixed-Criticality Scheduling
+//! Approaches for Sporadic Tasks*, ACM TECS 13(4s), article 126, 2014.
+//!
+//! Each analysis takes a [`MixedSet`] and says more than yes or no: it also gives what the run-time
+//! mechanism needs (priority orders, zero-slack instants, slices, lists of job priorities) and the
+//! bounds that it found. Analyses and policies both start from here, so it knows neither.
+//!
+//! | module | approach | functions |
+//! |---|---|---|
+//! | [`fixed`] | rate monotonic, criticality monotonic, SMC (Eq. 2) | [`rms`](fixed::rms), [`cms`](fixed::cms), [`ftp_smc`](fixed::ftp_smc) |
+//! | [`amc_rt`] | AMC, response times per level | [`amc_rt`](amc_rt::amc_rt) |
+//! | [`amc_max`] | AMC, every instant of the change, two levels | [`amc_max`](amc_max::amc_max) |
+//! | [`amc_ia`] | AMC, improved analysis (Section 3.1) | [`paper`](amc_ia::paper), [`safe`](amc_ia::safe) |
+//! | [`period_transformation`] | period transformation (Eq. 3) | [`paper`](period_transformation::paper), [`safe`](period_transformation::safe) |
+//! | [`zero_slack`] | zero-slack scheduling (Section 2.3) | [`paper`](zero_slack::paper), [`safe`](zero_slack::safe) |
+//! | [`fjp`] | fixed job priorities (Section 3.2) | [`ija_paper`](fjp::ija_paper), [`ija_floor`](fjp::ija_floor), [`load_based`](fjp::load_based), [`safe`](fjp::safe) |
+//!
+//! **The guarantee.** A run *belongs to level* `l` if every job of every task of level `l` or above
+//! executes for at most `C(l)`; the others may do anything. An analysis is *sound* if each job of a
+//! task of level `l` or above meets its deadline in every run that belongs to `l`. The functions that
+//! are called `paper` compute what the paper prints and are not sound; they are there to reproduce
+//! its figures.
+//!
+//! An analysis that gives up says so: [`Assignment::GaveUp`], [`fjp::Jobs`] with
+//! [`Answer::GaveUp`]. That is never a *no*.
+
+pub mod amc_ia;
+pub mod amc_max;
+pub mod amc_rt;
+mod audsley;
+pub mod fixed;
+pub mod fjp;
+mod order;
+pub mod period_transformation;
+mod set;
+mod steps;
+pub mod zero_slack;
+
+pub use audsley::{Assigned, Assignment};
+pub use fixed::Responses;
+pub use order::{criticality_monotonic, rate_monotonic};
+pub use set::{Fault, MixedError, MixedSet, MixedTask};
+pub use steps::NoBound;
+
+/// What an analysis says about a set.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answer {
+    /// It accepts the set.
+    Schedulable,
+    /// It does not accept the set. That proves nothing where the analysis is only sufficient.
+    NotSchedulable,
+    /// It took more steps than it may, or times grew beyond what can be counted.
+    GaveUp,
+}
+
+impl Answer {
+    /// Schedulable or not.
+    pub fn of(schedulable: bool) -> Answer {
+        if schedulable { Answer::Schedulable } else { Answer::NotSchedulable }
+    }
+    /// Whether it accepts.
+    pub fn is_yes(self) -> bool {
+        self == Answer::Schedulable
+    }
+}

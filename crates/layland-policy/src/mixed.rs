@@ -1,0 +1,272 @@
+//! Mixed-criticality scheduling (Huang, Gill, Lu 2014): the run-time mechanisms, each on one CPU at a
+//! time.
+//!
+//! | file | mechanism | what protects the higher criticality |
+//! |---|---|---|
+//! | `smc.rs` | fixed priorities with a cut-off (SMC, RM, CM) | a job is aborted at its own bound |
+//! | `amc.rs` | adaptive mixed criticality | an indicator: jobs below it are dropped |
+//! | `zss.rs` | zero slack | lower tasks are suspended at a job's zero-slack instant |
+//! | `pt.rs` | period transformation | slices make priorities follow criticality |
+//! | `plrs.rs` | priority list reuse | fixed job priorities, and an indicator |
+//!
+//! A mechanism is a [`Mechanism`](mechanism::Mechanism) for the jobs of one CPU; [`PerCpu`] is the policy
+//! around one instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
+//! They follow arrivals: what a job's arrival does (dropping it, aborting its predecessor, a
+//! priority) cannot wait until its predecessor has ended.
+//!
+//! Deviations that all share: no task can enter, or change its parameters or CPUs, after the start; a task
+//! can leave. While a CPU is offline its jobs wait.
+
+pub mod amc;
+pub mod indicator;
+pub mod mechanism;
+pub mod offline;
+pub mod plrs;
+pub mod pt;
+pub mod smc;
+pub mod zss;
+
+use crate::{Action, Event, Policy, Refusal, RequestId, State, TimerId};
+use layland_model::{
+    Change, Citation, CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap,
+    Time,
+};
+use mechanism::{Mechanism, Member, Pending, Processor};
+
+/// Huang, Gill and Lu 2014.
+pub const HUANG: Citation = Citation {
+    key: "huang2014implementation",
+    text: "H.-M. Huang, C. Gill and C. Lu. Implementation and evaluation of mixed-criticality scheduling \
+           approaches for sporadic tasks. ACM Transactions on Embedded Computing Systems 13(4s), \
+           article 126, 2014.",
+    bibtex: "@article{huang2014implementation,
+  author  = {Huang-Ming Huang and Christopher Gill and Chenyang Lu},
+  title   = {Implementation and Evaluation of Mixed-Criticality Scheduling Approaches for Sporadic Tasks},
+  journal = {ACM Transactions on Embedded Computing Systems}, volume = {13}, number = {4s},
+  note    = {Article 126}, year = {2014}
+}",
+};
+
+/// Baruah, Burns and Davis 2011.
+pub const BARUAH_BURNS_DAVIS: Citation = Citation {
+    key: "baruah2011response",
+    text: "S. Baruah, A. Burns and R. I. Davis. Response-time analysis for mixed criticality systems. RTSS \
+           2011, pages 34-43.",
+    bibtex: "@inproceedings{baruah2011response,
+  author    = {Sanjoy Baruah and Alan Burns and Robert I. Davis},
+  title     = {Response-Time Analysis for Mixed Criticality Systems},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011}
+}",
+};
+
+/// de Niz, Lakshmanan and Rajkumar 2009.
+pub const DE_NIZ: Citation = Citation {
+    key: "deniz2009scheduling",
+    text: "D. de Niz, K. Lakshmanan and R. Rajkumar. On the scheduling of mixed-criticality real-time task \
+           sets. RTSS 2009, pages 291-300.",
+    bibtex: "@inproceedings{deniz2009scheduling,
+  author    = {Dionisio de Niz and Karthik Lakshmanan and Ragunathan Rajkumar},
+  title     = {On the Scheduling of Mixed-Criticality Real-Time Task Sets},
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {291--300}, year = {2009}
+}",
+};
+
+/// Guan, Ekberg, Stigge and Yi 2011.
+pub const GUAN: Citation = Citation {
+    key: "guan2011effective",
+    text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
+           mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
+    bibtex: "@inproceedings{guan2011effective,
+  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
+  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
+}",
+};
+
+/// One instance of a mechanism per CPU.
+#[derive(Clone, Debug)]
+pub struct PerCpu<M> {
+    name: &'static str,
+    processors: CpuMap<Processor<M>>,
+    /// The CPU of each task, and its index there.
+    home: TaskMap<(CpuId, usize)>,
+    rule: ScheduleRule,
+    refusals: Vec<(RequestId, Refusal)>,
+}
+
+impl<M: Mechanism> PerCpu<M> {
+    /// A mechanism for the tasks of each CPU: `make` gets them CPU by CPU, in the order of their ranks.
+    /// Nothing is guaranteed.
+    ///
+    /// # Errors
+    /// What `make` refuses.
+    pub fn new(
+        name: &'static str,
+        system: &System,
+        cpu_of: &TaskMap<CpuId>,
+        mut make: impl FnMut(&[TaskId]) -> Result<M, Refusal>,
+    ) -> Result<PerCpu<M>, Refusal> {
+        let mut home = TaskMap::filled((CpuId(0), 0), system.tasks.len());
+        let mut groups = Vec::new();
+        let mut processors = Vec::with_capacity(system.platform.cpu_count());
+        let order = system.by_rank();
+        for cpu in system.platform.cpus() {
+            let tasks: Vec<TaskId> =
+                order.iter().copied().filter(|&task| cpu_of[task] == cpu).collect();
+            tasks.iter().enumerate().for_each(|(member, &task)| home[task] = (cpu, member));
+            let members: Vec<Member> = tasks.iter().map(|&task| Member::of(system, task)).collect();
+            let mechanism = make(&tasks)?;
+            processors.push(Processor::new(cpu, members, mechanism));
+            groups.push(Group { cpus: CpuSet::single(cpu), tasks });
+        }
+        let rule = ScheduleRule::MixedCriticality { groups, guaranteed: CpuSet::new() };
+        Ok(PerCpu { name, processors: processors.into(), home, rule, refusals: Vec::new() })
+    }
+
+    /// From now on the rule says that an analysis has accepted the tasks of these CPUs.
+    pub fn guarantee(&mut self, cpus: CpuSet) {
+        if let ScheduleRule::MixedCriticality { guaranteed, .. } = &mut self.rule {
+            *guaranteed = cpus;
+        }
+    }
+
+    /// One CPU, with parameters from elsewhere, of which nothing is known. Tasks count by rank.
+    ///
+    /// # Panics
+    /// If the system has more than one CPU.
+    pub fn on_one_cpu(name: &'static str, system: &System, mechanism: M) -> PerCpu<M> {
+        assert_eq!(system.platform.cpu_count(), 1, "{name} with given parameters is for one CPU");
+        let cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
+        let made = PerCpu::new(name, system, &cpu_of, |_| Ok(mechanism.clone()));
+        made.expect("nothing was refused")
+    }
+
+    /// The jobs that are not over.
+    pub fn jobs(&self) -> impl Iterator<Item = Pending> + '_ {
+        let all = self.processors.values().flat_map(|processor| processor.jobs.all());
+        all.map(|(_, job)| *job)
+    }
+
+    fn at(&mut self, task: TaskId) -> Option<(&mut Processor<M>, usize)> {
+        let &(cpu, member) = self.home.get(task)?;
+        let processor = &mut self.processors[cpu];
+        processor.touched = true;
+        Some((processor, member))
+    }
+
+    fn of(&mut self, job: JobId) -> Option<(&mut Processor<M>, usize)> {
+        self.at(job.task)
+    }
+}
+
+impl<M: Mechanism> Policy for PerCpu<M> {
+    fn on_event(&mut self, now: Time, event: Event) {
+        let name = self.name;
+        let fixed = || {
+            Refusal::not_permitted(format!("{name} places and analyses its tasks before the start"))
+        };
+        match event {
+            Event::Arrival { job: id, release, deadline } => {
+                if let Some((processor, member)) = self.of(id) {
+                    let (executed, priority, slice, granted) = (0, -1, 0, 0);
+                    processor.arrived(
+                        member,
+                        Pending {
+                            id,
+                            heard: now,
+                            release,
+                            deadline,
+                            ready: false,
+                            executed,
+                            priority,
+                            slice,
+                            granted,
+                        },
+                    );
+                }
+            }
+            Event::Release { job, .. } => {
+                if let Some((processor, member)) = self.of(job) {
+                    processor.released(member, job);
+                }
+            }
+            Event::Completion { job, .. } => {
+                if let Some((processor, member)) = self.of(job) {
+                    processor.completed(member, job);
+                }
+            }
+            Event::BudgetExhausted { job, .. } => {
+                if let Some((processor, _)) = self.of(job) {
+                    processor.exhausted(job);
+                }
+            }
+            Event::Measured { job, executed } => {
+                if let Some((processor, member)) = self.of(job) {
+                    processor.measured(member, job, executed);
+                }
+            }
+            Event::Timer { id } => {
+                if let Some(processor) = self.processors.get_mut(CpuId(id.0)) {
+                    processor.timer();
+                    processor.touched = true;
+                }
+            }
+            Event::Join { task, request, .. } => {
+                if self.home.get(task).is_none() {
+                    self.refusals.push((request, fixed()));
+                }
+            }
+            Event::Leave { task } => {
+                if let Some((processor, member)) = self.at(task) {
+                    processor.left(member);
+                }
+            }
+            Event::Reconfigure { task, change, request } => {
+                let keeps = match &change {
+                    Change::Affinity(cpus) => {
+                        self.home.get(task).is_some_and(|(cpu, _)| cpus.contains(*cpu))
+                    }
+                    Change::Parameters { .. } | Change::Cluster(_) => false,
+                };
+                if !keeps {
+                    let Refusal { kind, reason } = fixed();
+                    let reason = format!("{reason}: task {task} cannot change");
+                    self.refusals.push((request, Refusal { kind, reason }));
+                }
+            }
+            Event::SetClusterCpus { request, .. } => self.refusals.push((request, fixed())),
+            Event::CpuOnline { cpu } => {
+                let processor = &mut self.processors[cpu];
+                processor.set_online(now, true);
+                processor.touched = true;
+            }
+            Event::CpuOffline { cpu } => {
+                let processor = &mut self.processors[cpu];
+                processor.set_online(now, false);
+                processor.touched = true;
+            }
+        }
+    }
+
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        for (index, processor) in self.processors.values_mut().enumerate() {
+            if processor.touched {
+                processor.decide(now, TimerId(index as u32), actions);
+            }
+        }
+        let refusals = self.refusals.drain(..);
+        actions.extend(refusals.map(|(request, reason)| Action::Refuse { request, reason }));
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        self.processors.values().for_each(|processor| processor.save(now, state));
+    }
+
+    fn follows_arrivals(&self) -> bool {
+        true
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        self.rule.clone()
+    }
+}

@@ -1,0 +1,386 @@
+//! The offline stage of the mechanisms: where each task runs, and what its mechanism needs to know.
+//!
+//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-partition` for which a task
+//! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
+//! densities. With `sort=criticality` they come by falling criticality, then (where the heuristic sorts) by
+//! falling density: what matters most has the most room. Affinities say which CPUs a task may use; a
+//! task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the
+//! mechanism itself does not need.
+
+use super::PerCpu;
+use super::amc::Adaptive;
+use super::indicator::OwnOverrun;
+use super::mechanism::Mechanism;
+use super::plrs::ListReuse;
+use super::pt::Transformed;
+use super::smc::FixedPriority;
+use super::zss::{Late, ZeroSlack};
+use crate::registry::{OptionInfo, Options, Values};
+use crate::{Policy, Refusal, groups};
+use layland_mixed::{
+    Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
+    fixed, fjp, period_transformation, rate_monotonic, zero_slack,
+};
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Duration, Index, Rate, RateSum, System, TaskId, TaskMap,
+};
+use layland_partition::{Bins, Heuristic};
+use std::cmp::{Ordering, Reverse};
+
+pub(crate) const SMC_ORDER: OptionInfo = OptionInfo {
+    name: "order",
+    help: "audsley (default), the best order for the test of SMC; rm or cm: rate- or criticality-monotonic",
+    values: Values::OneOf(&["audsley", "rm", "cm"]),
+};
+pub(crate) const AMC_ORDER: OptionInfo = OptionInfo {
+    name: "order",
+    help: "the best order for a test: amc-rt (default), amc-max (two levels), amc-ia, amc-ia-paper (not \
+           safe: it can miss deadlines); or rm: rate-monotonic",
+    values: Values::OneOf(&["amc-rt", "amc-max", "amc-ia", "amc-ia-paper", "rm"]),
+};
+pub(crate) const OWN_OVERRUN: OptionInfo = OptionInfo {
+    name: "own_overrun",
+    help: "a job that exceeds its own bound: raise (default) the indicator above it, or cut that job alone",
+    values: Values::OneOf(&["raise", "cut"]),
+};
+pub(crate) const INSTANTS: OptionInfo = OptionInfo {
+    name: "instants",
+    help: "zero-slack instants: safe (default), or paper (not safe: they can come too late)",
+    values: Values::OneOf(&["safe", "paper"]),
+};
+pub(crate) const LATE: OptionInfo = OptionInfo {
+    name: "late",
+    help: "a late job: suspend (default) the tasks up to its criticality, or demote it below all others",
+    values: Values::OneOf(&["suspend", "demote"]),
+};
+pub(crate) const LISTS: OptionInfo = OptionInfo {
+    name: "lists",
+    help: "the priorities of jobs: safe (default), lb (from the load), or ija, ija-floor (not safe: they can \
+           miss deadlines)",
+    values: Values::OneOf(&["safe", "lb", "ija", "ija-floor"]),
+};
+pub(crate) const SORT: OptionInfo = OptionInfo {
+    name: "sort",
+    help: "which tasks are assigned first: size (default), as fit says; or criticality, the highest first",
+    values: Values::OneOf(&["size", "criticality"]),
+};
+
+pub(crate) const MODEL: &str = "deadlines longer than periods, and execution times that grow above a task's own \
+                                level";
+pub(crate) const REJECTED: &str =
+    "task sets for which its analysis finds no parameters, or no CPU for a task";
+
+/// What a mechanism is to know of the tasks of a CPU.
+struct Plan<M> {
+    mechanism: M,
+    /// Whether the analysis accepts them.
+    accepted: bool,
+    /// Whether what it accepts is guaranteed.
+    sound: bool,
+}
+
+fn as_order(order: &[TaskId]) -> Vec<usize> {
+    order.iter().map(|task| task.index()).collect()
+}
+
+/// The order that was found, or why there is none.
+fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String> {
+    match assignment {
+        Assignment::Found(assigned) => Ok(as_order(&assigned.order)),
+        Assignment::NoneCanBeLowest(_) => {
+            Err(format!("no order of priorities passes the test {test}"))
+        }
+        Assignment::GaveUp(_) => Err(format!("the test {test} gave up: it takes too long")),
+    }
+}
+
+/// SMC with the order that the options name.
+///
+/// # Errors
+/// If no order passes, or a task has no CPU.
+pub fn smc(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let plan = match options.text(SMC_ORDER.name).unwrap_or("audsley") {
+        "rm" => rate_monotonic_with_cut_off,
+        "cm" => criticality_monotonic_with_cut_off,
+        _ => |set: &MixedSet| {
+            let order = found(fixed::ftp_smc(set), "ftp_smc")?;
+            let mechanism = FixedPriority::new(&order, true);
+            Ok(Plan { mechanism, accepted: true, sound: true })
+        },
+    };
+    build("smc", system, options, &FixedPriority::new(&[], true), plan)
+}
+
+fn rate_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriority>, String> {
+    let mechanism = FixedPriority::new(&as_order(&rate_monotonic(set)), true);
+    Ok(Plan { mechanism, accepted: fixed::rms(set).answer().is_yes(), sound: true })
+}
+
+fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriority>, String> {
+    let mechanism = FixedPriority::new(&as_order(&criticality_monotonic(set)), true);
+    Ok(Plan { mechanism, accepted: fixed::cms(set).answer().is_yes(), sound: true })
+}
+
+/// Rate-monotonic priorities with the cut-off of SMC.
+///
+/// # Errors
+/// If a task has no CPU.
+pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    build("rms", system, options, &FixedPriority::new(&[], true), rate_monotonic_with_cut_off)
+}
+
+/// Criticality-monotonic priorities with the cut-off of SMC.
+///
+/// # Errors
+/// If a task has no CPU.
+pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    build(
+        "cms",
+        system,
+        options,
+        &FixedPriority::new(&[], true),
+        criticality_monotonic_with_cut_off,
+    )
+}
+
+fn own_overrun(options: &Options) -> Result<OwnOverrun, Refusal> {
+    let values = [("raise", OwnOverrun::Raise), ("cut", OwnOverrun::Cut)];
+    Ok(options.one_of(&OWN_OVERRUN, &values)?.unwrap_or_default())
+}
+
+/// AMC with the order that the options name.
+///
+/// # Errors
+/// If no order passes, or a task has no CPU.
+pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let (own, levels) = (own_overrun(options)?, system.levels.count());
+    let test = options.text(AMC_ORDER.name).unwrap_or("amc-rt").to_owned();
+    let plan = |set: &MixedSet| {
+        let (order, accepted, sound) = match test.as_str() {
+            "rm" => {
+                let order = rate_monotonic(set);
+                let accepted = amc_rt::under(set, &order).answer().is_yes();
+                (as_order(&order), accepted, true)
+            }
+            "amc-max" => {
+                let assignment = amc_max::amc_max(set).map_err(|error| error.to_string())?;
+                (found(assignment, "amc_max")?, true, true)
+            }
+            "amc-ia" => {
+                let assignment = amc_ia::safe_order(set, amc_ia::FIXED_POINTS);
+                (found(assignment, "amc_ia_safe")?, true, true)
+            }
+            "amc-ia-paper" => {
+                let assignment = amc_ia::paper_order(set, amc_ia::FIXED_POINTS);
+                (found(assignment, "amc_ia_paper")?, true, false)
+            }
+            _ => (found(amc_rt::amc_rt(set), "amc_rt")?, true, true),
+        };
+        Ok(Plan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
+    };
+    build("amc", system, options, &Adaptive::new(&[], levels, own), plan)
+}
+
+/// Zero-slack scheduling.
+///
+/// # Errors
+/// If a task has no zero-slack instant, or no CPU.
+pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let values = [("suspend", Late::Suspend), ("demote", Late::Demote)];
+    let late = options.one_of(&LATE, &values)?.unwrap_or_default();
+    let paper = options.text(INSTANTS.name) == Some("paper");
+    let plan = |set: &MixedSet| {
+        let found = if paper { zero_slack::paper(set) } else { zero_slack::safe(set) };
+        if let Some(without) = set.ids().find(|&task| found.zero_slack[task].is_none()) {
+            let which = format!("task {} of its CPU, by rank", without.index());
+            return Err(format!("there is no zero-slack instant for {which}"));
+        }
+        let instants: Vec<Option<i64>> =
+            found.zero_slack.values().map(|instant| instant.map(Duration::ns)).collect();
+        let mechanism = ZeroSlack::new(&as_order(&found.order), &instants, late);
+        Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
+    };
+    build("zss", system, options, &ZeroSlack::new(&[], &[], late), plan)
+}
+
+/// Period transformation, in whole nanoseconds.
+///
+/// # Errors
+/// If a slice has no length, or a task has no CPU.
+pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let plan = |set: &MixedSet| {
+        let found = period_transformation::safe(set, 1);
+        if found.slices.values().any(|slices| slices.length <= 0) {
+            return Err("a slice is shorter than a nanosecond".to_owned());
+        }
+        let slices = found.slices.values().copied().collect();
+        let mechanism = Transformed::new(&as_order(&found.order), slices);
+        Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: true })
+    };
+    build("pt", system, options, &Transformed::new(&[], Vec::new()), plan)
+}
+
+/// Priority list reuse scheduling.
+///
+/// # Errors
+/// If there are no lists, or a task has no CPU.
+pub fn plrs(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    let (own, levels) = (own_overrun(options)?, system.levels.count());
+    let which = options.text(LISTS.name).unwrap_or("safe").to_owned();
+    let plan = |set: &MixedSet| {
+        let pattern = |found: fjp::Pattern| (found.answer, found.priorities);
+        let jobs = |found: fjp::Jobs| (found.answer, found.priorities);
+        let (answer, lists) = match which.as_str() {
+            "lb" => jobs(fjp::load_based(set, fjp::JOBS)),
+            "ija" => pattern(fjp::ija_paper(set, fjp::JOBS)),
+            "ija-floor" => pattern(fjp::ija_floor(set, fjp::JOBS)),
+            _ => jobs(fjp::safe(set, fjp::JOBS)),
+        };
+        let Some(lists) = lists else {
+            return Err(match answer {
+                Answer::GaveUp => "the analysis of its jobs gave up: there are too many".to_owned(),
+                Answer::Schedulable | Answer::NotSchedulable => {
+                    "there are no job priorities that its analysis accepts".to_owned()
+                }
+            });
+        };
+        let list = |list: &Vec<u32>| list.iter().map(|&priority| i64::from(priority)).collect();
+        let lists = lists.values().map(list).collect();
+        let sound = matches!(which.as_str(), "safe" | "lb");
+        let mechanism = ListReuse::new(lists, true, levels, own);
+        Ok(Plan { mechanism, accepted: answer.is_yes(), sound })
+    };
+    build("plrs", system, options, &ListReuse::new(Vec::new(), true, levels, own), plan)
+}
+
+fn invalid(name: &str, error: &MixedError) -> Refusal {
+    Refusal::invalid(format!("{name}: {error}"))
+}
+
+/// Places the tasks and plans every CPU. `idle` is for a CPU without tasks.
+fn build<M: Mechanism>(
+    name: &'static str,
+    system: &System,
+    options: &Options,
+    idle: &M,
+    plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
+) -> Result<Box<dyn Policy>, Refusal> {
+    let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
+    if let Some((cpu, speed)) = slow {
+        return Err(Refusal::invalid(format!(
+            "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
+        )));
+    }
+    if !system.tasks.is_empty() {
+        // What is wrong with a task does not depend on where it runs.
+        MixedSet::of_system(system).map_err(|error| invalid(name, &error))?;
+    }
+    let accepts = |tasks: &[TaskId]| {
+        let set = MixedSet::of_tasks(system, tasks);
+        set.is_ok_and(|set| plan(&set).is_ok_and(|plan| plan.accepted))
+    };
+    let cpu_of = place(name, system, options, accepts)?;
+    let mut guaranteed = CpuSet::new();
+    let mut cpus = system.platform.cpus();
+    let make = |tasks: &[TaskId]| {
+        let cpu = cpus.next().expect("one call for each CPU");
+        if tasks.is_empty() {
+            guaranteed.insert(cpu);
+            return Ok(idle.clone());
+        }
+        let set = MixedSet::of_tasks(system, tasks).map_err(|error| invalid(name, &error))?;
+        let plan = plan(&set).map_err(|why| {
+            Refusal::busy(format!("{name} cannot schedule the tasks of CPU {cpu}: {why}"))
+        })?;
+        let sporadic = tasks.iter().all(|&task| keeps_its_period(system, task));
+        if plan.accepted && plan.sound && sporadic {
+            guaranteed.insert(cpu);
+        }
+        Ok(plan.mechanism)
+    };
+    let mut policy = PerCpu::new(name, system, &cpu_of, make)?;
+    policy.guarantee(guaranteed);
+    Ok(Box::new(policy))
+}
+
+/// Whether releases are at least a period apart, and at the arrivals.
+fn keeps_its_period(system: &System, task: TaskId) -> bool {
+    let task = &system.tasks[task];
+    let separate = match &task.behaviour {
+        Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Sporadic(_) => true,
+        Behaviour::Explicit(releases) => {
+            releases.windows(2).all(|pair| pair[1] - pair[0] >= task.period)
+        }
+        Behaviour::SelfSuspending { .. } => false,
+    };
+    separate && task.jitter == Duration::ZERO
+}
+
+/// The CPUs, and what is on them, while tasks are placed.
+struct Processors<'a, A> {
+    system: &'a System,
+    accepts: A,
+    tasks: Vec<Vec<TaskId>>,
+    loads: Vec<RateSum>,
+}
+
+impl<A: Fn(&[TaskId]) -> bool> Bins for Processors<'_, A> {
+    fn count(&self) -> usize {
+        self.tasks.len()
+    }
+    fn fits(&self, bin: usize, item: usize) -> bool {
+        let task = TaskId::from_index(item);
+        if !self.system.allowed_cpus(task).contains(CpuId::from_index(bin)) {
+            return false;
+        }
+        let together: Vec<TaskId> = self.tasks[bin].iter().copied().chain([task]).collect();
+        (self.accepts)(&together)
+    }
+    fn compare_load(&self, a: usize, b: usize) -> Ordering {
+        self.loads[a].cmp_sum(&self.loads[b])
+    }
+    fn put(&mut self, bin: usize, item: usize) {
+        let task = TaskId::from_index(item);
+        self.tasks[bin].push(task);
+        self.loads[bin].add(&self.system.tasks[task].density());
+    }
+}
+
+fn place(
+    name: &str,
+    system: &System,
+    options: &Options,
+    accepts: impl Fn(&[TaskId]) -> bool,
+) -> Result<TaskMap<CpuId>, Refusal> {
+    if let Some(groups) = groups::given(name, system, options)? {
+        let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
+        for (cpus, tasks) in groups {
+            let cpu = cpus.lowest().expect("a group has a CPU");
+            tasks.into_iter().for_each(|task| cpu_of[task] = cpu);
+        }
+        return Ok(cpu_of);
+    }
+    let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
+    let mut order = heuristic.order(&densities);
+    if options.text(SORT.name) == Some("criticality") {
+        order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
+    }
+    let cpus = system.platform.cpu_count();
+    let mut processors = Processors {
+        system,
+        accepts,
+        tasks: vec![Vec::new(); cpus],
+        loads: vec![RateSum::default(); cpus],
+    };
+    let placed = layland_partition::place(&mut processors, &order, heuristic).map_err(|no_room| {
+        let task = TaskId::from_index(no_room.item);
+        Refusal::busy(format!(
+            "{name}: {heuristic} finds no CPU for task `{}` (it may use {}) on which the analysis accepts it \
+             together with the tasks placed before; try another fit=.. or sort=criticality",
+            system.tasks[task].name,
+            system.allowed_cpus(task),
+        ))
+    })?;
+    Ok(placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into())
+}

@@ -1,0 +1,98 @@
+//! Period transformation (**PT**): a deferrable server per task that gives each job its budget in slices
+//! (Sha, Lehoczky and Rajkumar 1986; Huang, Gill, Lu 2014, Sections 2.1 and 5.2).
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `n_i` | `slices` | the number of slices of a period |
+//! | `T_i / n_i` | `length` | the length of a slice, rounded down |
+//! | `C_i(z_i) / n_i` | `budget` | the budget of a slice, rounded up |
+//!
+//! Servers are anchored at the releases: the budget of a job is full at its release and `k` slices later,
+//! `k = 1..n-1`. What is left of a slice is lost. A job without budget waits for its next slice; one that
+//! has got `C_i(z_i)` in all is aborted, and so is one that is not complete when the next job of its task
+//! arrives. A budget is used only while its job runs.
+
+use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
+use crate::Note;
+pub use layland_mixed::period_transformation::Slices;
+use layland_model::{Duration, Time};
+
+/// Fixed task priorities over deferrable servers.
+#[derive(Clone, Debug)]
+pub struct Transformed {
+    place: Vec<usize>,
+    slices: Vec<Slices>,
+}
+
+impl Transformed {
+    /// With an order of the tasks, highest priority first, and their slices.
+    pub fn new(order: &[usize], slices: Vec<Slices>) -> Transformed {
+        Transformed { place: places(order), slices }
+    }
+
+    /// The end of the slice that a job is in; none for the last.
+    fn next(&self, member: usize, job: &Pending) -> Option<Time> {
+        let Slices { count, length, .. } = self.slices[member];
+        (job.slice + 1 < count)
+            .then(|| job.release.saturating_add(Duration::from_ns((job.slice + 1) * length)))
+    }
+}
+
+impl Mechanism for Transformed {
+    fn exhausted(&mut self, jobs: &mut Jobs, member: usize) {
+        let Member { own, task } = Member::of(jobs, member);
+        if jobs.first(member).is_some_and(|job| job.executed >= own) {
+            jobs.abort_first(member);
+        } else {
+            jobs.note(Note::Throttled { task });
+        }
+    }
+
+    fn advance(&mut self, jobs: &mut Jobs, now: Time) {
+        for member in 0..self.slices.len() {
+            let Slices { count, length, budget } = self.slices[member];
+            let Member { own, task } = Member::of(jobs, member);
+            let Some(job) = jobs.first_mut(member) else { continue };
+            let slice = ((now - job.release).ns() / length).clamp(0, count - 1);
+            if slice > job.slice {
+                job.slice = slice;
+                job.granted = (job.executed + budget).min(own);
+                let deadline = job.release.saturating_add(Duration::from_ns((slice + 1) * length));
+                jobs.note(Note::Replenished { task, deadline });
+            }
+        }
+    }
+
+    fn arrive(&mut self, jobs: &mut Jobs, _now: Time, arrivals: &[(usize, Pending)]) {
+        for &(member, job) in arrivals {
+            jobs.abort_all(member);
+            let granted = self.slices[member].budget.min(jobs.members()[member].own_bound());
+            jobs.admit(member, Pending { granted, ..job });
+        }
+    }
+
+    fn wake_at(&self, jobs: &Jobs, _now: Time) -> Time {
+        let next = jobs.all().filter_map(|(member, job)| self.next(member, job));
+        next.min().unwrap_or(Time::NEVER)
+    }
+
+    fn select(&mut self, jobs: &Jobs, _now: Time) -> Option<Choice> {
+        let has_budget =
+            |member: usize| jobs.first(member).is_some_and(|job| job.executed < job.granted);
+        let member = highest(jobs, &self.place, has_budget)?;
+        Some(Choice { member, limit: jobs.first(member).map(|job| job.granted) })
+    }
+}
+
+/// What is needed of a task while its jobs change.
+struct Member {
+    own: i64,
+    task: layland_model::TaskId,
+}
+
+impl Member {
+    fn of(jobs: &Jobs, member: usize) -> Member {
+        let member = &jobs.members()[member];
+        Member { own: member.own_bound(), task: member.task }
+    }
+}

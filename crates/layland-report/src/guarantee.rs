@@ -1,0 +1,415 @@
+//! What can be guaranteed: policies side by side, with the bounds of the tasks beside their deadlines
+//! and what every test said.
+//!
+//! Only plain values: the analyses are elsewhere. Everything is drawn here, as text and as vector
+//! graphics within the page, so that a reader without scripts, or on paper, loses nothing. Floating
+//! point draws; what is written are the exact lengths.
+
+use crate::Line;
+use crate::Severity;
+use layland_model::Duration;
+use minijinja::{Value, context};
+
+/// Policies held against analyses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guarantees {
+    /// What is asked about, in the order of the rows.
+    pub tasks: Vec<GuaranteedTask>,
+    /// The policies, in the order of the columns.
+    pub policies: Vec<Guarantee>,
+    /// What tests say that are not about a policy.
+    pub any_policy: Vec<TestResult>,
+}
+
+/// A task, as far as bounds are drawn beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuaranteedTask {
+    /// Its name.
+    pub name: String,
+    /// Its worst-case execution time, without overheads.
+    pub wcet: Duration,
+    /// The least time between two arrivals.
+    pub period: Duration,
+    /// Its relative deadline.
+    pub deadline: Duration,
+}
+
+/// What a verdict says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Every deadline is guaranteed.
+    Yes,
+    /// Not every deadline is.
+    No,
+    /// No test can tell.
+    Unknown,
+    /// The policy does not take the set.
+    Refused,
+    /// The test is not for such a system.
+    DoesNotApply,
+}
+
+/// What is known of one policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guarantee {
+    /// The policy.
+    pub policy: String,
+    /// The verdict.
+    pub answer: Answer,
+    /// Why, as sentences without full stops.
+    pub reasons: Vec<String>,
+    /// The position in `tests` of the one that decided.
+    pub decided_by: Option<usize>,
+    /// The factor, in thousandths, by which all WCETs can be multiplied and be guaranteed; the next
+    /// larger one is not. None if it was not looked for.
+    pub margin: Option<i64>,
+    /// One per task; empty if the policy does not take the set.
+    pub bounds: Vec<TaskBound>,
+    /// What each test said, in the order in which they were asked.
+    pub tests: Vec<TestResult>,
+}
+
+/// How long a job can take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskBound {
+    /// Nothing is known.
+    Unknown,
+    /// No job finishes later than this after its arrival.
+    Response {
+        /// The bound.
+        within: Duration,
+        /// Whether it is reached.
+        exact: bool,
+        /// The analysis.
+        by: String,
+    },
+    /// No job finishes later than this after its deadline.
+    Tardiness {
+        /// The bound, rounded up; none if it is longer than any time.
+        within: Option<Duration>,
+        /// The analysis.
+        by: String,
+    },
+}
+
+/// What a test said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    /// Its short name.
+    pub name: String,
+    /// What it tests.
+    pub title: String,
+    /// Exact, sufficient or necessary.
+    pub kind: String,
+    /// Its answer.
+    pub answer: Answer,
+    /// Why, or why it does not apply.
+    pub reasons: Vec<String>,
+    /// Whom to cite, each a line of text.
+    pub sources: Vec<String>,
+}
+
+impl Answer {
+    fn word(self) -> &'static str {
+        match self {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::Unknown => "unknown",
+            Answer::Refused => "refused",
+            Answer::DoesNotApply => "does not apply",
+        }
+    }
+    fn sign(self) -> &'static str {
+        match self {
+            Answer::Yes => "✓",
+            Answer::No | Answer::Refused => "✗",
+            Answer::Unknown => "?",
+            Answer::DoesNotApply => "–",
+        }
+    }
+    fn class(self) -> &'static str {
+        match self {
+            Answer::Yes => "good",
+            Answer::No | Answer::Refused => "bad",
+            Answer::Unknown => "warning",
+            Answer::DoesNotApply => "note",
+        }
+    }
+    fn context(self) -> Value {
+        context! { word => self.word(), sign => self.sign(), class => self.class() }
+    }
+}
+
+impl Guarantees {
+    /// The first lines of a page: which policies guarantee every deadline, which do not, and of which
+    /// it is not known.
+    pub fn headline(&self) -> Vec<Line> {
+        let of = |answer: Answer| -> Vec<&str> {
+            let found = self.policies.iter().filter(|policy| policy.answer == answer);
+            found.map(|policy| policy.policy.as_str()).collect()
+        };
+        let (yes, no, unknown) = (of(Answer::Yes), of(Answer::No), of(Answer::Unknown));
+        let refused = of(Answer::Refused);
+        let mut lines = Vec::new();
+        let mut say = |severity, names: &[&str], what: &str| {
+            if !names.is_empty() {
+                lines.push(Line::new(severity, format!("{what}{}.", names.join(", "))));
+            }
+        };
+        say(Severity::Good, &yes, "Every deadline is guaranteed under ");
+        say(Severity::Bad, &no, "Not every deadline can be kept under ");
+        say(Severity::Bad, &refused, "The set is refused by ");
+        say(Severity::Note, &unknown, "No test can tell of ");
+        lines
+    }
+
+    pub(crate) fn context(&self) -> Value {
+        let mut sources = Sources::default();
+        let policies: Vec<Value> =
+            self.policies.iter().map(|policy| policy.context(&mut sources)).collect();
+        let rows: Vec<Value> = (self.tasks.iter().enumerate())
+            .map(|(index, task)| {
+                let scale = self.scale(index);
+                let cells = self.bounded().map(|policy| cell(&policy.bounds[index], task, scale));
+                context! {
+                    name => task.name.clone(),
+                    deadline => task.deadline.to_string(),
+                    period => task.period.to_string(),
+                    wcet => task.wcet.to_string(),
+                    cells => cells.collect::<Vec<_>>(),
+                }
+            })
+            .collect();
+        let any_policy: Vec<Value> =
+            self.any_policy.iter().map(|test| test.context(&mut sources)).collect();
+        context! {
+            policies,
+            bounded => self.bounded().map(|policy| policy.policy.clone()).collect::<Vec<_>>(),
+            rows,
+            any_policy,
+            sources => sources.list,
+        }
+    }
+
+    /// The policies under which some task has a bound.
+    fn bounded(&self) -> impl Iterator<Item = &Guarantee> {
+        self.policies.iter().filter(|policy| {
+            policy.bounds.len() == self.tasks.len()
+                && policy.bounds.iter().any(|bound| *bound != TaskBound::Unknown)
+        })
+    }
+
+    /// How long the axis of a task is: up to its deadline and its largest bound, but not much beyond
+    /// the deadline, which would become too small to see.
+    fn scale(&self, index: usize) -> f64 {
+        let deadline = self.tasks[index].deadline.ns() as f64;
+        let ends = self.bounded().filter_map(|policy| end(&policy.bounds[index], deadline));
+        ends.fold(deadline, f64::max).min(MOST * deadline) * 1.06
+    }
+}
+
+/// The bounds of so many tasks are told in words.
+const TOLD: usize = 100;
+
+/// As many deadlines long an axis is at most.
+const MOST: f64 = 3.0;
+
+/// The latest completion after the arrival; none if nothing is known.
+fn end(bound: &TaskBound, deadline: f64) -> Option<f64> {
+    match bound {
+        TaskBound::Unknown => None,
+        TaskBound::Response { within, .. } => Some(within.ns() as f64),
+        TaskBound::Tardiness { within: Some(within), .. } => Some(deadline + within.ns() as f64),
+        TaskBound::Tardiness { within: None, .. } => Some(f64::INFINITY),
+    }
+}
+
+/// A bound in words, and where its parts lie on an axis of 100.
+fn cell(bound: &TaskBound, task: &GuaranteedTask, scale: f64) -> Value {
+    let deadline = task.deadline.ns() as f64;
+    let (text, class, by) = match bound {
+        TaskBound::Unknown => ("no bound".to_owned(), "none", None),
+        TaskBound::Response { within, exact, by } => {
+            let class = if *within <= task.deadline { "kept" } else { "late" };
+            let sign = if *exact { "" } else { "≤ " };
+            (format!("{sign}{within}"), class, Some(by))
+        }
+        TaskBound::Tardiness { within, by } => {
+            let (text, class) = match within {
+                Some(Duration::ZERO) => ("not late".to_owned(), "kept"),
+                Some(within) => (format!("≤ {within} late"), "late"),
+                None => ("late without a usable bound".to_owned(), "late"),
+            };
+            (text, class, Some(by))
+        }
+    };
+    let place = |ns: f64| ((ns / scale) * 1e5).round().min(1e5) / 1e3;
+    let (from, due) = (place(task.wcet.ns() as f64), place(deadline));
+    let bar = end(bound, deadline).map(|ns| {
+        let to = place(ns);
+        context! {
+            work => from.min(to),
+            within => to.min(due),
+            late => if to > due { to - due } else { 0.0 },
+            cut => ns > scale,
+        }
+    });
+    context! { text, class, by => by.cloned(), due, bar }
+}
+
+impl Guarantee {
+    fn context(&self, sources: &mut Sources) -> Value {
+        let decided = self.decided_by.and_then(|index| self.tests.get(index));
+        let rest = self.reasons.len().saturating_sub(3);
+        context! {
+            name => self.policy.clone(),
+            answer => self.answer.context(),
+            by => decided.map(|test| test.context(sources)),
+            reasons => self.reasons.iter().take(3).cloned().collect::<Vec<_>>(),
+            more => self.reasons.iter().skip(3).cloned().collect::<Vec<_>>(),
+            rest,
+            margin => self.margin.map(|thousandths| Margin { thousandths }.context()),
+            tests => self.tests.iter().map(|test| test.context(sources)).collect::<Vec<_>>(),
+        }
+    }
+
+    /// The policy in a sentence or two.
+    pub(crate) fn words(&self, tasks: &[GuaranteedTask]) -> Vec<String> {
+        let by = self.decided_by.and_then(|index| self.tests.get(index));
+        let by = by.map_or(String::new(), |test| format!(" ({}, {})", test.name, test.kind));
+        let mut words = vec![format!(
+            "Under {}: {}{by}{}{}.",
+            self.policy,
+            match self.answer {
+                Answer::Yes => "every deadline is guaranteed",
+                Answer::No => "not every deadline can be kept",
+                Answer::Unknown => "no test can tell",
+                Answer::Refused => "the set is refused",
+                Answer::DoesNotApply => "nothing applies",
+            },
+            self.reasons.first().map_or(String::new(), |reason| format!(": {reason}")),
+            self.margin.map_or(String::new(), |thousandths| format!(
+                "; {}",
+                Margin { thousandths }.text()
+            )),
+        )];
+        for (task, bound) in tasks.iter().zip(&self.bounds).take(TOLD) {
+            words.extend(match bound {
+                TaskBound::Unknown => None,
+                TaskBound::Response { within, exact, by } => Some(format!(
+                    "A job of {} takes {}{within} of the {} that it has ({by}).",
+                    task.name,
+                    if *exact { "up to " } else { "at most " },
+                    task.deadline
+                )),
+                TaskBound::Tardiness { within: Some(Duration::ZERO), by } => {
+                    Some(format!("No job of {} is late ({by}).", task.name))
+                }
+                TaskBound::Tardiness { within: Some(within), by } => Some(format!(
+                    "A job of {} is at most {within} later than its deadline, {} ({by}).",
+                    task.name, task.deadline
+                )),
+                TaskBound::Tardiness { within: None, .. } => None,
+            });
+        }
+        words
+    }
+}
+
+/// The distance to the limit.
+struct Margin {
+    thousandths: i64,
+}
+
+impl Margin {
+    fn text(&self) -> String {
+        match self.thousandths {
+            ..=0 => "no test accepts it at any factor".to_owned(),
+            1000 => "at the limit: no WCET may grow".to_owned(),
+            factor @ 1001.. => format!(
+                "all WCETs may grow by {}, or CPUs be {} as fast",
+                percent(factor - 1000),
+                share((1_000_000 + factor - 1) / factor)
+            ),
+            factor => format!(
+                "guaranteed with all WCETs {} shorter, or CPUs {} as fast",
+                percent(1000 - factor),
+                share((1_000_000 + factor - 1) / factor)
+            ),
+        }
+    }
+
+    fn context(&self) -> Value {
+        // From 0 to twice what the set needs: the limit in the middle.
+        let at = (self.thousandths.clamp(0, 2000) as f64) / 20.0;
+        let kept = self.thousandths >= 1000;
+        context! {
+            factor => share(self.thousandths),
+            text => self.text(),
+            known => self.thousandths > 0,
+            from => at.min(50.0),
+            length => (at - 50.0).abs(),
+            class => if kept { "kept" } else { "late" },
+            cut => self.thousandths > 2000,
+        }
+    }
+}
+
+/// Thousandths as percent, exact.
+fn percent(thousandths: i64) -> String {
+    match thousandths % 10 {
+        0 => format!("{} %", thousandths / 10),
+        rest => format!("{}.{rest} %", thousandths / 10),
+    }
+}
+
+/// Thousandths as a factor, exact.
+fn share(thousandths: i64) -> String {
+    format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
+}
+
+impl TestResult {
+    fn context(&self, sources: &mut Sources) -> Value {
+        context! {
+            name => self.name.clone(),
+            title => self.title.clone(),
+            kind => self.kind.clone(),
+            answer => self.answer.context(),
+            reasons => self.reasons.clone(),
+            sources => self.sources.iter().map(|text| sources.number(text)).collect::<Vec<_>>(),
+        }
+    }
+}
+
+/// The sources of a page, each once, numbered in the order in which they are first named.
+#[derive(Default)]
+struct Sources {
+    list: Vec<String>,
+}
+
+impl Sources {
+    fn number(&mut self, text: &str) -> usize {
+        match self.list.iter().position(|known| known == text) {
+            Some(index) => index + 1,
+            None => {
+                self.list.push(text.to_owned());
+                self.list.len()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_margin_is_told_exactly() {
+        let text = |thousandths| Margin { thousandths }.text();
+        assert_eq!(text(1250), "all WCETs may grow by 25 %, or CPUs be 0.800 as fast");
+        assert_eq!(text(1003), "all WCETs may grow by 0.3 %, or CPUs be 0.998 as fast");
+        assert_eq!(text(1000), "at the limit: no WCET may grow");
+        assert_eq!(text(750), "guaranteed with all WCETs 25 % shorter, or CPUs 1.334 as fast");
+        assert_eq!(text(0), "no test accepts it at any factor");
+    }
+}

@@ -1,0 +1,223 @@
+//! The guarantee of mixed criticality (Huang, Gill, Lu 2014, Section 2.1) on a trace.
+//!
+//! A *busy period* of a group is a longest time in which always some job of the group has arrived and is not
+//! over. At its start nothing is left of what was before, so each is judged on its own. A job of a task of
+//! criticality `l` that is late is excused if, in its busy period and before its deadline (its abort, if
+//! that is earlier), a job of a task of criticality `l` or above came to its bound of level `l` and was not
+//! complete: then the run does not belong to level `l`. What tasks of lower criticality do excuses nothing.
+
+use super::{Checker, Violation};
+use crate::JobEnd;
+use layland_model::{CpuSet, Duration, Group, Time};
+
+impl Checker<'_> {
+    pub(super) fn check_mixed_criticality(&mut self, groups: &[Group], guaranteed: &CpuSet) {
+        let is_ideal = self.system.platform.overheads.is_zero() && self.system.requests.is_empty();
+        let mut late = Vec::new();
+        if is_ideal {
+            let pieces = self.pieces();
+            for group in groups.iter().filter(|group| group.cpus.is_subset(guaranteed)) {
+                self.find_late(group, &pieces, &mut late);
+            }
+        }
+        self.check_served(groups);
+        for (index, since) in late {
+            let job = self.trace.jobs[index].job;
+            let level = self.system.tasks[job.id.task].criticality.0;
+            self.violated(|this| Violation::Unexcused {
+                job: this.name_at(index),
+                deadline: job.deadline,
+                level,
+                since,
+            });
+        }
+    }
+
+    /// When each job executes: start, and processor time that it gets. In the order of `Trace::jobs`.
+    fn pieces(&self) -> Vec<Vec<(Time, Duration)>> {
+        let mut pieces = vec![Vec::new(); self.trace.jobs.len()];
+        for segment in &self.sound {
+            let length = segment.end - segment.start - segment.overhead;
+            pieces[segment.job].push((segment.start, length));
+        }
+        pieces
+    }
+
+    /// The jobs of a group that are late without an excuse, each with the start of its busy period.
+    fn find_late(
+        &self,
+        group: &Group,
+        pieces: &[Vec<(Time, Duration)>],
+        late: &mut Vec<(usize, Time)>,
+    ) {
+        let over = self.trace.over;
+        let mut jobs: Vec<usize> = (0..self.trace.jobs.len())
+            .filter(|&index| group.tasks.contains(&self.trace.jobs[index].job.id.task))
+            .collect();
+        jobs.sort_by_key(|&index| (self.trace.jobs[index].job.release, index));
+        // Busy periods, as their starts.
+        let mut starts: Vec<Time> = Vec::new();
+        let mut until = None;
+        for &index in &jobs {
+            let record = &self.trace.jobs[index];
+            if until.is_none_or(|until| record.job.release >= until) {
+                starts.push(record.job.release);
+            }
+            let end = record.end.map_or(over, |(at, _)| at);
+            until = until.max(Some(end));
+        }
+        let levels = self.system.levels.count();
+        let overruns: Vec<Vec<Time>> =
+            (0..levels).map(|level| self.overruns(&jobs, level, pieces)).collect();
+        for &index in &jobs {
+            let record = &self.trace.jobs[index];
+            let job = record.job;
+            let given_up = match record.end {
+                Some((at, JobEnd::Completed)) if at <= job.deadline + self.latency => continue,
+                Some((_, JobEnd::Left)) => continue,
+                None if over < job.deadline + self.latency => continue,
+                Some((at, JobEnd::Aborted)) => at,
+                Some((_, JobEnd::Completed)) | None => Time::NEVER,
+            };
+            let level = self.system.tasks[job.id.task].criticality.level();
+            let since = starts[starts.partition_point(|&start| start <= job.release) - 1];
+            let until = job.deadline.min(given_up) + self.latency;
+            let before = |&at: &Time| at < since;
+            let overruns = &overruns[level];
+            let excuse = overruns.get(overruns.partition_point(before));
+            if excuse.is_none_or(|&at| at > until) {
+                late.push((index, since));
+            }
+        }
+    }
+
+    /// The instants at which a job of a task of this criticality or above comes to its bound of this level
+    /// and is not complete.
+    fn overruns(
+        &self,
+        jobs: &[usize],
+        level: usize,
+        pieces: &[Vec<(Time, Duration)>],
+    ) -> Vec<Time> {
+        let mut instants = Vec::new();
+        for &index in jobs {
+            let record = &self.trace.jobs[index];
+            let task = &self.system.tasks[record.job.id.task];
+            if task.criticality.level() < level {
+                continue;
+            }
+            let bound = Duration::from_ns(task.wcet[level.min(task.wcet.len() - 1)].ns());
+            let executed = Duration::from_ns(record.executed.ns());
+            let completed = matches!(record.end, Some((_, JobEnd::Completed)));
+            if executed < bound || (completed && executed <= bound + self.latency) {
+                continue;
+            }
+            let mut left = bound;
+            let mut instant = record.job.release;
+            for &(start, length) in &pieces[index] {
+                instant = start + length.min(left);
+                left -= length.min(left);
+                if left <= Duration::ZERO {
+                    break;
+                }
+            }
+            instants.push(instant);
+        }
+        instants.sort_unstable();
+        instants
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checker::check;
+    use crate::testing::{at, id};
+    use crate::{Job, JobRecord, Segment, Trace};
+    use layland_model::{CpuId, Criticality, Levels, ScheduleRule, Service, System, Task, TaskId};
+
+    /// `low` 3 of 10; `high` 2, or 4 at its own level, of 20.
+    fn system() -> System {
+        let ns = Duration::from_ns;
+        let mut low = Task::implicit("low", Service::from_ns(3), ns(10));
+        low.wcet = vec![Service::from_ns(3); 2];
+        let mut high = Task::implicit("high", Service::from_ns(2), ns(20));
+        high.wcet = vec![Service::from_ns(2), Service::from_ns(4)];
+        high.criticality = Criticality(1);
+        let mut system = System::new(1, vec![low, high]);
+        system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+        system.tasks[TaskId(1)].execution =
+            layland_model::ExecutionModel::List(vec![Service::from_ns(3)]);
+        system
+    }
+
+    fn job(task: u32, seq: u64, release: i64, deadline: i64) -> Job {
+        let release = at(release);
+        Job { id: id(task, seq), arrival: release, release, deadline: at(deadline) }
+    }
+
+    fn segment(task: u32, start: i64, end: i64) -> Segment {
+        let (start, end) = (at(start), at(end));
+        Segment { job: id(task, 0), cpu: CpuId(0), start, end, overhead: Duration::ZERO }
+    }
+
+    fn rule() -> ScheduleRule {
+        let cpus = CpuSet::single(CpuId(0));
+        let group = Group { cpus: cpus.clone(), tasks: vec![TaskId(0), TaskId(1)] };
+        ScheduleRule::MixedCriticality { groups: vec![group], guaranteed: cpus }
+    }
+
+    /// `high` executes 3 until 3; `low` is aborted at `low_ends`.
+    fn trace(low_ends: i64) -> Trace {
+        let record = |job, end, how, executed| JobRecord {
+            job,
+            end: Some((at(end), how)),
+            executed: Service::from_ns(executed),
+        };
+        Trace {
+            jobs: vec![
+                record(job(0, 0, 0, 10), low_ends, JobEnd::Aborted, 0),
+                record(job(1, 0, 0, 20), 3, JobEnd::Completed, 3),
+            ],
+            segments: vec![segment(1, 0, 3)],
+            over: at(20),
+            ..Trace::default()
+        }
+    }
+
+    #[test]
+    fn what_matters_more_is_an_excuse_from_when_it_exceeds_its_bound() {
+        assert!(check(&trace(2), &system(), &rule(), 9).is_clean());
+        let report = check(&trace(1), &system(), &rule(), 9);
+        assert_eq!(
+            report.to_string(),
+            "1 violation\n  low#0 misses its deadline 10ns, and no job of its criticality or above needed more \
+             than its bound of level 0 in the busy period from 0ns"
+        );
+    }
+
+    #[test]
+    fn what_matters_less_is_no_excuse() {
+        let mut trace = trace(2);
+        trace.jobs[1].end = None;
+        trace.jobs[1].executed = Service::from_ns(0);
+        trace.segments.clear();
+        // `low` is aborted, and says nothing; `high` never runs.
+        let report = check(&trace, &system(), &rule(), 9);
+        assert_eq!(report.count, 2, "{report}");
+        assert!(report.to_string().contains("high#0 misses its deadline 20ns"), "{report}");
+    }
+
+    #[test]
+    fn a_busy_period_ends_when_nothing_is_pending() {
+        let mut trace = trace(2);
+        // `low` of the second busy period is late, and nothing has happened in that.
+        let aborted = Some((at(12), JobEnd::Aborted));
+        let second =
+            JobRecord { job: job(0, 1, 10, 20), end: aborted, executed: Service::from_ns(0) };
+        trace.jobs.push(second);
+        let report = check(&trace, &system(), &rule(), 9);
+        assert_eq!(report.count, 1, "{report}");
+        assert!(report.to_string().contains("low#1 misses"), "{report}");
+    }
+}
