@@ -458,6 +458,39 @@ mod tests {
             [[grid]]
             name = "g"
             tasks = [8, 10]
+            [[figure]]
+            name = "per-job"
+            grid = "g"
+            x = "tasks"
+            y = "overhead_us_per_job"
+            statistic = "median"
+            [[figure]]
+            name = "all"
+            kind = "bars"
+            grid = "g"
+            bars = ["release_us:median", "schedule_us", "decision_us:max"]
+            bar_labels = ["REL", "SCHED", "most"]
+            [[claim]]
+            name = "takes-time"
+            text = "Decisions take time"
+            figures = ["per-job", "all"]
+            left = "hpa"
+            is = "above"
+            right = 0
+            [[claim]]
+            name = "is-itself"
+            text = "It takes as long as it takes"
+            figures = ["per-job"]
+            left = "hpa"
+            is = "equal to"
+            right = "hpa@per-job"
+            [[claim]]
+            name = "misses"
+            text = "A claim about the results, which are not measured times"
+            figures = ["per-job"]
+            left = "hpa/missed@per-job"
+            is = "at most"
+            right = 0
         "#;
         let experiment = crate::read("t", "t.toml", text.as_bytes()).unwrap();
         let timings = time(&experiment, None, &|_, _| ()).unwrap().unwrap();
@@ -469,6 +502,20 @@ mod tests {
         assert!(told.contains("slower: "), "{told}");
         assert_eq!(timings.table(&experiment).rows(), 4);
         assert!(told.contains("g: tasks 10"), "{told}");
+        let judged = judge_measured(&experiment, &timings.rows);
+        let agree: Vec<_> = judged.iter().map(|judged| (judged.agree, judged.of)).collect();
+        // Two points and three bars; two points; what is not measured is nowhere.
+        assert_eq!(agree, [(5, 5), (2, 2), (0, 0)], "{told}");
+        assert!(told.contains("takes-time") && told.contains("5/5"), "{told}");
+        // The parts add up to the whole.
+        for row in
+            timings.rows.grids.iter().flat_map(|grid| &grid.cells).flat_map(|cell| &cell.rows)
+        {
+            let of = |name| row.values[crate::metric::metric(name).unwrap()].unwrap();
+            let sum = of("release_us_per_s") + of("schedule_us_per_s");
+            assert!((sum - of("overhead_us_per_s")).abs() < 1e-6 * sum);
+            assert!(of("release_max_us") >= of("release_us"));
+        }
         let stopped = AtomicBool::new(true);
         assert!(time(&experiment, Some(&stopped), &|_, _| ()).unwrap().is_none());
     }
