@@ -91,7 +91,7 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
             Comparison::AtMost(others) => (others, |a, b| a <= b),
             Comparison::Above(others) => (others, |a, b| a > b),
             Comparison::AtLeast(others) => (others, |a, b| a >= b),
-            Comparison::Equals(others) => (others, |a, b| a == b),
+            Comparison::Equals(others) => (others, |a, b| a <= b && b <= a),
             Comparison::Rises | Comparison::Falls => {
                 (holds_from, partly_from) = ((9, 10), (2, 3));
                 let falls = claim.comparison == Comparison::Falls;

@@ -56,13 +56,19 @@ mod tests {
     #[test]
     fn sizes_are_those_of_the_partitions() {
         let task = |c| Task::implicit("t", Service::from_ms(c), Duration::from_ms(6));
-        let system = System::new(4, vec![task(4), task(4), task(4), task(6)]);
-        // Three tasks of 2/3 on two CPUs, one CPU for the last task, one for nobody.
-        let run = structure("run", &system).unwrap().unwrap();
-        assert_eq!((run.largest(), run.levels.len()), (2, 3), "{run:?}");
-        assert!((run.mean() - 4.0 / 3.0).abs() < 1e-12);
-        let qps = structure("qps", &system).unwrap().unwrap();
-        assert_eq!(qps.levels.len(), 4, "{qps:?}: QPS has a CPU for each task");
+        let system = System::new(4, vec![task(4), task(4), task(4), task(6), task(6)]);
+        // Three tasks of 2/3 on two CPUs, and one CPU for each of the others.
+        for policy in ["run", "qps"] {
+            let found = structure(policy, &system).unwrap().unwrap();
+            assert_eq!((found.largest(), found.levels.len()), (2, 3), "{policy}: {found:?}");
+            assert!((found.mean() - 4.0 / 3.0).abs() < 1e-12);
+        }
+        // A CPU for each task, and one for nobody.
+        let system = System::new(4, vec![task(4), task(4), task(6)]);
+        for policy in ["run", "qps"] {
+            let found = structure(policy, &system).unwrap().unwrap();
+            assert_eq!(found.levels, [1, 1, 1, 1], "{policy}");
+        }
         assert_eq!(structure("g-edf", &system), Ok(None));
     }
 }

@@ -32,7 +32,10 @@ fn sets(levels: usize, percent: i64) -> Vec<MixedSet> {
         .collect()
 }
 
-fn bench(c: &mut Criterion, levels: usize, tests: &[(&str, fn(&MixedSet) -> bool)]) {
+/// Whether an analysis accepts a set.
+type Accepts = fn(&MixedSet) -> bool;
+
+fn bench(c: &mut Criterion, levels: usize, tests: &[(&str, Accepts)]) {
     for percent in [50, 65, 75, 85] {
         let sets = sets(levels, percent);
         for (name, test) in tests {

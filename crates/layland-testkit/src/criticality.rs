@@ -205,9 +205,9 @@ fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
     let levels = level.min(m);
     let mut before = 0;
     let mut sum = 0;
-    for l in 0..=levels {
+    for (l, bound) in wcet.iter().enumerate().take(levels + 1) {
         let jobs = if l == levels { all } else { count(l).min(all) };
-        sum += (jobs - before) * wcet[l];
+        sum += (jobs - before) * bound;
         before = jobs;
     }
     sum

@@ -7,6 +7,7 @@
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
+//! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`strategies`]: random task sets for property tests;
@@ -18,6 +19,7 @@ pub mod cases;
 pub mod criticality;
 pub mod inversions;
 pub mod logged;
+pub mod mixed;
 pub mod optimal;
 pub mod strategies;
 pub mod ticks;

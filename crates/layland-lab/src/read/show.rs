@@ -1,0 +1,328 @@
+//! What an experiment makes of its results: figures, tables and claims.
+
+use super::Decoder;
+use super::value::{Entry, Section, entries, entry};
+use crate::experiment::*;
+use crate::metric::is_measured;
+use layland_model::Rate;
+use toml::de::DeValue;
+
+const FIGURE: &[&str] = &[
+    "name",
+    "title",
+    "kind",
+    "grid",
+    "x",
+    "y",
+    "statistic",
+    "series",
+    "only",
+    "x_label",
+    "y_label",
+    "x_range",
+    "y_range",
+    "log_y",
+    "bars",
+    "bar_labels",
+];
+const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
+const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
+
+impl Decoder<'_> {
+    pub(super) fn figure(&mut self, section: &Section<'_>) -> Option<Figure> {
+        self.reader.only(section, FIGURE);
+        let taken: Vec<String> = self.figures.iter().map(|figure| figure.name.clone()).collect();
+        let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>());
+        let grid = self.find_grid(section)?;
+        let kind = match entry(section.table, "kind") {
+            None => FigureKind::Lines,
+            Some(entry) => match self.reader.text(&entry)? {
+                "lines" => FigureKind::Lines,
+                "distribution" => FigureKind::Distribution,
+                "bars" => FigureKind::Bars,
+                other => {
+                    let message = format!("`{other}` is not a kind of figure");
+                    self.reader.invalid(&entry, message, "use lines, bars or distribution");
+                    return None;
+                }
+            },
+        };
+        let (x, y, statistic) = match kind {
+            FigureKind::Distribution => (String::new(), TARDINESS.to_owned(), Statistic::Mean),
+            FigureKind::Bars => ("bar".to_owned(), String::new(), Statistic::Mean),
+            FigureKind::Lines => {
+                let x = self.axis(section, grid);
+                let entry = self.reader.required(section, "y", "\"miss_ratio\"")?;
+                let y = self.reader.text(&entry)?;
+                let y = self.metric(&entry, y, &[]);
+                let entry = self.reader.required(section, "statistic", "\"mean\"")?;
+                let statistic = self.reader.text(&entry)?;
+                (x?, y?, self.statistic(&entry, statistic)?)
+            }
+        };
+        let weighted = statistic == Statistic::Weighted;
+        let bars = if kind == FigureKind::Bars { self.bars(section)? } else { Vec::new() };
+        let only = self.only(section, grid, &x, kind, weighted)?;
+        let plain = |text: &str| text.replace('_', " ");
+        let (mut x_name, mut y_name) = (plain(&x), format!("{statistic} {}", plain(&y)));
+        if kind == FigureKind::Distribution {
+            x_name = "tardiness / period".to_owned();
+            y_name = "share of jobs".to_owned();
+        }
+        let log_y = entry(section.table, "log_y").and_then(|entry| self.reader.boolean(&entry));
+        let mut interval = |key| {
+            entry(section.table, key)
+                .and_then(|entry| self.reader.interval(&entry).map(|bounds| (entry, bounds)))
+        };
+        let (x_bounds, y_bounds) = (interval("x_range"), interval("y_range"));
+        if let Some((entry, (low, _))) = &y_bounds
+            && log_y == Some(true)
+            && *low <= 0.0
+        {
+            self.reader.invalid(entry, "a logarithmic axis starts above 0", "write [1e-4, 1]");
+        }
+        Some(Figure {
+            name: name?,
+            title: self.text(section, "title", ""),
+            kind,
+            grid,
+            x,
+            y,
+            bars,
+            statistic,
+            series: self.some_series(section, Some(grid)),
+            only,
+            labels: (
+                self.text(section, "x_label", &x_name),
+                self.text(section, "y_label", &y_name),
+            ),
+            x_bounds: x_bounds.map(|(_, bounds)| bounds),
+            y_bounds: y_bounds.map(|(_, bounds)| bounds),
+            log_y: log_y.unwrap_or(false),
+        })
+    }
+
+    /// What the bars of a figure show, with what is written below them.
+    fn bars(&mut self, section: &Section<'_>) -> Option<Vec<Bar>> {
+        let entry_of = self.reader.required(section, "bars", "[\"preemptions_per_job:mean\"]")?;
+        let labels = entry(section.table, "bar_labels");
+        let labels: Vec<String> = labels
+            .map(|entry| self.reader.one_or_more(&entry))
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| self.reader.text(entry).map(str::to_owned))
+            .collect();
+        let columns = self.columns(&entry_of, &[]);
+        if !labels.is_empty() && labels.len() != columns.len() {
+            let message = format!("{} bars have {} labels", columns.len(), labels.len());
+            self.reader.invalid(&entry_of, message, "write one label for each of the `bars`");
+            return None;
+        }
+        let bar = |(at, (metric, statistic, heading)): (usize, (String, Statistic, String))| Bar {
+            label: labels.get(at).cloned().unwrap_or(heading),
+            metric,
+            statistic,
+        };
+        Some(columns.into_iter().enumerate().map(bar).collect())
+    }
+
+    /// Metrics with their statistics, as in `miss_ratio:mean`, and each as a heading.
+    fn columns(
+        &mut self,
+        entry: &Entry<'_>,
+        also: &[&'static str],
+    ) -> Vec<(String, Statistic, String)> {
+        let mut columns = Vec::new();
+        for element in self.reader.one_or_more(entry) {
+            let Some(text) = self.reader.text(&element) else { continue };
+            let (metric, statistic) = text.split_once(':').unwrap_or((text, "mean"));
+            let metric = self.metric(&element, metric, also);
+            let statistic = self.statistic(&element, statistic);
+            if let (Some(metric), Some(statistic)) = (metric, statistic) {
+                let heading = format!("{metric} {statistic}");
+                columns.push((metric, statistic, heading));
+            }
+        }
+        columns
+    }
+
+    /// The axis that `x` names; its values are numbers.
+    fn axis(&mut self, section: &Section<'_>, grid: usize) -> Option<String> {
+        let entry = self.reader.required(section, "x", "\"utilization\"")?;
+        let name = self.reader.text(&entry)?;
+        let Some(axis) = self.grids[grid].axis(name) else {
+            let grid = self.grids[grid].clone();
+            let known = grid.axes.iter().map(|(axis, _)| axis.as_str());
+            self.reader.unknown(&entry, "axis", name, known);
+            return None;
+        };
+        let values = &self.grids[grid].axes[axis].1;
+        if let Some(other) = values.iter().find(|value| value.parse::<Rate>().is_err()) {
+            let message = format!("`{other}` of `{name}` has no place on an axis");
+            self.reader.invalid(&entry, message, "choose a parameter whose values are numbers");
+            return None;
+        }
+        Some(name.to_owned())
+    }
+
+    /// The values that the other axes have; each with several needs one, but the utilization, over which
+    /// the weighted mean goes.
+    fn only(
+        &mut self,
+        section: &Section<'_>,
+        grid: usize,
+        x: &str,
+        kind: FigureKind,
+        weighted: bool,
+    ) -> Option<Vec<(String, String)>> {
+        let mut only = Vec::new();
+        let mut place = section.span.clone();
+        if let Some(given) = entry(section.table, "only") {
+            place = given.span.clone();
+            let DeValue::Table(table) = given.value else {
+                self.reader.wrong_type(&given, "a table", "write only = { tasks = 16 }");
+                return None;
+            };
+            for entry in entries(table) {
+                let value = self.parameter(&entry)?;
+                let axes = self.grids[grid].axes.clone();
+                match axes.iter().find(|(axis, _)| axis == entry.key) {
+                    Some((_, values)) if values.contains(&value) => {
+                        only.push((entry.key.to_owned(), value));
+                    }
+                    Some((_, values)) => {
+                        let known = values.iter().map(String::as_str);
+                        self.reader.unknown(&entry, "value", &value, known);
+                    }
+                    None => {
+                        let known = axes.iter().map(|(axis, _)| axis.as_str());
+                        self.reader.unknown(&entry, "axis", entry.key, known);
+                    }
+                }
+            }
+        }
+        let open = self.grids[grid].axes.iter().find(|(axis, values)| {
+            kind == FigureKind::Lines
+                && axis != x
+                && !(weighted && axis == "utilization")
+                && values.len() > 1
+                && !only.iter().any(|(named, _)| named == axis)
+        });
+        if let Some((axis, values)) = open {
+            let message = format!("points differ in `{axis}`, which the figure does not show");
+            let help = format!("add only = {{ {axis} = \"{}\" }}", values[0]);
+            self.reader.error("layland::lab::invalid", place, message, "here", help);
+            return None;
+        }
+        Some(only)
+    }
+
+    pub(super) fn table(&mut self, section: &Section<'_>) -> Option<Table> {
+        self.reader.only(section, TABLE);
+        let name = self.name(section, &[]);
+        let grid = self.find_grid(section)?;
+        let series = self.some_series(section, Some(grid));
+        let entry = self.reader.required(section, "columns", "[\"miss_ratio:mean\"]");
+        let columns =
+            entry.as_ref().map(|entry| self.columns(entry, &[TARDINESS])).unwrap_or_default();
+        if let Some(entry) = entry
+            && let Some((name, ..)) = columns.iter().find(|(name, ..)| is_measured(name))
+        {
+            let message = format!("`{name}` is a measured time");
+            self.reader.invalid(&entry, message, "show it in a figure: tables are of results");
+        }
+        Some(Table { name: name?, title: self.text(section, "title", ""), grid, series, columns })
+    }
+
+    pub(super) fn claim(&mut self, section: &Section<'_>) -> Option<Claim> {
+        self.reader.only(section, CLAIM);
+        let name = self.name(section, &[]);
+        let text = self.required_text(section, "text", "\"what is claimed\"");
+        let mut figures = Vec::new();
+        let entry_of_figures = self.reader.required(section, "figures", "[\"a figure\"]")?;
+        for element in self.reader.one_or_more(&entry_of_figures) {
+            let Some(name) = self.reader.text(&element) else { continue };
+            match self.figures.iter().position(|figure| figure.name == name) {
+                Some(at) if self.figures[at].kind != FigureKind::Distribution => figures.push(at),
+                Some(_) => {
+                    let message = format!("figure `{name}` has no points to compare");
+                    self.reader.invalid(&element, message, "name a figure of lines or bars");
+                }
+                None => {
+                    let known: Vec<String> =
+                        self.figures.iter().map(|figure| figure.name.clone()).collect();
+                    let known = known.iter().map(String::as_str);
+                    self.reader.unknown(&element, "figure", name, known);
+                }
+            }
+        }
+        let mut bound = |key| entry(section.table, key).and_then(|e| self.reader.number(&e));
+        let range = Range { from: bound("from"), to: bound("to") };
+        let left = self.reader.required(section, "left", "\"a series\"")?;
+        let left = self.reader.text(&left).and_then(|text| self.operand(&left, text));
+        let is = self.reader.required(section, "is", "\"at most\"")?;
+        let comparison = self.reader.text(&is)?;
+        let comparison = match comparison {
+            "rising" => Comparison::Rises,
+            "falling" => Comparison::Falls,
+            "below" => Comparison::Below(self.others(section)?),
+            "at most" => Comparison::AtMost(self.others(section)?),
+            "above" => Comparison::Above(self.others(section)?),
+            "at least" => Comparison::AtLeast(self.others(section)?),
+            "equal to" => Comparison::Equals(self.others(section)?),
+            other => {
+                let help = "use below, at most, above, at least, equal to, rising or falling";
+                self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
+                return None;
+            }
+        };
+        Some(Claim {
+            name: name?,
+            text: text?,
+            source: self.text(section, "source", ""),
+            figures,
+            range,
+            left: left?,
+            comparison,
+        })
+    }
+
+    /// `series` or `series/metric`, of another figure with `@figure` behind it.
+    fn operand(&mut self, entry: &Entry<'_>, text: &str) -> Option<Operand> {
+        let (text, figure) = match text.split_once('@') {
+            Some((text, name)) => {
+                let at = self.figures.iter().position(|figure| figure.name == name);
+                if at.is_none() {
+                    let known: Vec<String> =
+                        self.figures.iter().map(|figure| figure.name.clone()).collect();
+                    let known = known.iter().map(String::as_str);
+                    self.reader.unknown(entry, "figure", name, known);
+                }
+                (text, Some(at?))
+            }
+            None => (text, None),
+        };
+        let (series, metric) = match text.split_once('/') {
+            Some((series, metric)) => (series, Some(metric)),
+            None => (text, None),
+        };
+        let series = self.find_series(entry, series)?;
+        let metric = match metric {
+            Some(metric) => Some(self.metric(entry, metric, &[])?),
+            None => None,
+        };
+        Some(Operand { series, metric, figure })
+    }
+
+    fn others(&mut self, section: &Section<'_>) -> Option<Vec<Other>> {
+        let entry = self.reader.required(section, "right", "\"a series\", or a number")?;
+        let mut others = Vec::new();
+        for element in self.reader.one_or_more(&entry) {
+            others.push(match element.value {
+                DeValue::String(text) => Other::Series(self.operand(&element, text)?),
+                _ => Other::Value(self.reader.number(&element)?),
+            });
+        }
+        Some(others)
+    }
+}

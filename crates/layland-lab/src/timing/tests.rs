@@ -1,0 +1,127 @@
+use super::*;
+
+#[test]
+fn decisions_are_timed_and_told_beside_the_source() {
+    let text = r#"
+            lab = 1
+            title = "t"
+            sets = 1
+            seed = 1
+            horizon = "100ms"
+            [timing]
+            sets = 2
+            horizon = "200ms"
+            [[timing.reported]]
+            series = "global"
+            statistic = "q0.999"
+            us = "5.79"
+            [[timing.claim]]
+            text = "slower"
+            statistics = ["mean", "q0.999"]
+            slower = "hpa"
+            faster = "global"
+            [generator]
+            cpus = 4
+            utilization = "2"
+            periods = "list:10ms,20ms"
+            affinity = "levels:2"
+            feasible = true
+            [[series]]
+            name = "global"
+            policy = "g-rm"
+            affinities = "ignored"
+            [[series]]
+            name = "hpa"
+            policy = "hpa-rm"
+            [[grid]]
+            name = "g"
+            tasks = [8, 10]
+            [[figure]]
+            name = "per-job"
+            grid = "g"
+            x = "tasks"
+            y = "overhead_us_per_job"
+            statistic = "median"
+            [[figure]]
+            name = "all"
+            kind = "bars"
+            grid = "g"
+            bars = ["release_us:median", "schedule_us", "decision_us:max"]
+            bar_labels = ["REL", "SCHED", "most"]
+            [[claim]]
+            name = "takes-time"
+            text = "Decisions take time"
+            figures = ["per-job", "all"]
+            left = "hpa"
+            is = "above"
+            right = 0
+            [[claim]]
+            name = "is-itself"
+            text = "It takes as long as it takes"
+            figures = ["per-job"]
+            left = "hpa"
+            is = "equal to"
+            right = "hpa@per-job"
+            [[claim]]
+            name = "misses"
+            text = "A claim about the results, which are not measured times"
+            figures = ["per-job"]
+            left = "hpa/missed@per-job"
+            is = "at most"
+            right = 0
+        "#;
+    let experiment = crate::read("t", "t.toml", text.as_bytes()).unwrap();
+    let timings = time(&experiment, None, &|_, _| ()).unwrap().unwrap();
+    assert_eq!(timings.points.len(), 4);
+    // 8 tasks with periods of at most 20 ms are released 10 times in 200 ms at least.
+    assert!(timings.points.iter().all(|point| point.costs.len() >= 20));
+    let told = timings.text(&experiment);
+    assert!(told.contains("global, in the source"), "{told}");
+    assert!(told.contains("slower: "), "{told}");
+    assert_eq!(timings.table(&experiment).rows(), 4);
+    assert!(told.contains("g: tasks 10"), "{told}");
+    let judged = judge_measured(&experiment, &timings.rows);
+    let agree: Vec<_> = judged.iter().map(|judged| (judged.agree, judged.of)).collect();
+    // Two points and three bars; two points; what is not measured is nowhere.
+    assert_eq!(agree, [(5, 5), (2, 2), (0, 0)], "{told}");
+    assert!(told.contains("takes-time") && told.contains("5/5"), "{told}");
+    // The parts add up to the whole.
+    for row in timings.rows.grids.iter().flat_map(|grid| &grid.cells).flat_map(|cell| &cell.rows) {
+        let of = |name| row.values[crate::metric::metric(name).unwrap()].unwrap();
+        let sum = of("release_us_per_s") + of("schedule_us_per_s");
+        assert!((sum - of("overhead_us_per_s")).abs() < 1e-6 * sum);
+        assert!(of("release_max_us") >= of("release_us"));
+    }
+    let stopped = AtomicBool::new(true);
+    assert!(time(&experiment, Some(&stopped), &|_, _| ()).unwrap().is_none());
+}
+
+#[test]
+fn long_decisions_are_counted_as_they_are() {
+    let mut costs = histogram();
+    for ns in [100, 200, 5_000_000] {
+        costs.record(ns).unwrap();
+    }
+    // To three digits, in microseconds.
+    assert!((4995.0..=5005.0).contains(&of(Statistic::Max, &costs)));
+    assert!((4995.0..=5005.0).contains(&of(Statistic::Quantile(0.999), &costs)));
+    assert!((0.199..=0.201).contains(&of(Statistic::Median, &costs)));
+    assert!((1660.0..=1670.0).contains(&of(Statistic::Mean, &costs)));
+}
+
+#[test]
+fn mistakes_have_a_place() {
+    let text = "lab = 1\ntitle = \"t\"\nsets = 1\nseed = 1\nhorizon = \"1s\"\n[timing]\nsets = 1\n\
+         horizon = \"1s\"\n[[timing.reported]]\nseries = \"gfb\"\nstatistic = \"sum\"\nus = \"x\"\n\
+         [[series]]\nname = \"gfb\"\ntest = \"GFB\"\naffinities = \"lost\"\n\
+         [[grid]]\nname = \"g\"\ncpus = 1\ntasks = 1\nutilization = \"0.5\"\n";
+    let report = crate::read("t", "t.toml", text.as_bytes()).unwrap_err();
+    for message in [
+        "t.toml:10:10: error: `gfb` is a test, and makes no decisions",
+        "t.toml:11:13: error: `sum` is not a statistic of times",
+        "t.toml:12:6: error: `x` is not a time",
+        "affinities are `kept` or `ignored`",
+    ] {
+        assert!(report.plain().contains(message), "{}", report.plain());
+    }
+}
