@@ -21,14 +21,31 @@ pub enum NoBound {
 /// `f` saturates at [`i64::MAX`].
 #[inline]
 pub(crate) fn least(start: i64, limit: i64, f: impl Fn(i64) -> i64) -> Result<i64, NoBound> {
+    match climb(start, limit, f)? {
+        Reached::At(found) => Ok(found),
+        Reached::Beyond(_) => Err(NoBound::Beyond),
+    }
+}
+
+/// How far an iteration came.
+pub(crate) enum Reached {
+    /// The least fixed point.
+    At(i64),
+    /// A point above the limit that the fixed point is not below.
+    Beyond(i64),
+}
+
+/// [`least`], which says how far it came.
+#[inline]
+pub(crate) fn climb(start: i64, limit: i64, f: impl Fn(i64) -> i64) -> Result<Reached, NoBound> {
     let mut reached = start.max(1);
     for _ in 0..MAX_STEPS {
         if reached > limit {
-            return Err(NoBound::Beyond);
+            return Ok(Reached::Beyond(reached));
         }
         let next = f(reached).max(1);
         if next == reached {
-            return Ok(reached);
+            return Ok(Reached::At(reached));
         }
         debug_assert!(next > reached, "a monotone function, from a start that is not above it");
         reached = next;

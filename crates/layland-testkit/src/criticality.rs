@@ -298,6 +298,96 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
     found
 }
 
+/// The original zero-slack method, step by step, with every integer as the end of idle time.
+pub fn zero_slack_paper(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
+    let place = |i: usize| order.iter().position(|&j| j == i).expect("every task is in the order");
+    let mut found: Vec<Option<i64>> = vec![None; tasks.len()];
+    let mut progress: Vec<Vec<i64>> = vec![Vec::new(); tasks.len()];
+    let mut visit = order.to_vec();
+    visit.sort_by_key(|&i| (std::cmp::Reverse(tasks[i].level), place(i)));
+    for i in visit {
+        let Plain { deadline, level, ref wcet, .. } = tasks[i];
+        let higher = &order[..place(i)];
+        let below: Vec<usize> =
+            order[place(i)..].iter().copied().filter(|&h| tasks[h].level > level).collect();
+        if below.iter().any(|&h| found[h].is_none()) {
+            continue;
+        }
+        let rest = |h: usize, l: usize| (tasks[h].wcet[l] - progress[h][l]).max(0);
+        let normal = |l: usize, t: i64| {
+            let above = higher.iter().map(|&j| ceil(t, tasks[j].period) * tasks[j].wcet[l]);
+            let below = below.iter().map(|&h| ceil(t, tasks[h].period) * rest(h, l));
+            above.sum::<i64>() + below.sum::<i64>()
+        };
+        let idle = |z: i64, l: usize| (0..=z).map(|x| x - normal(l, x)).max().unwrap_or(0).max(0);
+        let critical = |t: i64| {
+            let above = higher.iter().filter(|&&j| tasks[j].level >= level);
+            let above = above.map(|&j| ceil(t, tasks[j].period) * tasks[j].wcet[level]);
+            let below = below.iter().map(|&h| ceil(t, tasks[h].period) * rest(h, level));
+            above.sum::<i64>() + below.sum::<i64>()
+        };
+        let mut left = wcet[level];
+        let instant = loop {
+            let length = match left {
+                0 => Some(0),
+                left => (left..=deadline).find(|&t| left + critical(t) <= t),
+            };
+            let Some(length) = length else { break None };
+            let next = (wcet[level] - idle(deadline - length, level)).max(0);
+            if next == left {
+                break Some(deadline - length);
+            }
+            left = next;
+        };
+        let Some(instant) = instant else { continue };
+        progress[i] = (0..=level).map(|l| idle(instant, l)).collect();
+        found[i] = Some(instant);
+    }
+    found
+}
+
+/// What FJP-IJA counts: `B(m)`, `s^(m+1)` and `n^m` of each task, with a ceiling or a floor; none beyond `limit`.
+#[expect(clippy::type_complexity, reason = "three lists")]
+pub fn ija(
+    tasks: &[Plain],
+    levels: usize,
+    floor: bool,
+    limit: i64,
+) -> Option<(Vec<i64>, Vec<i64>, Vec<Vec<i64>>)> {
+    let (mut busy, mut change, mut counts) = (Vec::new(), vec![0i64], Vec::<Vec<i64>>::new());
+    let before =
+        |counts: &[Vec<i64>], m: usize, i: usize| if m == 0 { 0 } else { counts[m - 1][i] };
+    for m in 0..levels {
+        let b = first(limit, |b| {
+            let each = (0..tasks.len()).map(|i| {
+                let Plain { period, level, ref wcet, .. } = tasks[i];
+                let done: i64 =
+                    (0..m).map(|l| (counts[l][i] - before(&counts, l, i)) * wcet[l]).sum();
+                let new = (ceil(b, period) - before(&counts, m, i)).max(0);
+                done + if level >= m { new * wcet[m] } else { 0 }
+            });
+            each.sum()
+        })?;
+        let mine = tasks.iter().filter(|task| task.level == m);
+        let last = mine.map(|task| (ceil(b, task.period) - 1) * task.period + task.wcet[m]).max();
+        let s = change[m].max(last.unwrap_or(0));
+        let now = (0..tasks.len()).map(|i| {
+            let Plain { period, level, .. } = tasks[i];
+            let before = before(&counts, m, i);
+            match level.cmp(&m) {
+                std::cmp::Ordering::Less => before,
+                std::cmp::Ordering::Equal => before.max(ceil(b, period)),
+                std::cmp::Ordering::Greater if floor => before.max(s / period),
+                std::cmp::Ordering::Greater => before.max(ceil(s, period)),
+            }
+        });
+        counts.push(now.collect());
+        busy.push(b);
+        change.push(s);
+    }
+    Some((busy, change[1..].to_vec(), counts))
+}
+
 /// The most that a task executes in a window, by trying every job that may be in it: the first one ends at its
 /// deadline, just after the window began.
 fn window(task: &Plain, level: usize, x: i64) -> i64 {

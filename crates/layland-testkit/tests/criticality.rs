@@ -198,6 +198,48 @@ fn zero_slack_instants_are_the_latest() {
 }
 
 #[test]
+fn the_original_zero_slack_method_is_followed() {
+    on_random(10_000, 250, sets(3, 4), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let found = zero_slack::paper(&set);
+        let slow = twin::zero_slack_paper(&tasks, &places(&found.order));
+        let instants: Vec<Option<i64>> =
+            found.zero_slack.values().map(|instant| instant.map(Duration::ns)).collect();
+        let some = levels > 1 && instants.iter().any(Option::is_some);
+        prop_assert_eq!(instants, slow);
+        Ok(some)
+    });
+}
+
+#[test]
+fn job_arrival_patterns_are_counted() {
+    on_random(5_000, 500, (sets(3, 4), any::<bool>()), |((levels, tasks), floor)| {
+        let set = set_of(levels, &tasks);
+        let found = match floor {
+            true => fjp::ija_floor(&set, fjp::JOBS),
+            false => fjp::ija_paper(&set, fjp::JOBS),
+        };
+        let Some(busy) = &found.busy else { return Ok(false) };
+        let Some((b, s, n)) = twin::ija(&tasks, levels, floor, 5_000) else {
+            prop_assert!(busy.iter().any(|b| b.ns() > 5_000));
+            return Ok(false);
+        };
+        prop_assert_eq!(ns(busy), b);
+        prop_assert_eq!(found.change.as_deref().map(ns), Some(s));
+        let counts: Vec<Vec<i64>> = found
+            .counts
+            .iter()
+            .flat_map(|counts| counts.values())
+            .map(|counts| counts.iter().map(|&count| count as i64).collect())
+            .collect();
+        let by_task: Vec<Vec<i64>> =
+            (0..tasks.len()).map(|i| n.iter().map(|n| n[i]).collect()).collect();
+        prop_assert_eq!(counts, by_task);
+        Ok(levels > 1)
+    });
+}
+
+#[test]
 fn slices_divide_periods_and_budgets() {
     on_random(3_000, 800, (sets(4, 5), 1i64..=7), |((levels, tasks), resolution)| {
         let set = set_of(levels, &tasks);

@@ -21,11 +21,14 @@
 //! delayed by at most `min(left_j, ceil(f / T_j))` jobs of `j`, tasks of levels below `m` only until the interval would
 //! have ended at their level. Reuse above a running priority higher than `x` keeps the number of entries above `x`.
 //!
+//! **What is remembered.** Placing a job that is released at `rho` in the pattern changes the right sides only from `rho` on. So an
+//! `f(m)` up to `rho` stays what it is, and one above stays above `rho`.
+//!
 //! Every set that AMC-RT accepts is accepted, as long as no level has utilization 1 or more.
 
 use super::scan::{Lowest, due, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
-use crate::steps::{ceil, least, sum, work};
+use crate::steps::{Reached, ceil, climb, least, sum, work};
 use crate::{Answer, MixedSet, NoBound};
 
 /// The pattern and the priorities. Sound.
@@ -57,28 +60,56 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
         }
     }
     Jobs::scanned(set, &busy, jobs, |counts| {
-        let mut test = Delay { set, f: vec![0; set.levels()] };
-        scan(set, counts, &mut test)
+        let known = vec![Known::default(); set.len()];
+        scan(set, counts, &mut Delay { set, known })
     })
+}
+
+/// What is known of the `f` of a task.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// `f(0), f(1), ..`.
+    f: Vec<i64>,
+    /// The next ones are above this.
+    above: i64,
+}
+
+impl Known {
+    /// A job was placed that is released then.
+    fn placed(&mut self, release: i64) {
+        let stay = self.f.iter().take_while(|&&f| f <= release).count();
+        if stay < self.f.len() {
+            self.f.truncate(stay);
+            self.above = release;
+        }
+        self.above = self.above.min(release);
+    }
 }
 
 struct Delay<'a> {
     set: &'a MixedSet,
-    f: Vec<i64>,
+    known: Vec<Known>,
 }
 
 impl Lowest for Delay<'_> {
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound> {
-        let Delay { set, f } = self;
+        let set = self.set;
+        let Known { f, above } = &mut self.known[i];
         let limit = due(set, i, left[i]);
         let last = set.z(i);
+        if let Some(&f) = f.get(last) {
+            return Ok(f <= limit);
+        }
+        if *above >= limit {
+            return Ok(false);
+        }
         let jobs = |j: usize, f: i64| set.over[j].ceil(f).min(left[j] as i64);
         // No interval is longer than one that suffices for all levels.
         let all = (0..set.len()).map(|j| work(jobs(j, limit), set.c(last.min(set.z(j)))[j]));
         if sum(all) <= limit {
             return Ok(true);
         }
-        for m in 0..=last {
+        for m in f.len()..=last {
             let c = set.c(m);
             let (mut closed, mut start) = (0i64, 0i64);
             for j in (0..set.len()).filter(|&j| left[j] > 0) {
@@ -87,18 +118,28 @@ impl Lowest for Delay<'_> {
                     _ => start = start.saturating_add(c[j]),
                 }
             }
-            let found = least(closed.saturating_add(start), limit, |f| {
-                let above = (0..set.len()).filter(|&j| set.z(j) >= m);
-                sum(above.map(|j| work(jobs(j, f), c[j]))).saturating_add(closed)
-            });
-            match found {
-                Ok(found) => f[m] = found,
-                Err(NoBound::Beyond) => return Ok(false),
-                Err(NoBound::GaveUp) => return Err(NoBound::GaveUp),
+            let start = closed.saturating_add(start).max(above.saturating_add(1));
+            let reached = climb(start, limit, |f| {
+                let open = (0..set.len()).filter(|&j| set.z(j) >= m);
+                sum(open.map(|j| work(jobs(j, f), c[j]))).saturating_add(closed)
+            })?;
+            match reached {
+                Reached::At(found) => {
+                    f.push(found);
+                    // No level is below one before it.
+                    *above = (*above).max(found - 1);
+                }
+                Reached::Beyond(reached) => {
+                    *above = reached - 1;
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
     }
 
-    fn placed(&mut self, _i: usize, _left: &[usize]) {}
+    fn placed(&mut self, i: usize, left: &[usize]) {
+        let release = (left[i] as i64 - 1).saturating_mul(self.set.period[i]);
+        self.known.iter_mut().for_each(|known| known.placed(release));
+    }
 }
