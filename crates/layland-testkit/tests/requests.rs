@@ -152,8 +152,6 @@ impl Policy for Quanta {
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Leave { .. }
-            | Event::Arrival { .. }
-            | Event::Measured { .. }
             | Event::Release { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -1,5 +1,5 @@
 //! What every mechanism shares: the jobs of one CPU ([`Jobs`]), and the order in which one instant is
-//! processed ([`Processor`]).
+//! processed (`Processor`).
 //!
 //! An engine tells what happened in the order of the contract of [`Policy`](crate::Policy). Mixed-criticality
 //! mechanisms need another one, so that events are collected, and processed when a decision is due:
