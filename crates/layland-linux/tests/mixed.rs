@@ -93,7 +93,6 @@ fn duration() -> Duration {
 
 /// Brake and steer overrun in every job, and only audio and video pay.
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures help to understand a failure")]
 fn high_criticality_keeps_its_deadlines_and_low_pays() {
     let _alone = alone();
     let system = demo("mixed-overrun");

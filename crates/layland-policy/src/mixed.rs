@@ -9,7 +9,7 @@
 //! | `pt.rs` | period transformation | slices make priorities follow criticality |
 //! | `plrs.rs` | priority list reuse | fixed job priorities, and an indicator |
 //!
-//! A mechanism is a [`Mechanism`](mechanism::Mechanism) for the jobs of one CPU; [`PerCpu`] is the policy
+//! A mechanism is a [`Mechanism`] for the jobs of one CPU; [`PerCpu`] is the policy
 //! around one instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
 //! They follow arrivals: what a job's arrival does (dropping it, aborting its predecessor, a
 //! priority) cannot wait until its predecessor has ended.

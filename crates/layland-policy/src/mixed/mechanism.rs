@@ -1,5 +1,5 @@
 //! What every mechanism shares: the jobs of one CPU ([`Jobs`]), and the order in which one instant is
-//! processed ([`Processor`]).
+//! processed (`Processor`).
 //!
 //! An engine tells what happened in the order of the contract of [`Policy`](crate::Policy). Mixed-criticality
 //! mechanisms need another one, so that events are collected, and processed when a decision is due:
@@ -8,8 +8,10 @@
 //! 2. the budget of the running job;
 //! 3. the idle check: with no job left from before now, the busy period is over, even if jobs arrive now;
 //! 4. what the time brings: deadlines, zero-slack instants, replenishments;
-//! 5. arrivals;
-//! 6. one dispatch decision.
+//! 5. a job that runs next and may get nothing at all at the present level (`C_i(l) = 0`) is dispatched: it
+//!    completes or overruns before anything arrives. Analyses count what arrives before that, and not with it;
+//! 6. arrivals;
+//! 7. one dispatch decision.
 //!
 //! Deadlines come after the idle check because they never end a job. A mechanism derives what the time
 //! brings from `now` and the jobs alone; its timer only makes that an engine asks in time.
@@ -331,6 +333,16 @@ impl<M: Mechanism> Processor<M> {
         self.since = now;
     }
 
+    /// Whether the job that runs next may get nothing: what arrives now waits until it has ended or overrun, in
+    /// this very instant.
+    fn next_gets_nothing(&mut self, now: Time) -> bool {
+        let Some(Choice { member, limit }) = self.mechanism.select(&self.jobs, now) else {
+            return false;
+        };
+        let first = self.jobs.first(member);
+        self.online && first.is_some_and(|job| job.ready && limit == Some(job.executed))
+    }
+
     /// Processes the instant; the actions are in the order in which they are to be carried out.
     pub fn decide(&mut self, now: Time, id: crate::TimerId, actions: &mut Vec<Action>) {
         self.touched = false;
@@ -347,7 +359,7 @@ impl<M: Mechanism> Processor<M> {
             self.mechanism.idle(&mut self.jobs);
         }
         self.mechanism.advance(&mut self.jobs, now);
-        if !self.arrivals.is_empty() {
+        if !self.arrivals.is_empty() && !self.next_gets_nothing(now) {
             let arrivals = std::mem::take(&mut self.arrivals);
             self.mechanism.arrive(&mut self.jobs, now, &arrivals);
             self.arrivals = arrivals;

@@ -103,6 +103,22 @@ impl Machine<'_> {
             }
         }
     }
+    /// Jobs that run next and whose bound at this level is nothing overrun before they run.
+    fn overrun_at_once(&mut self, now: i64) {
+        while let Some(at) = self.choice()
+            && self.has_indicator()
+            && self.is_spent(&self.pending[at])
+        {
+            self.overrun(now, at);
+            self.check_idle();
+        }
+    }
+    fn check_idle(&mut self) {
+        if self.pending.is_empty() {
+            self.level = 0;
+            self.lists.iter_mut().for_each(Literal::reset);
+        }
+    }
     /// The job that runs, as an index into the pending ones.
     fn choice(&self) -> Option<usize> {
         // The first of each task.
@@ -205,10 +221,7 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
             }
         }
         // 4. The idle check.
-        if machine.pending.is_empty() {
-            machine.level = 0;
-            machine.lists.iter_mut().for_each(Literal::reset);
-        }
+        machine.check_idle();
         // 5. and 7. Timers.
         let timers = |machine: &mut Machine<'_>| {
             for job in &mut machine.pending {
@@ -233,7 +246,8 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
             }
         };
         timers(&mut machine);
-        // 6. Releases.
+        // 6. Releases, after what gets nothing.
+        machine.overrun_at_once(now);
         let arriving: Vec<(usize, usize)> = releases
             .iter()
             .enumerate()
@@ -272,19 +286,9 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
         if let Rules::ZeroSlack { .. } = rules {
             timers(&mut machine);
         }
-        // 8. The decision; a job whose bound at this level is nothing overruns before it runs.
-        let mut chosen = machine.choice();
-        while let Some(at) = chosen
-            && machine.has_indicator()
-            && machine.is_spent(&machine.pending[at])
-        {
-            machine.overrun(now, at);
-            if machine.pending.is_empty() {
-                machine.level = 0;
-                machine.lists.iter_mut().for_each(Literal::reset);
-            }
-            chosen = machine.choice();
-        }
+        // 8. The decision.
+        machine.overrun_at_once(now);
+        let chosen = machine.choice();
         running = chosen.map(|at| (machine.pending[at].task, machine.pending[at].seq));
         if let Some(at) = chosen.filter(|_| now < until) {
             let job = &mut machine.pending[at];
