@@ -114,7 +114,6 @@ pub const RESPONSES: &[ResponseTest] = &[
     affinity::fixed_priority::FP_RESPONSE,
     mixed::SMC_RM_RESPONSES,
     mixed::SMC_CM_RESPONSES,
-    mixed::FTP_SMC_RESPONSES,
 ];
 
 /// The test with this name, in any case.

@@ -51,6 +51,32 @@ impl From<&Task> for Sporadic {
     }
 }
 
+/// A positive number by which much is divided: by a multiplication, which takes a fraction of the time
+/// of a division.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Divisor {
+    by: i64,
+    /// `floor((2^64 - 1) / by)`.
+    inverse: u64,
+}
+
+impl Divisor {
+    pub(crate) fn new(by: i64) -> Divisor {
+        Divisor { by, inverse: u64::MAX / by as u64 }
+    }
+
+    /// Quotient and remainder of `n >= 0`. With `by * inverse = 2^64 - 1 - e` and `0 <= e < by`, the
+    /// product `n * inverse` is `2^64 n / by` less `n (1 + e) / by`, which is at most `n < 2^63`: the
+    /// quotient is right or one too small.
+    #[inline]
+    pub(crate) fn div_rem(self, n: i64) -> (i64, i64) {
+        debug_assert!(n >= 0, "{n} is divided");
+        let quotient = ((n as u128 * u128::from(self.inverse)) >> 64) as i64;
+        let rest = n - quotient * self.by;
+        if rest >= self.by { (quotient + 1, rest - self.by) } else { (quotient, rest) }
+    }
+}
+
 /// Binary digits behind the point of the fixed-point numbers of [`fixed`].
 pub(crate) const SHIFT: u32 = 62;
 
@@ -63,4 +89,25 @@ pub(crate) fn fixed(numerator: i64, denominator: i64) -> u128 {
 /// The utilizations sum to at most this many 2^-62: each is rounded up.
 pub(crate) fn load_above(tasks: &[Sporadic]) -> u128 {
     tasks.iter().map(|task| fixed(task.wcet.ns(), task.period.ns()) + 1).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Divisor;
+
+    #[test]
+    fn a_divisor_divides() {
+        let ends = |middle: i64| (-2..=2).filter_map(move |by| middle.checked_add(by));
+        let numbers = || {
+            let powers = (0..63).flat_map(|power| ends(1i64 << power));
+            powers.chain(ends(i64::MAX)).filter(|&n| n >= 0)
+        };
+        for by in numbers().filter(|&by| by > 0) {
+            let divisor = Divisor::new(by);
+            let multiples = numbers().filter_map(|n| n.checked_mul(by)).flat_map(ends);
+            for n in numbers().chain(multiples).filter(|&n| n >= 0) {
+                assert_eq!(divisor.div_rem(n), (n / by, n % by), "{n} by {by}");
+            }
+        }
+    }
 }

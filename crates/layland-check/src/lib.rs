@@ -204,6 +204,17 @@ pub(crate) fn verdict(
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let names = names(info, &rule, &placed);
+    // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
+    let uncovered = match &rule {
+        ScheduleRule::MixedCriticality { guaranteed, .. } => {
+            *guaranteed != system.platform.all_cpus()
+        }
+        ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::None => false,
+    };
     // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
     let covered_only = system.levels.is_mixed()
         && catalogue::TESTS.iter().any(|test| match test.subject {
@@ -219,6 +230,7 @@ pub(crate) fn verdict(
         let finding = match test.subject {
             _ if !options.has(test.name) => continue,
             Subject::SomeScheduler if covered_only => continue,
+            Subject::Covered(_) if uncovered => continue,
             Subject::SomeScheduler => test.run(system),
             Subject::Policies(policies)
             | Subject::Covered(policies)
@@ -264,6 +276,11 @@ pub(crate) fn verdict(
             }
             Err(reason) => found.reasons.push(reason),
         }
+    }
+    if uncovered && found.verdict == Verdict::Unknown {
+        let why =
+            "no sound analysis accepts the tasks with the parameters that the policy runs with";
+        found.reasons.push(why.to_owned());
     }
     if found.reasons.is_empty() {
         found.reasons.push("no test applies".to_owned());

@@ -102,6 +102,31 @@ const DEMOS: &[Demo] = &[
         title: "all that three CPUs have: RUN and QPS are never late (Compagnin et al. 2015)",
         text: include_str!("../demos/virtual-clusters.toml"),
     },
+    Demo {
+        name: "mixed-overrun",
+        title: "overruns that only the tasks of low criticality pay for, under every mechanism",
+        text: include_str!("../demos/mixed-overrun.toml"),
+    },
+    Demo {
+        name: "mixed-amc-defect",
+        title: "adaptive mixed criticality: AMC-IA accepts what misses a deadline",
+        text: include_str!("../demos/mixed-amc-defect.toml"),
+    },
+    Demo {
+        name: "mixed-pt-defect",
+        title: "period transformation: the printed test accepts what misses a deadline",
+        text: include_str!("../demos/mixed-pt-defect.toml"),
+    },
+    Demo {
+        name: "mixed-zss-defect",
+        title: "zero slack: an instant that comes too late (Huang et al. 2014, Table I)",
+        text: include_str!("../demos/mixed-zss-defect.toml"),
+    },
+    Demo {
+        name: "mixed-plrs-defect",
+        title: "fixed job priorities: an accepted set that nobody can schedule",
+        text: include_str!("../demos/mixed-plrs-defect.toml"),
+    },
 ];
 
 /// Every bundled task set. Each is a valid task-set file that starts with what it shows.

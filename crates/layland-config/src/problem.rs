@@ -51,6 +51,25 @@ impl fmt::Display for Position {
     }
 }
 
+/// The position of the start of each of these spans.
+pub(crate) fn positions(text: &str, spans: &[Span]) -> Vec<Position> {
+    let mut order: Vec<usize> = (0..spans.len()).collect();
+    order.sort_by_key(|&index| spans[index].start);
+    let mut found = vec![Position { line: 1, column: 1 }; spans.len()];
+    let (mut line, mut line_start, mut seen) = (1, 0, 0);
+    for index in order {
+        let at = within(text, spans[index].clone()).start;
+        let between = &text.as_bytes()[seen..at];
+        line += newlines(between);
+        if let Some(last) = between.iter().rposition(|&byte| byte == b'\n') {
+            line_start = seen + last + 1;
+        }
+        seen = at;
+        found[index] = Position { line, column: text[line_start..at].chars().count() + 1 };
+    }
+    found
+}
+
 /// One thing that is wrong: what, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -181,19 +200,11 @@ impl Report {
         problems.sort_by_key(|problem| (problem.severity, rank(problem)));
         unlisted += problems.len().saturating_sub(LISTED);
         problems.truncate(LISTED);
-        let mut order: Vec<usize> = (0..problems.len()).collect();
-        order.sort_by_key(|&index| start(&problems[index]));
-        let (mut line, mut line_start, mut seen) = (1, 0, 0);
-        for index in order {
-            let Some(at) = start(&problems[index]) else { continue };
-            let between = &text.as_bytes()[seen..at];
-            line += newlines(between);
-            if let Some(last) = between.iter().rposition(|&byte| byte == b'\n') {
-                line_start = seen + last + 1;
-            }
-            seen = at;
-            let column = text[line_start..at].chars().count() + 1;
-            problems[index].position = Some(Position { line, column });
+        let placed: Vec<usize> =
+            (0..problems.len()).filter(|&index| problems[index].span.is_some()).collect();
+        let spans: Vec<Span> = problems.iter().filter_map(|problem| problem.span.clone()).collect();
+        for (index, position) in placed.into_iter().zip(positions(text, &spans)) {
+            problems[index].position = Some(position);
         }
         let text = if problems.is_empty() { "" } else { text };
         Report { name: name.to_owned(), text: text.into(), problems, unlisted }

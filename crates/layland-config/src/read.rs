@@ -1,6 +1,6 @@
 //! From bytes to a system: which format it is, what is refused before any parsing, and [`read`].
 
-use crate::problem::{Problem, Problems, Report};
+use crate::problem::{Position, Problem, Problems, Report, positions};
 use crate::{rtapp, table, taskset, xml};
 use layland_model::{CpuSet, Duration, System};
 
@@ -117,6 +117,9 @@ pub struct Loaded {
     pub warnings: Report,
     /// How long the file asks to run, if it does (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
+    /// Where each task begins in the text; tasks of one table or thread are at one place. Empty for
+    /// XML.
+    pub places: Vec<Position>,
 }
 
 /// Reads a text of the given format. `name` is what reports call it.
@@ -153,22 +156,23 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         problems.push(Problem::error("layland::text::too_long", message).help(help));
         return Err(Report::new(name, "", problems));
     }
-    let (system, until) = match format {
-        Format::Toml => (taskset::read(text, host, &mut problems), None),
-        Format::RtApp => match rtapp::read(text, host, &mut problems) {
-            Some((system, until)) => (Some(system), until),
-            None => (None, None),
-        },
-        Format::Csv => (table::read(text, host, &mut problems), None),
-        Format::Simso => match xml::read_simso(text, &mut problems) {
-            Some((system, until)) => (Some(system), until),
-            None => (None, None),
-        },
-        Format::Schedcat => (xml::read_schedcat(text, host, &mut problems), None),
-    };
-    match system {
-        Some(system) if !problems.has_errors() => {
-            Ok(Loaded { system, warnings: Report::new(name, text, problems), until })
+    let found =
+        match format {
+            Format::Toml => taskset::read(text, host, &mut problems)
+                .map(|(system, spans)| (system, None, spans)),
+            Format::RtApp => rtapp::read(text, host, &mut problems),
+            Format::Csv => {
+                table::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+            }
+            Format::Simso => xml::read_simso(text, &mut problems)
+                .map(|(system, until)| (system, until, Vec::new())),
+            Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
+                .map(|system| (system, None, Vec::new())),
+        };
+    match found {
+        Some((system, until, spans)) if !problems.has_errors() => {
+            let places = positions(text, &spans);
+            Ok(Loaded { system, warnings: Report::new(name, text, problems), until, places })
         }
         Some(_) | None => {
             debug_assert!(problems.has_errors(), "nothing was read and nothing was wrong");

@@ -72,8 +72,12 @@ struct Preamble {
     levels: Option<Vec<String>>,
 }
 
-/// Reads a table; `None` if there are errors.
-pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<System> {
+/// Reads a table, with where each task is; `None` if there are errors.
+pub(crate) fn read(
+    text: &str,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
     let mut reader = TableReader { problems };
     let (preamble, header_at) = reader.preamble(text);
     let rest = &text[header_at..];
@@ -147,7 +151,7 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<S
             Place::Set | Place::Speed(_) | Place::Overheads | Place::Request(_) => problem,
         });
     }
-    Some(system)
+    Some((system, spans.into_iter().map(|places| places.row).collect()))
 }
 
 /// A task whose affinity is still a choice.

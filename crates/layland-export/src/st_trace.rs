@@ -262,6 +262,13 @@ fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
     }
 }
 
+/// As much of a name as there is room for: 15 bytes and a zero, as a kernel has it; no character is
+/// cut.
+pub fn short_name(name: &str) -> &str {
+    let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
 /// A trace as one file of records.
 ///
 /// # Errors
@@ -321,9 +328,7 @@ pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
     for task in (0..tasks).map(TaskId::from_index) {
         let name = labels.task(task);
         let mut named = no_job(task.0 as u16 + 1);
-        // 15 bytes and a zero, as a kernel has it; no character is cut.
-        let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end));
-        let kept = &name.as_bytes()[..end.unwrap_or(0)];
+        let kept = short_name(&name).as_bytes();
         named.data[..kept.len()].copy_from_slice(kept);
         put(&mut out, &named);
     }

@@ -87,11 +87,18 @@ pub struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// What has to be measured for these figures, as indices; for everything, if there are none.
+    /// What has to be measured for these figures, as indices; for everything, if there are none. A grid
+    /// that only real threads measure is not simulated.
     pub fn plan(&self, figures: &[usize]) -> Plan {
         let experiment = self.experiment;
         let needed = |&grid: &usize| {
-            figures.is_empty() || figures.iter().any(|&at| experiment.figures[at].grid == grid)
+            if figures.is_empty() {
+                let shown = experiment.figures.iter().any(|figure| figure.grid == grid)
+                    || experiment.tables.iter().any(|table| table.grid == grid);
+                let run = experiment.threads.as_ref().is_some_and(|threads| threads.grid == grid);
+                return shown || !run;
+            }
+            figures.iter().any(|&at| experiment.figures[at].grid == grid)
         };
         let grids: Vec<usize> = (0..experiment.grids.len()).filter(needed).collect();
         let units = units(experiment, &grids);

@@ -46,6 +46,9 @@ use std::sync::atomic::Ordering;
 const RESERVE: usize = 4096;
 /// What may be left of a budget for it to count as used up: a clock is not read more precisely.
 const BUDGET_GRAIN: i64 = 1_000;
+/// How long a job whose budget is not used up yet runs at least before the manager looks again. A manager that
+/// shares the CPU and asked for less would have to look again before the job has run at all.
+const LEAST_LOOK: Duration = Duration::from_us(50);
 /// Jobs that can wait behind one of their task before the manager has to allocate.
 const WAITING: usize = 256;
 

@@ -14,7 +14,7 @@
 
 use crate::audsley::{Test, audsley};
 use crate::fixed::Responses;
-use crate::steps::{Effort, ceil, floor, least, sum, work};
+use crate::steps::{Effort, Recurrent, arriving, least, sum, work};
 use crate::{Assignment, MixedError, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
 
@@ -46,10 +46,8 @@ fn check(set: &MixedSet) -> Result<(), MixedError> {
 fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>, NoBound> {
     let deadline = set.deadline[i];
     let c = set.c(0);
-    let low_mode = least(c[i], deadline, |r| {
-        let interference = sum(higher.iter().map(|&j| work(ceil(r, set.period[j]), c[j])));
-        interference.saturating_add(c[i])
-    })?;
+    let all: Vec<Recurrent> = higher.iter().map(|&j| set.at_level(j, 0)).collect();
+    let low_mode = least(c[i], deadline, |r| arriving(&all, r).saturating_add(c[i]))?;
     if set.z(i) == 0 {
         return Ok(vec![Duration::from_ns(low_mode)]);
     }
@@ -58,17 +56,17 @@ fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>
     let mut worst = 1;
     let mut at = |s: i64| -> Result<(), NoBound> {
         effort.spend()?;
-        let closed = sum(low.iter().map(|&j| work(floor(s, set.period[j]) + 1, c[j])));
+        let closed = sum(low.iter().map(|&j| work(set.over[j].floor(s) + 1, c[j])));
         let constant = closed.saturating_add(set.own(i));
         let f = |t: i64| {
             let opened = sum(high.iter().map(|&k| {
                 let (period, slack) = (set.period[k], set.period[k] - set.deadline[k]);
-                let all = ceil(t, period);
+                let all = set.over[k].ceil(t);
                 let after = match t - s - slack {
                     // ceil(x / T) + 1 <= 0 for x <= -T.
                     x if x <= -period => 0,
                     x if x <= 0 => 1,
-                    x => ceil(x, period) + 1,
+                    x => set.over[k].ceil(x) + 1,
                 };
                 let large = after.min(all);
                 work(large, set.own(k)).saturating_add(work(all - large, c[k]))

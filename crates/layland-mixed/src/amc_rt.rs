@@ -13,39 +13,108 @@
 
 use crate::audsley::{Test, audsley};
 use crate::fixed::Responses;
-use crate::steps::{ceil, least, sum, work};
+use crate::steps::{Recurrent, arriving, least, sum, work};
 use crate::{Assignment, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
 
 /// AMC-RT with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
 pub fn amc_rt(set: &MixedSet) -> Assignment<Vec<Duration>> {
-    audsley(set, |i, higher| Test::from(responses(set, i, higher)))
+    let mut test = AmcRt::default();
+    audsley(set, |i, higher| Test::from(test.responses(set, i, higher)))
+}
+
+/// The priorities of [`amc_rt`] alone, which takes less time.
+pub fn order(set: &MixedSet) -> Assignment<()> {
+    let mut test = AmcRt::default();
+    audsley(set, |i, higher| Test::from(test.passes(set, i, higher)))
 }
 
 /// AMC-RT under the given priorities, highest first.
 pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Vec<Duration>> {
-    Responses::under(order, |i, higher| responses(set, i, higher))
+    let mut test = AmcRt::default();
+    Responses::under(order, |i, higher| test.responses(set, i, higher))
 }
 
-/// Whether task `i` passes below these tasks.
-pub(crate) fn passes(set: &MixedSet, i: usize, higher: &[usize]) -> Result<(), NoBound> {
-    responses(set, i, higher).map(|_| ())
+/// The test of one task after another; keeps its memory.
+#[derive(Default)]
+pub(crate) struct AmcRt {
+    /// The tasks of level `m` and above.
+    open: Vec<Recurrent>,
+    /// `R_i(0), R_i(1), ..`.
+    found: Vec<i64>,
 }
 
-fn responses(set: &MixedSet, i: usize, higher: &[usize]) -> Result<Vec<Duration>, NoBound> {
-    let mut found: Vec<i64> = Vec::with_capacity(set.z(i) + 1);
-    for m in 0..=set.z(i) {
-        let c = set.c(m);
-        let (open, closed): (Vec<usize>, Vec<usize>) = higher.iter().partition(|&&j| set.z(j) >= m);
-        let closed = sum(closed.iter().map(|&j| {
-            let z = set.z(j);
-            work(ceil(found[z], set.period[j]), set.c(z)[j])
-        }));
-        let constant = closed.saturating_add(c[i]);
-        found.push(least(constant, set.deadline[i], |r| {
-            let opened = sum(open.iter().map(|&j| work(ceil(r, set.period[j]), c[j])));
-            opened.saturating_add(constant)
-        })?);
+impl AmcRt {
+    /// `R_i(0), .., R_i(z_i)` below these tasks.
+    fn responses(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+    ) -> Result<Vec<Duration>, NoBound> {
+        self.found.clear();
+        for m in 0..=set.z(i) {
+            self.level(set, i, higher, m)?;
+        }
+        Ok(self.found.iter().copied().map(Duration::from_ns).collect())
     }
-    Ok(found.into_iter().map(Duration::from_ns).collect())
+
+    /// Whether task `i` passes below these tasks. For the last level it is enough that some length up to
+    /// the deadline suffices.
+    pub(crate) fn passes(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+    ) -> Result<(), NoBound> {
+        self.found.clear();
+        for m in 0..set.z(i) {
+            self.level(set, i, higher, m)?;
+        }
+        let constant = self.constant(set, i, higher, set.z(i));
+        let deadline = set.deadline[i];
+        if arriving(&self.open, deadline).saturating_add(constant) <= deadline {
+            return Ok(());
+        }
+        self.least(set, i, constant).map(|_| ())
+    }
+
+    /// `R_i(m)`, after those below.
+    fn level(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+        m: usize,
+    ) -> Result<(), NoBound> {
+        let constant = self.constant(set, i, higher, m);
+        let found = self.least(set, i, constant)?;
+        self.found.push(found);
+        Ok(())
+    }
+
+    /// What does not depend on `R_i(m)`; fills `open`.
+    #[inline]
+    fn constant(&mut self, set: &MixedSet, i: usize, higher: &[usize], m: usize) -> i64 {
+        self.open.clear();
+        let mut constant = set.c(m)[i];
+        for &j in higher {
+            match set.z(j) {
+                z if z < m => {
+                    let jobs = set.over[j].ceil(self.found[z]);
+                    constant = constant.saturating_add(work(jobs, set.c(z)[j]));
+                }
+                _ => self.open.push(set.at_level(j, m)),
+            }
+        }
+        constant
+    }
+
+    /// The least fixed point; it is no less than `R_i(m-1)`, nor than one job of each open task.
+    #[inline]
+    fn least(&self, set: &MixedSet, i: usize, constant: i64) -> Result<i64, NoBound> {
+        let each = sum(self.open.iter().map(|task| task.wcet));
+        let start = constant.saturating_add(each).max(self.found.last().copied().unwrap_or(0));
+        least(start, set.deadline[i], |r| arriving(&self.open, r).saturating_add(constant))
+    }
 }

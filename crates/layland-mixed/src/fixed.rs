@@ -10,7 +10,7 @@
 //! the bounds hold for it too.
 
 use crate::audsley::{Test, audsley};
-use crate::steps::{ceil, least, sum, work};
+use crate::steps::{least, sum, work};
 use crate::{Answer, Assignment, MixedSet, NoBound, criticality_monotonic, rate_monotonic};
 use layland_model::{Duration, TaskId, TaskMap};
 
@@ -72,7 +72,7 @@ pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
 fn response(set: &MixedSet, i: usize, higher: &[usize]) -> Result<i64, NoBound> {
     let c = set.c(set.z(i));
     least(c[i], set.deadline[i], |r| {
-        let interference = sum(higher.iter().map(|&j| work(ceil(r, set.period[j]), c[j])));
+        let interference = sum(higher.iter().map(|&j| work(set.over[j].ceil(r), c[j])));
         interference.saturating_add(c[i])
     })
 }

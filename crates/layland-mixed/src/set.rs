@@ -12,6 +12,7 @@
 //! apart by their ranks: the task of smaller rank goes first wherever a paper says "ties broken
 //! arbitrarily".
 
+use crate::steps::{Period, Recurrent};
 use layland_model::{Criticality, Duration, Service, System, TIME_LIMIT, TaskId, TaskMap};
 
 /// A sporadic task with an execution time per confidence level.
@@ -49,6 +50,8 @@ pub struct MixedSet {
     pub(crate) level: Vec<u8>,
     /// `C(0)` of each task, then `C(1)` of each, and so on.
     wcet: Vec<i64>,
+    /// `T` of each task, to divide by.
+    pub(crate) over: Vec<Period>,
     /// The place of each task in the order that breaks ties.
     pub(crate) rank: Vec<u32>,
 }
@@ -204,6 +207,7 @@ impl MixedSet {
         Ok(MixedSet {
             levels,
             period: tasks.iter().map(|task| task.period.ns()).collect(),
+            over: tasks.iter().map(|task| Period::new(task.period.ns())).collect(),
             deadline: tasks.iter().map(|task| task.deadline.ns()).collect(),
             level: tasks.iter().map(|task| task.criticality.0).collect(),
             wcet,
@@ -252,6 +256,11 @@ impl MixedSet {
     /// `C_i(zeta_i)`.
     pub(crate) fn own(&self, task: usize) -> i64 {
         self.c(self.z(task))[task]
+    }
+    /// A task as it is at a level.
+    #[inline]
+    pub(crate) fn at_level(&self, task: usize, level: usize) -> Recurrent {
+        Recurrent { period: self.over[task], wcet: self.c(level)[task] }
     }
     /// A value for each task.
     pub(crate) fn each<T>(&self, value: impl FnMut(usize) -> T) -> TaskMap<T> {

@@ -50,6 +50,58 @@ pub(crate) fn floor(a: i64, b: i64) -> i64 {
     (a as u64 / b as u64) as i64
 }
 
+/// A period, ready to divide by: a division is two multiplications.
+///
+/// With `inverse = floor((2^64 - 1) / T)` the estimate `q = floor(a inverse / 2^64)` is `floor(a / T)` or one less, for
+/// `a < 2^63`; the rest tells which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Period {
+    ns: u64,
+    inverse: u64,
+}
+
+impl Period {
+    pub(crate) fn new(ns: i64) -> Period {
+        debug_assert!(ns > 0, "a period is positive");
+        Period { ns: ns as u64, inverse: u64::MAX / ns as u64 }
+    }
+    /// `T`.
+    pub(crate) fn ns(self) -> i64 {
+        self.ns as i64
+    }
+    #[inline]
+    fn divide(self, a: i64) -> (u64, u64) {
+        debug_assert!(a >= 0, "a length");
+        let q = ((a as u128 * self.inverse as u128) >> 64) as u64;
+        (q, a as u64 - q * self.ns)
+    }
+    /// `ceil(a / T)` for `0 <= a`.
+    #[inline]
+    pub(crate) fn ceil(self, a: i64) -> i64 {
+        let (q, rest) = self.divide(a);
+        (q + u64::from(rest > 0) + u64::from(rest > self.ns)) as i64
+    }
+    /// `floor(a / T)` for `0 <= a`.
+    #[inline]
+    pub(crate) fn floor(self, a: i64) -> i64 {
+        let (q, rest) = self.divide(a);
+        (q + u64::from(rest >= self.ns)) as i64
+    }
+}
+
+/// A task that comes every period and needs so much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recurrent {
+    pub(crate) period: Period,
+    pub(crate) wcet: i64,
+}
+
+/// What these need that come in an interval of this length, all at its start and then periodically.
+#[inline]
+pub(crate) fn arriving(tasks: &[Recurrent], length: i64) -> i64 {
+    sum(tasks.iter().map(|task| work(task.period.ceil(length), task.wcet)))
+}
+
 /// What `count` jobs need.
 #[inline]
 pub(crate) fn work(count: i64, wcet: i64) -> i64 {
@@ -74,5 +126,26 @@ impl Effort {
     pub(crate) fn spend(&mut self) -> Result<(), NoBound> {
         self.0 = self.0.checked_sub(1).ok_or(NoBound::GaveUp)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn multiplications_divide(
+            a in prop_oneof![0i64..100, 0i64..=i64::MAX, (0i64..200).prop_map(|less| i64::MAX - less)],
+            b in prop_oneof![1i64..20, 1i64..1 << 61, (0u32..61).prop_map(|bits| 1i64 << bits)],
+            times in 0i64..1000,
+        ) {
+            let period = Period::new(b);
+            for a in [a, b.saturating_mul(times), (b.saturating_mul(times) - 1).max(0)] {
+                prop_assert_eq!(period.floor(a), a / b);
+                prop_assert_eq!(period.ceil(a), (a as u64).div_ceil(b as u64) as i64);
+            }
+        }
     }
 }

@@ -34,18 +34,7 @@ use layland_model::{
 use mechanism::{Mechanism, Member, Pending, Processor};
 
 /// Huang, Gill and Lu 2014.
-pub const HUANG: Citation = Citation {
-    key: "huang2014implementation",
-    text: "H.-M. Huang, C. Gill and C. Lu. Implementation and evaluation of mixed-criticality scheduling \
-           approaches for sporadic tasks. ACM Transactions on Embedded Computing Systems 13(4s), \
-           article 126, 2014.",
-    bibtex: "@article{huang2014implementation,
-  author  = {Huang-Ming Huang and Christopher Gill and Chenyang Lu},
-  title   = {Implementation and Evaluation of Mixed-Criticality Scheduling Approaches for Sporadic Tasks},
-  journal = {ACM Transactions on Embedded Computing Systems}, volume = {13}, number = {4s},
-  note    = {Article 126}, year = {2014}
-}",
-};
+pub const HUANG: Citation = Citation::HUANG;
 
 /// Baruah, Burns and Davis 2011.
 pub const BARUAH_BURNS_DAVIS: Citation = Citation {

@@ -51,6 +51,9 @@ impl<P: Policy + Clone + 'static> Policy for Logged<P> {
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
     }
+    fn follows_arrivals(&self) -> bool {
+        self.policy.follows_arrivals()
+    }
     fn schedules_threads(&self) -> bool {
         self.policy.schedules_threads()
     }

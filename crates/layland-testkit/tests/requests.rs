@@ -149,9 +149,9 @@ impl Policy for Quanta {
                 self.fired.fetch_add(1, Ordering::Relaxed);
             }
             Event::Join { .. }
-            | Event::Leave { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Leave { .. }
             | Event::Release { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -114,9 +114,6 @@ fn entries() -> Vec<Entry> {
             Subject::Policies(policies) => {
                 format!("A yes guarantees every deadline under {}.", policies.join(", "))
             }
-            Subject::Covered([]) => {
-                "It is about lists of job priorities that no policy here uses.".to_owned()
-            }
             Subject::Covered(policies) => format!(
                 "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
                  criticality l or above executes for longer than its WCET at level l, the jobs of these \

@@ -3,9 +3,12 @@
 use crate::args::SetArgs;
 use crate::exit::Failure;
 use crate::terminal;
-use layland_config::{Format, Host, Loaded, Report};
-use layland_model::{Duration, System};
+use layland_config::{Format, Host, Loaded, Position, Report};
+use layland_model::{Duration, Index, System, Task, TaskId};
 use std::io::Read;
+
+/// What the names of bundled sets begin with.
+const DEMO: &str = "demo:";
 
 const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
 
@@ -17,6 +20,23 @@ pub struct Set {
     pub system: System,
     /// How long the file asks to run.
     pub until: Option<Duration>,
+    /// Where the first of its tasks are in a file of the user; none if that is not known.
+    places: Vec<Position>,
+}
+
+impl Set {
+    /// Why the set is refused, with the place of the first task that the reason names: every reason
+    /// names one as "task `name`".
+    pub fn located(&self, reason: String) -> String {
+        let named = |(id, task): (TaskId, &Task)| {
+            reason.find(&format!("task `{}`", task.name)).map(|at| (at, id))
+        };
+        let first = self.system.tasks.iter().filter_map(named).min();
+        match first.and_then(|(_, id)| self.places.get(id.index())) {
+            Some(place) => format!("{reason} ({}:{place})", self.name),
+            None => reason,
+        }
+    }
 }
 
 /// Reads the task set. Warnings go to standard error.
@@ -35,6 +55,7 @@ pub fn load(args: &SetArgs) -> Result<Set, Failure> {
             name: "inline".to_owned(),
             system: System::new(host.default_cpus.unwrap_or(1), Vec::new()),
             until: None,
+            places: Vec::new(),
         },
         Some(name) => {
             let (bytes, format) = bytes(name)?;
@@ -43,11 +64,14 @@ pub fn load(args: &SetArgs) -> Result<Set, Failure> {
             if bytes.trim_ascii().is_empty() {
                 return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
             }
-            let Loaded { system, warnings, until } =
+            let Loaded { system, warnings, until, mut places } =
                 layland_config::read(name, &bytes, format, &host)
                     .map_err(|report| failure(&report))?;
             tell(&warnings);
-            Set { name: name.to_owned(), system, until }
+            if name.starts_with(DEMO) {
+                places.clear();
+            }
+            Set { name: name.to_owned(), system, until, places }
         }
     };
     for text in &args.task {
@@ -93,11 +117,12 @@ pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
             continue;
         }
         let name = format!("{name}:{}", at + 1);
-        let Loaded { system, warnings, until } =
+        // The name says which line it is.
+        let Loaded { system, warnings, until, places: _ } =
             layland_config::read(&name, line, Format::RtApp, &host)
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
-        sets.push(Set { name, system, until });
+        sets.push(Set { name, system, until, places: Vec::new() });
     }
     if sets.is_empty() {
         return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
@@ -107,7 +132,7 @@ pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
 
 /// The bytes of the set, and its format where the name says so.
 pub fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
-    if let Some(demo) = name.strip_prefix("demo:") {
+    if let Some(demo) = name.strip_prefix(DEMO) {
         let found = layland_config::demo(demo).ok_or_else(|| {
             let names: Vec<&str> = layland_config::demos().iter().map(|demo| demo.name).collect();
             Failure::input(format!("there is no bundled task set `{demo}`"))

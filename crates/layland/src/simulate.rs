@@ -56,7 +56,7 @@ pub fn run(args: &SimArgs) -> Outcome {
     }
     let horizon = horizon(args, &set);
     let interrupt = interrupt::listen();
-    let run_all = || simulate_all(args, &specs, &set.system, horizon, interrupt);
+    let run_all = || simulate_all(args, &specs, &set, horizon, interrupt);
     let entries = match args.threads {
         None => run_all(),
         Some(threads) => rayon::ThreadPoolBuilder::new()
@@ -160,10 +160,11 @@ fn cannot_start(error: SimError) -> Failure {
 fn simulate_all(
     args: &SimArgs,
     specs: &[String],
-    system: &System,
+    set: &Set,
     horizon: Horizon,
     interrupt: &AtomicBool,
 ) -> Result<Vec<Entry>, Failure> {
+    let system = &set.system;
     let bar = progress_bar(args, system, horizon);
     let reached: Vec<AtomicU64> = specs.iter().map(|_| AtomicU64::new(0)).collect();
     let entries = specs.par_iter().enumerate().map(|(index, spec)| {
@@ -174,7 +175,10 @@ fn simulate_all(
         };
         let policy = match registry::build(spec, system) {
             Ok(policy) => policy,
-            Err(error) => return Ok(Entry { spec: spec.clone(), result: Err(error.to_string()) }),
+            Err(error) => {
+                let reason = set.located(error.to_string());
+                return Ok(Entry { spec: spec.clone(), result: Err(reason) });
+            }
         };
         let options = Options {
             horizon,

@@ -686,3 +686,69 @@ fn a_report_of_guarantees_is_of_one_set() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains(".html for a report"), "{}", text(&output.stderr));
 }
+
+// Refusals point at the file.
+
+#[test]
+fn a_refusal_names_the_line_of_the_task() {
+    let folder = folder("refusal_places");
+    let (toml, csv, rtapp) =
+        (folder.join("set.toml"), folder.join("set.csv"), folder.join("set.json"));
+    let text = "layland = 1\n[platform]\ncpus = 2\n\n[[task]]\nname = \"free\"\nperiod = \"10ms\"\n\
+                wcet = \"1ms\"\n\n[[task]]\nname = \"tied\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\
+                affinity = \"0\"\n";
+    std::fs::write(&toml, text).expect("the file can be written");
+    std::fs::write(&csv, "name,period,wcet,affinity\nfree,10ms,1ms,0-1\ntied,10ms,1ms,0\n")
+        .expect("the file can be written");
+    let thread = |name: &str, cpus: &str| {
+        format!(
+            "    \"{name}\": {{ \"run\": 1000, \"timer\": {{ \"ref\": \"u\", \"period\": 10000 }}{cpus} }}"
+        )
+    };
+    let threads = [thread("free", ""), thread("tied", ", \"cpus\": [0]")].join(",\n");
+    std::fs::write(&rtapp, format!("{{\n  \"tasks\": {{\n{threads}\n  }}\n}}\n"))
+        .expect("the file can be written");
+    for (file, line) in [(&toml, ":10:"), (&csv, ":3:"), (&rtapp, ":4:")] {
+        let place = format!("({}{line}", name(file));
+        let set = [name(file), "--cpus", "2"];
+        let sim = run(&[&["sim"][..], &set, &["-p", "g-edf", "-q", "--chart", "none"]].concat());
+        assert_eq!(sim.status.code(), Some(1), "{sim:?}");
+        assert!(text_of(&sim).contains("task `tied` may run on CPUs 0 only"), "{sim:?}");
+        // Long lines are broken where a word ends.
+        assert!(text_of(&sim).replace('\n', "").contains(&place), "{place} {sim:?}");
+        let args = [&["check"][..], &set, &["-p", "g-edf", "--json"]].concat();
+        let check: Value = serde_json::from_slice(&run(&args).stdout).expect("it is JSON");
+        let refused = check["policies"][0]["refused"].as_str().expect("it is refused");
+        assert!(refused.contains(&place), "{refused}");
+    }
+    // A bundled set is no file of the user, and a task of the command line has no line.
+    let inline = run(&["sim", "-t", "a=1ms/10ms@0", "--cpus", "2", "-p", "g-edf", "-q"]);
+    assert_eq!(inline.status.code(), Some(1), "{inline:?}");
+    assert!(!text_of(&inline).contains("(inline"), "{inline:?}");
+}
+
+/// What a command says, in both ways.
+fn text_of(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+#[test]
+fn a_chart_for_latex_is_a_document() {
+    let folder = folder("latex");
+    let tex = folder.join("chart.tex");
+    let set = ["sim", "demo:affinity-defect", "-p", "dl", "-q", "--chart", "none"];
+    assert_eq!(run(&[&set[..], &["-o", name(&tex)]].concat()).status.code(), Some(1));
+    // pdflatex, and the class that makes a picture a page of its own.
+    let class = Command::new("kpsewhich").arg("standalone.cls").output();
+    if !class.is_ok_and(|found| found.status.success()) {
+        return common::skipped(
+            "pdflatex and standalone.cls (texlive-latex-extra, texlive-pictures)",
+        );
+    }
+    let mut latex = Command::new("pdflatex");
+    latex.args(["-interaction=nonstopmode", "-halt-on-error", "chart.tex"]).current_dir(&folder);
+    let Ok(output) = latex.output() else { return common::skipped("pdflatex") };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let pdf = std::fs::read(folder.join("chart.pdf")).expect("there is a PDF");
+    assert!(pdf.starts_with(b"%PDF"));
+}

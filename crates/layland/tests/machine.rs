@@ -5,6 +5,8 @@
 mod common;
 
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -130,9 +132,139 @@ fn a_run_that_is_killed_leaves_no_cpuset() {
     }
     let mut args = vec!["run", "--engine", "deadline", "--policy", "p-edf", "--until", "60s"];
     args.extend(TWO);
-    // Not drawn at run time, so that a failure can be repeated.
-    for milliseconds in [5, 37, 90, 160, 310, 620] {
+    // Where a run is when it is killed is left to chance, and can be asked for again.
+    #[expect(clippy::disallowed_methods, reason = "a failure can be repeated")]
+    let asked = std::env::var("LAYLAND_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = asked.unwrap_or_else(|| u64::from(std::process::id()));
+    let mut state = seed;
+    let moments: Vec<u64> = (0..8).map(|_| splitmix(&mut state) % 700).collect();
+    let told = format!("killed after {moments:?} ms; again with LAYLAND_KILL_SEED={seed}\n");
+    let _ = std::io::stderr().write_all(told.as_bytes());
+    for milliseconds in moments {
         kill_after(&args, milliseconds);
+    }
+}
+
+/// The next number of SplitMix64.
+fn splitmix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Whether this command is there; says so if not.
+fn is_there(command: &str) -> bool {
+    let there = Command::new(command).arg("--version").output().is_ok();
+    if !there {
+        common::skipped(command);
+    }
+    there
+}
+
+/// Two tasks on all of two CPUs, whose root domain is that of the machine.
+const ON_TWO: [&str; 13] = [
+    "run",
+    "-t",
+    "a=40ms/100ms",
+    "-t",
+    "b=20ms/200ms",
+    "--cpus",
+    "2",
+    "--engine",
+    "deadline",
+    "--policy",
+    "g-edf",
+    "--until",
+    "200ms",
+];
+
+/// Whether the CPUs of this machine are those of one group of two.
+fn has_two_cpus() -> bool {
+    let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    let two = online.trim() == "0-1";
+    if !two {
+        common::skipped("a machine of two CPUs");
+    }
+    two
+}
+
+#[test]
+fn no_bandwidth_and_no_capability_are_told_apart() {
+    let _alone = alone();
+    if !works(&["SCHED_DEADLINE"]) || !has_two_cpus() || !is_there("chrt") {
+        return;
+    }
+    // Others reserve 1.6 of what the root domain has: at most 1.9.
+    let hogs: Vec<_> = (0..2)
+        .map(|_| {
+            let mut chrt = Command::new("chrt");
+            chrt.args(["-d", "-T", "800000000", "-D", "1000000000", "-P", "1000000000", "0"]);
+            chrt.args(["sleep", "60"]).stderr(Stdio::null()).spawn().expect("chrt starts")
+        })
+        .collect();
+    wait(300);
+    let output = run(&ON_TWO);
+    for mut hog in hogs {
+        let _ = hog.kill();
+        let _ = hog.wait();
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    assert!(said.contains("admission control refused") && said.contains("(EBUSY)"), "{said}");
+    assert!(said.contains("error: task `a`") && said.contains("stop the other"), "{said}");
+
+    let copy = std::env::temp_dir().join(format!("layland-of-anybody-{}", std::process::id()));
+    if std::fs::copy(env!("CARGO_BIN_EXE_layland"), &copy).is_err() {
+        return common::skipped("a folder for temporary files");
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy).args(ON_TWO);
+    let output = command.env("NO_COLOR", "1").output();
+    let _ = std::fs::remove_file(&copy);
+    let Ok(output) = output else { return common::skipped("setpriv") };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.starts_with("setpriv") {
+        return common::skipped("root, to be somebody else");
+    }
+    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    assert!(said.contains("SCHED_DEADLINE needs CAP_SYS_NICE"), "{said}");
+    assert!(!said.contains("EBUSY") && !said.contains("affinity"), "{said}");
+}
+
+#[test]
+fn clusters_of_the_kernel_keep_their_tasks() {
+    let _alone = alone();
+    if !works(&["SCHED_DEADLINE", "cpusets"]) || !has_two_cpus() {
+        return;
+    }
+    for size in [1, 2] {
+        let (path, policy) = (file(&format!("clusters-{size}.json")), format!("c-edf:size={size}"));
+        let name = path.to_str().expect("the path is UTF-8");
+        let tasks = ["-t", "a=10ms/100ms", "-t", "b=20ms/200ms", "-t", "c=10ms/100ms"];
+        let mut args = vec!["run", "--engine", "deadline", "--policy", &policy, "--cpus", "2"];
+        args.extend(tasks);
+        args.extend(["--until", "400ms", "-o", name]);
+        let output = run(&args);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let reserved = said.lines().filter(|line| line.contains(": reserves ")).count();
+        assert_eq!(reserved, 2 / size, "{said}");
+        let text = std::fs::read(&path).expect("the trace was written");
+        let trace: Value = serde_json::from_slice(&text).expect("it is JSON");
+        assert_eq!(trace["summary"]["total"]["released"], 10, "{policy}");
+        let segments = trace["segments"].as_array().expect("there are segments");
+        assert!(!segments.is_empty());
+        if size == 1 {
+            // The cluster of a CPU: a and c share one, b has the other.
+            let cpus = |task: usize| -> BTreeSet<u64> {
+                let of = segments.iter().filter(|segment| segment["task"] == task);
+                of.filter_map(|segment| segment["cpu"].as_u64()).collect()
+            };
+            let [a, b, c] = [0, 1, 2].map(cpus);
+            assert!(a.len() == 1 && a == c && b.len() == 1 && a != b, "{a:?} {b:?} {c:?}");
+        }
     }
 }
 
@@ -165,6 +297,21 @@ fn the_kernel_runs_what_was_simulated() {
     let check =
         run(&["trace", "check", &path, "--set", &set, "--policy", "p-edf", "--latency", "200ms"]);
     assert_eq!(check.status.code(), Some(0), "{check:?}");
+    // It did what the simulation does, but for its own latencies; and these are there.
+    let simulated = file("simulated.json");
+    let simulated = simulated.to_str().expect("the path is UTF-8");
+    let output = run(&["sim", &set, "--policy", "p-edf", "--until", "1s", "-o", simulated, "-q"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let diff = |latency: &str| {
+        run(&["trace", "diff", simulated, &path, "--set", &set, "--latency", latency, "--json"])
+    };
+    let (alike, exactly) = (diff("200ms"), diff("0s"));
+    assert_eq!(alike.status.code(), Some(0), "{alike:?}");
+    let document = json(&alike);
+    assert!(document["first"].is_null() && document["jitters"].as_u64() > Some(0), "{document}");
+    assert_eq!(document["compared_until_ns"], 1_000_000_000, "{document}");
+    assert_eq!(exactly.status.code(), Some(1), "{exactly:?}");
+    assert!(!json(&exactly)["first"].is_null());
 }
 
 const ADMISSION: &str = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -292,6 +439,58 @@ fn without_privileges_the_doctor_says_so() {
 }
 
 // Traces that were recorded elsewhere need no privilege.
+
+#[test]
+fn a_trace_of_litmus_is_read_like_any_other() {
+    let names = ["litmus.toml", "litmus.json", "litmus.bin", "again.json", "cut.bin"].map(file);
+    let [set, simulated, litmus, again, cut] =
+        names.each_ref().map(|path| path.to_str().expect("the path is UTF-8"));
+    // The second name is longer than LITMUS^RT has room for.
+    let text = "layland = 1\n[platform]\ncpus = 2\n\
+                [[task]]\nname = \"brake\"\nperiod = \"10ms\"\nwcet = \"6ms\"\n\
+                [[task]]\nname = \"a-name-that-does-not-fit\"\nperiod = \"10ms\"\nwcet = \"6ms\"\n\
+                [[task]]\nname = \"steer\"\nperiod = \"10ms\"\nwcet = \"6ms\"\n";
+    std::fs::write(set, text).expect("the file can be written");
+    let output = run(&[
+        "sim", set, "--policy", "g-edf", "--until", "40ms", "-q", "-o", simulated, "-o", litmus,
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+
+    let stats = |name: &str, set: &[&str]| {
+        let output = run(&[&["trace", "stats", name, "--json"], set].concat());
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        json(&output)
+    };
+    let (ours, theirs) = (stats(simulated, &["--set", set]), stats(litmus, &["--set", set]));
+    for key in ["released", "completed", "missed", "preemptions", "migrations", "max_tardiness_ns"]
+    {
+        assert_eq!(ours["summary"]["total"][key], theirs["summary"]["total"][key], "{key}");
+        assert!(!theirs["summary"]["total"][key].is_null(), "{key}");
+    }
+    assert_eq!(theirs["summary"]["tasks"][1]["name"], "a-name-that-does-not-fit");
+    assert_eq!(theirs["source"]["dialect"], "LITMUS^RT");
+    assert_eq!(stats(litmus, &[])["summary"]["tasks"][1]["name"], "a-name-that-doe");
+
+    let check = run(&["trace", "check", litmus, "--set", set, "--policy", "g-edf"]);
+    assert_eq!(check.status.code(), Some(0), "{check:?}");
+    let view = run(&["trace", "view", litmus, "--set", set]);
+    assert!(String::from_utf8_lossy(&view.stdout).contains("CPU 1"), "{view:?}");
+    let convert = run(&["trace", "convert", litmus, "--set", set, "-o", again]);
+    assert_eq!(convert.status.code(), Some(0), "{convert:?}");
+    let diff = run(&["trace", "diff", simulated, again, "--set", set]);
+    assert_eq!(diff.status.code(), Some(0), "{diff:?}");
+
+    // What is wrong is told with its place, and so is a set that it is not of.
+    let bytes = std::fs::read(litmus).expect("it was written");
+    std::fs::write(cut, &bytes[..bytes.len() - 7]).expect("the file can be written");
+    let output = run(&["trace", "stats", cut]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("has 17 of 24 bytes"), "{said}");
+    let output = run(&["trace", "stats", litmus, "--set", "demo:dhall"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("has the task brake"), "{said}");
+}
 
 #[test]
 fn every_dialect_is_read() {

@@ -31,6 +31,7 @@
 use super::fixed_priority::{DERIVED, Found, GUJARATI, finding, responses};
 use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
+use crate::global_edf::workload::rivals;
 use crate::{Kind, ResponseTest, SchedulabilityTest, Subject};
 use layland_model::{CpuSet, Duration, System, TaskMap};
 
@@ -91,14 +92,14 @@ pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
         (0..count).map(|k| masked.parts(k, || (0..count).filter(|&i| i != k).collect())).collect();
     let mut S = vec![0i64; count];
     let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];
-    let mut I = vec![0i64; count];
+    let (tasks, mut room) = (rivals(&masked.tasks), Vec::with_capacity(count));
     for _ in 0..ROUNDS {
         let mut grown = false;
         for k in 0..count {
             for part in &parts[k] {
                 let m = part.cpus.len() as i64;
-                let rivals = || part.rivals.iter().copied();
-                let R = response_among(&masked.tasks, k, rivals, &S, m, &mut I);
+                let others = part.rivals.iter().copied();
+                let R = response_among(&masked.tasks[k], others, &tasks, &S, m, &mut room);
                 if let Some(R) = R
                     && best[k].as_ref().is_none_or(|(known, _)| R < *known)
                 {

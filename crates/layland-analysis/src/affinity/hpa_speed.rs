@@ -40,6 +40,13 @@ use num_integer::Roots;
 /// // Single CPUs and all of 24: below 1 + sqrt 2.
 /// assert_eq!(sufficient_speed(24, 1).decimals(9).as_deref(), Some("2.343397512"));
 /// assert_eq!(sufficient_speed(24, 12).decimals(9).as_deref(), Some("3.332148842"));
+///
+/// // Theorem IV.8: below 3.562, and below 2.415 if every other affinity is one CPU.
+/// use layland_model::Rate;
+/// for m in 1..=4096 {
+///     assert!(sufficient_speed(m, m).high < Rate::new(3562, 1000), "{m}");
+///     assert!(sufficient_speed(m, 1).high < Rate::new(2415, 1000), "{m}");
+/// }
 /// ```
 ///
 /// # Panics

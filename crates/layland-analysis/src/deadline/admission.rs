@@ -66,6 +66,25 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
 /// assert_eq!(finding.verdict, Verdict::Yes); // Equality is accepted.
 /// ```
 ///
+/// The examples of Tang et al. that ask for admission:
+///
+/// ```
+/// use layland_analysis::{Verdict, deadline::admission::{Limit, global}};
+/// use layland_model::{Duration, Service, System, Task};
+/// let admits = |cpus, tasks: &[(i64, i64)]| {
+///     let tasks = tasks.iter().map(|&(q, t)| {
+///         Task::implicit(format!("{q}/{t}"), Service::from_ms(q), Duration::from_ms(t))
+///     });
+///     global(&System::new(cpus, tasks.collect()), &Limit::default()).unwrap().verdict == Verdict::Yes
+/// };
+/// // Example 1: the second task gets in once the first asks for less.
+/// assert!(!admits(1, &[(94, 100), (94, 100)]) && admits(1, &[(1, 100), (94, 100)]));
+/// // Examples 2 and 4: 1.89 of 1.90.
+/// assert!(admits(2, &[(63, 100); 3]));
+/// // Example 3: 2.8 of 2.85, and a task of them beside the one on the other CPU.
+/// assert!(admits(3, &[(70, 100); 4]) && admits(1, &[(70, 100), (2, 10)]));
+/// ```
+///
 /// # Errors
 /// If a task may not use its whole cluster.
 pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
@@ -74,6 +93,32 @@ pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
 }
 
 /// Whether the semi-partitioned patch admits all tasks: conditions (1) and (2).
+///
+/// The examples of Tang et al. with partitioned tasks:
+///
+/// ```
+/// use layland_analysis::{Verdict, deadline::admission::{Limit, semi_partitioned}};
+/// use layland_model::{Duration, Service, System, Task};
+/// // (C, T) and the CPU of a partitioned task.
+/// let verdict = |cpus, tasks: &[(i64, i64, Option<&str>)]| {
+///     let tasks = tasks.iter().map(|&(q, t, cpu)| Task {
+///         affinity: cpu.map(|cpu| cpu.parse().unwrap()),
+///         ..Task::implicit(format!("{q}/{t}"), Service::from_ms(q), Duration::from_ms(t))
+///     });
+///     semi_partitioned(&System::new(cpus, tasks.collect()), &Limit::default()).unwrap().verdict
+/// };
+/// let example_5 = [
+///     (2, 6, Some("0")), (2, 2, None), (1, 6, Some("1")), (2, 2, None), (2, 6, Some("2")),
+/// ];
+/// assert_eq!(verdict(3, &example_5), Verdict::Yes); // 2.833 of 2.85
+/// let example_6 = [(10, 70, Some("0")), (10, 50, Some("1")), (5, 10, None)];
+/// assert_eq!(verdict(2, &example_6), Verdict::Yes);
+/// let example_7 = [(1, 2, Some("0")), (1, 1, None)];
+/// assert_eq!(verdict(2, &example_7), Verdict::Yes);
+/// // Condition (2): all that is partitioned cannot be on one CPU.
+/// let on_one = [(2, 6, Some("0")), (2, 6, Some("0")), (2, 6, Some("0"))];
+/// assert_eq!(verdict(3, &on_one), Verdict::No);
+/// ```
 ///
 /// # Errors
 /// If a task may use some CPUs of its cluster, neither all nor one.

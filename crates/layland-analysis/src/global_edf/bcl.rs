@@ -10,6 +10,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
+use super::workload::rivals;
 use super::{CONSTRAINED, POLICIES};
 use crate::group::{Group, together};
 use crate::{
@@ -83,15 +84,15 @@ fn bcl(group: &Group<'_>) -> Finding {
 /// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
 /// decision without reasons.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
-    let m = cpus as i128;
+    let (m, rivals) = (cpus as i128, rivals(tasks));
     tasks.iter().enumerate().all(|(k, tau_k)| {
         let [C_k, D_k, _] = tau_k.ns();
         let slack = D_k - C_k;
         let (mut sum, mut small) = (0i128, false);
-        for (i, tau_i) in tasks.iter().enumerate() {
+        for (i, tau_i) in rivals.iter().enumerate() {
             if i != k {
                 // With no slack known: floor(D_k / T_i) C_i + min(C_i, D_k mod T_i).
-                let beta = super::workload::edf_interference(tau_i, D_k, 0);
+                let beta = tau_i.interference(D_k).with_slack(0);
                 small |= 0 < beta && beta <= slack;
                 sum += i128::from(beta.min(slack));
             }

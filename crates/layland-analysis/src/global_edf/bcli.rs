@@ -18,7 +18,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::edf_interference;
+use super::workload::{Interference, rivals, sum};
 use super::{CONSTRAINED, POLICIES, Slacks};
 use crate::group::Group;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
@@ -76,32 +76,23 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The slacks that the test finds, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
-    let m = cpus as i64;
-    let mut S = vec![0i64; tasks.len()];
-    for _ in 0..ROUNDS {
-        let (mut late, mut grown) = (None, false);
-        for k in 0..tasks.len() {
-            let [C_k, D_k, _] = tasks[k].ns();
-            let most = D_k - C_k + 1;
-            let others = (0..tasks.len()).filter(|&i| i != k);
-            let sum: i128 =
-                others.map(|i| i128::from(edf_interference(&tasks[i], D_k, S[i]).min(most))).sum();
-            if sum >= i128::from(m) * i128::from(most) {
-                late = late.or(Some(k));
-                continue;
-            }
-            let slack = D_k - C_k - (sum / i128::from(m)) as i64;
-            if slack > S[k] {
-                (S[k], grown) = (slack, true);
-            }
-        }
-        match late {
-            None => return Slacks::All(S),
-            Some(k) if !grown => return Slacks::Late(k),
-            Some(_) => {}
-        }
-    }
-    Slacks::GaveUp
+    let (m, n) = (cpus as i64, tasks.len());
+    // I[k n + i] is what tau_i does to a job of tau_k.
+    let rivals = rivals(tasks);
+    let I: Vec<Interference> = tasks
+        .iter()
+        .flat_map(|tau_k| rivals.iter().map(|tau_i| tau_i.interference(tau_k.deadline.ns())))
+        .collect();
+    super::grow_slacks(n, ROUNDS, |k, S| {
+        let [C_k, D_k, _] = tasks[k].ns();
+        let most = D_k - C_k + 1;
+        let of = |(I_i, &S_i): (&Interference, &i64)| I_i.with_slack(S_i).min(most);
+        let I = &I[k * n..][..n];
+        let all = sum(I.iter().zip(S).map(of));
+        let others = all - i128::from(of((&I[k], &S[k])));
+        (others < i128::from(m) * i128::from(most))
+            .then(|| D_k - C_k - (others / i128::from(m)) as i64)
+    })
 }
 
 /// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.

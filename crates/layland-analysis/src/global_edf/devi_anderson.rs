@@ -48,6 +48,13 @@ const ASSUMPTIONS: &[Assumption] = &[
 /// let Tardiness::Bounded(bounds) = devi_anderson::TEST.run(&system).unwrap() else { panic!() };
 /// // Lambda is 1: x = (2 - 2) / 2.
 /// assert!(bounds.values().all(|bound| bound.rounded_up() == Some(Duration::from_ms(2))));
+///
+/// // Stevanato et al., Section II: three tasks (6, 10, 10) on two CPUs are late, by 2 at most as far as
+/// // was seen; the bound is 6.
+/// let task = |name| Task::implicit(name, Service::from_ns(6), Duration::from_ns(10));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// let Tardiness::Bounded(bounds) = devi_anderson::TEST.run(&system).unwrap() else { panic!() };
+/// assert!(bounds.values().all(|bound| bound.rounded_up() == Some(Duration::from_ns(6))));
 /// ```
 pub const TEST: BoundTest = BoundTest {
     name: "DEVI-ANDERSON",

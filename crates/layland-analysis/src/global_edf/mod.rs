@@ -106,6 +106,45 @@ pub enum Slacks {
     GaveUp,
 }
 
+/// The slacks of so many tasks, from 0: `slack(k, S)` is a slack of task `k` given those of the others,
+/// or none if it may be late. Round by round, at most so many, until every task has one and none may be
+/// late, or no slack grows. Larger slacks of the others give no smaller slack. A task is asked again
+/// only if the slack of another one has changed since.
+pub(crate) fn grow_slacks(
+    count: usize,
+    rounds: usize,
+    mut slack: impl FnMut(usize, &[i64]) -> Option<i64>,
+) -> Slacks {
+    let mut S = vec![0i64; count];
+    // How many changes there were, in all and when a task was asked last; whether it may be late.
+    let mut changes = 0usize;
+    let mut asked = vec![usize::MAX; count];
+    let mut is_late = vec![false; count];
+    for _ in 0..rounds {
+        let (mut late, before) = (None, changes);
+        for k in 0..count {
+            if asked[k] != changes {
+                let found = slack(k, &S);
+                is_late[k] = found.is_none();
+                if let Some(found) = found.filter(|&found| found > S[k]) {
+                    S[k] = found;
+                    changes += 1;
+                }
+                asked[k] = changes;
+            }
+            if is_late[k] {
+                late = late.or(Some(k));
+            }
+        }
+        match late {
+            None => return Slacks::All(S),
+            Some(k) if changes == before => return Slacks::Late(k),
+            Some(_) => {}
+        }
+    }
+    Slacks::GaveUp
+}
+
 /// The finding of a test that bounds slacks, for each of these clusters.
 pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> Slacks) -> Finding {
     together(groups.iter().map(|group| {

@@ -18,7 +18,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::{edf_interference, workload};
+use super::workload::{Rival, rivals, sum};
 use super::{CONSTRAINED, POLICIES, Slacks};
 use crate::group::Group;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
@@ -72,63 +72,48 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The slacks that the test finds, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
-    let m = cpus as i64;
-    let mut I = vec![0i64; tasks.len()];
+    let (m, n) = (cpus as i64, tasks.len());
+    let (rivals, mut room) = (rivals(tasks), Vec::with_capacity(n));
+    let mut response = |k: usize, S: &[i64]| {
+        response_among(&tasks[k], (0..n).filter(|&i| i != k), &rivals, S, m, &mut room)
+    };
     let most: Vec<i64> = tasks.iter().map(|tau_i| tau_i.deadline.ns() - tau_i.wcet.ns()).collect();
-    if let Some(k) = (0..tasks.len()).find(|&k| response(tasks, k, &most, m, &mut I).is_none()) {
+    if let Some(k) = (0..n).find(|&k| response(k, &most).is_none()) {
         return Slacks::Late(k);
     }
-    let mut S = vec![0i64; tasks.len()];
-    for _ in 0..ROUNDS {
-        let (mut late, mut grown) = (None, false);
-        for k in 0..tasks.len() {
-            match response(tasks, k, &S, m, &mut I) {
-                None => late = late.or(Some(k)),
-                Some(R_k) => {
-                    let slack = tasks[k].deadline.ns() - R_k;
-                    if slack > S[k] {
-                        (S[k], grown) = (slack, true);
-                    }
-                }
-            }
-        }
-        match late {
-            None => return Slacks::All(S),
-            Some(k) if !grown => return Slacks::Late(k),
-            Some(_) => {}
-        }
-    }
-    Slacks::GaveUp
+    super::grow_slacks(n, ROUNDS, |k, S| Some(tasks[k].deadline.ns() - response(k, S)?))
 }
 
-/// `R_k` if it is at most `D_k`. `I` is room for the part that does not depend on `R`.
-fn response(tasks: &[Sporadic], k: usize, S: &[i64], m: i64, I: &mut [i64]) -> Option<i64> {
-    let others = || (0..tasks.len()).filter(|&i| i != k);
-    response_among(tasks, k, others, S, m, I)
+/// What the search for `R_k` reads of another task.
+#[derive(Clone, Copy)]
+pub(crate) struct Other {
+    tau_i: Rival,
+    S_i: i64,
+    /// `I_i^k`, which does not depend on `R`.
+    I_i: i64,
 }
 
-/// [`response`] where only these other tasks interfere.
-pub(crate) fn response_among<Others: Iterator<Item = usize>>(
-    tasks: &[Sporadic],
-    k: usize,
-    others: impl Fn() -> Others,
+/// `R_k` if it is at most `D_k`, where only these other tasks interfere. `room` is memory to use again.
+pub(crate) fn response_among(
+    tau_k: &Sporadic,
+    others: impl Iterator<Item = usize>,
+    rivals: &[Rival],
     S: &[i64],
     m: i64,
-    I: &mut [i64],
+    room: &mut Vec<Other>,
 ) -> Option<i64> {
-    let [C_k, D_k, _] = tasks[k].ns();
-    for i in others() {
-        I[i] = edf_interference(&tasks[i], D_k, S[i]);
-    }
+    let [C_k, D_k, _] = tau_k.ns();
+    room.clear();
+    room.extend(others.map(|i| {
+        let (tau_i, S_i) = (rivals[i], S[i]);
+        Other { tau_i, S_i, I_i: tau_i.interference(D_k).with_slack(S_i) }
+    }));
+    // What does nothing to the job whatever R is.
+    room.retain(|other| other.I_i > 0);
     super::fixed_point_bound(C_k, D_k, |R| {
         let most = R - C_k + 1;
-        let mut sum = 0i128;
-        for i in others() {
-            // Where the cheap bound is the smaller one, the other is not needed.
-            let bound = I[i].min(most);
-            sum += i128::from(if bound <= 0 { 0 } else { bound.min(workload(&tasks[i], R, S[i])) });
-        }
-        C_k + (sum / i128::from(m)) as i64
+        let of = |&Other { tau_i, S_i, I_i }: &Other| I_i.min(most).min(tau_i.workload(R, S_i));
+        C_k + (sum(room.iter().map(of)) / i128::from(m)) as i64
     })
 }
 

@@ -23,7 +23,7 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Assumption::{self, *};
-use crate::global_edf::workload::workload;
+use crate::global_edf::workload::{rivals, sum};
 use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta};
 use crate::group::Group;
 use crate::uniprocessor::fixed_priority::Order;
@@ -141,13 +141,13 @@ tests! {
 /// assert_eq!(slacks, Slacks::All(vec![3, 1, 1]));
 /// ```
 pub fn bcl(tasks: &[Sporadic], cpus: usize) -> Slacks {
-    let m = cpus as i64;
+    let (m, rivals) = (cpus as i64, rivals(tasks));
     let mut S = vec![0i64; tasks.len()];
     for k in 0..tasks.len() {
         let [C_k, D_k, _] = tasks[k].ns();
         let most = D_k - C_k + 1;
-        let higher = tasks[..k].iter().map(|tau_i| i128::from(workload(tau_i, D_k, 0).min(most)));
-        let others = (higher.sum::<i128>() / i128::from(m)) as i64;
+        let higher = sum(rivals[..k].iter().map(|tau_i| tau_i.workload(D_k, 0).min(most)));
+        let others = (higher / i128::from(m)) as i64;
         if others >= most {
             return Slacks::Late(k);
         }
@@ -170,12 +170,12 @@ pub(crate) fn response(
 /// Bertogna and Cirinei: `R_k = C_k + floor(sum over i < k of min(W_i(R_k), R_k - C_k + 1) / m)`,
 /// for tasks in the order of priorities, highest first.
 pub fn bertogna(tasks: &[Sporadic], cpus: usize) -> Slacks {
-    let mut S = vec![0i64; tasks.len()];
+    let (mut S, rivals) = (vec![0i64; tasks.len()], rivals(tasks));
     for k in 0..tasks.len() {
         let [C_k, D_k, _] = tasks[k].ns();
         let Omega = |R: i64| {
-            let of_task = |i: usize| i128::from(workload(&tasks[i], R, S[i]).min(R - C_k + 1));
-            (0..k).map(of_task).sum()
+            let most = R - C_k + 1;
+            sum(rivals[..k].iter().zip(&S).map(|(tau_i, &S_i)| tau_i.workload(R, S_i).min(most)))
         };
         match response(C_k, D_k, cpus as i64, Omega) {
             None => return Slacks::Late(k),

@@ -42,7 +42,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
-    decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::amc_rt(&cpu.set))),
+    decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
 };
 
 /// AMC-MAX: every instant of the change, for two levels.

@@ -14,7 +14,7 @@ use layland_model::{Duration, System, TaskMap};
 pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-RM",
     title: "response times at each task's level under rate-monotonic priorities with a cut-off",
-    subject: Subject::Covered(&["rm"]),
+    subject: Subject::Covered(&["rms"]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -25,7 +25,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
 pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-CM",
     title: "response times at each task's level under criticality-monotonic priorities with a cut-off",
-    subject: Subject::Covered(&["cm"]),
+    subject: Subject::Covered(&["cms"]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -90,12 +90,11 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
 /// The bounds of a CPU, where there are any.
 fn bounds(
     system: &System,
-    of: impl Fn(&Cpu) -> Option<TaskMap<Option<Duration>>>,
+    of: impl Fn(&Cpu) -> TaskMap<Option<Duration>>,
 ) -> TaskMap<Option<ResponseBound>> {
     let mut all = TaskMap::filled(None, system.tasks.len());
     for cpu in cpus(system) {
-        let Some(found) = of(&cpu) else { continue };
-        for (at, response) in found.iter() {
+        for (at, response) in of(&cpu).iter() {
             let task = cpu.tasks[at.0 as usize];
             all[task] = response.map(|response| ResponseBound { task, response });
         }
@@ -117,13 +116,9 @@ macro_rules! responses {
         };
     };
 }
-/// The bounds of tasks below one without are not known: they may miss and then be in each other's way.
-fn all(found: Responses<Duration>) -> Option<TaskMap<Option<Duration>>> {
-    Some(found.response.values().map(|bound| bound.ok()).collect())
+/// Each bound is about a task and those above it, whether these meet their deadlines or not.
+fn all(found: &Responses<Duration>) -> TaskMap<Option<Duration>> {
+    found.response.values().map(|bound| bound.ok()).collect()
 }
-responses!(SMC_RM_RESPONSES, SMC_RM, "rm", |cpu| all(fixed::rms(&cpu.set)));
-responses!(SMC_CM_RESPONSES, SMC_CM, "cm", |cpu| all(fixed::cms(&cpu.set)));
-responses!(FTP_SMC_RESPONSES, FTP_SMC, "smc", |cpu| {
-    let found = fixed::ftp_smc(&cpu.set).found()?;
-    Some(found.response.values().map(|&bound| Some(bound)).collect())
-});
+responses!(SMC_RM_RESPONSES, SMC_RM, "rms", |cpu| all(&fixed::rms(&cpu.set)));
+responses!(SMC_CM_RESPONSES, SMC_CM, "cms", |cpu| all(&fixed::cms(&cpu.set)));

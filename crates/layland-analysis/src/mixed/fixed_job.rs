@@ -43,14 +43,11 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     decide: |system| each_cpu(system, |cpu| finding(cpu, fjp::safe(&cpu.set, fjp::JOBS).answer)),
 };
 
-/// A pattern from the load.
-///
-/// It is about lists from this pattern, which the policy does not use: where it accepts and FJP does not, nothing
-/// is said about `plrs`.
+/// A pattern from the load: the lists of `plrs:lists=lb`.
 pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-LB",
     title: "fixed job priorities: a job pattern from the load",
-    subject: Subject::Covered(&[]),
+    subject: Subject::Covered(&["plrs"]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,

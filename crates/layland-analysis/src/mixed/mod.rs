@@ -2,7 +2,7 @@
 //!
 //! | file | tests | policies |
 //! |---|---|---|
-//! | `fixed.rs` | [`SMC_RM`], [`SMC_CM`], [`FTP_SMC`] | `rm`, `cm`, `smc`: fixed priorities with a cut-off |
+//! | `fixed.rs` | [`SMC_RM`], [`SMC_CM`], [`FTP_SMC`] | `rms`, `cms`, `smc`: fixed priorities with a cut-off |
 //! | `adaptive.rs` | [`AMC_RT`], [`AMC_MAX`], [`AMC_IA`], [`AMC_IA_PAPER`] | `amc` |
 //! | `period_transformation.rs` | [`PT`], [`PT_PAPER`] | `pt` |
 //! | `zero_slack.rs` | [`ZSS`], [`ZSS_PAPER`] | `zss` |
@@ -29,7 +29,7 @@ mod period_transformation;
 mod zero_slack;
 
 pub use adaptive::{AMC_IA, AMC_IA_PAPER, AMC_MAX, AMC_RT};
-pub use fixed::{FTP_SMC, FTP_SMC_RESPONSES, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
+pub use fixed::{FTP_SMC, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
 pub use fixed_job::{FJP, FJP_IJA_FLOOR, FJP_IJA_PAPER, FJP_LB};
 pub use period_transformation::{PT, PT_PAPER};
 pub use zero_slack::{ZSS, ZSS_PAPER};

@@ -39,6 +39,13 @@ pub const REGNIER: Citation = Citation {
 /// let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(3));
 /// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
 /// assert_eq!(optimal::TEST.run(&system).unwrap().verdict, Verdict::Yes);
+///
+/// // Example III.1 of Compagnin et al.: rates of 0.6, four times, 0.4 and 0.2 fill three CPUs.
+/// let tasks = [(12, 20), (6, 10), (6, 10), (12, 20), (2, 5), (2, 10)].map(|(c, t)| {
+///     Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t))
+/// });
+/// let on = |cpus| optimal::TEST.run(&System::new(cpus, tasks.to_vec())).unwrap().verdict;
+/// assert_eq!((on(2), on(3)), (Verdict::No, Verdict::Yes));
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "OPTIMAL",

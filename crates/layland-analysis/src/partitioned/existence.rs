@@ -38,6 +38,11 @@ pub const DEMAND_NODES: u64 = 20_000;
 /// assert_eq!(existence::TEST.run(&three).unwrap().verdict, Verdict::No);
 /// let two = System::new(2, ["a", "b"].map(task).to_vec());
 /// assert_eq!(existence::TEST.run(&two).unwrap().verdict, Verdict::Yes);
+///
+/// // Stevanato et al., Section II: no two of three tasks (6, 10, 10) fit one CPU.
+/// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
+/// let three = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// assert_eq!(existence::TEST.run(&three).unwrap().verdict, Verdict::No);
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "PARTITION",

@@ -51,6 +51,20 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// The same bound for the adaptively partitioned policies, whose first placement is a first fit.
 ///
 /// Assumes what [`TEST`] does, and (11) that budgets are WCETs.
+///
+/// ```
+/// use layland_analysis::{Verdict, partitioned::lopez};
+/// use layland_model::{Duration, Service, System, Task};
+/// // Stevanato et al., Section III: whatever the tasks, a utilization of (M + 1) / 2 is enough. Here a
+/// // task fills one of three CPUs, so that the bound is 2.
+/// let verdict = |last: i64| {
+///     let tasks = [(10, 10), (5, 10), (last, 10)].into_iter().enumerate().map(|(at, (c, t))| {
+///         Task::implicit(at.to_string(), Service::from_ms(c), Duration::from_ms(t))
+///     });
+///     lopez::ADAPTIVE.run(&System::new(3, tasks.collect())).unwrap().verdict
+/// };
+/// assert_eq!((verdict(5), verdict(6)), (Verdict::Yes, Verdict::Unknown));
+/// ```
 pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
     name: "LOPEZ-ADAPTIVE",
     title: "utilization bound of adaptively partitioned EDF",

@@ -72,12 +72,12 @@ const WAITING: &[&str] = &["suspend", "wait", "sig_and_wait", "sync", "barrier"]
 /// Keys of a thread or phase before rt-app 1.0.
 const OLD: &[&str] = &["exec", "period", "deadline", "lock_order", "resources"];
 
-/// Reads a file; the system and how long it is to run.
+/// Reads a file: the system, how long it is to run, and where each task is.
 pub(crate) fn read(
     text: &str,
     host: &Host,
     problems: &mut Problems,
-) -> Option<(System, Option<Duration>)> {
+) -> Option<(System, Option<Duration>, Vec<Span>)> {
     let json = json::parse(text, problems)?;
     let Value::Object(members) = &json.value else {
         let message = format!("the file is {}, not an object with `tasks`", json.kind());
@@ -135,7 +135,7 @@ pub(crate) fn read(
             | Place::Request(_) => problem,
         });
     }
-    Some((system, until))
+    Some((system, until, spans))
 }
 
 /// What a thread does in one step.

@@ -42,8 +42,12 @@ pub(crate) use {
 const MAX_TOKENS: usize = 10_000_000;
 /// In longer texts only the first fault of TOML is looked for.
 const RECOVERABLE: usize = 1 << 20;
-/// Reads a task-set file; `None` if there are errors.
-pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<System> {
+/// Reads a task-set file, with where each task is; `None` if there are errors.
+pub(crate) fn read(
+    text: &str,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
     if tokens(text) > MAX_TOKENS {
         let message =
             format!("the text has more than {} million words and signs", MAX_TOKENS / 1_000_000);
@@ -164,7 +168,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         Decoder { reader: Reader { problems }, host }
     }
 
-    fn document<'t>(&mut self, top: &'t DeTable<'t>) -> Option<System> {
+    fn document<'t>(&mut self, top: &'t DeTable<'t>) -> Option<(System, Vec<Span>)> {
         if !self.version(top) {
             return None;
         }
@@ -192,7 +196,8 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 self.reader.problems.push(problem);
             }
         }
-        (!self.reader.problems.has_errors()).then_some(system)
+        let spans = origin.iter().map(|&(table, _)| tables[table as usize].span.clone());
+        (!self.reader.problems.has_errors()).then(|| (system, spans.collect()))
     }
 
     /// Whether this is the version that we read.

@@ -1,6 +1,6 @@
 //! Jobs: they arrive, use up budgets, and end.
 
-use super::{Asked, BUDGET_GRAIN, Manager, Status, Thread, Waiting};
+use super::{Asked, BUDGET_GRAIN, LEAST_LOOK, Manager, Status, Thread, Waiting};
 use crate::log::Entry;
 use crate::worker::ENDLESS;
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
@@ -190,7 +190,7 @@ impl Manager<'_> {
         {
             let left = budget.ns() - (self.used_now(id) - from);
             if left > BUDGET_GRAIN {
-                self.cpus[cpu].budget_end = now + Duration::from_ns(left);
+                self.cpus[cpu].budget_end = now + Duration::from_ns(left).max(LEAST_LOOK);
                 return;
             }
         }

@@ -17,10 +17,11 @@
 mod paper;
 mod safe;
 
+use crate::amc_rt::AmcRt;
 use crate::audsley::{Test, audsley};
 use crate::fixed::Responses;
-use crate::steps::{Effort, ceil, least, sum, work};
-use crate::{Assignment, MixedSet, NoBound, amc_rt};
+use crate::steps::{Effort, Period, Recurrent, arriving, least, sum};
+use crate::{Assignment, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
 use paper::Paper;
 use safe::Safe;
@@ -89,7 +90,8 @@ fn assign<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duratio
 
 fn assign_order<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     let mut effort = Effort::new(fixed_points);
-    audsley(set, |i, higher| match amc_rt::passes(set, i, higher) {
+    let mut shortcut = AmcRt::default();
+    audsley(set, |i, higher| match shortcut.passes(set, i, higher) {
         Ok(()) => Test::Passes(()),
         Err(_) => Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ())),
     })
@@ -110,11 +112,9 @@ fn responses<C: Count>(
     higher: &[usize],
     effort: &mut Effort,
 ) -> Result<Vec<Duration>, NoBound> {
-    let (c, z) = (set.c(0), set.z(i));
-    let lowest = least(c[i], set.deadline[i], |r| {
-        let interference = sum(higher.iter().map(|&j| work(ceil(r, set.period[j]), c[j])));
-        interference.saturating_add(c[i])
-    })?;
+    let (own, z) = (set.c(0)[i], set.z(i));
+    let open: Vec<Recurrent> = higher.iter().map(|&j| set.at_level(j, 0)).collect();
+    let lowest = least(own, set.deadline[i], |r| arriving(&open, r).saturating_add(own))?;
     let mut search = Search::<C> {
         set,
         i,
@@ -135,6 +135,7 @@ fn responses<C: Count>(
 /// A task of higher priority.
 struct Interferer {
     period: i64,
+    over: Period,
     deadline: i64,
     level: usize,
     /// `C(0)`.
@@ -148,6 +149,7 @@ impl Interferer {
         let grows = |l: usize| (l, set.c(l)[j] - set.c(l - 1)[j]);
         Interferer {
             period: set.period[j],
+            over: set.over[j],
             deadline: set.deadline[j],
             level: set.z(j),
             base: set.c(0)[j],

@@ -24,12 +24,12 @@
 //! Between them the demand of closing tasks is constant, and that of the others falls.
 
 use super::{Count, Interferer};
-use crate::steps::{ceil, floor, sum, work};
+use crate::steps::{Period, ceil, sum, work};
 
 pub(super) struct Paper;
 
 pub(super) struct Open {
-    period: i64,
+    period: Period,
     base: i64,
     /// For each jump up to the level, how many jobs are due before it and how much it adds.
     jumps: Vec<(i64, i64)>,
@@ -47,7 +47,7 @@ impl Count for Paper {
                 let first = higher.iter().filter_map(|other| {
                     let k = match release < other.deadline {
                         true => 0,
-                        false => floor(release - other.deadline, other.period) + 1,
+                        false => other.over.floor(release - other.deadline) + 1,
                     };
                     let from = k * other.period;
                     (from < r).then_some(from + other.deadline)
@@ -59,7 +59,7 @@ impl Count for Paper {
     }
 
     fn closed(task: &Interferer, s: &[i64], r: i64) -> i64 {
-        let jobs = ceil(s[task.level + 1].min(r), task.period);
+        let jobs = task.over.ceil(s[task.level + 1].min(r));
         let jumps = task.jumps.iter().map(|&(l, by)| (due(task, s[l]), by));
         executed(jobs, task.base, jumps)
     }
@@ -67,20 +67,20 @@ impl Count for Paper {
     fn open(task: &Interferer, m: usize, s: &[i64]) -> Open {
         let jumps = task.jumps.iter().filter(|&&(l, _)| l <= m);
         Open {
-            period: task.period,
+            period: task.over,
             base: task.base,
             jumps: jumps.map(|&(l, by)| (due(task, s[l]), by)).collect(),
         }
     }
 
     fn demand(open: &Open, t: i64) -> i64 {
-        executed(ceil(t, open.period), open.base, open.jumps.iter().copied())
+        executed(open.period.ceil(t), open.base, open.jumps.iter().copied())
     }
 }
 
 /// How many jobs are due at `s` or before it.
 fn due(task: &Interferer, s: i64) -> i64 {
-    if s < task.deadline { 0 } else { floor(s - task.deadline, task.period) + 1 }
+    if s < task.deadline { 0 } else { task.over.floor(s - task.deadline) + 1 }
 }
 
 fn executed(jobs: i64, base: i64, jumps: impl Iterator<Item = (i64, i64)>) -> i64 {

@@ -27,17 +27,17 @@
 //! same `s`.
 
 use super::{Count, Interferer};
-use crate::steps::{ceil, floor, sum, work};
+use crate::steps::{Period, ceil, sum, work};
 
 pub(super) struct Safe;
 
 pub(super) enum Open {
     /// No jump so far, or one before any deadline: so many jobs, each as long.
-    Uniform { period: i64, wcet: i64 },
+    Uniform { period: Period, wcet: i64 },
     /// One jump: `s - D`, and the small jobs of A.
-    Jump { period: i64, lo: i64, hi: i64, since: i64, small: i64 },
+    Jump { period: Period, lo: i64, hi: i64, since: i64, small: i64 },
     /// Several: `s - D` and the growth of each.
-    Several { period: i64, base: i64, jumps: Vec<(i64, i64)> },
+    Several { period: Period, base: i64, jumps: Vec<(i64, i64)> },
 }
 
 impl Count for Safe {
@@ -73,7 +73,7 @@ impl Count for Safe {
 
     fn closed(task: &Interferer, s: &[i64], _r: i64) -> i64 {
         let end = s[task.level + 1];
-        let jobs = floor(end, task.period) + 1;
+        let jobs = task.over.floor(end) + 1;
         match task.jumps.as_slice() {
             [] => work(jobs, task.base),
             &[(g, by)] => {
@@ -81,8 +81,8 @@ impl Count for Safe {
                 if since < 0 {
                     return work(jobs, hi);
                 }
-                let small = floor(since, task.period);
-                let large = floor(end - since, task.period) + 1;
+                let small = task.over.floor(since);
+                let large = task.over.floor(end - since) + 1;
                 let a = work(large, hi).saturating_add(work(small, lo));
                 let early = jobs.min(small + 1);
                 let b = work(early, lo).saturating_add(work(jobs - early, hi));
@@ -93,7 +93,7 @@ impl Count for Safe {
                     let since = s[l] - task.deadline;
                     let large = match since < 0 {
                         true => jobs,
-                        false => jobs.min(floor(end - since, task.period) + 1),
+                        false => jobs.min(task.over.floor(end - since) + 1),
                     };
                     work(large, by)
                 });
@@ -103,14 +103,14 @@ impl Count for Safe {
     }
 
     fn open(task: &Interferer, m: usize, s: &[i64]) -> Open {
-        let &Interferer { period, deadline, base, .. } = task;
+        let &Interferer { over: period, deadline, base, .. } = task;
         match task.jumps.as_slice() {
             [] => Open::Uniform { period, wcet: base },
             &[(g, _)] if g > m => Open::Uniform { period, wcet: base },
             &[(g, by)] => match s[g] - deadline {
                 since if since < 0 => Open::Uniform { period, wcet: base + by },
                 since => {
-                    let small = floor(since, period);
+                    let small = period.floor(since);
                     Open::Jump { period, lo: base, hi: base + by, since, small }
                 }
             },
@@ -125,22 +125,22 @@ impl Count for Safe {
     #[inline]
     fn demand(open: &Open, t: i64) -> i64 {
         match *open {
-            Open::Uniform { period, wcet } => work(ceil(t, period), wcet),
+            Open::Uniform { period, wcet } => work(period.ceil(t), wcet),
             Open::Jump { period, lo, hi, since, small } => {
-                let jobs = ceil(t, period);
-                let large = if t <= since { 0 } else { ceil(t - since, period) };
+                let jobs = period.ceil(t);
+                let large = if t <= since { 0 } else { period.ceil(t - since) };
                 let a = work(large, hi).saturating_add(work(jobs.min(small), lo));
                 let early = jobs.min(small + 1);
                 let b = work(early, lo).saturating_add(work(jobs - early, hi));
                 a.max(b)
             }
             Open::Several { period, base, ref jumps } => {
-                let jobs = ceil(t, period);
+                let jobs = period.ceil(t);
                 let more = jumps.iter().map(|&(since, by)| {
                     let large = match () {
                         () if since < 0 => jobs,
                         () if t <= since => 0,
-                        () => jobs.min(ceil(t - since, period)),
+                        () => jobs.min(period.ceil(t - since)),
                     };
                     work(large, by)
                 });

@@ -131,7 +131,7 @@ fn utilization(set: &MixedSet, m: usize) -> Rate {
 fn arriving(set: &MixedSet, m: usize, b: i64, less: impl Fn(usize) -> i64) -> i64 {
     let c = set.c(m);
     sum((0..set.len()).filter(|&i| set.z(i) >= m).map(|i| {
-        let jobs = (ceil(b, set.period[i]) - less(i)).max(0);
+        let jobs = (set.over[i].ceil(b) - less(i)).max(0);
         jobs.saturating_mul(c[i])
     }))
 }

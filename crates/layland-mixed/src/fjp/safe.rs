@@ -71,12 +71,23 @@ impl Lowest for Delay<'_> {
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound> {
         let Delay { set, f } = self;
         let limit = due(set, i, left[i]);
-        for m in 0..=set.z(i) {
+        let last = set.z(i);
+        let jobs = |j: usize, f: i64| set.over[j].ceil(f).min(left[j] as i64);
+        // No interval is longer than one that suffices for all levels.
+        let all = (0..set.len()).map(|j| work(jobs(j, limit), set.c(last.min(set.z(j)))[j]));
+        if sum(all) <= limit {
+            return Ok(true);
+        }
+        for m in 0..=last {
             let c = set.c(m);
-            let jobs = |j: usize, f: i64| ceil(f, set.period[j]).min(left[j] as i64);
-            let below = (0..set.len()).filter(|&j| set.z(j) < m);
-            let closed = sum(below.map(|j| work(jobs(j, f[set.z(j)]), set.own(j))));
-            let found = least(closed, limit, |f| {
+            let (mut closed, mut start) = (0i64, 0i64);
+            for j in (0..set.len()).filter(|&j| left[j] > 0) {
+                match set.z(j) {
+                    z if z < m => closed = closed.saturating_add(work(jobs(j, f[z]), set.c(z)[j])),
+                    _ => start = start.saturating_add(c[j]),
+                }
+            }
+            let found = least(closed.saturating_add(start), limit, |f| {
                 let above = (0..set.len()).filter(|&j| set.z(j) >= m);
                 sum(above.map(|j| work(jobs(j, f), c[j]))).saturating_add(closed)
             });

@@ -19,13 +19,13 @@
 
 use super::{ZeroSlack, visit};
 use crate::MixedSet;
-use crate::steps::{Effort, NoBound, ceil, least, sum, work};
+use crate::steps::{Effort, NoBound, Recurrent, arriving, least};
 
 /// The most points at which [`idle`] looks, over a whole set.
 const POINTS: u64 = 50_000_000;
 
-/// Synchronous demand: `(T, c)`.
-type Demand = Vec<(i64, i64)>;
+/// Synchronous demand.
+type Demand = Vec<Recurrent>;
 
 /// The original method. Not sound.
 ///
@@ -47,25 +47,24 @@ pub fn paper(set: &MixedSet) -> ZeroSlack {
         let (level, deadline) = (set.z(i), set.deadline[i]);
         let rest = |l: usize| {
             let progress = &progress;
-            below.iter().map(move |&h| (set.period[h], (set.c(l)[h] - progress[h][l]).max(0)))
+            below.iter().map(move |&h| {
+                let wcet = (set.c(l)[h] - progress[h][l]).max(0);
+                Recurrent { wcet, ..set.at_level(h, l) }
+            })
         };
         let normal = |l: usize| -> Demand {
-            let above = higher.iter().map(|&j| (set.period[j], set.c(l)[j]));
-            above.chain(rest(l)).filter(|&(_, c)| c > 0).collect()
+            let above = higher.iter().map(|&j| set.at_level(j, l));
+            above.chain(rest(l)).filter(|task| task.wcet > 0).collect()
         };
         let above = higher.iter().filter(|&&j| set.z(j) >= level);
-        let critical: Demand =
-            above.map(|&j| (set.period[j], set.c(level)[j])).chain(rest(level)).collect();
+        let critical: Demand = above.map(|&j| set.at_level(j, level)).chain(rest(level)).collect();
         let normally = normal(level);
         let own = set.own(i);
         let mut left = own;
         let instant = loop {
             let length = match left {
                 0 => 0,
-                left => least(left, deadline, |t| {
-                    sum(critical.iter().map(|&(period, c)| work(ceil(t, period), c)))
-                        .saturating_add(left)
-                })?,
+                left => least(left, deadline, |t| arriving(&critical, t).saturating_add(left))?,
             };
             let instant = deadline - length;
             let next = (own - idle(instant, &normally, &mut effort)?).max(0);
@@ -82,16 +81,16 @@ pub fn paper(set: &MixedSet) -> ZeroSlack {
 }
 
 /// The time that is left over in `[0, z]`.
-fn idle(z: i64, demand: &[(i64, i64)], effort: &mut Effort) -> Result<i64, NoBound> {
+fn idle(z: i64, demand: &[Recurrent], effort: &mut Effort) -> Result<i64, NoBound> {
     let mut most = 0;
     let mut at = |x: i64| -> Result<(), NoBound> {
         effort.spend()?;
-        let busy = sum(demand.iter().map(|&(period, c)| work(ceil(x, period), c)));
-        most = most.max(x.saturating_sub(busy));
+        most = most.max(x.saturating_sub(arriving(demand, x)));
         Ok(())
     };
     at(z)?;
-    for &(period, _) in demand {
+    for task in demand {
+        let period = task.period.ns();
         let mut x = period;
         while x < z {
             at(x)?;

@@ -26,7 +26,7 @@
 
 use super::{ZeroSlack, visit};
 use crate::MixedSet;
-use crate::steps::{Effort, NoBound, ceil, floor, least, sum, work};
+use crate::steps::{Effort, NoBound, Period, floor, least, sum, work};
 
 /// The most fixed points, over a whole set.
 const FIXED_POINTS: u64 = 20_000_000;
@@ -35,24 +35,26 @@ const FIXED_POINTS: u64 = 20_000_000;
 #[derive(Clone, Copy)]
 struct Window {
     period: i64,
+    over: Period,
     deadline: i64,
     wcet: i64,
 }
 
 impl Window {
     fn new(set: &MixedSet, j: usize, level: usize) -> Window {
-        Window { period: set.period[j], deadline: set.deadline[j], wcet: set.c(level)[j] }
+        let (period, over) = (set.period[j], set.over[j]);
+        Window { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
     }
 
     /// `W(x)`.
     #[inline]
     fn most(&self, x: i64) -> i64 {
-        let Window { period, deadline, wcet } = *self;
+        let Window { period, over, deadline, wcet } = *self;
         let y = x.saturating_add(deadline - wcet);
         if x <= 0 || wcet == 0 || y < 0 {
             return 0;
         }
-        let whole = floor(y, period);
+        let whole = over.floor(y);
         let part = (y - whole * period).min(wcet);
         x.min(work(whole, wcet).saturating_add(part))
     }
@@ -104,16 +106,18 @@ struct Busy<'a> {
 }
 
 impl Busy<'_> {
+    /// The right side of the recurrence.
+    fn demand(&self, z: i64, t: i64) -> i64 {
+        let hc = sum(self.hc.iter().map(|task| work(task.over.ceil(t), task.wcet)));
+        let b = sum(self.b.iter().map(|task| task.most(t)));
+        let lo = sum(self.lo.iter().map(|task| task.most(t.min(z))));
+        self.own.saturating_add(hc).saturating_add(b).saturating_add(lo)
+    }
+
     /// `r(z, limit)`.
     fn length(&mut self, z: i64, limit: i64) -> Result<i64, NoBound> {
         self.effort.spend()?;
-        let Busy { own, hc, lo, b, .. } = self;
-        least(*own, limit, |t| {
-            let hc = sum(hc.iter().map(|task| work(ceil(t, task.period), task.wcet)));
-            let b = sum(b.iter().map(|task| task.most(t)));
-            let lo = sum(lo.iter().map(|task| task.most(t.min(z))));
-            own.saturating_add(hc).saturating_add(b).saturating_add(lo)
-        })
+        least(self.own, limit, |t| self.demand(z, t))
     }
 
     /// The largest feasible `Z`.
@@ -142,7 +146,7 @@ impl Busy<'_> {
             return Ok(false);
         }
         for task in 0..self.lo.len() {
-            let Window { period, deadline, wcet } = self.lo[task];
+            let Window { period, deadline, wcet, .. } = self.lo[task];
             if (1..=ahead).contains(&(wcet - z)) && !self.holds(z, wcet - z)? {
                 return Ok(false);
             }
@@ -164,7 +168,11 @@ impl Busy<'_> {
 
     /// Whether a window that begins `x` before the release ends by the deadline.
     fn holds(&mut self, z: i64, x: i64) -> Result<bool, NoBound> {
-        match self.length(x + z, x + self.deadline) {
+        let limit = x + self.deadline;
+        if self.demand(x + z, limit) <= limit {
+            return Ok(true);
+        }
+        match self.length(x + z, limit) {
             Ok(_) => Ok(true),
             Err(NoBound::Beyond) => Ok(false),
             Err(NoBound::GaveUp) => Err(NoBound::GaveUp),

@@ -282,7 +282,10 @@ impl<M: Mechanism> Processor<M> {
 
     pub fn completed(&mut self, member: usize, id: JobId) {
         self.running.take_if(|(_, running)| *running == id);
-        self.jobs.queues[member].pop_front_if(|job| job.id == id);
+        let queue = &mut self.jobs.queues[member];
+        if queue.front().is_some_and(|job| job.id == id) {
+            queue.pop_front();
+        }
     }
 
     pub fn left(&mut self, member: usize) {

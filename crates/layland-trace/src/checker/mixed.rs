@@ -8,7 +8,7 @@
 
 use super::{Checker, Violation};
 use crate::JobEnd;
-use layland_model::{CpuSet, Duration, Group, Time};
+use layland_model::{CpuSet, Duration, Group, Service, Time};
 
 impl Checker<'_> {
     pub(super) fn check_mixed_criticality(&mut self, groups: &[Group], guaranteed: &CpuSet) {
@@ -57,14 +57,17 @@ impl Checker<'_> {
         jobs.sort_by_key(|&index| (self.trace.jobs[index].job.release, index));
         // Busy periods, as their starts.
         let mut starts: Vec<Time> = Vec::new();
-        let mut until = None;
+        // Until when it lasts; and whether, in that very instant, a job is still there that needs nothing and
+        // so ends when it is dispatched.
+        let mut until: Option<(Time, bool)> = None;
         for &index in &jobs {
             let record = &self.trace.jobs[index];
-            if until.is_none_or(|until| record.job.release >= until) {
-                starts.push(record.job.release);
+            let release = record.job.release;
+            if until.is_none_or(|until| (release, false) >= until) {
+                starts.push(release);
             }
             let end = record.end.map_or(over, |(at, _)| at);
-            until = until.max(Some(end));
+            until = until.max(Some((end, record.executed == Service::ZERO && end > release)));
         }
         let levels = self.system.levels.count();
         let overruns: Vec<Vec<Time>> =
@@ -134,7 +137,7 @@ mod tests {
     use crate::checker::check;
     use crate::testing::{at, id};
     use crate::{Job, JobRecord, Segment, Trace};
-    use layland_model::{CpuId, Criticality, Levels, ScheduleRule, Service, System, Task, TaskId};
+    use layland_model::{CpuId, Criticality, Levels, ScheduleRule, System, Task, TaskId};
 
     /// `low` 3 of 10; `high` 2, or 4 at its own level, of 20.
     fn system() -> System {

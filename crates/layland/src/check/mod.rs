@@ -133,7 +133,7 @@ fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
     });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
     for result in assessed.collect::<Vec<_>>() {
-        match result {
+        match result.map(|found| located(found, &set)) {
             Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
                 let why = found.refused.map_or(String::new(), |refusal| refusal.reason);
                 out_of_place.push((found.spec, why));
@@ -150,6 +150,17 @@ fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(&set.system)).flatten();
     Checked { set, whatever, policies, out_of_place, affinities, exit }
+}
+
+/// Why a policy refuses the set, with the place of the task that it names.
+fn located(mut found: Assessment, set: &Set) -> Assessment {
+    if let Some(refusal) = &mut found.refused {
+        refusal.reason = set.located(std::mem::take(&mut refusal.reason));
+        for reason in &mut found.reasons {
+            *reason = set.located(std::mem::take(reason));
+        }
+    }
+    found
 }
 
 /// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one

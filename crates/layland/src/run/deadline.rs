@@ -57,7 +57,7 @@ pub fn run(request: Request<'_>) -> Outcome {
     let Request { args, set, duration, outputs } = request;
     let system = &set.system;
     let facts = Facts::read();
-    let plan = plan(args, system, &facts)?;
+    let plan = plan(args, &set, &facts)?;
     let cpus = machine_cpus(args, system)?;
     for caveat in &plan.caveats {
         terminal::warn(caveat, None);
@@ -76,7 +76,7 @@ pub fn run(request: Request<'_>) -> Outcome {
     };
     let limit = facts.limit_thousandths as f64 / 1000.0;
     let ran = run_plan(system, &plan, limit, &options, &mut guardian)
-        .map_err(|error| Failure::refused(error.to_string()).help(error.help()));
+        .map_err(|error| Failure::refused(set.located(error.to_string())).help(error.help()));
     drop(options);
     let lost = recording.finish(args.quiet)?;
     guardian.dismiss();
@@ -134,9 +134,9 @@ fn tell(plan: &Plan, system: &System, facts: &Facts) {
 }
 
 /// What to set up: what the policy promises is all that matters, unless it is the kernel's own.
-fn plan(args: &RunArgs, system: &System, facts: &Facts) -> Result<Plan, Failure> {
-    let spec = &args.policy;
-    let policy = registry::build(spec, system).map_err(|error| refused(spec, &error))?;
+fn plan(args: &RunArgs, set: &Set, facts: &Facts) -> Result<Plan, Failure> {
+    let (spec, system) = (&args.policy, &set.system);
+    let policy = registry::build(spec, system).map_err(|error| refused(set, spec, &error))?;
     let (margin, deadline) = (margin(args), &args.deadline);
     let plan = if spec.split(':').next() == Some("dl") {
         let asks_itself = deadline.requests == Requests::Task;
@@ -145,7 +145,7 @@ fn plan(args: &RunArgs, system: &System, facts: &Facts) -> Result<Plan, Failure>
     } else {
         Plan::new(system, &policy.rule(), facts, margin.as_ref(), deadline.force)
     };
-    plan.map_err(|refusal| Failure::refused(refusal.to_string()).help(refusal.help()))
+    plan.map_err(|refusal| Failure::refused(set.located(refusal.to_string())).help(refusal.help()))
 }
 
 /// The machine's CPU for each of the platform: the first that may be used.

@@ -4,6 +4,7 @@ use super::recording::Recording;
 use super::{Margin, Request, RunArgs, chosen_cpus, failure, refused};
 use crate::args::Chart;
 use crate::exit::{Exit, Failure, Outcome};
+use crate::input::Set;
 use crate::recorded::Recorded;
 use crate::simulate::{counted, step};
 use crate::table::{self, figures};
@@ -69,17 +70,18 @@ struct Ran {
 
 pub fn run(request: Request<'_>) -> Outcome {
     let Request { args, mut set, duration, outputs } = request;
-    let build = |system: &System| {
-        registry::build(&args.policy, system).map_err(|error| refused(&args.policy, &error))
+    let build = |set: &Set| {
+        let built = registry::build(&args.policy, &set.system);
+        built.map_err(|error| refused(set, &args.policy, &error))
     };
-    let mut policy = build(&set.system)?;
+    let mut policy = build(&set)?;
     if policy.schedules_threads() {
         set.system = match &args.margin {
             None => with_margin(&set.system, &Rate::new(1, 20)),
             Some(Margin::Fraction(fraction)) => with_margin(&set.system, fraction),
             Some(Margin::Time(time)) => with_margin_of(&set.system, *time),
         };
-        policy = build(&set.system)?;
+        policy = build(&set)?;
     } else if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } =
         policy.rule()
     {
@@ -89,7 +91,7 @@ pub fn run(request: Request<'_>) -> Outcome {
             Some(Margin::Fraction(fraction)) => margin_of(own, fraction),
             Some(Margin::Time(time)) => Service::from_ns(time.ns()),
         });
-        policy = build(&set.system)?;
+        policy = build(&set)?;
     }
     let place = match args.fifo.manager {
         Place::Auto => ManagerPlace::Auto,

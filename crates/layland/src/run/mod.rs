@@ -187,8 +187,9 @@ pub fn run(args: &RunArgs) -> Outcome {
 }
 
 /// A policy that does not take the set.
-fn refused(spec: &str, error: &BuildError) -> Failure {
-    Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {error}")) }
+fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
+    let reason = set.located(error.to_string());
+    Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {reason}")) }
 }
 
 /// Why a run did not take place, as one line and what to do.

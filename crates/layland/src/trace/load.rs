@@ -5,6 +5,8 @@ use crate::args::SetArgs;
 use crate::exit::{Exit, Failure};
 use crate::input::{self, Set};
 use crate::terminal;
+use layland_export::st_trace;
+use layland_model::{TaskId, TaskMap};
 use layland_trace::kernel::{self, Decision, Options, Threads, Wake};
 use layland_trace::{Labels, Trace};
 use std::io::Read;
@@ -26,6 +28,22 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// A trace that says all there is to know.
+    fn complete(trace: Trace, labels: Labels, dialect: Option<&'static str>) -> Loaded {
+        Loaded {
+            trace,
+            labels,
+            dialect,
+            wakes: Vec::new(),
+            decisions: Vec::new(),
+            remarks: Vec::new(),
+            lost: 0,
+            is_inferred: false,
+            is_trustworthy: true,
+            origin_ns: 0,
+        }
+    }
+
     /// Says what is doubtful, on standard error.
     pub fn tell(&self) {
         for remark in &self.remarks {
@@ -60,6 +78,10 @@ pub fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, F
     let bytes = bytes(name)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         return of_json(name, &bytes, set);
+    }
+    // No text, and nothing else that is read here, has a zero among its first bytes.
+    if bytes.iter().take(24).any(|&byte| byte == 0) && matches!(bytes.first(), Some(1..=13)) {
+        return of_litmus(name, &bytes, set);
     }
     let bytes = if bytes.starts_with(b"\x17\x08\x44tracing") {
         converted(name, "trace-cmd", &["report", "-R", "-t", "-i"], &[])?
@@ -116,18 +138,38 @@ fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failur
             .help("name the set that the trace was made from"));
         }
     }
-    Ok(Loaded {
-        trace,
-        labels,
-        dialect: None,
-        wakes: Vec::new(),
-        decisions: Vec::new(),
-        remarks: Vec::new(),
-        lost: 0,
-        is_inferred: false,
-        is_trustworthy: true,
-        origin_ns: 0,
-    })
+    Ok(Loaded::complete(trace, labels, None))
+}
+
+/// A trace of LITMUS^RT, whose tasks are those of the set that have their names.
+fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
+    let (mut trace, mut labels) =
+        st_trace::read(bytes).map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    if let Some(set) = set {
+        let of_set = Labels::of(&set.system);
+        let mut unnamed: TaskMap<bool> = TaskMap::filled(true, of_set.tasks.len());
+        let mut ids: TaskMap<TaskId> = TaskMap::default();
+        for (_, task) in labels.tasks.iter() {
+            // Of several tasks with one name the first belongs to the first thread.
+            let found = of_set.tasks.iter().find(|(id, whole)| {
+                unnamed[*id] && st_trace::short_name(whole) == st_trace::short_name(task)
+            });
+            let Some((id, _)) = found else {
+                let names = of_set.tasks.as_slice().join(", ");
+                return Err(Failure::input(format!(
+                    "{name} has the task {task}, and {} has {names}",
+                    set.name
+                ))
+                .help("name the set that the trace was made from"));
+            };
+            unnamed[id] = false;
+            ids.push(id);
+        }
+        trace.segments.iter_mut().for_each(|segment| segment.job.task = ids[segment.job.task]);
+        trace.jobs.iter_mut().for_each(|record| record.job.id.task = ids[record.job.id.task]);
+        labels = Labels { tasks: of_set.tasks, cpus: labels.cpus.max(of_set.cpus) };
+    }
+    Ok(Loaded::complete(trace, labels, Some("LITMUS^RT")))
 }
 
 fn bytes(name: &str) -> Result<Vec<u8>, Failure> {

@@ -86,7 +86,7 @@ pub struct InputArgs {
 
 #[derive(Args)]
 pub struct ViewArgs {
-    /// The trace: JSON of ours, or text of tracefs, trace-cmd or perf; - is standard input
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
@@ -107,7 +107,7 @@ pub struct ViewArgs {
 
 #[derive(Args)]
 pub struct CheckArgs {
-    /// The trace: JSON of ours, or text of tracefs, trace-cmd or perf; - is standard input
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
@@ -124,7 +124,7 @@ pub struct CheckArgs {
 
 #[derive(Args)]
 pub struct StatsArgs {
-    /// The trace: JSON of ours, or text of tracefs, trace-cmd or perf; - is standard input
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,
@@ -138,7 +138,7 @@ pub struct StatsArgs {
 
 #[derive(Args)]
 pub struct ConvertArgs {
-    /// The trace: JSON of ours, or text of tracefs, trace-cmd or perf; - is standard input
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
     pub input: InputArgs,

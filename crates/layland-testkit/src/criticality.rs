@@ -1,0 +1,373 @@
+//! Mixed-criticality analyses, read off their definitions: time by time, change by change, job by job.
+//!
+//! Each function is the obvious version of one of `layland_mixed`: fixed points by linear search, every
+//! integer instant of a mode change, every zero-slack instant from the deadline down, priorities of jobs by
+//! backtracking. Times are plain integers. For small sets only.
+
+use layland_mixed::{MixedSet, MixedTask};
+use layland_model::{Criticality, Duration, Service};
+use proptest::prelude::*;
+
+/// `(T, D, z, [C(0), .., C(N-1)])`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// `T`.
+    pub period: i64,
+    /// `D`.
+    pub deadline: i64,
+    /// `z`.
+    pub level: usize,
+    /// `C(l)`.
+    pub wcet: Vec<i64>,
+}
+
+/// The set of these tasks.
+///
+/// # Panics
+/// If it is not valid.
+pub fn set_of(levels: usize, tasks: &[Plain]) -> MixedSet {
+    let task = |task: &Plain| MixedTask {
+        period: Duration::from_ns(task.period),
+        deadline: Duration::from_ns(task.deadline),
+        criticality: Criticality(task.level as u8),
+        wcet: task.wcet.iter().map(|&c| Service::from_ns(c)).collect(),
+    };
+    MixedSet::new(levels, &tasks.iter().map(task).collect::<Vec<_>>()).expect("it is valid")
+}
+
+/// Small sets with up to this many levels and tasks; half of the tasks have two budgets, some need nothing below
+/// their level.
+pub fn sets(levels: usize, most: usize) -> impl Strategy<Value = (usize, Vec<Plain>)> {
+    let task = (3i64..=18, 0i64..=6, 0usize..8, prop::collection::vec(0i64..=2, 5), any::<bool>());
+    (1..=levels, prop::collection::vec(task, 1..=most), 1i64..=3).prop_map(
+        |(levels, tasks, share)| {
+            let one =
+                |(period, less, level, growth, two_budgets): (i64, i64, usize, Vec<i64>, bool)| {
+                    let level = level % levels;
+                    let deadline = if less > 3 { period } else { (period - less).max(1) };
+                    let scale = |grown: i64| (grown * period * share / 24).min(deadline);
+                    let mut wcet: Vec<i64> = Vec::new();
+                    let mut sum = growth[0].min(1);
+                    for l in 0..levels {
+                        if l > 0 && l <= level && (!two_budgets || l == level) {
+                            sum += growth[l % growth.len()];
+                        }
+                        wcet.push(scale(sum));
+                    }
+                    for l in level..levels {
+                        wcet[l] = wcet[level].max(1);
+                    }
+                    Plain { period, deadline, level, wcet }
+                };
+            (levels, tasks.into_iter().map(one).collect())
+        },
+    )
+}
+
+fn ceil(a: i64, b: i64) -> i64 {
+    if a <= 0 { -(-a / b) } else { (a + b - 1) / b }
+}
+
+/// The least `t` from 1 on with `f(t) <= t`, if it is at most `limit`.
+fn first(limit: i64, f: impl Fn(i64) -> i64) -> Option<i64> {
+    (1..=limit).find(|&t| f(t) <= t)
+}
+
+/// Eq. 2.
+pub fn smc(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<i64> {
+    let Plain { deadline, level, ref wcet, .. } = tasks[i];
+    first(deadline, |r| {
+        let delay = higher.iter().map(|&j| ceil(r, tasks[j].period) * tasks[j].wcet[level]);
+        wcet[level] + delay.sum::<i64>()
+    })
+}
+
+/// AMC-RT.
+pub fn amc_rt(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
+    let mut found: Vec<i64> = Vec::new();
+    for m in 0..=tasks[i].level {
+        let r = first(tasks[i].deadline, |r| {
+            let delay = higher.iter().map(|&j| {
+                let Plain { period, level, ref wcet, .. } = tasks[j];
+                match level < m {
+                    true => ceil(found[level], period) * wcet[level],
+                    false => ceil(r, period) * wcet[m],
+                }
+            });
+            tasks[i].wcet[m] + delay.sum::<i64>()
+        })?;
+        found.push(r);
+    }
+    Some(found)
+}
+
+/// AMC-MAX over every integer instant.
+pub fn amc_max(tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
+    let low = amc_rt(&just_lowest(tasks), i, higher)?[0];
+    if tasks[i].level == 0 {
+        return Some(vec![low]);
+    }
+    let at = |s: i64| {
+        first(tasks[i].deadline, |t| {
+            let delay = higher.iter().map(|&k| {
+                let Plain { period, deadline, level, ref wcet } = tasks[k];
+                let all = ceil(t, period);
+                match level {
+                    0 => (s / period + 1) * wcet[0],
+                    _ => {
+                        let large = (ceil(t - s - (period - deadline), period) + 1).clamp(0, all);
+                        large * wcet[1] + (all - large) * wcet[0]
+                    }
+                }
+            });
+            tasks[i].wcet[1] + delay.sum::<i64>()
+        })
+    };
+    let all: Option<Vec<i64>> = (0..low).map(at).collect();
+    Some(vec![low, all?.into_iter().max()?])
+}
+
+/// The tasks as they are at level 0.
+fn just_lowest(tasks: &[Plain]) -> Vec<Plain> {
+    tasks.iter().map(|task| Plain { level: 0, ..task.clone() }).collect()
+}
+
+/// Which analysis of AMC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ia {
+    /// The paper's, over all deadlines.
+    Paper,
+    /// The corrected one, over all integers.
+    Safe,
+}
+
+/// AMC-IA over all sequences of changes.
+pub fn amc_ia(which: Ia, tasks: &[Plain], i: usize, higher: &[usize]) -> Option<Vec<i64>> {
+    let lowest = amc_rt(&just_lowest(tasks), i, higher)?[0];
+    let mut worst = vec![lowest];
+    worst.resize(tasks[i].level + 1, 0);
+    changes(which, tasks, i, higher, &mut vec![0], &mut vec![lowest], &mut worst)?;
+    Some(worst)
+}
+
+fn changes(
+    which: Ia,
+    tasks: &[Plain],
+    i: usize,
+    higher: &[usize],
+    s: &mut Vec<i64>,
+    r: &mut Vec<i64>,
+    worst: &mut [i64],
+) -> Option<()> {
+    let m = s.len();
+    if m > tasks[i].level {
+        return Some(());
+    }
+    let (before, last) = (s[m - 1], r[m - 1]);
+    let candidates: Vec<i64> = match which {
+        Ia::Safe => (before..last).collect(),
+        Ia::Paper => {
+            let mut all = vec![before];
+            for &j in higher {
+                let releases = (0..).map(|k| k * tasks[j].period).take_while(|&at| at < last);
+                all.extend(releases.map(|at| at + tasks[j].deadline).filter(|&s| s > before));
+            }
+            all
+        }
+    };
+    for candidate in candidates {
+        s.push(candidate);
+        let found = first(tasks[i].deadline, |t| {
+            let delay = higher.iter().map(|&j| match which {
+                Ia::Paper => paper_demand(&tasks[j], m, s, r, t),
+                Ia::Safe => safe_demand(&tasks[j], m, s, t),
+            });
+            tasks[i].wcet[m] + delay.sum::<i64>()
+        });
+        r.push(found?);
+        worst[m] = worst[m].max(found?);
+        changes(which, tasks, i, higher, s, r, worst)?;
+        s.pop();
+        r.pop();
+    }
+    Some(())
+}
+
+/// The printed sum.
+fn paper_demand(task: &Plain, m: usize, s: &[i64], r: &[i64], t: i64) -> i64 {
+    let Plain { period, deadline, level, ref wcet } = *task;
+    let count = |l: usize| match level == l {
+        true => ceil(s[l + 1], period).min(ceil(r[l], period)),
+        false if s[l + 1] < deadline => 0,
+        false => (s[l + 1] - deadline) / period + 1,
+    };
+    let all = if level < m { count(level) } else { ceil(t, period) };
+    let levels = level.min(m);
+    let mut before = 0;
+    let mut sum = 0;
+    for (l, bound) in wcet.iter().enumerate().take(levels + 1) {
+        let jobs = if l == levels { all } else { count(l).min(all) };
+        sum += (jobs - before) * bound;
+        before = jobs;
+    }
+    sum
+}
+
+/// The two worst phases.
+fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
+    let Plain { period, deadline, level, ref wcet } = *task;
+    let open = level >= m;
+    let jobs = if open { ceil(t, period) } else { s[level + 1] / period + 1 };
+    let after = |from: i64| match open {
+        true => ceil(t - from + deadline, period).max(0),
+        false => (s[level + 1] - from + deadline).div_euclid(period) + 1,
+    };
+    let jumps: Vec<usize> = (1..=level).filter(|&l| wcet[l] > wcet[l - 1]).collect();
+    match jumps[..] {
+        [] => jobs * wcet[0],
+        [g] if g > m => jobs * wcet[0],
+        [g] => {
+            let (lo, hi) = (wcet[g - 1], wcet[g]);
+            if s[g] < deadline {
+                return jobs * hi;
+            }
+            let small = (s[g] - deadline) / period;
+            let a = after(s[g]) * hi + if open { small.min(jobs) } else { small } * lo;
+            let early = jobs.min(small + 1);
+            a.max(early * lo + (jobs - early) * hi)
+        }
+        _ => {
+            let so_far = jumps.iter().filter(|&&l| l <= m);
+            let large = |l: usize| if s[l] < deadline { jobs } else { jobs.min(after(s[l])) };
+            jobs * wcet[0] + so_far.map(|&l| large(l) * (wcet[l] - wcet[l - 1])).sum::<i64>()
+        }
+    }
+}
+
+/// Zero-slack instants, by going through all of them from the deadline down. `order` is rate monotonic; the value
+/// of a task is none if there is none, or if it depends on one without.
+pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
+    let place = |i: usize| order.iter().position(|&j| j == i).expect("every task is in the order");
+    let mut found: Vec<Option<i64>> = vec![None; tasks.len()];
+    let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); tasks.len()];
+    let mut visit = order.to_vec();
+    visit.sort_by_key(|&i| (std::cmp::Reverse(tasks[i].level), place(i)));
+    for i in visit {
+        let Plain { deadline, level, ref wcet, .. } = tasks[i];
+        let higher = &order[..place(i)];
+        let below: Vec<usize> =
+            order[place(i)..].iter().copied().filter(|&h| tasks[h].level > level).collect();
+        if below.iter().any(|&h| found[h].is_none()) {
+            continue;
+        }
+        let ahead = |l: usize| -> Vec<usize> {
+            if below.iter().any(|&h| !quiet[h][l]) { below.clone() } else { Vec::new() }
+        };
+        let b = ahead(level);
+        let length = |z: i64, limit: i64| {
+            first(limit, |t| {
+                let above = higher.iter().map(|&j| match tasks[j].level >= level {
+                    true => ceil(t, tasks[j].period) * tasks[j].wcet[level],
+                    false => window(&tasks[j], level, t.min(z)),
+                });
+                let b = b.iter().map(|&h| window(&tasks[h], level, t));
+                wcet[level] + above.sum::<i64>() + b.sum::<i64>()
+            })
+        };
+        let any = higher.iter().any(|&j| tasks[j].level >= level);
+        let longest = tasks.iter().map(|task| task.period).max().unwrap_or(0);
+        let full = length(i64::MAX, 40 * longest);
+        let feasible = |z: i64| {
+            let early = match (any, full) {
+                (false, _) => 0,
+                (true, Some(full)) => (full - deadline).max(0),
+                (true, None) => return false,
+            };
+            (0..=early).all(|x| length(x + z, x + deadline).is_some())
+        };
+        let Some(z) = (0..=deadline).rev().find(|&z| feasible(z)) else { continue };
+        found[i] = Some(z);
+        quiet[i] = (0..=level)
+            .map(|l| {
+                let most =
+                    higher.iter().chain(&ahead(l)).map(|&j| window(&tasks[j], l, z)).sum::<i64>();
+                z == deadline || z - most >= wcet[l]
+            })
+            .collect();
+    }
+    found
+}
+
+/// The most that a task executes in a window, by trying every job that may be in it: the first one ends at its
+/// deadline, just after the window began.
+fn window(task: &Plain, level: usize, x: i64) -> i64 {
+    let c = task.wcet[level];
+    if x <= 0 || c == 0 {
+        return 0;
+    }
+    // The first job runs in the last C before its deadline, at the start of the window; the others at
+    // their releases.
+    let mut sum = 0;
+    let first_release = c - task.deadline;
+    for k in 0.. {
+        let from = if k == 0 { 0 } else { first_release + k * task.period };
+        if from >= x {
+            break;
+        }
+        sum += c.min(x - from);
+    }
+    sum.min(x)
+}
+
+/// Whether all jobs get a priority, by backtracking over every choice of the lowest.
+pub fn some_priorities(
+    left: &mut Vec<usize>,
+    may_be_lowest: &dyn Fn(usize, &[usize]) -> bool,
+) -> bool {
+    if left.iter().all(|&jobs| jobs == 0) {
+        return true;
+    }
+    for i in 0..left.len() {
+        if left[i] > 0 && may_be_lowest(i, left) {
+            left[i] -= 1;
+            let found = some_priorities(left, may_be_lowest);
+            left[i] += 1;
+            if found {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// The test of a job of the safe pattern.
+pub fn fjp_safe_job(tasks: &[Plain], i: usize, left: &[usize]) -> bool {
+    let due = (left[i] as i64 - 1) * tasks[i].period + tasks[i].deadline;
+    let mut f: Vec<i64> = Vec::new();
+    for m in 0..=tasks[i].level {
+        let found = first(due, |t| {
+            let each = tasks.iter().zip(left).map(|(task, &left)| {
+                let level = task.level.min(m);
+                let until = if task.level < m { f[task.level] } else { t };
+                ceil(until, task.period).min(left as i64) * task.wcet[level]
+            });
+            each.sum()
+        });
+        match found {
+            Some(found) => f.push(found),
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The load at a level, over every interval up to the hyperperiod and the longest deadline: numerator and
+/// denominator. That of the utilization is left out.
+pub fn load(tasks: &[Plain], m: usize, until: i64) -> (i64, i64) {
+    let demand = |x: i64| {
+        let mine = tasks.iter().filter(|task| task.level >= m && task.deadline <= x);
+        mine.map(|task| ((x - task.deadline) / task.period + 1) * task.wcet[m]).sum::<i64>()
+    };
+    let larger = |a: (i64, i64), b: (i64, i64)| if a.0 * b.1 >= b.0 * a.1 { a } else { b };
+    (1..=until).map(|x| (demand(x), x)).fold((0, 1), larger)
+}

@@ -1,0 +1,197 @@
+//! Mixed criticality put to the test: what a safe analysis accepts survives adversarial simulations with its
+//! mechanism, and what an unsound one accepts does not always.
+//!
+//! A *run* gives every task releases at least a period apart, from any offset on, and demands. It belongs to
+//! a level `l`: jobs of tasks of level `l` or above execute at most `C(l)`, the others whatever they like. No
+//! job of a task of level `l` or above may then miss its deadline; and the checker must find the guarantee
+//! of the trace kept, which says the same busy period by busy period.
+
+mod literal;
+pub mod ticks;
+
+pub use literal::Literal;
+
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    Behaviour, Criticality, Duration, ExecutionModel, Levels, Service, System, Task, TaskId, Time,
+};
+use layland_policy::{Policy, registry};
+use layland_sim::{Options, simulate};
+use layland_trace::Trace;
+use layland_trace::checker::check;
+
+/// Policies whose analysis is safe, each with the parameters that it finds.
+pub const SAFE: &[&str] = &[
+    "rms",
+    "cms",
+    "smc",
+    "smc:order=rm",
+    "smc:order=cm",
+    "pt",
+    "zss",
+    "zss:late=demote",
+    "amc",
+    "amc:own_overrun=cut",
+    "amc:order=amc-max",
+    "amc:order=amc-ia",
+    "amc:order=amc-ia:own_overrun=cut",
+    "amc:order=rm",
+    "plrs",
+    "plrs:own_overrun=cut",
+    "plrs:lists=lb",
+];
+
+/// Policies with parameters that are known not to be safe: what the search must be able to break.
+pub const UNSOUND: &[&str] = &["zss:instants=paper", "plrs:lists=ija", "plrs:lists=ija-floor"];
+
+/// A random set for one CPU: 2 to 5 tasks with periods of 4 to 30, 2 to 4 levels.
+pub fn draw_set(random: &mut Random) -> System {
+    let mut below = |n: i64| random.below(n as u64) as i64;
+    let levels = 2 + below(3) * below(2);
+    let count = 2 + below(4);
+    let load = 3 + below(6);
+    let task = |index: i64| {
+        let period = 4 + below(27);
+        let deadline = if below(2) == 0 { period } else { period - below(period / 2 + 1) };
+        let criticality = below(levels);
+        let most = (period * load / 8 / count).max(1);
+        let mut wcet = 1 + below(most) - i64::from(criticality > 0 && below(8) == 0);
+        let jumps_often = below(4) == 0;
+        let bounds = (0..levels).map(|level| {
+            if level > 0 && level <= criticality && (jumps_often || level == criticality) {
+                wcet += below(most + 1);
+            }
+            wcet
+        });
+        let mut bounds: Vec<i64> = bounds.collect();
+        // Its own bound is positive.
+        let own = bounds[criticality as usize].max(1);
+        bounds[criticality as usize..].fill(own);
+        let name = format!("tau{index}");
+        let mut task = Task::implicit(name, Service::from_ns(1), Duration::from_ns(period));
+        task.deadline = Duration::from_ns(deadline);
+        task.criticality = Criticality(criticality as u8);
+        task.wcet = bounds.into_iter().map(Service::from_ns).collect();
+        task
+    };
+    let tasks = (0..count).map(task).collect();
+    let mut system = System::new(1, tasks);
+    system.levels = Levels::new((0..levels).map(|level| format!("L{level}")).collect());
+    system
+}
+
+/// Gives the tasks releases and demands of a run of a random level, which is returned.
+pub fn draw_run(random: &mut Random, system: &System, until: i64) -> (System, usize) {
+    let mut below = |n: i64| random.below(n.max(1) as u64) as i64;
+    let level = below(system.levels.count() as i64) as usize;
+    let mut run = system.clone();
+    // Periodic and together, periodic with offsets, or sporadic.
+    let kind = below(4);
+    for task in run.tasks.values_mut() {
+        let period = task.period.ns();
+        let mut at = if kind == 0 { 0 } else { below(period) };
+        let mut releases = Vec::new();
+        let mut demands = Vec::new();
+        while at < until {
+            releases.push(Time::from_ns(at));
+            at += period;
+            if kind == 3 && below(2) == 0 {
+                at += 1 + below(period / 2 + 1);
+            }
+            let own = task.own_wcet().ns();
+            let demand = if task.criticality.level() >= level {
+                let (lowest, bound) = (task.wcet[0].ns(), task.wcet[level].ns());
+                match below(8) {
+                    0 => below(bound + 1),
+                    1 | 2 => lowest,
+                    _ => bound,
+                }
+            } else {
+                match below(4) {
+                    0 => below(own + 1),
+                    1 => own,
+                    _ => own + below(2 * own + 1),
+                }
+            };
+            demands.push(Service::from_ns(demand));
+        }
+        task.behaviour = Behaviour::Explicit(releases);
+        if !demands.is_empty() {
+            task.execution = ExecutionModel::List(demands);
+        }
+    }
+    (run, level)
+}
+
+/// What is wrong with a run, if anything is.
+pub fn broken(policy: &dyn Policy, run: &System, level: usize, until: i64) -> Option<String> {
+    let mut trace = Trace::default();
+    let options = Options::until(Time::from_ns(until));
+    if let Err(error) = simulate(run, policy.clone_policy(), &mut trace, &options) {
+        return Some(error.to_string());
+    }
+    let late = trace.jobs.iter().find(|record| {
+        run.tasks[record.job.id.task].criticality.level() >= level && record.missed(trace.over)
+    });
+    if let Some(late) = late {
+        return Some(format!("{:?} misses in a run of level {level}", late.job.id));
+    }
+    let report = check(&trace, run, &policy.rule(), 3);
+    (!report.is_clean()).then(|| report.to_string())
+}
+
+/// A policy for a set that its analysis accepts, whether or not that is sound.
+pub fn accepted(spec: &str, system: &System) -> Option<Box<dyn Policy>> {
+    let policy = registry::build(spec, system).ok()?;
+    let layland_model::ScheduleRule::MixedCriticality { guaranteed, .. } = policy.rule() else {
+        return None;
+    };
+    (!guaranteed.is_empty() || UNSOUND.contains(&spec)).then_some(policy)
+}
+
+/// What came of the runs of one set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Whether the analysis accepts the set.
+    pub accepted: bool,
+    /// How many runs there were.
+    pub runs: u64,
+    /// The first that was broken: which, its set with releases and demands, and how.
+    pub broken: Option<(u64, Box<System>, String)>,
+}
+
+/// Simulates set `index` of a seed in so many runs.
+pub fn try_set(spec: &str, seed: u64, index: u64, runs: u64) -> Tried {
+    let mut random = Random::new(seed, index, Aspect::Criticalities);
+    let system = draw_set(&mut random);
+    let Some(policy) = accepted(spec, &system) else { return Tried::default() };
+    let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+    let until = longest * 5;
+    let mut tried = Tried { accepted: true, ..Tried::default() };
+    for number in 0..runs {
+        let (run, level) = draw_run(&mut random, &system, until);
+        tried.runs += 1;
+        if let Some(how) = broken(&*policy, &run, level, until) {
+            tried.broken = Some((number, Box::new(run), how));
+            break;
+        }
+    }
+    tried
+}
+
+/// A set in a line, for people: `(T, D, z, C)`.
+pub fn describe(system: &System) -> String {
+    let task = |id: TaskId| {
+        let task = &system.tasks[id];
+        let wcet: Vec<i64> = task.wcet.iter().map(|wcet| wcet.ns()).collect();
+        format!(
+            "({},{},{},{wcet:?}) {:?} {:?}",
+            task.period.ns(),
+            task.deadline.ns(),
+            task.criticality.0,
+            task.behaviour,
+            task.execution
+        )
+    };
+    system.tasks.ids().map(task).collect::<Vec<_>>().join("\n")
+}

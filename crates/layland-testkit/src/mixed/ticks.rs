@@ -1,0 +1,296 @@
+//! The run-time mechanisms one time unit at a time, as the rules say them: at every instant what has ended,
+//! budgets, deadlines, the idle check, timers, releases, then one decision; and one unit of execution.
+//!
+//! It shares no code with the policies and knows neither events nor engines. Flags are set and cleared where the
+//! rules say so, while the policies derive them from the time.
+
+use super::Literal;
+use layland_model::{Behaviour, ExecutionModel, System, TaskId};
+
+/// A mechanism with its parameters; tasks by index.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the parameters of the mechanisms of `layland_policy::mixed`")]
+pub enum Rules {
+    Fixed { order: Vec<usize> },
+    Adaptive { order: Vec<usize>, raise_own: bool },
+    ZeroSlack { order: Vec<usize>, zero_slack: Vec<Option<i64>>, suspend: bool },
+    Transformed { order: Vec<usize>, slices: Vec<(i64, i64, i64)> },
+    Lists { lists: Vec<Vec<i64>>, raise_own: bool },
+}
+
+/// How a job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as they say, with when")]
+pub enum Ended {
+    Completed(i64),
+    Aborted(i64),
+    Pending,
+}
+
+#[derive(Clone, Debug)]
+struct Job {
+    task: usize,
+    seq: usize,
+    release: i64,
+    demand: i64,
+    executed: i64,
+    critical: bool,
+    late: bool,
+    budget: i64,
+    priority: i64,
+}
+
+struct Machine<'a> {
+    system: &'a System,
+    rules: Rules,
+    lists: Vec<Literal>,
+    level: usize,
+    pending: Vec<Job>,
+    ended: Vec<Vec<Ended>>,
+}
+
+impl Machine<'_> {
+    fn z(&self, task: usize) -> usize {
+        self.system.tasks[TaskId(task as u32)].criticality.level()
+    }
+    fn c(&self, task: usize, level: usize) -> i64 {
+        self.system.tasks[TaskId(task as u32)].wcet[level.min(self.z(task))].ns()
+    }
+    fn has_indicator(&self) -> bool {
+        matches!(self.rules, Rules::Adaptive { .. } | Rules::Lists { .. })
+    }
+    fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &Job) -> bool) {
+        let (out, kept): (Vec<Job>, Vec<Job>) =
+            self.pending.clone().into_iter().partition(|job| doomed(self, job));
+        self.pending = kept;
+        out.iter().for_each(|job| self.ended[job.task][job.seq] = Ended::Aborted(now));
+    }
+    fn abort(&mut self, now: i64, at: usize) {
+        let job = self.pending.remove(at);
+        self.ended[job.task][job.seq] = Ended::Aborted(now);
+    }
+    /// The job has executed as much as its level, slice or bound allows, and is not complete.
+    fn overrun(&mut self, now: i64, at: usize) {
+        let (task, executed) = (self.pending[at].task, self.pending[at].executed);
+        let (z, levels) = (self.z(task), self.system.levels.count());
+        match self.rules {
+            Rules::Fixed { .. } | Rules::ZeroSlack { .. } => self.abort(now, at),
+            Rules::Transformed { .. } if executed >= self.c(task, z) => self.abort(now, at),
+            Rules::Transformed { .. } => {}
+            Rules::Adaptive { raise_own, .. } | Rules::Lists { raise_own, .. } => {
+                let next = (self.level + 1..=z).find(|&l| self.c(task, l) > executed);
+                let next = next.or((raise_own && z + 1 < levels).then_some(z + 1));
+                match next {
+                    Some(level) => {
+                        self.level = level;
+                        self.abort_where(now, |this, job| this.z(job.task) < level);
+                    }
+                    None => self.abort(now, at),
+                }
+            }
+        }
+    }
+    fn is_spent(&self, job: &Job) -> bool {
+        match self.rules {
+            Rules::Fixed { .. } | Rules::ZeroSlack { .. } => {
+                job.executed >= self.c(job.task, self.z(job.task))
+            }
+            Rules::Transformed { .. } => {
+                job.budget == 0 || job.executed >= self.c(job.task, self.z(job.task))
+            }
+            Rules::Adaptive { .. } | Rules::Lists { .. } => {
+                job.executed >= self.c(job.task, self.level)
+            }
+        }
+    }
+    /// The job that runs, as an index into the pending ones.
+    fn choice(&self) -> Option<usize> {
+        // The first of each task.
+        let firsts: Vec<usize> = (0..self.pending.len())
+            .filter(|&at| {
+                let job = &self.pending[at];
+                self.pending.iter().all(|other| other.task != job.task || other.seq >= job.seq)
+            })
+            .collect();
+        let best = |order: &[usize], from: &[usize]| {
+            let place = |at: usize| order.iter().position(|&task| task == self.pending[at].task);
+            from.iter().copied().min_by_key(|&at| place(at))
+        };
+        let z = |at: usize| self.z(self.pending[at].task);
+        match &self.rules {
+            Rules::Fixed { order } | Rules::Adaptive { order, .. } => best(order, &firsts),
+            Rules::Transformed { order, .. } => {
+                let with_budget: Vec<usize> =
+                    firsts.into_iter().filter(|&at| self.pending[at].budget > 0).collect();
+                best(order, &with_budget)
+            }
+            Rules::Lists { .. } => firsts.into_iter().max_by_key(|&at| {
+                (self.pending[at].priority, std::cmp::Reverse(self.pending[at].task))
+            }),
+            Rules::ZeroSlack { order, suspend, .. } => {
+                let critical = self.pending.iter().filter(|job| job.critical);
+                let theta = critical.map(|job| self.z(job.task) as i64 - 1).max().unwrap_or(-1);
+                let eligible: Vec<usize> =
+                    firsts.into_iter().filter(|&at| z(at) as i64 > theta).collect();
+                let late: Vec<usize> =
+                    eligible.iter().copied().filter(|&at| self.pending[at].late).collect();
+                let highest = late.iter().map(|&at| z(at)).max();
+                let of_highest: Vec<usize> =
+                    late.iter().copied().filter(|&at| Some(z(at)) == highest).collect();
+                let chosen = best(order, &of_highest);
+                let free: Vec<usize> = eligible
+                    .into_iter()
+                    .filter(|&at| {
+                        let above = !*suspend || highest.is_none_or(|c| z(at) > c);
+                        !self.pending[at].late && above
+                    })
+                    .collect();
+                best(order, &free).or(chosen)
+            }
+        }
+    }
+}
+
+/// How every job ends, by task and number, of tasks with explicit releases and demands on one CPU. Demands
+/// are positive.
+pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
+    let lists = match rules {
+        Rules::Lists { lists, .. } => lists.iter().cloned().map(Literal::new).collect(),
+        _ => Vec::new(),
+    };
+    let releases: Vec<Vec<i64>> = (system.tasks.values())
+        .map(|task| match &task.behaviour {
+            Behaviour::Explicit(releases) => releases.iter().map(|at| at.ns()).collect(),
+            _ => panic!("releases are explicit"),
+        })
+        .collect();
+    let demand = |task: usize, seq: usize| match &system.tasks[TaskId(task as u32)].execution {
+        ExecutionModel::List(demands) => demands[seq % demands.len()].ns(),
+        _ => panic!("demands are a list"),
+    };
+    let mut machine = Machine {
+        system,
+        rules: rules.clone(),
+        lists,
+        level: 0,
+        pending: Vec::new(),
+        ended: releases.iter().map(|times| vec![Ended::Pending; times.len()]).collect(),
+    };
+    let top = (0..system.tasks.len()).map(|task| machine.z(task)).max().unwrap_or(0);
+    let mut running: Option<(usize, usize)> = None;
+    for now in 0..=until {
+        let running_at = |machine: &Machine<'_>| {
+            machine.pending.iter().position(|job| Some((job.task, job.seq)) == running)
+        };
+        // 1. Completion, 2. budgets.
+        if let Some(at) = running_at(&machine) {
+            let job = machine.pending[at].clone();
+            if job.executed >= job.demand {
+                machine.pending.remove(at);
+                machine.ended[job.task][job.seq] = Ended::Completed(now);
+            } else if machine.is_spent(&job) {
+                machine.overrun(now, at);
+            }
+        }
+        let deadline =
+            |job: &Job| job.release + system.tasks[TaskId(job.task as u32)].deadline.ns();
+        // 3. Deadlines.
+        if let Rules::ZeroSlack { .. } = rules {
+            for at in 0..machine.pending.len() {
+                if deadline(&machine.pending[at]) == now
+                    && machine.z(machine.pending[at].task) < top
+                {
+                    (machine.pending[at].late, machine.pending[at].critical) = (true, false);
+                }
+            }
+        }
+        // 4. The idle check.
+        if machine.pending.is_empty() {
+            machine.level = 0;
+            machine.lists.iter_mut().for_each(Literal::reset);
+        }
+        // 5. and 7. Timers.
+        let timers = |machine: &mut Machine<'_>| {
+            for job in &mut machine.pending {
+                let length = system.tasks[TaskId(job.task as u32)].deadline.ns();
+                match rules {
+                    Rules::ZeroSlack { zero_slack, .. } => {
+                        let instant = zero_slack[job.task].filter(|&instant| instant < length);
+                        if instant.is_some_and(|instant| job.release + instant == now) && !job.late
+                        {
+                            job.critical = true;
+                        }
+                    }
+                    Rules::Transformed { slices, .. } => {
+                        let (count, slice, budget) = slices[job.task];
+                        let since = now - job.release;
+                        if since > 0 && since % slice == 0 && since / slice < count {
+                            job.budget = budget;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        };
+        timers(&mut machine);
+        // 6. Releases.
+        let arriving: Vec<(usize, usize)> = releases
+            .iter()
+            .enumerate()
+            .flat_map(|(task, times)| {
+                let now_due = times.iter().enumerate().filter(|&(_, &at)| at == now);
+                now_due.map(move |(seq, _)| (task, seq)).collect::<Vec<_>>()
+            })
+            .collect();
+        if !arriving.is_empty() {
+            let before = machine.pending.iter().map(|job| job.priority).max().unwrap_or(-1);
+            machine.lists.iter_mut().for_each(|list| list.reuse(before));
+        }
+        for (task, seq) in arriving {
+            if machine.has_indicator() && machine.z(task) < machine.level {
+                machine.ended[task][seq] = Ended::Aborted(now);
+                continue;
+            }
+            let mut budget = i64::MAX;
+            if let Rules::Transformed { slices, .. } = rules {
+                machine.abort_where(now, |_, job| job.task == task);
+                budget = slices[task].2;
+            }
+            let priority = machine.lists.get_mut(task).and_then(Literal::take).unwrap_or(-1);
+            machine.pending.push(Job {
+                task,
+                seq,
+                release: now,
+                demand: demand(task, seq),
+                executed: 0,
+                critical: false,
+                late: false,
+                budget,
+                priority,
+            });
+        }
+        if let Rules::ZeroSlack { .. } = rules {
+            timers(&mut machine);
+        }
+        // 8. The decision; a job whose bound at this level is nothing overruns before it runs.
+        let mut chosen = machine.choice();
+        while let Some(at) = chosen
+            && machine.has_indicator()
+            && machine.is_spent(&machine.pending[at])
+        {
+            machine.overrun(now, at);
+            if machine.pending.is_empty() {
+                machine.level = 0;
+                machine.lists.iter_mut().for_each(Literal::reset);
+            }
+            chosen = machine.choice();
+        }
+        running = chosen.map(|at| (machine.pending[at].task, machine.pending[at].seq));
+        if let Some(at) = chosen.filter(|_| now < until) {
+            let job = &mut machine.pending[at];
+            job.executed += 1;
+            job.budget -= 1;
+        }
+    }
+    machine.ended
+}

@@ -1,0 +1,281 @@
+//! The mixed-criticality analyses against the obvious versions of themselves, and against each other.
+
+use layland_mixed::{
+    Answer, Assignment, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed, fjp,
+    period_transformation, rate_monotonic, zero_slack,
+};
+use layland_model::{Duration, Rate, TaskId};
+use layland_testkit::cases::on_random;
+use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
+use proptest::prelude::*;
+
+const POINTS: u64 = amc_ia::FIXED_POINTS;
+
+fn places(order: &[TaskId]) -> Vec<usize> {
+    order.iter().map(|task| task.0 as usize).collect()
+}
+
+fn ns(bounds: &[Duration]) -> Vec<i64> {
+    bounds.iter().map(|bound| bound.ns()).collect()
+}
+
+/// Orders to look at: the two fixed ones and their reverses.
+fn orders(set: &MixedSet) -> Vec<Vec<TaskId>> {
+    let mut orders = vec![rate_monotonic(set), criticality_monotonic(set)];
+    let reversed: Vec<Vec<TaskId>> =
+        orders.iter().map(|order| order.iter().rev().copied().collect()).collect();
+    orders.extend(reversed);
+    orders
+}
+
+/// Whether any order works, over all of them.
+fn some_order(n: usize, passes: &dyn Fn(usize, &[usize]) -> bool) -> bool {
+    fn place(left: &[usize], passes: &dyn Fn(usize, &[usize]) -> bool) -> bool {
+        left.is_empty()
+            || left.iter().any(|&i| {
+                let higher: Vec<usize> = left.iter().copied().filter(|&j| j != i).collect();
+                passes(i, &higher) && place(&higher, passes)
+            })
+    }
+    place(&(0..n).collect::<Vec<_>>(), passes)
+}
+
+#[test]
+fn response_times_are_linear_search() {
+    on_random(4_000, 1_500, sets(4, 5), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let mut some = false;
+        for order in orders(&set) {
+            let plain = places(&order);
+            let higher = |i: usize| &plain[..plain.iter().position(|&j| j == i).expect("it is in")];
+            let smc = fixed::under(&set, &order);
+            let rt = amc_rt::under(&set, &order);
+            for (i, bound) in smc.response.values().enumerate() {
+                prop_assert_eq!(bound.ok().map(Duration::ns), twin::smc(&tasks, i, higher(i)));
+            }
+            for (i, bound) in rt.response.values().enumerate() {
+                let found = bound.as_ref().ok().map(|bounds| ns(bounds));
+                some |= found.as_ref().is_some_and(|bounds| bounds.len() > 1);
+                prop_assert_eq!(found, twin::amc_rt(&tasks, i, higher(i)));
+            }
+        }
+        Ok(some)
+    });
+}
+
+#[test]
+fn changes_are_searched_where_the_worst_is() {
+    on_random(3_000, 700, sets(3, 4), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let mut some = false;
+        for order in orders(&set) {
+            let plain = places(&order);
+            let higher = |i: usize| &plain[..plain.iter().position(|&j| j == i).expect("it is in")];
+            if let Ok(found) = amc_max::under(&set, &order) {
+                for (i, bound) in found.response.values().enumerate() {
+                    let found = bound.as_ref().ok().map(|bounds| ns(bounds));
+                    prop_assert_eq!(found, twin::amc_max(&tasks, i, higher(i)), "AMC-MAX {}", i);
+                }
+            }
+            for (which, found) in [
+                (Ia::Paper, amc_ia::paper_under(&set, &order, POINTS)),
+                (Ia::Safe, amc_ia::safe_under(&set, &order, POINTS)),
+            ] {
+                for (i, bound) in found.response.values().enumerate() {
+                    let found = bound.as_ref().ok().map(|bounds| ns(bounds));
+                    let slow = twin::amc_ia(which, &tasks, i, higher(i));
+                    some |= found.as_ref().is_some_and(|bounds| {
+                        bounds.len() > 1 && higher(i).iter().any(|&j| tasks[j].level == 0)
+                    });
+                    prop_assert_eq!(found, slow, "{:?} {}", which, i);
+                }
+            }
+        }
+        Ok(some)
+    });
+}
+
+#[test]
+fn audsley_finds_priorities_if_there_are_some() {
+    on_random(2_000, 300, sets(3, 4), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let n = tasks.len();
+        let found = fixed::ftp_smc(&set).answer().is_yes();
+        prop_assert_eq!(found, some_order(n, &|i, higher| twin::smc(&tasks, i, higher).is_some()));
+        let found = amc_rt::amc_rt(&set).answer().is_yes();
+        let slow = some_order(n, &|i, higher| twin::amc_rt(&tasks, i, higher).is_some());
+        prop_assert_eq!(found, slow);
+        let found = amc_ia::safe(&set, POINTS).answer().is_yes();
+        let slow = |i, higher: &[usize]| twin::amc_ia(Ia::Safe, &tasks, i, higher).is_some();
+        prop_assert_eq!(found, some_order(n, &slow));
+        Ok(found && n > 1)
+    });
+}
+
+/// What accepts a set implies what accepts it, too.
+#[test]
+fn analyses_contain_each_other() {
+    let inputs = prop_oneof![sets(2, 6), sets(4, 6)];
+    on_random(6_000, 1_000, inputs, |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let smc = fixed::ftp_smc(&set).answer();
+        let rt = amc_rt::amc_rt(&set).answer();
+        let safe = amc_ia::safe(&set, POINTS);
+        let paper = amc_ia::paper(&set, POINTS);
+        let mut chain = vec![smc, rt];
+        if let Ok(max) = amc_max::amc_max(&set) {
+            chain.push(max.answer());
+        }
+        chain.push(safe.answer());
+        if levels <= 2 {
+            chain.push(paper.answer());
+        }
+        prop_assert!(
+            chain.windows(2).all(|pair| !pair[0].is_yes() || pair[1].is_yes()),
+            "{chain:?}"
+        );
+        prop_assert!(!rt.is_yes() || paper.answer().is_yes());
+        // The shortcut changes nothing but the time.
+        let orders = |found: Assignment<Vec<Duration>>| found.found().map(|found| found.order);
+        let short = |found: Assignment<()>| found.found().map(|found| found.order);
+        prop_assert_eq!(short(amc_ia::safe_order(&set, POINTS)), orders(safe));
+        prop_assert_eq!(short(amc_ia::paper_order(&set, POINTS)), orders(paper));
+        // Of the patterns: without a full level FJP accepts what AMC-RT accepts.
+        let full = (0..levels).any(|m| {
+            let mine = tasks.iter().filter(|task| task.level >= m);
+            mine.map(|task| Rate::new(task.wcet[m], task.period)).sum::<Rate>() >= Rate::ONE
+        });
+        let fjp = fjp::safe(&set, fjp::JOBS).answer;
+        prop_assert!(!rt.is_yes() || full || fjp.is_yes());
+        prop_assert!(
+            !period_transformation::safe(&set, 1).answer.is_yes()
+                || period_transformation::paper(&set, 1).answer.is_yes()
+        );
+        let differ =
+            chain.iter().any(|answer| answer.is_yes()) && chain.iter().any(|a| !a.is_yes());
+        Ok(differ || smc.is_yes())
+    });
+}
+
+/// With one level everything is plain fixed priorities.
+#[test]
+fn one_level_is_plain() {
+    on_random(2_000, 500, sets(1, 5), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let smc = fixed::ftp_smc(&set).found();
+        let rt = amc_rt::amc_rt(&set).found();
+        let safe = amc_ia::safe(&set, POINTS).found();
+        let one = |found: Option<layland_mixed::Assigned<Vec<Duration>>>| {
+            found.map(|found| {
+                (found.order, found.response.values().map(|r| r[0]).collect::<Vec<_>>())
+            })
+        };
+        let plain = smc.map(|found| (found.order, found.response.values().copied().collect()));
+        prop_assert_eq!(&one(rt), &plain);
+        prop_assert_eq!(&one(safe), &plain);
+        let slices = period_transformation::safe(&set, 1);
+        prop_assert!(slices.slices.values().all(|slices| slices.count == 1));
+        prop_assert_eq!(slices.answer, fixed::rms(&set).answer());
+        Ok(plain.is_some())
+    });
+}
+
+#[test]
+fn zero_slack_instants_are_the_latest() {
+    on_random(30_000, 250, sets(3, 4), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let found = zero_slack::safe(&set);
+        let slow = twin::zero_slack_safe(&tasks, &places(&found.order));
+        let instants: Vec<Option<i64>> =
+            found.zero_slack.values().map(|instant| instant.map(Duration::ns)).collect();
+        let some = found
+            .zero_slack
+            .iter()
+            .any(|(task, instant)| instant.is_some_and(|instant| instant < set.deadline(task)));
+        prop_assert_eq!(instants, slow);
+        Ok(some)
+    });
+}
+
+#[test]
+fn slices_divide_periods_and_budgets() {
+    on_random(3_000, 800, (sets(4, 5), 1i64..=7), |((levels, tasks), resolution)| {
+        let set = set_of(levels, &tasks);
+        let found = period_transformation::paper(&set, resolution);
+        for (i, task) in tasks.iter().enumerate() {
+            let slices = found.slices.values().as_slice();
+            let fits = |count: i64| {
+                let lower = tasks.iter().zip(slices).filter(|(other, _)| other.level < task.level);
+                lower.clone().all(|(other, s)| task.period * s.count <= other.period * count)
+            };
+            prop_assert_eq!((1..).find(|&count| fits(count)), Some(slices[i].count));
+            prop_assert!(slices[i].length * slices[i].count <= task.period * resolution);
+            prop_assert!(slices[i].budget * slices[i].count >= task.wcet[task.level] * resolution);
+        }
+        Ok(found.slices.values().any(|slices| slices.count > 1))
+    });
+}
+
+fn jobs_of(found: &fjp::Jobs) -> Option<Vec<usize>> {
+    let counts = found.counts.as_ref()?;
+    Some(counts.values().map(|&count| count as usize).collect())
+}
+
+#[test]
+fn job_priorities_are_found_if_there_are_some() {
+    on_random(30_000, 250, sets(3, 3), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let safe = fjp::safe(&set, fjp::JOBS);
+        let Some(mut counts) = jobs_of(&safe) else { return Ok(false) };
+        if counts.iter().sum::<usize>() > 7 {
+            return Ok(false);
+        }
+        let slow =
+            twin::some_priorities(&mut counts, &|i, left| twin::fjp_safe_job(&tasks, i, left));
+        prop_assert_eq!(safe.answer, Answer::of(slow));
+        if let Some(priorities) = &safe.priorities {
+            let mut all: Vec<u32> = priorities.values().flatten().copied().collect();
+            all.sort_unstable();
+            prop_assert!(all.iter().enumerate().all(|(at, &priority)| at == priority as usize));
+            prop_assert!(
+                priorities.values().all(|list| list.windows(2).all(|two| two[0] > two[1]))
+            );
+        }
+        Ok(counts.iter().any(|&jobs| jobs > 1))
+    });
+}
+
+/// `B(m)` of FJP-LB from the load over every interval.
+#[test]
+fn the_load_is_brute_force() {
+    on_random(2_000, 500, sets(2, 3), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let found = fjp::load_based(&set, fjp::JOBS);
+        let longest = tasks.iter().map(|task| task.deadline).max().unwrap_or(0);
+        let hyperperiod = tasks.iter().fold(1i64, |lcm, task| {
+            let (mut a, mut b) = (lcm, task.period);
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            lcm / a * task.period
+        });
+        let mut busy: Vec<i64> = Vec::new();
+        for m in 0..levels {
+            let mine = tasks.iter().filter(|task| task.level >= m);
+            let utilization: Rate = mine.map(|task| Rate::new(task.wcet[m], task.period)).sum();
+            let (demand, x) = twin::load(&tasks, m, hyperperiod + longest);
+            let load = utilization.max(Rate::new(demand, x));
+            if load >= Rate::ONE {
+                prop_assert_eq!(found.answer, Answer::NotSchedulable);
+                prop_assert_eq!(found.busy, None);
+                return Ok(false);
+            }
+            let before = Rate::whole(busy.last().copied().unwrap_or(0));
+            let b = (&before + &(&load * &Rate::whole(longest))) / (Rate::ONE - load);
+            busy.push(b.ceil().expect("it is small"));
+        }
+        prop_assert_eq!(found.busy.as_deref().map(ns), Some(busy));
+        let constrained = tasks.iter().any(|task: &Plain| task.deadline < task.period);
+        Ok(constrained)
+    });
+}
