@@ -1,5 +1,6 @@
 //! The answers of the kernel to SCHED_DEADLINE that depend on the thread that asks.
 
+#[path = "common/said.rs"]
 mod common;
 
 use layland_linux::Guardian;
