@@ -1,6 +1,6 @@
 //! The answers of the kernel to SCHED_DEADLINE that depend on the thread that asks.
 
-#[expect(dead_code, reason = "this test runs in its own way")]
+#[path = "common/said.rs"]
 mod common;
 
 use layland_linux::Guardian;
