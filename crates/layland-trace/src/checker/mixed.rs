@@ -118,11 +118,12 @@ impl Checker<'_> {
             let mut left = bound;
             let mut instant = record.job.release;
             for &(start, length) in &pieces[index] {
-                instant = start + length.min(left);
-                left -= length.min(left);
+                // A job with a bound of nothing may overrun before it executes at all.
                 if left <= Duration::ZERO {
                     break;
                 }
+                instant = start + length.min(left);
+                left -= length.min(left);
             }
             instants.push(instant);
         }
