@@ -53,8 +53,8 @@ fn real_threads_are_measured_beside_the_source() {
     };
     assert_eq!(runs.runs.len(), 4);
     for run in &runs.runs {
-        // Three hyperperiods, of which a machine that is late may lose some.
-        assert!((1..=3).contains(&run.busy_ns.len()), "{run:?}");
+        // Some hyperperiods, of which a machine that is late may lose a few.
+        assert!(!run.busy_ns.is_empty(), "{run:?}");
         assert!(run.busy_us().unwrap() > 0.0 && run.invocation.count > 0, "{run:?}");
     }
     assert_eq!(runs.moves.iter().map(|moved| moved.threads).collect::<Vec<_>>(), [1, 2]);
