@@ -65,6 +65,13 @@ impl Experiment {
         }
     }
 
+    /// Whether only real threads measure this grid: nothing else shows it.
+    pub(crate) fn is_for_threads(&self, grid: usize) -> bool {
+        let shown = self.figures.iter().any(|figure| figure.grid == grid)
+            || self.tables.iter().any(|table| table.grid == grid);
+        !shown && self.threads.as_ref().is_some_and(|threads| threads.grid == grid)
+    }
+
     /// In words, for the files that are written: what, how much of it, from which seed.
     pub fn provenance(&self) -> String {
         let horizon = match self.horizon {
@@ -154,15 +161,14 @@ pub struct TimingClaim {
 }
 
 /// What is measured on real threads: one system of each point of a grid, under each of its policies, on
-/// this machine. A *busy period* lasts from a time at which all tasks can be released together, a multiple
-/// of the hyperperiod, to the first instant at which no job is pending.
+/// this machine: how long it is busy in a hyperperiod, and what that consists of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.
     pub grid: usize,
     /// How long each run is.
     pub duration: Duration,
-    /// The index of the series whose busy periods the others are compared with.
+    /// The index of the series that the others are compared with.
     pub baseline: usize,
     /// Schedulability tests that must accept a system, by name: those that do not are drawn again.
     pub accepted_by: Vec<String>,

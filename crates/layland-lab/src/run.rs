@@ -93,10 +93,7 @@ impl Runner<'_> {
         let experiment = self.experiment;
         let needed = |&grid: &usize| {
             if figures.is_empty() {
-                let shown = experiment.figures.iter().any(|figure| figure.grid == grid)
-                    || experiment.tables.iter().any(|table| table.grid == grid);
-                let run = experiment.threads.as_ref().is_some_and(|threads| threads.grid == grid);
-                return shown || !run;
+                return !experiment.is_for_threads(grid);
             }
             figures.iter().any(|&at| experiment.figures[at].grid == grid)
         };

@@ -203,9 +203,13 @@ pub fn time(
 ) -> Result<Option<Timings>, LabError> {
     let Some(timing) = &experiment.timing else { return Ok(None) };
     let mut found = Timings { clock_ns: clock_ns(), points: Vec::new(), rows: Results::default() };
-    let total: usize = experiment.grids.iter().map(|grid| grid.cells().len()).sum();
+    let grids = || {
+        let all = experiment.grids.iter().enumerate();
+        all.filter(|&(at, _)| !experiment.is_for_threads(at))
+    };
+    let total: usize = grids().map(|(_, grid)| grid.cells().len()).sum();
     let mut done = 0;
-    for (at, grid) in experiment.grids.iter().enumerate() {
+    for (at, grid) in grids() {
         let mut cells = Vec::new();
         for cell in grid.cells() {
             let line = cell.parameters.line();

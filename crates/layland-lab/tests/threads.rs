@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 const TEXT: &str = r#"
 lab = 1
-title = "busy periods"
+title = "busy CPUs"
 sets = 1
 seed = 7
 horizon = "1s"
@@ -67,7 +67,7 @@ fn real_threads_are_measured_beside_the_source() {
     assert_eq!(written.len(), 4);
     let csv = std::fs::read_to_string(folder.join("threads.csv")).unwrap();
     assert_eq!(csv.lines().count(), 5);
-    assert!(csv.starts_with("tasks,series,jobs,missed,busy_periods,"));
+    assert!(csv.starts_with("tasks,series,jobs,missed,hyperperiods,"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The runs themselves.
 
-use super::busy::busy_periods;
+use super::busy::busy;
 use super::{Move, OnThreads, ThreadRun, ThreadRuns, Times};
 use crate::experiment::{Cell, Experiment, Measured, Threads};
 use crate::run::LabError;
@@ -10,15 +10,17 @@ use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
     Distribution, Guardian, Hosts, Machine, ManagerPlace, Markers, Options, Outcome, Recorder,
-    RunError, adjustments, run, usable_cpus,
+    RunError, adjustments, margin_of, run, usable_cpus, with_slack,
 };
-use layland_model::{Duration, ExecutionModel, System, Time};
+use layland_model::{CpuId, Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::registry;
+use layland_trace::Counters;
 use layland_trace::kernel::{Threads as Known, read, switches};
-use layland_trace::{Counters, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Bounds are larger than what jobs execute by one part in so many.
+const SLACK: i64 = 20;
 /// So many systems are drawn at most until the tests accept one.
 const TRIES: u64 = 10_000;
 /// The run with a trace of the kernel is no longer than this.
@@ -134,14 +136,16 @@ impl Bench<'_> {
         let tests: Vec<_> = tests.collect();
         for set in 0..TRIES {
             let mut system = source.system(set).map_err(|error| failed(error.to_string()))?;
+            if let Some(level) = self.threads.level {
+                let tasks = system.tasks.values_mut();
+                tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
+            }
+            // A budget of just what jobs ask for would be used up by the switch to them.
+            let system = with_slack(&system, |own| margin_of(own, &Rate::new(1, SLACK)));
             let accepts = |test: &&layland_analysis::SchedulabilityTest| {
                 test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
             };
             if tests.iter().all(accepts) {
-                if let Some(level) = self.threads.level {
-                    let tasks = system.tasks.values_mut();
-                    tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
-                }
                 return Ok(system);
             }
         }
@@ -165,11 +169,13 @@ impl Bench<'_> {
         (cell, series): (&Cell, usize),
         remarks: &mut Vec<String>,
     ) -> Result<Result<ThreadRun, String>, Stop> {
+        let free = self.experiment.series[series].free(system);
+        let system = free.as_ref().unwrap_or(system);
         let label = &self.experiment.series[series].label;
         let hyperperiod = system.hyperperiod();
         let Some(hyperperiod) = hyperperiod.filter(|&length| length <= self.threads.duration)
         else {
-            return Ok(Err("a run is shorter than a hyperperiod: no busy periods".to_owned()));
+            return Ok(Err("a run is shorter than a hyperperiod: nothing is measured".to_owned()));
         };
         if let Err(refusal) = registry::build(spec, system) {
             return Ok(Err(format!("{label} with {}: {refusal}", cell.parameters.line())));
@@ -191,7 +197,7 @@ impl Bench<'_> {
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         trace.replay(&mut counters);
         let total = counters.total();
-        let busy = busy_periods(&trace, hyperperiod);
+        let busy = busy(&trace, CpuId(0), hyperperiod);
         let switches = match self.traced(system, hosts, hyperperiod, &run_for)? {
             Ok(switches) => Some(switches),
             Err(remark) => {
@@ -204,7 +210,7 @@ impl Bench<'_> {
             series,
             jobs: total.released,
             missed: total.missed,
-            busy_ns: busy.iter().map(|&(from, to)| (to - from).ns()).collect(),
+            busy_ns: busy.iter().map(|&(_, length)| length.ns()).collect(),
             switches,
             invocation: Times::from(&outcome.measured.invocation),
         }))
@@ -257,11 +263,11 @@ impl Bench<'_> {
             .filter(|&&(cpu, _)| cpu as usize == host)
             .map(|&(_, at)| Time::from_ns(at.saturating_sub(import.origin_ns)))
             .collect();
-        let trace: Trace = outcome.trace(system, View::Measured);
-        let within = |&(from, to): &(Time, Time)| {
-            let first = times.partition_point(|&at| at < from);
-            (times.partition_point(|&at| at <= to) - first) as u64
+        let within = |start: Time| {
+            let before = |at: Time| times.partition_point(|&switch| switch < at);
+            (before(start + hyperperiod) - before(start)) as u64
         };
-        Ok(Ok(busy_periods(&trace, hyperperiod).iter().map(within).collect()))
+        let count = outcome.end.since_start().ns() / hyperperiod.ns();
+        Ok(Ok((0..count).map(|at| within(Time::ZERO + hyperperiod * at)).collect()))
     }
 }
