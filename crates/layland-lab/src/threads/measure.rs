@@ -12,7 +12,7 @@ use layland_linux::{
     Distribution, Guardian, Hosts, Machine, ManagerPlace, Markers, Options, Outcome, Recorder,
     RunError, adjustments, margin_of, run, usable_cpus, with_slack,
 };
-use layland_model::{CpuId, Duration, ExecutionModel, Rate, System, Time};
+use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::registry;
 use layland_trace::Counters;
 use layland_trace::kernel::{Threads as Known, read, switches};
@@ -193,11 +193,13 @@ impl Bench<'_> {
             if self.interrupt.load(Ordering::SeqCst) { Err(Stop::Interrupted) } else { Ok(outcome) }
         };
         let outcome = run_for(self.threads.duration, None)?;
+        let doubt = |doubt: &String| format!("{label} with {}: {doubt}", cell.parameters.line());
+        remarks.extend(outcome.doubts.iter().map(doubt));
         let trace = outcome.trace(system, View::Measured);
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         trace.replay(&mut counters);
         let total = counters.total();
-        let busy = busy(&trace, CpuId(0), hyperperiod);
+        let busy = busy(&trace, hyperperiod);
         let switches = match self.traced(system, hosts, hyperperiod, &run_for)? {
             Ok(switches) => Some(switches),
             Err(remark) => {
@@ -210,13 +212,13 @@ impl Bench<'_> {
             series,
             jobs: total.released,
             missed: total.missed,
-            busy_ns: busy.iter().map(|&(_, length)| length.ns()).collect(),
+            busy_ns: busy.iter().map(|length| length.ns()).collect(),
             switches,
             invocation: Times::from(&outcome.measured.invocation),
         }))
     }
 
-    /// Another run, for the switches that the kernel traces on the CPU of the first jobs.
+    /// Another run, for the switches that the kernel traces on the CPUs of the platform.
     fn traced(
         &self,
         system: &System,
@@ -258,9 +260,8 @@ impl Bench<'_> {
             Err(error) => return Ok(Err(format!("no thread switches: {error}"))),
         };
         let all = switches(&text).unwrap_or_default();
-        let host = hosts.of.values().next().copied().unwrap_or(0);
         let times: Vec<Time> = (all.iter())
-            .filter(|&&(cpu, _)| cpu as usize == host)
+            .filter(|&&(cpu, _)| hosts.of.values().any(|&host| host == cpu as usize))
             .map(|&(_, at)| Time::from_ns(at.saturating_sub(import.origin_ns)))
             .collect();
         let within = |start: Time| {

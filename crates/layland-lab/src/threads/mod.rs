@@ -1,9 +1,9 @@
-//! What policies cost on real threads: how long a CPU is busy, thread switches, invocations of the manager,
+//! What policies cost on real threads: how long CPUs are busy, thread switches, invocations of the manager,
 //! and what changes of priorities take; measured on this machine, one run after the other.
 //!
 //! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of mixed-criticality
 //! scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3. *Overhead* is by how much
-//! longer the CPU is busy than under the baseline, with the same system and the same work.
+//! longer the CPUs are busy than under the baseline, with the same system and the same work.
 //!
 //! Deviations: (1) the source measures the busy period after a common release; here it is all that the CPU
 //! runs in a hyperperiod, because a mechanism that waits for its next slice idles with jobs pending.
@@ -52,7 +52,7 @@ pub struct ThreadRun {
     pub jobs: u64,
     /// See `jobs`.
     pub missed: u64,
-    /// How long the first CPU was busy in each hyperperiod, in nanoseconds.
+    /// How long the CPUs were busy in each hyperperiod, in nanoseconds, summed over them.
     pub busy_ns: Vec<i64>,
     /// How many switches between threads each hyperperiod of another run had there; none without a trace
     /// of the kernel.
@@ -128,7 +128,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 impl ThreadRun {
-    /// How long the first CPU was busy in a hyperperiod, on average, in microseconds.
+    /// How long the CPUs were busy in a hyperperiod, on average, in microseconds.
     pub fn busy_us(&self) -> Option<f64> {
         mean(self.busy_ns.iter().map(|&ns| ns as f64 / 1e3))
     }
@@ -144,7 +144,7 @@ impl ThreadRuns {
         self.runs.iter().find(|run| run.values == values && run.series == series)
     }
 
-    /// By how much longer the CPU was busy than under the baseline, in percent.
+    /// By how much longer the CPUs were busy than under the baseline, in percent.
     pub fn overhead(&self, run: &ThreadRun, threads: &Threads) -> Option<f64> {
         let baseline = self.find(&run.values, threads.baseline)?.busy_us()?;
         (baseline > 0.0).then_some(())?;
