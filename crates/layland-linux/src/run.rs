@@ -28,8 +28,9 @@ const LEAST_PAUSE: Duration = Duration::from_ms(1);
 const LEAD_NS: i64 = 50_000_000;
 const WORKER_STACK: usize = 64 << 10;
 const MANAGER_STACK: usize = 1 << 20;
-/// Records of the log per job, at most, in the estimate of its size.
-const RECORDS_PER_JOB: i64 = 48;
+/// Records of the log per job, at most, in the estimate of its size: a period that is transformed into
+/// dozens of slices has several for each.
+const RECORDS_PER_JOB: i64 = 256;
 const MOST_RECORDS: i64 = 16 << 20;
 
 /// How to run.
