@@ -39,6 +39,30 @@ impl Citation {
 }",
     };
 
+    /// de Niz, Lakshmanan and Rajkumar 2009.
+    pub const DE_NIZ: Citation = Citation {
+        key: "deniz2009scheduling",
+        text: "D. de Niz, K. Lakshmanan and R. Rajkumar. On the scheduling of mixed-criticality real-time task \
+               sets. RTSS 2009, pages 291-300.",
+        bibtex: "@inproceedings{deniz2009scheduling,
+  author    = {Dionisio de Niz and Karthik Lakshmanan and Ragunathan Rajkumar},
+  title     = {On the Scheduling of Mixed-Criticality Real-Time Task Sets},
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {291--300}, year = {2009}
+}",
+    };
+
+    /// Baruah, Burns and Davis 2011.
+    pub const BARUAH_2011: Citation = Citation {
+        key: "baruah2011response",
+        text: "S. K. Baruah, A. Burns and R. I. Davis. Response-time analysis for mixed criticality systems. \
+               RTSS 2011, pages 34-43.",
+        bibtex: "@inproceedings{baruah2011response,
+  author    = {Sanjoy K. Baruah and Alan Burns and Robert I. Davis},
+  title     = {Response-Time Analysis for Mixed Criticality Systems},
+  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011}
+}",
+    };
+
     /// Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016.
     pub const BONIFACI: Citation = Citation {
         key: "bonifaci2016multiprocessor",

@@ -470,7 +470,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "fixed priorities on each CPU; a job is aborted when it exceeds the bound of its own level",
         refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
         options: &[offline::SMC_ORDER, FIT, offline::SORT],
-        citations: &[&mixed::HUANG, &mixed::BARUAH_BURNS_DAVIS],
+        citations: &[&mixed::HUANG, &Citation::BARUAH_2011],
         build: offline::smc,
     },
     PolicyInfo {
@@ -497,7 +497,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "fixed priorities on each CPU; an overrun drops the tasks of lower criticality until it idles",
         refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
         options: &[offline::AMC_ORDER, offline::OWN_OVERRUN, FIT, offline::SORT],
-        citations: &[&mixed::BARUAH_BURNS_DAVIS, &mixed::HUANG],
+        citations: &[&Citation::BARUAH_2011, &mixed::HUANG],
         build: offline::amc,
     },
     PolicyInfo {
@@ -506,7 +506,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "rate-monotonic on each CPU; at its zero-slack instant a job suspends tasks of lower criticality",
         refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
         options: &[offline::INSTANTS, offline::LATE, FIT, offline::SORT],
-        citations: &[&mixed::DE_NIZ, &mixed::HUANG],
+        citations: &[&Citation::DE_NIZ, &mixed::HUANG],
         build: offline::zss,
     },
     PolicyInfo {

@@ -7,19 +7,7 @@ use crate::Assumption::{self, *};
 use crate::{Citation, Kind, SchedulabilityTest, Subject};
 use layland_mixed::{amc_ia, amc_max, amc_rt};
 
-/// Baruah, Burns and Davis 2011.
-pub const BARUAH_2011: Citation = Citation {
-    key: "baruah2011response",
-    text: "S. K. Baruah, A. Burns and R. I. Davis. Response-time analysis for mixed criticality systems. \
-           RTSS 2011, pages 34-43.",
-    bibtex: "@inproceedings{baruah2011response,
-  author    = {Sanjoy K. Baruah and Alan Burns and Robert I. Davis},
-  title     = {Response-Time Analysis for Mixed Criticality Systems},
-  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011}
-}",
-};
-
-const CITATIONS: &[&Citation] = &[&Citation::HUANG, &BARUAH_2011];
+const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 
 const TWO_LEVELS: &[Assumption] = &[
     OneCpuEach,

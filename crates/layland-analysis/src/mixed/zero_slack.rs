@@ -5,18 +5,6 @@ use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
 use layland_mixed::zero_slack::{ZeroSlack, paper, safe};
 
-/// de Niz, Lakshmanan and Rajkumar 2009.
-pub const DE_NIZ: Citation = Citation {
-    key: "deniz2009scheduling",
-    text: "D. de Niz, K. Lakshmanan and R. Rajkumar. On the scheduling of mixed-criticality real-time task \
-           sets. RTSS 2009, pages 291-300.",
-    bibtex: "@inproceedings{deniz2009scheduling,
-  author    = {Dionisio de Niz and Karthik Lakshmanan and Ragunathan Rajkumar},
-  title     = {On the Scheduling of Mixed-Criticality Real-Time Task Sets},
-  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {291--300}, year = {2009}
-}",
-};
-
 /// Instants that hold for every pattern of releases.
 pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     name: "ZSS",
@@ -24,7 +12,7 @@ pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Covered(&["zss"]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
-    citations: &[&Citation::HUANG, &DE_NIZ],
+    citations: &[&Citation::HUANG, &Citation::DE_NIZ],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set))),
 };
 
@@ -39,7 +27,7 @@ pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
     ),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
-    citations: &[&Citation::HUANG, &DE_NIZ],
+    citations: &[&Citation::HUANG, &Citation::DE_NIZ],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set))),
 };
 
