@@ -75,12 +75,13 @@ pub enum Event {
         /// Its absolute deadline.
         deadline: Time,
     },
-    /// What a ready job had got in all when it was taken off its CPU, from an engine that measures it.
-    /// Only policies that [follow arrivals](Policy::follows_arrivals) are told.
+    /// What a ready job has got in all, from an engine that measures it; of a hog, what it has got since
+    /// it entered. Only policies that [follow arrivals](Policy::follows_arrivals) or
+    /// [schedule threads](Policy::schedules_threads) are told.
     Measured {
         /// The job.
         job: JobId,
-        /// The processor time that it had got.
+        /// The processor time that it has got.
         executed: Service,
     },
     /// A job is ready: it has arrived, and its predecessor is completed.
@@ -302,8 +303,11 @@ impl Refusal {
 ///    completion or an abort, in the same instant. Where a job has got less or more than the time since
 ///    its `Run` when it loses its CPU (overheads of a real machine), an engine may say so with
 ///    `Measured`, before the job can run again.
-/// 9. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
-///    runs nothing after a completion, an abort or a leave of its job, and while it is offline.
+/// 9. A policy that schedules threads is told the same, and also just before each `Completion` and
+///    `BudgetExhausted` of a job, and when a job holds its CPU for longer than its budget because it did not
+///    get all of that time: so the budget that it has left is what the thread has not got.
+/// 10. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
+///     runs nothing after a completion, an abort or a leave of its job, and while it is offline.
 ///
 /// A policy promises:
 ///

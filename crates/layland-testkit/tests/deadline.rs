@@ -6,13 +6,15 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, JobId, Rate, Request, RequestKind, Service, System,
     Task, TaskId, Time,
 };
-use layland_policy::registry;
+use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId, registry};
 use layland_sim::{Options, simulate, with_random_ranks};
-use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::strategies::clustered;
 use layland_trace::checker::check;
 use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const SPECS: &[&str] = &[
     "dl",
@@ -161,6 +163,131 @@ fn requests(system: &System, drawn: &[(i64, usize, u32, i64)]) -> Vec<Request> {
     requests
 }
 
+/// A log in which the policy is also told what jobs got, from the log alone: just before they end or use up
+/// their budgets, and before the next decision after they lost their CPUs.
+fn with_measured(log: &[Step]) -> Vec<Step> {
+    /// What CPUs run and since when; what each job got, or each hog since it entered.
+    #[derive(Default)]
+    struct Got {
+        running: BTreeMap<CpuId, (JobId, Time)>,
+        got: BTreeMap<TaskId, Duration>,
+    }
+    impl Got {
+        fn until(&mut self, now: Time) {
+            for (job, since) in self.running.values_mut() {
+                *self.got.entry(job.task).or_insert(Duration::ZERO) += now - *since;
+                *since = now;
+            }
+        }
+        fn of(&self, job: JobId) -> Event {
+            let got = self.got.get(&job.task).map_or(0, |got| got.ns());
+            Event::Measured { job, executed: Service::from_ns(got) }
+        }
+    }
+    let mut all = Got::default();
+    let mut lost: Vec<JobId> = Vec::new();
+    let step = |step: &Step| {
+        let Step { now, events, actions } = step;
+        all.until(*now);
+        let mut told = Vec::new();
+        for event in events {
+            match *event {
+                Event::Completion { job, cpu, .. } => {
+                    told.push(all.of(job));
+                    all.running.remove(&cpu);
+                    lost.retain(|&other| other != job);
+                }
+                Event::BudgetExhausted { job, .. } => told.push(all.of(job)),
+                // A hog is released once.
+                Event::Release { job, .. } => {
+                    all.got.insert(job.task, Duration::ZERO);
+                }
+                _ => {}
+            }
+            told.push(event.clone());
+        }
+        told.extend(lost.drain(..).map(|job| all.of(job)));
+        for action in actions {
+            match *action {
+                Action::Run { cpu, job, .. } => {
+                    let from: Vec<CpuId> = (all.running.iter())
+                        .filter(|&(_, (other, _))| other.task == job.task)
+                        .map(|(&cpu, _)| cpu)
+                        .collect();
+                    for cpu in &from {
+                        all.running.remove(cpu);
+                    }
+                    lost.extend(all.running.insert(cpu, (job, *now)).map(|(other, _)| other));
+                    if !from.is_empty() && !from.contains(&cpu) {
+                        lost.push(job);
+                    }
+                }
+                Action::Idle { cpu } => lost.extend(all.running.remove(&cpu).map(|(job, _)| job)),
+                Action::EndJob { job } => {
+                    for (other, _) in all.running.values_mut().filter(|(other, _)| *other == job) {
+                        other.seq += 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Step { now: *now, events: told, actions: actions.clone() }
+    };
+    log.iter().map(step).collect()
+}
+
+/// A thread of a real machine that does not get all of the time in which it holds its CPU.
+#[test]
+fn a_pause_of_the_machine_throttles_nobody() {
+    let ms = Time::from_ms;
+    let tasks = [("a", 5, 50), ("b", 2, 10)].map(|(name, wcet, period)| {
+        Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+    });
+    let system = System::new(1, tasks.to_vec());
+    for spec in ["dl", "dl-sp", "apedf", "a2pedf"] {
+        let mut policy = registry::build(spec, &system).unwrap();
+        let (cpu, [a, b]) = (CpuId(0), [0, 1].map(|task| JobId { task: TaskId(task), seq: 0 }));
+        let mut tell = |now: Time, events: Vec<Event>| {
+            events.into_iter().for_each(|event| policy.on_event(now, event));
+            let mut actions = Vec::new();
+            policy.decide(now, &mut actions);
+            actions
+        };
+        let run = |job, budget_us| {
+            let budget = Some(Service::from_us(budget_us));
+            Action::Run { cpu, job, budget }
+        };
+        let measured = |job, us| Event::Measured { job, executed: Service::from_us(us) };
+        let join = |job: JobId| Event::Join {
+            task: job.task,
+            parameters: Arc::new(system.tasks[job.task].clone()),
+            request: RequestId(job.task.0),
+        };
+        let release =
+            |job, now: Time, period| Event::Release { job, release: now, deadline: now + period };
+        let (long, short) = (Duration::from_ms(50), Duration::from_ms(10));
+        let began = tell(
+            Time::ZERO,
+            vec![Event::CpuOnline { cpu }, join(a), join(b), release(a, Time::ZERO, long)],
+        );
+        assert!(began.contains(&run(a, 5_000)), "{spec}: {began:?}");
+        // It got 1 ms of the first four, is preempted, and has 4 ms left.
+        let preempted = tell(ms(4), vec![release(b, ms(4), short)]);
+        assert!(preempted.contains(&run(b, 2_000)), "{spec}: {preempted:?}");
+        let ended = Event::Completion { job: b, cpu, then: AfterJob::Blocks };
+        let resumed = tell(ms(6), vec![measured(b, 1_900), ended, measured(a, 1_000)]);
+        assert!(resumed.contains(&run(a, 4_000)), "{spec}: {resumed:?}");
+        // The machine stands still until long after its budget; it has 1 ms left, and keeps the CPU.
+        assert_eq!(tell(ms(30), vec![measured(a, 4_000)]), [], "{spec}");
+        let exhausted = vec![measured(a, 5_000), Event::BudgetExhausted { job: a, cpu }];
+        let throttled = tell(ms(31), exhausted);
+        let note = Action::Note { note: Note::Throttled { task: a.task } };
+        assert!(throttled.contains(&note), "{spec}: {throttled:?}");
+        let timer = Action::SetTimer { id: TimerId(0), at: ms(50) };
+        assert!(throttled.contains(&timer), "{spec}: {throttled:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
@@ -180,6 +307,8 @@ proptest! {
             let mut other = copy.clone();
             prop_assert_eq!(first_divergence(&mut copy, rest), None);
             prop_assert_eq!(first_divergence(&mut other, rest), None);
+            // What it is charged for is what its threads get.
+            prop_assert_eq!(first_divergence(&mut policy.clone(), &with_measured(&log)), None);
             // Other orders of simultaneous events.
             let explored = Options { explore: Some(seed), ..Options::until(HORIZON) };
             assert_clean(&run(&system, spec, &explored), &system, spec);

@@ -102,7 +102,7 @@ impl Manager<'_> {
             }
         }
         let stays = self.cpus[cpu].task == Some(id);
-        let from = (stays && budget.is_some() && !self.threads).then(|| self.used_now(id));
+        let from = (stays && budget.is_some()).then(|| self.used_now(id));
         let run = &mut self.cpus[cpu];
         run.budget = budget;
         run.budget_from = from;

@@ -118,21 +118,27 @@ impl Manager<'_> {
         task.blocked = !task.waiting.is_empty();
     }
 
-    /// Tells the policy what jobs had got when they lost their CPUs, before it decides again.
+    /// Tells the policy what jobs had got when they lost their CPUs, before it decides again; one that was
+    /// given another CPU at once has got more meanwhile.
     pub(super) fn tell_lost(&mut self) {
         while let Some((job, used)) = self.lost.pop() {
             let task = &self.tasks[job.task];
             if task.status == Status::Ready && task.job == job {
-                let executed = Service::from_ns(used);
-                self.log.push(self.now, Entry::Measured { job, executed });
-                self.tell(Event::Measured { job, executed });
+                let used = if task.want.is_some() { self.used_now(job.task) } else { used };
+                self.tell_measured(job, used);
             }
         }
     }
 
+    fn tell_measured(&mut self, job: JobId, used: i64) {
+        let executed = Service::from_ns(used);
+        self.log.push(self.now, Entry::Measured { job, executed });
+        self.tell(Event::Measured { job, executed });
+    }
+
     /// A job has lost its CPU, with this much in all.
     pub(crate) fn note_lost(&mut self, job: JobId, used: i64) {
-        if self.follows {
+        if self.follows || self.threads {
             self.lost.push((job, used));
         }
     }
@@ -154,6 +160,9 @@ impl Manager<'_> {
         self.measured.asked_ns += task.demand;
         let (job, part) = (task.job, used - task.used_on);
         let then = self.end_job(id);
+        if self.threads {
+            self.tell_measured(job, used);
+        }
         self.log.push(now, Entry::Completion { job, cpu, then });
         self.log.push(now, Entry::Off { cpu, job, used: Service::from_ns(part), until: end });
         self.log.push(now, Entry::Done { job, end, used: Service::from_ns(used) });
@@ -185,10 +194,12 @@ impl Manager<'_> {
     pub(super) fn check_budget(&mut self, cpu: CpuId, id: TaskId) {
         let now = self.now;
         let run = &self.cpus[cpu];
-        if !self.threads
-            && let (Some(budget), Some(from)) = (run.budget, run.budget_from)
-        {
-            let left = budget.ns() - (self.used_now(id) - from);
+        if let (Some(budget), Some(from)) = (run.budget, run.budget_from) {
+            let used = self.used_now(id);
+            let left = budget.ns() - (used - from);
+            if self.threads {
+                self.tell_measured(self.tasks[id].job, used);
+            }
             if left > BUDGET_GRAIN {
                 self.cpus[cpu].budget_end = now + Duration::from_ns(left).max(LEAST_LOOK);
                 return;

@@ -29,6 +29,10 @@
 //! bandwidths have a common denominator up to 10^6, and otherwise rounded up to a thousandth. A CPU
 //! without threads keeps its speed.
 //!
+//! A thread is charged for the time in which it holds a CPU. Where an engine measures what it really got
+//! (`Measured`), the difference goes back to its server, or is charged, too: a pause of a real machine
+//! throttles nobody.
+//!
 //! What is decided is the difference between what the engine runs and `curr` after all that.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
@@ -88,6 +92,8 @@ pub(crate) struct Thread {
     ran: bool,
     /// What the engine was told last of the dates of the job.
     told: (Time, Time),
+    /// What its job was charged for; as a hog, since it entered.
+    charged: Duration,
 }
 
 impl Thread {
@@ -122,6 +128,7 @@ impl Thread {
             released: Time::ZERO,
             ran: false,
             told: (Time::NEVER, Time::NEVER),
+            charged: Duration::ZERO,
         }
     }
 
@@ -178,6 +185,8 @@ pub(crate) struct RunQueues {
     speed_grid: Option<i64>,
     /// Enqueueings so far.
     enqueued: i64,
+    /// Whether an engine has measured: then a queued thread may have got more than its budget.
+    measured: bool,
     /// Since when what a CPU runs is not accounted for.
     since: CpuMap<Time>,
     /// What the engine runs, CPUs where that may differ, and those that need a new budget.
@@ -264,6 +273,7 @@ impl RunQueues {
             speeds: system.platform.speeds.clone(),
             speed_grid: None,
             enqueued: 0,
+            measured: false,
             since: CpuMap::filled(Time::ZERO, cpus),
             running: CpuMap::filled(None, cpus),
             touched: CpuSet::new(),
@@ -532,10 +542,29 @@ impl RunQueues {
         if length > Duration::ZERO
             && let Some(p) = self.curr[c]
         {
-            self.threads[p].server.charge(length, self.speeds[c]);
-            self.threads[p].ran = true;
+            let thread = &mut self.threads[p];
+            thread.server.charge(length, self.speeds[c]);
+            thread.charged += length;
+            thread.ran = true;
         }
         self.since[c] = self.now;
+    }
+
+    /// The ready job of a thread has got this much in all.
+    fn correct(&mut self, job: JobId, executed: Service) {
+        let Some(thread) = self.threads.get(job.task) else { return };
+        let c = thread.cpu;
+        if self.curr[c] == Some(job.task) {
+            self.charge(c);
+        }
+        let speed = self.speeds[c];
+        let thread = &mut self.threads[job.task];
+        if thread.job == Some(job.seq) {
+            let executed = Duration::from_ns(executed.ns());
+            let charged = std::mem::replace(&mut thread.charged, executed);
+            thread.server.correct(charged, executed, speed);
+            self.measured = true;
+        }
     }
 
     /// Makes a CPU run a thread or nothing.
@@ -711,7 +740,10 @@ impl RunQueues {
                 assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
                 assert!((thread.server.deadline(), thread.tie) == (d, tie));
                 let has_budget = thread.due || !thread.server.is_exhausted();
-                assert!(has_budget || !is_unit_speed, "a queued server has a budget");
+                assert!(
+                    has_budget || !is_unit_speed || self.measured,
+                    "a queued server has a budget"
+                );
                 let mask = &thread.mask;
                 assert!(mask.contains(c), "{p:?} is on {c:?}, and may use {mask:?}");
                 let entry = (d, thread.seat, p);
@@ -1086,7 +1118,7 @@ impl RunQueues {
         let thread = &mut self.threads[p];
         if thread.job.is_none() && thread.next_job.is_some() {
             thread.job = thread.next_job.take();
-            thread.ran = false;
+            (thread.ran, thread.charged) = (false, Duration::ZERO);
             self.dated.push(p);
         }
     }
@@ -1130,6 +1162,11 @@ impl<R: Rules> Policy for Threads<R> {
                 self.rq.touched.insert(*cpu);
             }
             Event::BudgetExhausted { job, cpu } => self.mark_due(*job, *cpu),
+            Event::Measured { job, executed } => {
+                rq.correct(*job, *executed);
+                // It changes what is left of a budget, and nothing that a decision depends on.
+                return;
+            }
             Event::Release { job, release, deadline } => {
                 if rq.threads.get(job.task).is_some() {
                     rq.released(*job, *release, *deadline);
@@ -1148,7 +1185,6 @@ impl<R: Rules> Policy for Threads<R> {
             | Event::SetClusterCpus { .. }
             | Event::Timer { .. }
             | Event::Arrival { .. }
-            | Event::Measured { .. }
             | Event::CpuOnline { .. } => {}
         }
         self.inbox.push(event);

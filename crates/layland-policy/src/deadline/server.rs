@@ -210,6 +210,17 @@ impl Server {
         }
     }
 
+    /// The thread ran for `executed` where `charged` was accounted for. There is never more than `Q` after that.
+    pub fn correct(&mut self, charged: Duration, executed: Duration, speed: Speed) {
+        if executed == charged {
+            return;
+        }
+        self.charge(executed - charged, speed);
+        if self.q.floor() >= self.Q.ns() {
+            self.q = Amount::Whole(self.Q.ns());
+        }
+    }
+
     /// The engine says that the budget is used up, or the thread yields: what is left below one
     /// nanosecond stays, and so does an overrun.
     pub fn exhaust(&mut self) {
@@ -376,6 +387,25 @@ mod tests {
         server.replenish();
         assert_eq!(state(&server), (Rate::whole(6), 35));
         assert_eq!(server.bandwidth(), Rate::new(2, 5));
+    }
+
+    #[test]
+    fn what_a_thread_did_not_get_comes_back() {
+        let length = Duration::from_ns;
+        let mut paused = server([10, 20, 20], 4, 20);
+        paused.charge(length(4), Speed::UNIT);
+        paused.correct(length(4), length(1), Speed::UNIT);
+        assert_eq!(state(&paused), (Rate::whole(3), 20));
+        // It got more than was accounted for.
+        paused.correct(length(1), length(6), Speed::UNIT);
+        assert_eq!(state(&paused), (Rate::whole(-2), 20));
+        // A new period began meanwhile: there is never more than a whole budget.
+        paused.new_period(at(20));
+        paused.correct(length(6), length(2), Speed::UNIT);
+        assert_eq!(state(&paused), (Rate::whole(10), 40));
+        let mut slow = server([10, 20, 20], 4, 20);
+        slow.correct(length(2), length(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        assert_eq!(state(&slow), (Rate::new(9, 2), 20));
     }
 
     #[test]
