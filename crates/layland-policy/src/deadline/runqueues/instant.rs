@@ -1,0 +1,483 @@
+//! One instant of a policy with per-CPU run queues, whatever the engine tells at once:
+//!
+//! 1. Threads whose budget or job ends now are *due*. All of them are marked, then each is handled in
+//!    the order of their CPUs, and after each every CPU that needs to reschedules, lowest first. A
+//!    due thread is handled even if that preempted it; until then it cannot be pushed or pulled.
+//! 2. Then replenishments, wake-ups and entries by rank, then requests, each followed by
+//!    rescheduling. A replenishment for now that another event of this instant caused comes before
+//!    the events that are left.
+//!
+//! What is decided is the difference between what the engine runs and `curr` after all that.
+
+use super::thread::Kind;
+use super::{Renewal, Rules, RunQueues, Thread};
+use crate::deadline::server::{ServerState, Woken};
+use crate::{Action, AfterJob, Event, Note, Policy, Refusal, RequestId, State, TimerId};
+use layland_model::{CpuId, Index, JobId, Service, Task, TaskId, Time};
+use std::sync::Arc;
+
+/// A policy with per-CPU run queues.
+#[derive(Clone, Debug)]
+pub struct Threads<R> {
+    rq: RunQueues,
+    rules: R,
+    inbox: Vec<Event>,
+}
+
+#[expect(private_bounds, reason = "the policies are built by the functions of their files")]
+impl<R: Rules> Threads<R> {
+    pub(crate) fn new(rq: RunQueues, rules: R) -> Threads<R> {
+        Threads { rq, rules, inbox: Vec::new() }
+    }
+
+    fn drain(&mut self) {
+        while let Some(c) = self.rq.need.lowest() {
+            self.rq.need.remove(c);
+            self.schedule(c);
+        }
+        if cfg!(debug_assertions) {
+            self.rq.assert_invariants();
+            self.rules.assert_invariants(&self.rq);
+        }
+    }
+
+    fn schedule(&mut self, c: CpuId) {
+        let Self { rq, rules, .. } = self;
+        if !rq.online.contains(c) {
+            rq.switch(c, None);
+            return;
+        }
+        if rq.curr[c].is_some() && rq.running(c).is_none() {
+            rq.switch(c, None);
+            rules.pull(rq, c);
+        }
+        let next = rq.leftmost(c);
+        rq.switch(c, next);
+        if next.is_some() {
+            rules.push(rq, c);
+        }
+    }
+
+    // --- Due threads --------------------------------------------------------------------------
+
+    /// A running thread has used up its budget or ended its job.
+    fn mark_due(&mut self, job: JobId, cpu: CpuId) {
+        self.rq.charge(cpu);
+        let thread = &mut self.rq.threads[job.task];
+        thread.due = thread.queued;
+    }
+
+    fn handle_due(&mut self, event: &Event) {
+        let rq = &mut self.rq;
+        match *event {
+            Event::Completion { job, cpu: _, then } => {
+                let p = job.task;
+                let thread = &mut rq.threads[p];
+                if !std::mem::take(&mut thread.due) {
+                    return;
+                }
+                thread.job = None;
+                if then != AfterJob::Blocks {
+                    rq.next_job(p);
+                }
+                match then {
+                    AfterJob::Blocks => {
+                        rq.dequeue(p);
+                        rq.threads[p].server.state = ServerState::Blocked;
+                    }
+                    AfterJob::Continues => {
+                        rq.grant_again(p);
+                        if rq.threads[p].server.is_exhausted() {
+                            self.exhausted(p);
+                        }
+                    }
+                    AfterJob::Yields => {
+                        rq.threads[p].server.yield_budget();
+                        self.exhausted(p);
+                    }
+                }
+            }
+            Event::BudgetExhausted { job, .. } => {
+                let p = job.task;
+                let thread = &mut rq.threads[p];
+                if !std::mem::take(&mut thread.due) {
+                    return;
+                }
+                thread.server.exhaust();
+                if thread.kind == Kind::Hog
+                    && let Some(seq) = &mut thread.job
+                {
+                    let job = JobId { task: p, seq: *seq };
+                    *seq += 1;
+                    thread.ran = false;
+                    thread.previous = thread.told.0;
+                    thread.told = (Time::NEVER, Time::NEVER);
+                    rq.out.push(Action::EndJob { job });
+                }
+                rq.grant_again(p);
+                self.exhausted(p);
+            }
+            Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Release { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+    }
+
+    /// A queued thread has no budget left.
+    fn exhausted(&mut self, p: TaskId) {
+        let Self { rq, rules, .. } = self;
+        let replenishment = rq.threads[p].server.replenishment();
+        let c = rq.threads[p].cpu;
+        let needed = rq.needs(c);
+        rq.dequeue(p);
+        if rq.now >= replenishment && rules.bypasses() {
+            rq.replenish(p);
+            if rq.threads[p].job.is_none() {
+                // It yielded, and its next job is not there yet.
+                rq.threads[p].server.state = ServerState::Blocked;
+                return;
+            }
+            rq.grant_again(p);
+            // It counts as running until it is known where it goes.
+            if !needed {
+                rq.need.remove(c);
+            }
+            rules.bypassed(rq, p);
+            if rq.curr[c] == Some(p) && !rq.is_queued_on(p, c) {
+                rq.need.insert(c);
+            }
+            return;
+        }
+        rq.threads[p].server.state = ServerState::Throttled;
+        rq.out.push(Action::Note { note: Note::Throttled { task: p } });
+        if rq.now >= replenishment {
+            rq.due_timers.insert((rq.threads[p].seat, p));
+        } else {
+            rq.set_timer(p, replenishment);
+        }
+    }
+
+    // --- Other events -------------------------------------------------------------------------
+
+    fn timer(&mut self, p: TaskId) {
+        let Self { rq, rules, .. } = self;
+        if rq.threads[p].server.state != ServerState::Throttled {
+            return;
+        }
+        rq.next_job(p);
+        rq.replenish(p);
+        if rq.threads[p].job.is_none() {
+            // It yielded, and its next job is not there yet: it sleeps.
+            rq.threads[p].server.state = ServerState::Blocked;
+            return;
+        }
+        rq.settle(p);
+        rules.replenished(rq, p);
+    }
+
+    fn wake(&mut self, p: TaskId) {
+        let Self { rq, rules, .. } = self;
+        match rq.threads[p].server.state {
+            ServerState::Inactive => {
+                rq.next_job(p);
+                rq.threads[p].previous = rq.now;
+                rq.new_period(p);
+            }
+            ServerState::Blocked => {
+                rq.next_job(p);
+                rq.dated.push(p);
+                if let Woken::ThrottledUntil(at) = rq.threads[p].server.wake(rq.now) {
+                    rq.throttle_until(p, at);
+                    return;
+                }
+            }
+            ServerState::Eligible | ServerState::Throttled => {
+                if rq.threads[p].job.is_none() {
+                    rq.next_job(p);
+                    rq.grant_again(p);
+                }
+                return;
+            }
+            ServerState::Dead => return,
+        }
+        rq.settle(p);
+        rules.woken(rq, p);
+    }
+
+    fn handle(&mut self, event: &Event) {
+        let Self { rq, rules, .. } = self;
+        match event {
+            Event::Arrival { .. } | Event::Measured { .. } => {}
+            Event::Completion { .. } | Event::BudgetExhausted { .. } => self.handle_due(event),
+            Event::Timer { id } => {
+                if let Some(&p) = rq.seats.get(id.0 as usize) {
+                    self.timer(p);
+                }
+            }
+            Event::Join { task, parameters, request } => self.join(*task, parameters, *request),
+            Event::Release { job, release, deadline } => {
+                rq.released(*job, *release, *deadline);
+                self.wake(job.task);
+            }
+            Event::Leave { task } => {
+                let p = *task;
+                let id = TimerId(rq.threads[p].seat);
+                rq.leave(p);
+                if std::mem::take(&mut rq.threads[p].admitted) {
+                    rules.release(rq, p);
+                }
+                rq.out.push(Action::ClearTimer { id });
+            }
+            Event::Reconfigure { task, change, request } => {
+                // A task that was refused in this very instant.
+                let verdict = if rq.threads[*task].admitted {
+                    rules.reconfigure(rq, *task, change)
+                } else {
+                    Err(Refusal::busy("the task is not in the system"))
+                };
+                if let Err(reason) = verdict {
+                    rq.out.push(Action::Refuse { request: *request, reason });
+                }
+            }
+            Event::SetClusterCpus { cluster, cpus, request } => {
+                if let Err(reason) = rules.set_cluster_cpus(rq, *cluster, cpus) {
+                    rq.out.push(Action::Refuse { request: *request, reason });
+                }
+            }
+            Event::CpuOnline { cpu } => {
+                rq.online.insert(*cpu);
+                rq.update_usable();
+                // Threads that waited for a CPU that they can use.
+                for at in 0..rq.seats.len() {
+                    let p = rq.seats[at];
+                    if rq.threads[p].is_in() {
+                        rq.evict(p, Renewal::Keep);
+                    }
+                }
+                rules.pull(rq, *cpu);
+                rq.need.insert(*cpu);
+            }
+            Event::CpuOffline { cpu } => {
+                rq.online.remove(*cpu);
+                rq.update_usable();
+                for at in 0..rq.seats.len() {
+                    let p = rq.seats[at];
+                    if rq.threads[p].cpu == *cpu && rq.threads[p].is_in() {
+                        rq.evict(p, Renewal::Keep);
+                    }
+                }
+                rq.need.insert(*cpu);
+            }
+        }
+    }
+
+    fn join(&mut self, p: TaskId, task: &Arc<Task>, request: RequestId) {
+        let Self { rq, rules, .. } = self;
+        if p.index() >= rq.threads.len() {
+            let Some(cluster) = rq.clusters.get(task.cluster) else {
+                let reason = Refusal::invalid(format!("cluster {} does not exist", task.cluster));
+                rq.out.push(Action::Refuse { request, reason });
+                return;
+            };
+            let thread = Thread::new(task, cluster, 0);
+            let mut gone = thread.clone();
+            gone.server.state = ServerState::Dead;
+            while rq.threads.len() <= p.index() {
+                let seat = rq.seats.len() as u32;
+                let id = rq.threads.push(Thread { seat, ..gone.clone() });
+                rq.seats.push(id);
+            }
+            let seat = rq.threads[p].seat;
+            if let Some(load) = &mut rq.load {
+                load[thread.cpu].add(&thread.u);
+            }
+            rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
+        }
+        match crate::deadline::check_parameters(task).and_then(|()| rules.admit(rq, p)) {
+            Ok(()) => rq.threads[p].admitted = true,
+            Err(reason) => {
+                rq.leave(p);
+                rq.out.push(Action::Refuse { request, reason });
+            }
+        }
+    }
+
+    // --- Deciding -----------------------------------------------------------------------------
+
+    /// Tells the engine what is different now.
+    fn emit(&mut self) {
+        let rq = &mut self.rq;
+        if let Some(grid) = rq.speed_grid {
+            rq.update_speeds(grid);
+        }
+        rq.dated.sort_unstable();
+        rq.dated.dedup();
+        for p in std::mem::take(&mut rq.dated) {
+            let thread = &mut rq.threads[p];
+            let Some(seq) = thread.job.filter(|_| thread.kind != Kind::Jobs && thread.is_in())
+            else {
+                continue;
+            };
+            let dates = thread.dates();
+            if thread.told != dates {
+                thread.told = dates;
+                let job = JobId { task: p, seq };
+                let (release, deadline) = dates;
+                rq.out.push(Action::SetDates { job, release, deadline });
+            }
+        }
+        for c in std::mem::take(&mut rq.touched).iter() {
+            let p = rq.curr[c].filter(|&p| rq.threads[p].job.is_some());
+            let job = p.and_then(|task| Some(JobId { task, seq: rq.threads[task].job? }));
+            let again = rq.regrant.remove(c);
+            let before = std::mem::replace(&mut rq.running[c], job);
+            match job {
+                Some(job) if again || before != Some(job) => {
+                    // An engine that reports late may find less than a nanosecond: it is granted one.
+                    let budget = rq.threads[job.task].server.budget().max(Service::from_ns(1));
+                    rq.out.push(Action::Run { cpu: c, job, budget: Some(budget) });
+                }
+                None if before.is_some() => rq.out.push(Action::Idle { cpu: c }),
+                Some(_) | None => {}
+            }
+        }
+    }
+}
+
+impl<R: Rules> Policy for Threads<R> {
+    fn on_event(&mut self, now: Time, event: Event) {
+        let rq = &mut self.rq;
+        rq.now = now;
+        match &event {
+            Event::Completion { job, cpu, .. } => {
+                self.mark_due(*job, *cpu);
+                self.rq.running[*cpu] = None;
+                self.rq.touched.insert(*cpu);
+            }
+            Event::BudgetExhausted { job, cpu } => self.mark_due(*job, *cpu),
+            Event::Measured { job, executed } => {
+                rq.correct(*job, *executed);
+                // It changes what is left of a budget, and nothing that a decision depends on.
+                return;
+            }
+            Event::Release { job, release, deadline } => {
+                if rq.threads.get(job.task).is_some() {
+                    rq.released(*job, *release, *deadline);
+                }
+            }
+            Event::Leave { task } => {
+                for c in rq.running.ids() {
+                    if rq.running[c].is_some_and(|job| job.task == *task) {
+                        rq.running[c] = None;
+                    }
+                }
+            }
+            Event::CpuOffline { cpu } => rq.running[*cpu] = None,
+            Event::Join { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Timer { .. }
+            | Event::Arrival { .. }
+            | Event::CpuOnline { .. } => {}
+        }
+        self.inbox.push(event);
+    }
+
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.rq.now = now;
+        let inbox = std::mem::take(&mut self.inbox);
+        let is_due = |event: &&Event| {
+            matches!(event, Event::Completion { .. } | Event::BudgetExhausted { .. })
+        };
+        for event in inbox.iter().filter(is_due) {
+            self.handle_due(event);
+            self.drain();
+        }
+        for event in inbox.iter().filter(|event| !is_due(event)) {
+            let seat = match event {
+                Event::Timer { id } => id.0,
+                Event::Join { .. }
+                | Event::Leave { .. }
+                | Event::Reconfigure { .. }
+                | Event::SetClusterCpus { .. }
+                | Event::Release { .. }
+                | Event::Completion { .. }
+                | Event::BudgetExhausted { .. }
+                | Event::CpuOnline { .. }
+                | Event::Arrival { .. }
+                | Event::Measured { .. }
+                | Event::CpuOffline { .. } => u32::MAX,
+            };
+            self.due_timers_before(seat);
+            self.handle(event);
+            self.drain();
+        }
+        self.due_timers_before(u32::MAX);
+        self.emit();
+        actions.append(&mut self.rq.out);
+        self.inbox = inbox;
+        self.inbox.clear();
+    }
+
+    fn schedules_threads(&self) -> bool {
+        true
+    }
+
+    fn sets_speeds(&self) -> bool {
+        self.rq.speed_grid.is_some()
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        let rq = &self.rq;
+        for (p, thread) in rq.threads.iter() {
+            state.number(thread.server.state as i64);
+            let (Q, T, D) = thread.server.parameters();
+            [Q.ns(), T.ns(), D.ns()].into_iter().for_each(|number| state.number(number));
+            // What a running thread has left counts from now.
+            let mut server = thread.server.clone();
+            if let Some(c) = rq.curr.ids().find(|&c| rq.curr[c] == Some(p)) {
+                server.charge(now - rq.since[c], rq.speeds[c]);
+            }
+            state.text(&server.exact_budget().rate().to_string());
+            state.time(if thread.is_in() { server.deadline() } else { Time::NEVER }, now);
+            state.number(i64::from(thread.cpu.0));
+            state.number(thread.cluster as i64);
+            state.text(&thread.mask.to_string());
+            state.number(i64::from(thread.queued) | i64::from(thread.placed) << 1);
+            state.number(i64::from(thread.job.is_some()));
+        }
+        for queue in rq.queues.values() {
+            queue.order.iter().for_each(|&(_, _, p)| state.number(i64::from(p.0)));
+            state.number(-1);
+        }
+        for curr in rq.curr.values() {
+            state.number(curr.map_or(-1, |p| i64::from(p.0)));
+        }
+        state.text(&rq.online.to_string());
+        for speed in rq.speeds.values() {
+            state.text(&speed.to_string());
+        }
+        rq.clusters.iter().for_each(|cluster| state.text(&cluster.to_string()));
+    }
+}
+
+#[expect(private_bounds, reason = "the policies are built by the functions of their files")]
+impl<R: Rules> Threads<R> {
+    /// Handles the replenishments for now whose rank comes before this seat.
+    fn due_timers_before(&mut self, seat: u32) {
+        while let Some(&(own, p)) = self.rq.due_timers.first()
+            && own < seat
+        {
+            self.rq.due_timers.remove(&(own, p));
+            self.timer(p);
+            self.drain();
+        }
+    }
+}

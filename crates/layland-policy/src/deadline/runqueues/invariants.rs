@@ -1,0 +1,54 @@
+//! What holds after every rescheduling.
+
+use super::{RunQueues, Thread};
+use crate::deadline::server::ServerState;
+use layland_model::{Rate, Speed};
+
+impl RunQueues {
+    /// What holds after every drain.
+    pub(super) fn assert_invariants(&self) {
+        let mut queued = 0;
+        let is_unit_speed =
+            self.speed_grid.is_none() && self.speeds.values().all(|&speed| speed == Speed::UNIT);
+        for (c, queue) in self.queues.iter() {
+            for &(d, tie, p) in &queue.order {
+                let thread = &self.threads[p];
+                assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
+                assert!((thread.server.deadline(), thread.tie) == (d, tie));
+                let has_budget = thread.due || !thread.server.is_exhausted();
+                assert!(
+                    has_budget || !is_unit_speed || self.measured,
+                    "a queued server has a budget"
+                );
+                let mask = &thread.mask;
+                assert!(mask.contains(c), "{p:?} is on {c:?}, and may use {mask:?}");
+                let entry = (d, thread.seat, p);
+                assert_eq!(queue.movable.contains(&entry), thread.migrates);
+            }
+            queued += queue.order.len();
+            if self.online.contains(c) {
+                assert_eq!(self.curr[c], self.leftmost(c), "{c:?} runs what comes first");
+            } else {
+                assert_eq!(self.curr[c], None, "{c:?} is offline");
+            }
+        }
+        let eligible = self.threads.values().filter(|thread| thread.queued);
+        assert_eq!(queued, eligible.clone().count(), "a thread is on exactly one queue");
+        eligible.for_each(|thread| assert_eq!(thread.server.state, ServerState::Eligible));
+        for (usable, cpudl) in self.usable.iter().zip(&self.cpudl) {
+            assert!(
+                cpudl.agrees(usable, |c| self.earliest(c)),
+                "cpudl differs from its definition"
+            );
+        }
+        if let Some(load) = &self.load {
+            for c in load.ids() {
+                let here =
+                    |thread: &&Thread| thread.cpu == c && thread.server.state != ServerState::Dead;
+                let sum: Rate =
+                    self.threads.values().filter(here).map(|thread| thread.u.clone()).sum();
+                assert_eq!(load[c].exact(), sum, "U of {c:?} is the sum over its threads");
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! With the option `grub_pa` the speed of a CPU follows the bandwidth of the threads of its queue, the
+//! throttled ones included (the power-aware form of GRUB): `min(1, sum of Q/T)`, kept exactly if the
+//! bandwidths have a common denominator up to 10^6, and otherwise rounded up to a thousandth. A CPU
+//! without threads keeps its speed.
+
+use super::RunQueues;
+use crate::deadline::server::ServerState;
+use crate::{Action, Refusal};
+use layland_model::{Rate, Speed, System};
+
+impl RunQueues {
+    /// From now on the speed of a CPU follows the bandwidth of its threads.
+    pub fn scale_speeds(&mut self, system: &System) -> Result<(), Refusal> {
+        if !system.platform.is_unit_speed() {
+            return Err(Refusal::invalid("grub_pa needs CPUs of unit speed at full frequency"));
+        }
+        let mut grid = Some(1i64);
+        for thread in self.threads.values() {
+            let denominator = thread.u.as_i64_pair().map(|(_, denominator)| denominator);
+            grid = grid.zip(denominator).and_then(|(grid, denominator)| {
+                let common = num_integer::Integer::gcd(&grid, &denominator);
+                (grid / common).checked_mul(denominator).filter(|&grid| grid <= Speed::LIMIT)
+            });
+        }
+        let grid = grid.unwrap_or(1000);
+        let longest = system.tasks.values().flat_map(|task| &task.wcet).max();
+        let work = longest.map_or(0, |wcet| wcet.ns());
+        if work.checked_mul(grid).is_none_or(|grains| grains > layland_model::TIME_LIMIT) {
+            return Err(Refusal::invalid(
+                "execution times are too long for grub_pa to be kept exactly",
+            ));
+        }
+        self.speed_grid = Some(grid);
+        Ok(())
+    }
+
+    /// Gives every CPU the speed that the bandwidth of its threads asks for.
+    pub(super) fn update_speeds(&mut self, grid: i64) {
+        for c in self.curr.ids() {
+            let bandwidth: Rate = self
+                .threads
+                .values()
+                .filter(|thread| {
+                    thread.cpu == c
+                        && matches!(
+                            thread.server.state,
+                            ServerState::Eligible | ServerState::Throttled
+                        )
+                })
+                .map(|thread| thread.u.clone())
+                .sum();
+            let steps = (&bandwidth * &Rate::whole(grid)).ceil().map_or(grid, |n| n.min(grid));
+            let Some(speed) = Speed::new(&Rate::new(steps, grid)) else { continue };
+            if speed != self.speeds[c] {
+                self.charge(c);
+                self.speeds[c] = speed;
+                self.out.push(Action::SetSpeed { cpu: c, speed });
+                self.touched.insert(c);
+                self.regrant.insert(c);
+            }
+        }
+    }
+}

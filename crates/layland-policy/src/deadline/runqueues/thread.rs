@@ -1,0 +1,112 @@
+//! A thread with a server, as the run queues know it.
+
+use crate::deadline::server::{Server, ServerState};
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
+
+/// What the thread of a task does, as far as its jobs depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Its jobs are the engine's.
+    Jobs,
+    /// Its jobs are its budgets.
+    Hog,
+    /// Its jobs are the engine's, due when its server is.
+    SelfSuspending,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Thread {
+    pub server: Server,
+    /// `Q / T`.
+    pub u: Rate,
+    pub cluster: usize,
+    /// The CPUs that it may use.
+    pub mask: CpuSet,
+    pub cpu: CpuId,
+    pub queued: bool,
+    /// Whether its run queue was chosen before.
+    pub placed: bool,
+    /// Whether it was let in, and has not left.
+    pub admitted: bool,
+    /// Whether it may use more than one CPU.
+    pub migrates: bool,
+    /// Its place by rank, which breaks ties; also the number of its timer.
+    pub seat: u32,
+    pub(super) due: bool,
+    pub(super) kind: Kind,
+    /// Breaks ties between equal deadlines in its queue.
+    pub(super) tie: i64,
+    /// Its ready job, and the one released while the other is still to be handled.
+    pub(super) job: Option<u64>,
+    pub(super) next_job: Option<u64>,
+    /// The release of its last job as a hog, or when it entered; when its ready job was released, and
+    /// whether that job has run.
+    pub(super) previous: Time,
+    /// `d - T`, with the `T` by which `d` was set; not after that instant, where an overrun cost a
+    /// whole budget.
+    pub(super) begin: Time,
+    pub(super) released: Time,
+    pub(super) ran: bool,
+    /// What the engine was told last of the dates of the job.
+    pub(super) told: (Time, Time),
+    /// What its job was charged for; as a hog, since it entered.
+    pub(super) charged: Duration,
+}
+
+impl Thread {
+    pub(super) fn new(task: &Task, cluster: &CpuSet, seat: u32) -> Thread {
+        let mask = task.affinity.clone().unwrap_or_else(|| cluster.clone());
+        let server = Server::new(task.reservation(), task.period, task.deadline);
+        Thread {
+            u: server.bandwidth(),
+            server,
+            cluster: task.cluster,
+            cpu: mask.lowest().unwrap_or(CpuId(0)),
+            migrates: mask.len() > 1,
+            mask,
+            queued: false,
+            placed: false,
+            admitted: false,
+            seat,
+            due: false,
+            kind: match task.behaviour {
+                Behaviour::Hog => Kind::Hog,
+                Behaviour::SelfSuspending { .. } => Kind::SelfSuspending,
+                Behaviour::Periodic
+                | Behaviour::Sporadic(_)
+                | Behaviour::Explicit(_)
+                | Behaviour::Yield => Kind::Jobs,
+            },
+            tie: 0,
+            job: None,
+            next_job: None,
+            previous: Time::ZERO,
+            begin: Time::ZERO,
+            released: Time::ZERO,
+            ran: false,
+            told: (Time::NEVER, Time::NEVER),
+            charged: Duration::ZERO,
+        }
+    }
+
+    /// Whether it is in the system.
+    pub fn is_in(&self) -> bool {
+        !matches!(self.server.state, ServerState::Inactive | ServerState::Dead)
+    }
+
+    pub(super) fn set_begin(&mut self, now: Time) {
+        self.begin = (self.server.deadline() - self.server.period()).min(now);
+    }
+
+    /// Release and deadline of the ready job, where its server gives them.
+    pub(super) fn dates(&self) -> (Time, Time) {
+        let d = self.server.deadline();
+        let release = match self.kind {
+            // One budget: from one period before its deadline. A job that has run keeps its release.
+            Kind::Hog if self.ran => self.told.0,
+            Kind::Hog => self.begin.max(self.previous),
+            Kind::SelfSuspending | Kind::Jobs => self.released,
+        };
+        (release, d)
+    }
+}
