@@ -1,0 +1,59 @@
+//! Overheads: what the kernel takes from the CPUs.
+
+use super::Engine;
+use super::state::NONE;
+use layland_model::{CpuId, Duration, JobId, TaskId};
+use layland_policy::Policy;
+use layland_trace::Recorder;
+
+impl<P: Policy, R: Recorder> Engine<'_, P, R> {
+    /// The kernel takes a CPU for some time: its job, if any, goes on afterwards.
+    pub(super) fn steal(&mut self, cpu: CpuId, cost: Duration) {
+        self.charge(cpu);
+        let run = &mut self.cpus[cpu];
+        run.busy_until = run.busy_until.max(self.now) + cost;
+        if run.task != NONE {
+            run.progress_from = run.progress_from.max(self.now) + cost;
+            self.schedule_end(cpu);
+        }
+    }
+
+    #[cold]
+    pub(super) fn tick(&mut self) {
+        let Some(costs) = self.costs.clone() else { return };
+        self.next_tick = self.now + costs.tick_period;
+        for cpu in self.system.platform.cpus() {
+            if self.cpus[cpu].online {
+                self.steal(cpu, costs.tick);
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn pay_release(&mut self, id: TaskId) {
+        let cost = self.costs.as_ref().map_or(Duration::ZERO, |costs| costs.release);
+        let cluster = &self.system.platform.clusters[self.system.tasks[id].cluster];
+        if let (true, Some(cpu)) = (cost > Duration::ZERO, cluster.lowest()) {
+            self.steal(cpu, cost);
+        }
+    }
+
+    #[cold]
+    pub(super) fn pay_dispatch(&mut self, cpu: CpuId, job: JobId) {
+        let Some(costs) = &self.costs else { return };
+        let mut cost = costs.scheduling;
+        let last_cpu = self.tasks[job.task].last_cpu;
+        let run = &mut self.cpus[cpu];
+        if run.loaded != Some(job) {
+            cost += costs.context_switch;
+        }
+        if last_cpu != NONE && last_cpu != cpu.0 {
+            cost += costs.migration;
+        }
+        if run.entered_at != self.now {
+            cost += costs.interrupt;
+        }
+        run.loaded = Some(job);
+        run.busy_until = run.busy_until.max(self.now) + cost;
+    }
+}
