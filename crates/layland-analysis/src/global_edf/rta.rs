@@ -11,10 +11,10 @@
 //! | `S_k` | slack, `D_k - R_k` |
 //! | `W_i`, `I_i^k` | what `tau_i` can do (`workload.rs`) |
 //!
-//! Rounds as in BCLI. Deviations: before the rounds it is asked whether some task is late even where
-//! every other task had all the slack that `D_i - C_i` allows; then no round can help. And `R_k` is a
-//! point at or a little above the least fixed point, as the search for it takes steps of at least a
-//! 64th of `D_k - C_k`.
+//! Rounds as in BCLI. Deviations: before the rounds a task is looked for that is late whatever they do, with
+//! response times that only grow, from `C_k` on, and the slacks that these leave. And `R_k` is a point at
+//! or a little above the least fixed point, as the search for it takes steps of at least a 64th of
+//! `D_k - C_k`.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -35,7 +35,7 @@ pub const BERTOGNA_CIRINEI: Citation = Citation {
 }",
 };
 
-/// At most so many rounds.
+/// At most so many rounds, and as many passes before them.
 const ROUNDS: usize = 50;
 
 /// RTA, for each cluster.
@@ -77,11 +77,41 @@ pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let mut response = |k: usize, S: &[i64]| {
         response_among(&tasks[k], (0..n).filter(|&i| i != k), &rivals, S, m, &mut room)
     };
-    let most: Vec<i64> = tasks.iter().map(|tau_i| tau_i.deadline.ns() - tau_i.wcet.ns()).collect();
-    if let Some(k) = (0..n).find(|&k| response(k, &most).is_none()) {
+    if let Some(k) = surely_late(tasks, &rivals, m) {
         return Slacks::Late(k);
     }
     super::grow_slacks(n, ROUNDS, |k, S| Some(tasks[k].deadline.ns() - response(k, S)?))
+}
+
+/// A task that no round can help: `R` is less than every response time that the rounds can come to, and still
+/// above its deadline. From `R_k = C_k` on, with the slacks `D_i - R_i` that no task exceeds.
+fn surely_late(tasks: &[Sporadic], rivals: &[Rival], m: i64) -> Option<usize> {
+    let n = tasks.len();
+    let mut R: Vec<i64> = tasks.iter().map(|tau_i| tau_i.wcet.ns()).collect();
+    let mut S: Vec<i64> = tasks.iter().map(|tau_i| tau_i.deadline.ns() - tau_i.wcet.ns()).collect();
+    for _ in 0..ROUNDS {
+        let mut grows = false;
+        for k in 0..n {
+            let [C_k, D_k, _] = tasks[k].ns();
+            let most = R[k] - C_k + 1;
+            let of = |i: usize| {
+                let I_i = rivals[i].interference(D_k).with_slack(S[i]);
+                I_i.min(most).min(rivals[i].workload(R[k], S[i]))
+            };
+            let others = sum((0..n).filter(|&i| i != k).map(of));
+            let next = C_k + (others / i128::from(m)) as i64;
+            if next > D_k {
+                return Some(k);
+            }
+            if next > R[k] {
+                (R[k], S[k], grows) = (next, D_k - next, true);
+            }
+        }
+        if !grows {
+            return None;
+        }
+    }
+    None
 }
 
 /// What the search for `R_k` reads of another task.
