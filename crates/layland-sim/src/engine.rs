@@ -832,6 +832,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             Note::Throttled { task } => MarkKind::Throttled(task),
             Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
             Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
+            Note::Unlisted { task } => MarkKind::Unlisted(task),
         };
         self.recorder.marked(&Mark { at: self.now, kind });
     }
