@@ -306,4 +306,14 @@ pub struct ResponseBound {
     pub task: TaskId,
     /// No job finishes later than this after its arrival.
     pub response: Duration,
+    /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own, if the
+    /// analysis tells them apart.
+    pub per_level: Vec<Duration>,
+}
+
+impl ResponseBound {
+    /// One bound for every run.
+    pub fn new(task: TaskId, response: Duration) -> ResponseBound {
+        ResponseBound { task, response, per_level: Vec::new() }
+    }
 }

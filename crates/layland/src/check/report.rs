@@ -29,7 +29,7 @@ pub fn report(checked: &Checked) -> Report {
     report.lines = impossible(&checked.whatever, system);
     report.lines.extend(guarantees.headline());
     report.lines.push(Line::new(Severity::Note, text::about(checked)));
-    for line in text::affinity_lines(checked) {
+    for line in text::affinity_lines(checked).into_iter().chain(text::level_lines(checked)) {
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
@@ -95,7 +95,7 @@ fn guarantee(policy: &Assessment, system: &System) -> Guarantee {
 fn bound(bound: &Bound) -> TaskBound {
     match bound {
         Bound::Unknown => TaskBound::Unknown,
-        Bound::Response { within, by, kind } => TaskBound::Response {
+        Bound::Response { within, by, kind, .. } => TaskBound::Response {
             within: *within,
             exact: *kind == Kind::Exact,
             by: (*by).to_owned(),

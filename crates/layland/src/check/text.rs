@@ -67,6 +67,7 @@ pub fn report(checked: &Checked, args: &CheckArgs) -> String {
         text += &format!("{policies}\n");
     }
     text += &bounds(checked, args);
+    text.extend(level_lines(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
         text += &remark(said, system);
@@ -177,6 +178,34 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
     let sources: Vec<&str> = sources.into_iter().collect();
     text + &line(&format!("bounds by {}; `layland explain NAME` explains each", sources.join(", ")))
         + "\n"
+}
+
+/// The levels of these bounds by name.
+pub fn by_level<'a>(
+    per_level: &'a [Duration],
+    system: &'a System,
+) -> impl Iterator<Item = (&'a str, Duration)> {
+    system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
+}
+
+/// Bounds that depend on the level of the run.
+pub fn level_lines(checked: &Checked) -> Vec<String> {
+    let system = &checked.set.system;
+    let of_policy = |policy: &Assessment| {
+        let tasks = policy.bounds.iter().filter_map(|(id, bound)| match bound {
+            Bound::Response { per_level, .. } if !per_level.is_empty() => {
+                let each = by_level(per_level, system);
+                let each: Vec<String> = each.map(|(name, time)| format!("{name} {time}")).collect();
+                Some(format!("`{}` {}", system.tasks[id].name, each.join(", ")))
+            }
+            Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
+        });
+        let tasks: Vec<String> = tasks.collect();
+        (!tasks.is_empty()).then(|| {
+            format!("{}: response times in runs of each level: {}", policy.spec, tasks.join("; "))
+        })
+    };
+    checked.policies.iter().filter_map(of_policy).collect()
 }
 
 /// Who keeps the affinities, and what they cost.
