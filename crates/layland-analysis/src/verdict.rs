@@ -263,7 +263,8 @@ impl Reason {
                     Some(false) => "none of those that are left can have the lowest priority",
                     None => "priorities were not found within the steps that the analysis may take",
                 };
-                format!("a busy period has {jobs} jobs: {what}")
+                let jobs = format!("{jobs} {}", if *jobs == 1 { "job" } else { "jobs" });
+                format!("a busy period has {jobs}: {what}")
             }
             Reason::GaveUp(diverged) => diverged.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \

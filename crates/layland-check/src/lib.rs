@@ -72,7 +72,8 @@ pub struct Said {
 /// What is known of how late a task gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// No job finishes later than this after its arrival.
+    /// No job finishes later than this after its arrival; in a run of mixed criticality, none that is covered
+    /// ([`Subject::Covered`]).
     Response {
         /// The bound.
         within: Duration,

@@ -487,6 +487,9 @@ pub struct GenArgs {
     #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates, default_value = "2..2")]
     #[arg(help_heading = "Criticality", requires = "criticality")]
     pub factor: (Rate, Rate),
+    /// Cut execution times of higher levels at the period
+    #[arg(long, requires = "criticality", help_heading = "Criticality")]
+    pub capped: bool,
     /// So many levels L0, L1, .., given to the tasks in turn, each task with two execution times: a
     /// smaller one below its own level (Huang, Gill and Lu 2014)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
@@ -499,9 +502,6 @@ pub struct GenArgs {
     /// With --levels: tasks of the lowest level keep the smaller execution time
     #[arg(long, requires = "levels", help_heading = "Criticality")]
     pub lowest_keeps: bool,
-    /// Cut execution times of higher levels at the period
-    #[arg(long, requires = "criticality", help_heading = "Criticality")]
-    pub capped: bool,
     /// How many CPUs the platform has
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
     pub cpus: usize,

@@ -67,7 +67,6 @@ pub fn report(checked: &Checked, args: &CheckArgs) -> String {
         text += &format!("{policies}\n");
     }
     text += &bounds(checked, args);
-    text.extend(level_lines(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
         text += &remark(said, system);
@@ -167,6 +166,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         }
         text += &format!("\nbounds on response times (late: on tardiness)\n{tasks}\n");
     }
+    text.extend(policies.iter().map(|policy| level_table(policy, &checked.set.system, args)));
     let sources: std::collections::BTreeSet<&str> = policies
         .iter()
         .flat_map(|policy| policy.bounds.values())
@@ -188,24 +188,35 @@ pub fn by_level<'a>(
     system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
 }
 
-/// Bounds that depend on the level of the run.
-pub fn level_lines(checked: &Checked) -> Vec<String> {
-    let system = &checked.set.system;
-    let of_policy = |policy: &Assessment| {
-        let tasks = policy.bounds.iter().filter_map(|(id, bound)| match bound {
-            Bound::Response { per_level, .. } if !per_level.is_empty() => {
-                let each = by_level(per_level, system);
-                let each: Vec<String> = each.map(|(name, time)| format!("{name} {time}")).collect();
-                Some(format!("`{}` {}", system.tasks[id].name, each.join(", ")))
-            }
-            Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
-        });
-        let tasks: Vec<String> = tasks.collect();
-        (!tasks.is_empty()).then(|| {
-            format!("{}: response times in runs of each level: {}", policy.spec, tasks.join("; "))
-        })
-    };
-    checked.policies.iter().filter_map(of_policy).collect()
+/// The bounds of a policy that depend on the level of the run: a row per task that has some, a column per level.
+pub fn levels(policy: &Assessment, system: &System) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
+        Bound::Response { per_level, .. } if !per_level.is_empty() => {
+            let name = system.tasks[id].name.clone();
+            let mut row: Vec<String> = std::iter::once(name)
+                .chain(by_level(per_level, system).map(|(_, within)| within.to_string()))
+                .collect();
+            row.resize(1 + system.levels.count(), "-".to_owned());
+            Some(row)
+        }
+        Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let levels = system.levels.names().iter().cloned();
+    (!rows.is_empty()).then(|| (std::iter::once("task".to_owned()).chain(levels).collect(), rows))
+}
+
+fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
+    let Some((head, rows)) = levels(policy, system) else { return String::new() };
+    let mut tasks = table(args);
+    tasks.set_header(head);
+    for row in rows {
+        tasks.add_row(row.into_iter().enumerate().map(|(at, text)| {
+            let cell = Cell::new(text);
+            if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+        }));
+    }
+    format!("\n{}: bounds on response times in runs of each level\n{tasks}\n", policy.spec)
 }
 
 /// Who keeps the affinities, and what they cost.
