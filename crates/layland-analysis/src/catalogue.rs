@@ -114,6 +114,11 @@ pub const RESPONSES: &[ResponseTest] = &[
     affinity::fixed_priority::FP_RESPONSE,
     mixed::SMC_RM_RESPONSES,
     mixed::SMC_CM_RESPONSES,
+    mixed::FTP_SMC_RESPONSES,
+    mixed::AMC_RT_RESPONSES,
+    mixed::AMC_RT_RM_RESPONSES,
+    mixed::AMC_MAX_RESPONSES,
+    mixed::AMC_IA_RESPONSES,
 ];
 
 /// The test with this name, in any case.

@@ -119,7 +119,8 @@ pub struct ResponseTest {
     pub name: &'static str,
     /// What it bounds, in a sentence.
     pub title: &'static str,
-    /// The policies that the bounds are about, by name.
+    /// The policies that the bounds are about, by name; with `:order=` and the value of that option where it is not the
+    /// default.
     pub policies: &'static [&'static str],
     /// [`Kind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
     pub kind: Kind,

@@ -185,6 +185,13 @@ pub enum Reason {
     MayBeLate(TaskId),
     /// A condition without numbers holds, in words.
     Holds(&'static str),
+    /// A pattern of so many jobs, those of a busy period: whether every one of them has a priority.
+    JobPattern {
+        /// How many jobs.
+        jobs: u64,
+        /// Whether each has a priority; none if the analysis does not take so many.
+        placed: Option<bool>,
+    },
     /// The computation was given up.
     GaveUp(Diverged),
     /// Something fails in a pattern of releases that the parameters of sporadic tasks allow, but
@@ -250,6 +257,15 @@ impl Reason {
                 format!("nothing keeps the jobs of {} from being late", name(task))
             }
             Reason::Holds(what) => (*what).to_owned(),
+            Reason::JobPattern { jobs, placed } => {
+                let what = match placed {
+                    Some(true) => "each has a priority",
+                    Some(false) => "none of those that are left can have the lowest priority",
+                    None => "priorities were not found within the steps that the analysis may take",
+                };
+                let jobs = format!("{jobs} {}", if *jobs == 1 { "job" } else { "jobs" });
+                format!("a busy period has {jobs}: {what}")
+            }
             Reason::GaveUp(diverged) => diverged.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \
                  offsets or release times may exclude"
@@ -291,4 +307,14 @@ pub struct ResponseBound {
     pub task: TaskId,
     /// No job finishes later than this after its arrival.
     pub response: Duration,
+    /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own, if the
+    /// analysis tells them apart.
+    pub per_level: Vec<Duration>,
+}
+
+impl ResponseBound {
+    /// One bound for every run.
+    pub fn new(task: TaskId, response: Duration) -> ResponseBound {
+        ResponseBound { task, response, per_level: Vec::new() }
+    }
 }

@@ -72,7 +72,8 @@ pub struct Said {
 /// What is known of how late a task gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// No job finishes later than this after its arrival.
+    /// No job finishes later than this after its arrival; in a run of mixed criticality, none that is covered
+    /// ([`Subject::Covered`]).
     Response {
         /// The bound.
         within: Duration,
@@ -80,6 +81,9 @@ pub enum Bound {
         by: &'static str,
         /// [`Kind::Exact`] if it is reached.
         kind: Kind,
+        /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own; empty
+        /// if the analysis does not tell them apart.
+        per_level: Vec<Duration>,
     },
     /// No job finishes later than this after its deadline.
     Tardiness {
@@ -257,7 +261,8 @@ pub(crate) fn verdict(
             break;
         }
     }
-    found.bounds = bounds(&names, analysed, system, &found);
+    let responding = responding(info, &names, &policy_options);
+    found.bounds = bounds((&names, &responding), analysed, system, &found);
     if found.verdict == Verdict::Unknown {
         let bounded = found.bounds.values().all(|bound| *bound != Bound::Unknown);
         if bounded && found.reasons.is_empty() {
@@ -377,17 +382,30 @@ fn admission(
     })
 }
 
+/// The names under which bounds on response times are listed: they are about one order of priorities.
+fn responding(info: &PolicyInfo, names: &[&str], options: &registry::Options) -> Vec<String> {
+    let default = match info.name {
+        "smc" => "audsley",
+        "amc" => "amc-rt",
+        _ => return names.iter().map(|&name| name.to_owned()).collect(),
+    };
+    match options.text("order") {
+        Some(order) if order != default => vec![format!("{}:order={order}", info.name)],
+        Some(_) | None => vec![info.name.to_owned()],
+    }
+}
+
 /// The smallest bound of each task. The tardiness of a task with a larger WCET bounds that of the
 /// task as it is.
 fn bounds(
-    names: &[&str],
+    (names, responding): (&[&str], &[String]),
     analysed: &System,
     system: &System,
     found: &Assessment,
 ) -> TaskMap<Bound> {
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
     for analysis in catalogue::RESPONSES {
-        if !analysis.policies.iter().any(|name| names.contains(name)) {
+        if !analysis.policies.iter().any(|policy| responding.iter().any(|name| name == policy)) {
             continue;
         }
         let Ok(responses) = analysis.run(analysed) else { continue };
@@ -395,7 +413,8 @@ fn bounds(
             let bound = &mut bounds[response.task];
             if !matches!(bound, Bound::Response { within, .. } if *within <= response.response) {
                 let (within, by, kind) = (response.response, analysis.name, analysis.kind);
-                *bound = Bound::Response { within, by, kind };
+                let per_level = response.per_level.clone();
+                *bound = Bound::Response { within, by, kind, per_level };
             }
         }
     }
@@ -405,7 +424,8 @@ fn bounds(
             let closer =
                 matches!(&bounds[id], Bound::Response { within: known, .. } if *known <= within);
             if !closer {
-                bounds[id] = Bound::Response { within, by, kind: Kind::Sufficient };
+                let (kind, per_level) = (Kind::Sufficient, Vec::new());
+                bounds[id] = Bound::Response { within, by, kind, per_level };
             }
         }
         return bounds;

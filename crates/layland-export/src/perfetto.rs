@@ -412,6 +412,7 @@ impl Writer<'_> {
                     MarkKind::BudgetExhausted(job, _) => track(job.task),
                     MarkKind::Moved { task, .. }
                     | MarkKind::Throttled(task)
+                    | MarkKind::Unlisted(task)
                     | MarkKind::Replenished { task, .. } => track(*task),
                     MarkKind::CpuOnline(_)
                     | MarkKind::CpuOffline(_)

@@ -163,6 +163,7 @@ impl Row {
                 Row { kind: "moved", task, cpu, from, text: Some(why.name().to_owned()), ..row }
             }
             MarkKind::Throttled(task) => Row { kind: "throttled", task: Some(task), ..row },
+            MarkKind::Unlisted(task) => Row { kind: "unlisted", task: Some(task), ..row },
             MarkKind::Replenished { task, deadline } => {
                 let (task, deadline) = (Some(task), Some(deadline));
                 Row { kind: "replenished", task, deadline, ..row }
@@ -214,6 +215,7 @@ pub(crate) fn describe_mark(mark: &MarkKind) -> String {
         MarkKind::Speed(cpu, speed) => format!("CPU {cpu} at speed {speed}"),
         MarkKind::Moved { from, to, why, .. } => format!("{} from CPU {from} to {to}", why.name()),
         MarkKind::Throttled(_) => "throttled".to_owned(),
+        MarkKind::Unlisted(_) => "no priority is left".to_owned(),
         MarkKind::Replenished { .. } => "replenished".to_owned(),
         MarkKind::Indicator(cpu, level) => format!("CPU {cpu} at criticality {}", level.0),
     }

@@ -24,9 +24,6 @@ pub struct Experiment {
     pub horizon: Horizon,
     /// How many systems are measured together and kept in one shard.
     pub block: u64,
-    /// Whether only the means over each block of systems are kept, for experiments of millions of
-    /// systems: what is called a system of a point is a block of it then.
-    pub pooled: bool,
     /// What is compared.
     pub series: Vec<Series>,
     /// The points.
@@ -54,9 +51,9 @@ impl Experiment {
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
     }
 
-    /// How many systems are measured together: of those that are pooled always the same number.
-    pub fn block(&self) -> u64 {
-        match self.pooled {
+    /// How many systems of a grid are measured together: of those that are pooled always the same number.
+    pub fn block(&self, grid: usize) -> u64 {
+        match self.grids[grid].pooled {
             false => self.block,
             true => (1..=self.block.min(self.sets))
                 .rev()
@@ -219,6 +216,9 @@ pub struct Grid {
     pub fixed: Parameters,
     /// Which series are measured, as indices.
     pub series: Vec<usize>,
+    /// Whether only the means over each block of systems are kept, for experiments of millions of
+    /// systems: what is called a system of a point is a block of it then.
+    pub pooled: bool,
 }
 
 /// One point of a grid.

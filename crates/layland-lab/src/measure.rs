@@ -4,7 +4,7 @@ use crate::experiment::{Measured, Series};
 use crate::metric::{METRICS, metric};
 use crate::observe::Observer;
 use crate::structure::{Structure, structure};
-use layland_analysis::{Tardiness, Verdict, catalogue};
+use layland_analysis::{Reason, Tardiness, Verdict, catalogue};
 use layland_model::{Duration, Rate, System};
 use layland_policy::{Policy, Watched, registry};
 use layland_sim::{Horizon, Options, SimError, simulate};
@@ -63,7 +63,16 @@ pub fn measure(
         Measured::Test(name) => {
             let test = catalogue::test(name).expect("the test was looked up when it was read");
             match test.run(system) {
-                Ok(finding) => row.put("accepted", f64::from(finding.verdict == Verdict::Yes)),
+                Ok(finding) => {
+                    row.put("accepted", f64::from(finding.verdict == Verdict::Yes));
+                    let jobs = finding.reasons.iter().filter_map(|reason| match reason {
+                        Reason::JobPattern { jobs, .. } => Some(*jobs as f64),
+                        _ => None,
+                    });
+                    if let Some(jobs) = jobs.reduce(|sum, jobs| sum + jobs) {
+                        row.put("pattern_jobs", jobs);
+                    }
+                }
                 Err(refusal) => row.refused = Some(refusal.to_string()),
             }
             return Ok(Some(row));

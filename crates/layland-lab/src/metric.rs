@@ -52,6 +52,7 @@ pub const METRICS: &[Metric] = &[
     column("levels", "RUN and QPS: of the largest tree or hierarchy; 1 if it is partitioned"),
     column("mean_levels", "RUN and QPS: mean over the trees or hierarchies"),
     column("clusters", "RUN and QPS: how many trees or hierarchies, CPUs that never run included"),
+    column("pattern_jobs", "FJP tests: jobs of a busy period, if the analysis finds it"),
 ];
 
 /// What is measured of the time that decisions take: the columns of measured results, after [`METRICS`].

@@ -111,7 +111,8 @@ impl Recorder for Observer {
             | MarkKind::CpuOnline(_)
             | MarkKind::CpuOffline(_)
             | MarkKind::Speed(..)
-            | MarkKind::Indicator(..) => {}
+            | MarkKind::Indicator(..)
+            | MarkKind::Unlisted(_) => {}
         }
     }
 }

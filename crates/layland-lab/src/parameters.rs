@@ -119,7 +119,7 @@ impl Parameters {
                 Some(Criticalities { levels, probabilities, min_factor, max_factor, capped });
         }
         if let Some(levels) = self.parsed("levels", None, |text| text.parse::<usize>().map(Some))? {
-            let factor = self.parsed("level_factor", Rate::new(3, 2), str::parse)?;
+            let factor = self.parsed("level_factor", Rate::new(3, 2), text::factor)?;
             let lowest_grows = self.parsed("lowest_grows", true, str::parse)?;
             recipe.two_budgets = Some(TwoBudgets { levels, factor, lowest_grows });
         }

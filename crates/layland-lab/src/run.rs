@@ -193,7 +193,7 @@ impl Runner<'_> {
                 }
             }
         }
-        Ok(Some(match self.experiment.pooled {
+        Ok(Some(match grid.pooled {
             true => grid.series.iter().map(|&series| pooled(series, &rows)).collect(),
             false => rows,
         }))

@@ -70,14 +70,14 @@ pub fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
             let parameters = point.parameters.line();
             let mut from = 0;
             while from < experiment.sets {
-                let to = from.saturating_add(experiment.block()).min(experiment.sets);
+                let to = from.saturating_add(experiment.block(at)).min(experiment.sets);
                 let key = format!(
                     "layland-lab {} results {SCHEMA}\nparameters {parameters}\nseed {}\nsets \
                      {from}..{to}\nhorizon {horizon}\ndistribution {}\n{}{}\n",
                     env!("CARGO_PKG_VERSION"),
                     experiment.seed,
                     experiment.needs_distribution(at),
-                    if experiment.pooled { "pooled\n" } else { "" },
+                    if grid.pooled { "pooled\n" } else { "" },
                     series.join("\n")
                 );
                 units.push(Unit { grid: at, cell, sets: from..to, key });

@@ -33,8 +33,9 @@
 //! | `> dates` | task, job, release, deadline |
 //! | `> speed` | CPU, numerator, denominator |
 //! | `> moved` | task, from, to, `placed`, `pushed`, `pulled` or `expelled` |
-//! | `> throttled` | task |
+//! | `> throttled`, `> unlisted` | task |
 //! | `> replenished` | task, deadline |
+//! | `> indicator` | CPU, level |
 //! | `> refuse` | request, `busy`, `denied` or `invalid`, the reason |
 //! | `# asked` | task, job, arrival, demand or `-` |
 //! | `# on` | CPU, task, job, since |
@@ -164,6 +165,7 @@ fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<(
             writeln!(out, "> moved {task} {from} {to} {}", why.name())
         }
         Entry::Note(Note::Throttled { task }) => writeln!(out, "> throttled {task}"),
+        Entry::Note(Note::Unlisted { task }) => writeln!(out, "> unlisted {task}"),
         Entry::Note(Note::Replenished { task, deadline }) => {
             writeln!(out, "> replenished {task} {}", deadline.ns())
         }
@@ -373,6 +375,7 @@ impl<'a> Words<'a> {
                 Entry::Note(Note::Moved { task, from, to, why })
             }
             "throttled" => Entry::Note(Note::Throttled { task: self.task()? }),
+            "unlisted" => Entry::Note(Note::Unlisted { task: self.task()? }),
             "replenished" => {
                 Entry::Note(Note::Replenished { task: self.task()?, deadline: self.time()? })
             }

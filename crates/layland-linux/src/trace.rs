@@ -175,6 +175,7 @@ impl Builder<'_> {
                         MarkKind::Replenished { task, deadline }
                     }
                     Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
+                    Note::Unlisted { task } => MarkKind::Unlisted(task),
                 };
                 self.mark(at, kind);
             }

@@ -234,6 +234,11 @@ pub enum Note {
         /// The lowest criticality whose jobs it runs.
         level: Criticality,
     },
+    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
+    Unlisted {
+        /// The task.
+        task: TaskId,
+    },
 }
 
 /// Why a policy refuses a system or a request.

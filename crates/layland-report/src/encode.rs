@@ -258,6 +258,7 @@ fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> Vec<String> {
                 (6, task.index(), 0, fold(after))
             }
             MarkKind::Indicator(cpu, level) => (7, cpu.index(), level.level(), 0),
+            MarkKind::Unlisted(task) => (8, task.index(), 0, 0),
         };
         columns.put("kind", kind);
         columns.put("first", first as u128);

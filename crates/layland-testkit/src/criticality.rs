@@ -274,7 +274,8 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
                 wcet[level] + above.sum::<i64>() + b.sum::<i64>()
             })
         };
-        let any = higher.iter().any(|&j| tasks[j].level >= level);
+        // Without any work of such tasks, none is carried into a window that begins with the release.
+        let any = higher.iter().any(|&j| tasks[j].level >= level && tasks[j].wcet[level] > 0);
         let longest = tasks.iter().map(|task| task.period).max().unwrap_or(0);
         let full = length(i64::MAX, 40 * longest);
         let feasible = |z: i64| {

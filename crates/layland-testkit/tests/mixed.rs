@@ -1,6 +1,8 @@
 //! Mixed criticality: what safe analyses accept survives, what unsound ones accept does not always; the
 //! mechanisms do what their rules say, tick by tick; the counterexamples to what is printed.
 
+use layland_analysis::Verdict;
+use layland_check::{Bound, assess};
 use layland_config::{Format, Host, demo, read};
 use layland_gen::{Aspect, Random};
 use layland_model::{
@@ -22,7 +24,7 @@ use layland_testkit::mixed::{
     Literal, SAFE, UNSOUND, broken, describe, draw_run, draw_set, try_set,
 };
 use layland_trace::checker::check;
-use layland_trace::{JobEnd, Trace};
+use layland_trace::{JobEnd, MarkKind, Trace};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -49,6 +51,68 @@ fn what_an_unsound_analysis_accepts_is_broken() {
     UNSOUND.par_iter().for_each(|spec| {
         let found = (0..4000).any(|index| try_set(spec, 7, index, 60).broken.is_some());
         assert!(found, "{spec}");
+    });
+}
+
+/// Jobs that are covered respond within what `layland check` says, in runs of every level.
+#[test]
+fn no_response_of_a_covered_job_is_longer_than_its_bound() {
+    let specs = [
+        "rms",
+        "cms",
+        "smc",
+        "smc:order=rm",
+        "smc:order=cm",
+        "amc",
+        "amc:own_overrun=cut",
+        "amc:order=rm",
+        "amc:order=amc-max",
+        "amc:order=amc-ia",
+    ];
+    specs.par_iter().for_each(|spec| {
+        // Bounds that were held against jobs, those that were reached, and those of some level alone.
+        let (mut held, mut reached, mut levels) = (0, 0, 0);
+        for index in 0..1_500 {
+            let mut random = Random::new(13, index, Aspect::Criticalities);
+            let system = draw_set(&mut random);
+            let found = assess(spec, &system, &layland_check::Options::default()).unwrap();
+            if found.refused.is_some() {
+                continue;
+            }
+            let policy = registry::build(spec, &system).unwrap();
+            for _ in 0..8 {
+                let (run, level) = draw_run(&mut random, &system, 150);
+                let mut trace = Trace::default();
+                let options = Options::until(Time::from_ns(150));
+                simulate(&run, policy.clone_policy(), &mut trace, &options).unwrap();
+                let covered = |task: TaskId| system.tasks[task].criticality.level() >= level;
+                for record in trace.jobs.iter().filter(|record| covered(record.job.id.task)) {
+                    let Bound::Response { within, by, per_level, .. } =
+                        &found.bounds[record.job.id.task]
+                    else {
+                        continue;
+                    };
+                    let bound = per_level.get(level).copied().unwrap_or(*within);
+                    let ended = record.end.map_or(trace.over, |(at, _)| at);
+                    let response = ended - record.job.arrival;
+                    assert!(
+                        response <= bound,
+                        "{spec} {by}: {:?} {response} > {bound} in a run of level {level}\n{}",
+                        record.job.id,
+                        describe(&run)
+                    );
+                    held += 1;
+                    reached += usize::from(response == bound);
+                    levels += usize::from(bound < *within);
+                }
+            }
+            let bounded = found.bounds.values().filter(|bound| **bound != Bound::Unknown).count();
+            if found.verdict == Verdict::Yes {
+                assert_eq!(bounded, system.tasks.len(), "{spec}");
+            }
+        }
+        assert!(held > 1_000 && reached > 100, "{spec}: {held} held, {reached} reached");
+        assert_eq!(levels > 0, spec.starts_with("amc"), "{spec}: {levels}");
     });
 }
 
@@ -343,6 +407,21 @@ fn c8_lists_must_be_reused() {
         let policy = ListReuse::new(lists.clone(), reuse, 2, OwnOverrun::Raise);
         assert_eq!(missed(&run(&system, one_cpu(&system, policy), 20), 0, 1), !reuse);
     }
+}
+
+/// A list that runs empty: the job runs below all others, and the trace says so.
+#[test]
+fn an_empty_list_is_noted() {
+    let system = two_levels(&[(4, 4, 0, &[1]), (20, 20, 0, &[10])], 1);
+    let system = with_run(system, &[(&[0, 4, 20], &[1]), (&[0], &[10])]);
+    let policy = ListReuse::new(vec![vec![1], vec![0]], true, 1, OwnOverrun::Raise);
+    let trace = run(&system, one_cpu(&system, policy), 30);
+    let marks: Vec<(i64, MarkKind)> =
+        trace.marks.iter().map(|mark| (mark.at.ns(), mark.kind.clone())).collect();
+    assert_eq!(marks, [(4, MarkKind::Unlisted(TaskId(0)))]);
+    let ends = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
+    let ends: Vec<i64> = ends.map(|record| record.completion().unwrap().ns()).collect();
+    assert_eq!(ends, [1, 12, 21]);
 }
 
 /// C9: two late tasks of one criticality. The printed heap never wakes the second one; it ends here.

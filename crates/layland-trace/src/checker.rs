@@ -402,7 +402,8 @@ impl<'a> Checker<'a> {
                 | MarkKind::Moved { .. }
                 | MarkKind::Throttled(_)
                 | MarkKind::Replenished { .. }
-                | MarkKind::Indicator(..) => continue,
+                | MarkKind::Indicator(..)
+                | MarkKind::Unlisted(_) => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline

@@ -199,7 +199,7 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 cpu(from)?;
                 cpu(to)?;
             }
-            MarkKind::Throttled(throttled) => task(throttled)?,
+            MarkKind::Throttled(of) | MarkKind::Unlisted(of) => task(of)?,
             MarkKind::Replenished { task: replenished, deadline } => {
                 task(replenished)?;
                 time(deadline)?;
@@ -395,6 +395,7 @@ enum WireKind {
     Throttled,
     Replenished,
     Indicator,
+    Unlisted,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -468,6 +469,7 @@ impl From<&Mark> for WireMark {
             MarkKind::Indicator(cpu, level) => {
                 WireMark { cpu: Some(cpu.0), level: Some(level.0), ..wire(WireKind::Indicator) }
             }
+            MarkKind::Unlisted(task) => WireMark { task: Some(task.0), ..wire(WireKind::Unlisted) },
         }
     }
 }
@@ -508,6 +510,7 @@ impl TryFrom<WireMark> for Mark {
             (WireKind::Throttled, (Some(task), None, None, None, None)) => {
                 MarkKind::Throttled(task)
             }
+            (WireKind::Unlisted, (Some(task), None, None, None, None)) => MarkKind::Unlisted(task),
             (WireKind::Replenished, (Some(task), None, None, None, Some(deadline))) => {
                 MarkKind::Replenished { task, deadline: Time::from_ns(deadline) }
             }
@@ -529,6 +532,7 @@ impl TryFrom<WireMark> for Mark {
                 return Err("a `moved` mark has a `task`, `from`, `cpu` and `why`");
             }
             (WireKind::Throttled, _) => return Err("a `throttled` mark has a `task`"),
+            (WireKind::Unlisted, _) => return Err("an `unlisted` mark has a `task`"),
             (WireKind::Replenished, _) => {
                 return Err("a `replenished` mark has a `task` and a `deadline`");
             }
@@ -618,6 +622,7 @@ mod tests {
             },
             Mark { at: at(6), kind: MarkKind::Replenished { task: TaskId(0), deadline: at(9) } },
             Mark { at: at(7), kind: MarkKind::Indicator(CpuId(1), Criticality(2)) },
+            Mark { at: at(7), kind: MarkKind::Unlisted(TaskId(1)) },
         ];
         trace.answers = vec![
             Answer {

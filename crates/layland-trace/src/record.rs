@@ -93,6 +93,8 @@ pub enum MarkKind {
     },
     /// The criticality indicator of a CPU has this value from now on.
     Indicator(CpuId, Criticality),
+    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
+    Unlisted(TaskId),
 }
 
 /// The answer of a kernel to a request that it refuses.

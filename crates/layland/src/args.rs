@@ -416,6 +416,8 @@ Examples:
       heavy tasks until the total is reached
   layland gen -n 20 -u 3 --cpus 4 --criticality LO,HI --factor 2..4
       mixed criticality
+  layland gen -n 20 -u 0.6 --generator uunifast --levels 4 --level-factor 1.5
+      mixed criticality with two execution times per task, and levels in turn
   layland gen -n 48 -u 18 --cpus 24 --affinity levels:2 --feasible
       affinities to all CPUs, a socket or one CPU, drawn again until they are feasible
   layland gen --again set.toml
@@ -488,6 +490,18 @@ pub struct GenArgs {
     /// Cut execution times of higher levels at the period
     #[arg(long, requires = "criticality", help_heading = "Criticality")]
     pub capped: bool,
+    /// So many levels L0, L1, .., given to the tasks in turn, each task with two execution times: a
+    /// smaller one below its own level (Huang, Gill and Lu 2014)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(help_heading = "Criticality", conflicts_with = "criticality")]
+    pub levels: Option<u8>,
+    /// With --levels: the larger execution time over the smaller one
+    #[arg(long, value_name = "CF", value_parser = layland_gen::text::factor, default_value = "1.5")]
+    #[arg(help_heading = "Criticality", requires = "levels")]
+    pub level_factor: Rate,
+    /// With --levels: tasks of the lowest level keep the smaller execution time
+    #[arg(long, requires = "levels", help_heading = "Criticality")]
+    pub lowest_keeps: bool,
     /// How many CPUs the platform has
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
     pub cpus: usize,
@@ -515,7 +529,8 @@ pub struct GenArgs {
     #[arg(long, value_name = "FILE", help_heading = "Which sets")]
     #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
         "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
-        "arrivals", "criticality", "probability", "factor", "capped", "cpus", "affinity",
+        "arrivals", "criticality", "probability", "factor", "capped", "levels", "level_factor",
+        "lowest_keeps", "cpus", "affinity",
         "feasible", "tries", "seed", "sets", "first"])]
     pub again: Option<String>,
     /// The format to write; by default as the ending of the file says, or else toml

@@ -4,7 +4,7 @@ use crate::args::{GenArgs, Generator, OffsetsArg};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::{convert, input, terminal};
 use layland_config::{Format, Host};
-use layland_gen::{Criticalities, GenError, Offsets, Recipe, Utilizations, text};
+use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::Rate;
 use std::path::{Path, PathBuf};
 
@@ -80,6 +80,11 @@ fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
     };
     recipe.arrivals = text::arrivals(&args.arrivals).map_err(Failure::usage)?;
     recipe.criticalities = criticalities(args);
+    recipe.two_budgets = args.levels.map(|levels| TwoBudgets {
+        levels: levels.into(),
+        factor: args.level_factor.clone(),
+        lowest_grows: !args.lowest_keeps,
+    });
     recipe.affinities = text::affinities(&args.affinity).map_err(Failure::usage)?;
     recipe.feasible = args.feasible;
     recipe.tries = args.tries;

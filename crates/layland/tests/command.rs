@@ -284,6 +284,34 @@ fn a_generated_set_can_be_made_again() {
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
 }
 
+/// The generator of the mixed-criticality paper: one set per seed and number, and errors that name the option.
+#[test]
+fn levels_in_turn_are_generated() {
+    let args = "gen -n 8 -u 0.6 --generator uunifast --periods uniform:100us..10ms \
+                --period-granularity 100us --levels 4 --level-factor 2 --seed 7";
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let made = stdout(&args, 0);
+    assert_eq!(made, stdout(&args, 0));
+    let file = folder("levels").join("set.toml");
+    std::fs::write(&file, &made).expect("the file can be written");
+    assert_eq!(made, stdout(&["gen", "--again", name(&file)], 0));
+    assert!(made.contains("\"L0\"") && made.contains("\"L3\""), "{made}");
+    // A task has one execution time or two, and of two the larger is twice the smaller.
+    let keeps = stdout(&[&args[..], &["--lowest-keeps"]].concat(), 0);
+    assert_ne!(made, keeps);
+    for (wrong, option) in [
+        (vec!["--levels", "0"], "--levels"),
+        (vec!["--levels", "2", "--level-factor", "0.5"], "--level-factor"),
+        (vec!["--level-factor", "2"], "--levels"),
+        (vec!["--lowest-keeps"], "--levels"),
+        (vec!["--levels", "2", "--criticality", "LO,HI"], "--criticality"),
+    ] {
+        let output = run(&[&["gen", "-n", "4", "-u", "0.5"], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+        assert!(text(&output.stderr).contains(option), "{wrong:?}: {output:?}");
+    }
+}
+
 // Size.
 
 #[test]

@@ -211,7 +211,7 @@ pub(super) fn finding(system: &System, bounds: &TaskMap<Option<Found>>) -> Findi
 /// The bounds, without the parts.
 pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
     let response = |(task, bound): (TaskId, &Option<Found>)| {
-        bound.as_ref().map(|&(response, _)| ResponseBound { task, response })
+        bound.as_ref().map(|&(response, _)| ResponseBound::new(task, response))
     };
     bounds.iter().map(response).collect()
 }

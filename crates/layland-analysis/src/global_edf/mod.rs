@@ -184,7 +184,7 @@ pub(crate) fn responses_by_slacks(
         if let Slacks::All(slacks) = test(&group.sporadic(), group.cpus.len()) {
             for (&(task, tau), S) in group.tasks.iter().zip(slacks) {
                 let response = tau.deadline - Duration::from_ns(S);
-                bounds[task] = Some(ResponseBound { task, response });
+                bounds[task] = Some(ResponseBound::new(task, response));
             }
         }
     }

@@ -1,11 +1,16 @@
 //! Adaptive mixed criticality (AMC) with the best fixed priorities (Huang et al. 2014, Sections 2.3 and 3.1;
 //! Baruah, Burns, Davis 2011). **Sufficient** for what [`Subject::Covered`] says: AMC-RT, AMC-MAX, AMC-IA; each accepts
 //! what the one before it accepts. `layland_mixed` has the recurrences.
+//!
+//! Response bounds are those under the priorities with which the policy runs, which its option `order` names:
+//! `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l` while a job of level `l` or
+//! above is pending.
 
-use super::{PER_CPU, each_cpu};
+use super::{PER_CPU, each_cpu, responses};
 use crate::Assumption::{self, *};
-use crate::{Citation, Kind, SchedulabilityTest, Subject};
-use layland_mixed::{amc_ia, amc_max, amc_rt};
+use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
+use layland_mixed::{Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic};
+use layland_model::{Duration, TaskMap};
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 
@@ -79,3 +84,47 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::paper_order(&cpu.set, amc_ia::FIXED_POINTS)))
     },
 };
+
+/// `R_i(0), .., R_i(z_i)` of each task, where there are any.
+type PerLevel = TaskMap<Option<Vec<Duration>>>;
+
+macro_rules! responses {
+    ($test:ident, $of:ident, $policy:literal, $assumptions:expr, $bounds:expr) => {
+        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered: `", $policy, "`.")]
+        pub const $test: ResponseTest = ResponseTest {
+            name: $of.name,
+            title: $of.title,
+            policies: &[$policy],
+            kind: Kind::Sufficient,
+            assumptions: $assumptions,
+            citations: CITATIONS,
+            bound: |system| responses(system, |cpu| $bounds(&cpu.set)),
+        };
+    };
+}
+responses!(AMC_RT_RESPONSES, AMC_RT, "amc", PER_CPU, |set| found(amc_rt::amc_rt(set).found()));
+responses!(AMC_RT_RM_RESPONSES, AMC_RT, "amc:order=rm", PER_CPU, |set| {
+    given(&amc_rt::under(set, &rate_monotonic(set)))
+});
+responses!(AMC_MAX_RESPONSES, AMC_MAX, "amc:order=amc-max", TWO_LEVELS, |set| {
+    found(amc_max::amc_max(set).ok().and_then(|found| found.found()))
+});
+responses!(AMC_IA_RESPONSES, AMC_IA, "amc:order=amc-ia", PER_CPU, improved);
+
+/// The priorities first, as the policy finds them: the full analysis may give up on the way.
+fn improved(set: &MixedSet) -> PerLevel {
+    let order = amc_ia::safe_order(set, amc_ia::FIXED_POINTS).found();
+    order.map_or_else(TaskMap::default, |found| {
+        given(&amc_ia::safe_under(set, &found.order, amc_ia::FIXED_POINTS))
+    })
+}
+
+fn found(assigned: Option<Assigned<Vec<Duration>>>) -> PerLevel {
+    assigned.map_or_else(TaskMap::default, |assigned| {
+        assigned.response.values().cloned().map(Some).collect()
+    })
+}
+
+fn given(responses: &Responses<Vec<Duration>>) -> PerLevel {
+    responses.response.values().map(|bounds| bounds.clone().ok()).collect()
+}

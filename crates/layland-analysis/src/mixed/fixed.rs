@@ -2,12 +2,11 @@
 //! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says. `layland_mixed::fixed` has the
 //! symbols and the misprint.
 
-use super::{Cpu, PER_CPU, VESTAL, cpus, each_cpu};
+use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Subject,
+    Citation, Finding, Kind, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
 };
-use layland_mixed::{Responses, fixed};
+use layland_mixed::{MixedSet, Responses, fixed};
 use layland_model::{Duration, System, TaskMap};
 
 /// Rate-monotonic priorities with a cut-off.
@@ -87,38 +86,31 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
     cpu.finding(found.answer(), reason)
 }
 
-/// The bounds of a CPU, where there are any.
-fn bounds(
-    system: &System,
-    of: impl Fn(&Cpu) -> TaskMap<Option<Duration>>,
-) -> TaskMap<Option<ResponseBound>> {
-    let mut all = TaskMap::filled(None, system.tasks.len());
-    for cpu in cpus(system) {
-        for (at, response) in of(&cpu).iter() {
-            let task = cpu.tasks[at.0 as usize];
-            all[task] = response.map(|response| ResponseBound { task, response });
-        }
-    }
-    all
-}
-
 macro_rules! responses {
-    ($test:ident, $of:ident, $policy:literal, $bounds:expr) => {
+    ($test:ident, $of:ident, $policies:expr, $bounds:expr) => {
         #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered.")]
         pub const $test: ResponseTest = ResponseTest {
             name: $of.name,
             title: $of.title,
-            policies: &[$policy],
+            policies: $policies,
             kind: Kind::Sufficient,
             assumptions: PER_CPU,
             citations: CITATIONS,
-            bound: |system| bounds(system, $bounds),
+            bound: |system| responses(system, $bounds),
         };
     };
 }
 /// Each bound is about a task and those above it, whether these meet their deadlines or not.
-fn all(found: &Responses<Duration>) -> TaskMap<Option<Duration>> {
-    found.response.values().map(|bound| bound.ok()).collect()
+fn all(found: &Responses<Duration>) -> TaskMap<Option<Vec<Duration>>> {
+    found.response.values().map(|bound| bound.ok().map(|bound| vec![bound])).collect()
 }
-responses!(SMC_RM_RESPONSES, SMC_RM, "rms", |cpu| all(&fixed::rms(&cpu.set)));
-responses!(SMC_CM_RESPONSES, SMC_CM, "cms", |cpu| all(&fixed::cms(&cpu.set)));
+/// Of the best priorities, which are those of the policy.
+fn best(set: &MixedSet) -> TaskMap<Option<Vec<Duration>>> {
+    let found = fixed::ftp_smc(set).found();
+    found.map_or_else(TaskMap::default, |found| {
+        found.response.values().map(|&bound| Some(vec![bound])).collect()
+    })
+}
+responses!(SMC_RM_RESPONSES, SMC_RM, &["rms", "smc:order=rm"], |cpu| all(&fixed::rms(&cpu.set)));
+responses!(SMC_CM_RESPONSES, SMC_CM, &["cms", "smc:order=cm"], |cpu| all(&fixed::cms(&cpu.set)));
+responses!(FTP_SMC_RESPONSES, FTP_SMC, &["smc"], |cpu| best(&cpu.set));

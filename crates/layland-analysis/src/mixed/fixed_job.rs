@@ -3,7 +3,7 @@
 //! the patterns and the tests. More than 20,000 jobs in a busy period give *unknown*.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
 use layland_mixed::{Answer, fjp};
 
 /// Li and Baruah 2010.
@@ -40,7 +40,7 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
-    decide: |system| each_cpu(system, |cpu| finding(cpu, fjp::safe(&cpu.set, fjp::JOBS).answer)),
+    decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
 };
 
 /// A pattern from the load: the lists of `plrs:lists=lb`.
@@ -51,9 +51,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
-    decide: |system| {
-        each_cpu(system, |cpu| finding(cpu, fjp::load_based(&cpu.set, fjp::JOBS).answer))
-    },
+    decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
 };
 
 const IJA: Subject = Subject::Unsound(
@@ -70,9 +68,7 @@ pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
-    decide: |system| {
-        each_cpu(system, |cpu| finding(cpu, fjp::ija_paper(&cpu.set, fjp::JOBS).answer))
-    },
+    decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS))),
 };
 
 /// FJP-IJA with high jobs counted by a floor.
@@ -87,19 +83,26 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
-    decide: |system| {
-        each_cpu(system, |cpu| finding(cpu, fjp::ija_floor(&cpu.set, fjp::JOBS).answer))
-    },
+    decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),
 };
 
-fn finding(cpu: &Cpu, answer: Answer) -> Finding {
-    cpu.finding(
-        answer,
-        Reason::Holds(match answer {
-            Answer::Schedulable => "every job of the busy period has a priority",
-            Answer::NotSchedulable | Answer::GaveUp => {
-                "some level is full, or none of the jobs that are left can have the lowest priority"
-            }
-        }),
-    )
+fn jobs(cpu: &Cpu, found: &fjp::Jobs) -> Finding {
+    finding(cpu, found.answer, found.total())
+}
+
+fn pattern(cpu: &Cpu, found: &fjp::Pattern) -> Finding {
+    finding(cpu, found.answer, found.total())
+}
+
+fn finding(cpu: &Cpu, answer: Answer, jobs: Option<u64>) -> Finding {
+    let reason = match (jobs, answer) {
+        (Some(jobs), Answer::Schedulable) => Reason::JobPattern { jobs, placed: Some(true) },
+        (Some(jobs), Answer::NotSchedulable) => Reason::JobPattern { jobs, placed: Some(false) },
+        (Some(jobs), Answer::GaveUp) => {
+            let reason = Reason::JobPattern { jobs, placed: None };
+            return Finding::new(Verdict::Unknown, reason);
+        }
+        (None, _) => Reason::Holds("the tasks of some level leave no time at that level"),
+    };
+    cpu.finding(answer, reason)
 }

@@ -28,17 +28,20 @@ mod fixed_job;
 mod period_transformation;
 mod zero_slack;
 
-pub use adaptive::{AMC_IA, AMC_IA_PAPER, AMC_MAX, AMC_RT};
-pub use fixed::{FTP_SMC, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
+pub use adaptive::{
+    AMC_IA, AMC_IA_PAPER, AMC_IA_RESPONSES, AMC_MAX, AMC_MAX_RESPONSES, AMC_RT, AMC_RT_RESPONSES,
+    AMC_RT_RM_RESPONSES,
+};
+pub use fixed::{FTP_SMC, FTP_SMC_RESPONSES, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
 pub use fixed_job::{FJP, FJP_IJA_FLOOR, FJP_IJA_PAPER, FJP_LB};
 pub use period_transformation::{PT, PT_PAPER};
 pub use zero_slack::{ZSS, ZSS_PAPER};
 
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Reason, Verdict};
+use crate::{Citation, Finding, Reason, ResponseBound, Verdict};
 use layland_mixed::{Answer, Assignment, MixedSet};
-use layland_model::{System, TaskId};
+use layland_model::{Duration, System, TaskId, TaskMap};
 
 /// Vestal 2007.
 pub const VESTAL: Citation = Citation {
@@ -114,4 +117,22 @@ fn cpus(system: &System) -> impl Iterator<Item = Cpu> {
 /// Each CPU on its own.
 fn each_cpu(system: &System, decide: impl Fn(&Cpu) -> Finding) -> Finding {
     together(cpus(system).map(|cpu| decide(&cpu)))
+}
+
+/// The bounds of the tasks of each CPU, where there are any: one for every run, or one for each level.
+fn responses(
+    system: &System,
+    of: impl Fn(&Cpu) -> TaskMap<Option<Vec<Duration>>>,
+) -> TaskMap<Option<ResponseBound>> {
+    let mut all = TaskMap::filled(None, system.tasks.len());
+    for cpu in cpus(system) {
+        for (at, levels) in of(&cpu).iter() {
+            let task = cpu.tasks[at.0 as usize];
+            let levels = levels.clone().unwrap_or_default();
+            let Some(&response) = levels.iter().max() else { continue };
+            let per_level = if levels.len() > 1 { levels } else { Vec::new() };
+            all[task] = Some(ResponseBound { task, response, per_level });
+        }
+    }
+    all
 }

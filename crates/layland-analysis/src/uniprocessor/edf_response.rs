@@ -74,7 +74,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
             for (&(task, _), response) in
                 group.tasks.iter().zip(responses(&group.sporadic()).unwrap_or_default())
             {
-                bounds[task] = Some(ResponseBound { task, response });
+                bounds[task] = Some(ResponseBound::new(task, response));
             }
         }
         bounds

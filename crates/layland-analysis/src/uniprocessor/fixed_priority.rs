@@ -422,7 +422,7 @@ pub fn response_bounds(
         let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(&group).into_iter().unzip();
         for (at, &task) in ids.iter().enumerate() {
             let response = response_time(tasks[at], &tasks[..at], Duration::from_ns(TIME_LIMIT));
-            bounds.push((task, response.map(|response| ResponseBound { task, response })));
+            bounds.push((task, response.map(|response| ResponseBound::new(task, response))));
         }
     }
     bounds.sort_by_key(|&(task, _)| task);

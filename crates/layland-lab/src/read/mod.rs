@@ -21,6 +21,8 @@
 //! name = "load"
 //! tasks = 8
 //! utilization = ["2.0", "3.0", "3.8"]
+//! pooled = true                            # only means over blocks of systems are kept; by default as
+//!                                          # `pooled` says for all grids, else false
 //!
 //! [[figure]]
 //! name = "misses"
@@ -79,6 +81,8 @@ const TOP: &[&str] = &[
 ];
 const SERIES: &[&str] =
     &["name", "label", "policy", "test", "guarantee", "structure", "bound", "affinities"];
+/// What a grid has beside parameters.
+const GRID: &[&str] = &["name", "series", "pooled"];
 const TIMING: &[&str] = &["sets", "horizon", "reported", "claim"];
 const REPORTED: &[&str] = &["series", "statistic", "us"];
 const TIMING_CLAIM: &[&str] = &["text", "source", "statistics", "slower", "faster"];
@@ -186,7 +190,7 @@ impl Decoder<'_> {
             let help = "add [[series]] with a name and a policy or a test";
             self.reader.error("layland::lab::missing", 0..0, message, "here", help);
         }
-        self.grids(top, seed);
+        self.grids(top, seed, pooled.unwrap_or(false));
         for section in self.reader.sections(top.table, "figure") {
             if let Some(figure) = self.figure(&section) {
                 self.figures.push(figure);
@@ -215,7 +219,6 @@ impl Decoder<'_> {
             seed,
             horizon: horizon.unwrap_or(Horizon::Hyperperiods(2)),
             block: block.unwrap_or(5),
-            pooled: pooled.unwrap_or(false),
             series: std::mem::take(&mut self.series),
             grids: std::mem::take(&mut self.grids),
             figures: std::mem::take(&mut self.figures),
@@ -432,7 +435,7 @@ impl Decoder<'_> {
         }
     }
 
-    fn grids(&mut self, top: &Section<'_>, seed: u64) {
+    fn grids(&mut self, top: &Section<'_>, seed: u64, pooled: bool) {
         let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
         let mut shared = Parameters::default();
         let mut places: BTreeMap<String, Span> = BTreeMap::new();
@@ -452,17 +455,19 @@ impl Decoder<'_> {
                 _ => self.reader.wrong_type(&entry, "a table", "write [generator]"),
             }
         }
-        let known: Vec<&str> = ["name", "series"].into_iter().chain(names).collect();
+        let known: Vec<&str> = GRID.iter().copied().chain(names).collect();
         for section in self.reader.sections(top.table, "grid") {
             self.reader.only(&section, &known);
             let taken: Vec<String> = self.grids.iter().map(|grid| grid.name.clone()).collect();
             let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
             let Some(name) = self.name(&section, &taken) else { continue };
             let series = self.some_series(&section, None);
-            let mut grid = Grid { name, axes: Vec::new(), fixed: shared.clone(), series };
+            let own = entry(section.table, "pooled");
+            let pooled = own.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(pooled);
+            let mut grid = Grid { name, axes: Vec::new(), fixed: shared.clone(), series, pooled };
             let mut places = places.clone();
             for entry in entries(section.table) {
-                if ["name", "series"].contains(&entry.key) {
+                if GRID.contains(&entry.key) {
                     continue;
                 }
                 places.insert(entry.key.to_owned(), entry.span.clone());

@@ -62,7 +62,23 @@ pub struct Pattern {
     pub priorities: Option<TaskMap<Vec<u32>>>,
 }
 
+impl Pattern {
+    /// How many jobs the pattern has, if it is known: those of each task up to its own level.
+    pub fn total(&self) -> Option<u64> {
+        // Counts never fall with the level, nor grow above a task's own.
+        let own = |counts: &Vec<u64>| counts.last().copied().unwrap_or(0);
+        let counts = self.counts.as_ref()?;
+        Some(counts.values().map(own).fold(0, u64::saturating_add))
+    }
+}
+
 impl Jobs {
+    /// How many jobs the busy period has, if it is known.
+    pub fn total(&self) -> Option<u64> {
+        let counts = self.counts.as_ref()?;
+        Some(counts.values().copied().fold(0, u64::saturating_add))
+    }
+
     fn none(answer: Answer) -> Jobs {
         Jobs { answer, busy: None, counts: None, priorities: None }
     }

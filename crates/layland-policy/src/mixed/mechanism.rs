@@ -205,6 +205,11 @@ pub struct Choice {
 pub trait Mechanism: Clone + Debug + Send + 'static {
     /// The first job of a task has got as much as it was to get, and is not complete.
     fn exhausted(&mut self, jobs: &mut Jobs, member: usize);
+    /// The first job of a task has completed, or its task has left. Jobs that the mechanism itself aborts are not
+    /// told.
+    fn ended(&mut self, member: usize, job: JobId) {
+        let _ = (member, job);
+    }
     /// No job is left from before now: a busy period is over.
     fn idle(&mut self, jobs: &mut Jobs) {
         let _ = jobs;
@@ -287,12 +292,15 @@ impl<M: Mechanism> Processor<M> {
         let queue = &mut self.jobs.queues[member];
         if queue.front().is_some_and(|job| job.id == id) {
             queue.pop_front();
+            self.mechanism.ended(member, id);
         }
     }
 
     pub fn left(&mut self, member: usize) {
         self.running.take_if(|(running, _)| *running == member);
-        self.jobs.queues[member].clear();
+        for job in std::mem::take(&mut self.jobs.queues[member]) {
+            self.mechanism.ended(member, job.id);
+        }
         self.arrivals.retain(|&(of, _)| of != member);
         let task = self.jobs.members[member].task;
         self.jobs.doomed.retain(|job| job.task != task);

@@ -13,13 +13,23 @@
 //! since nothing above `y` is left of the busy period. Then each job takes the head of its list. Without
 //! reuse jobs of a long busy period get priorities that are too low.
 //!
-//! A job for which the list is empty gets priority -1, below all others; with lists of `fjp_safe` that
-//! takes an overrun or releases too close together. Equal priorities, which only such jobs have, go to the lower
+//! A job for which the list is empty gets priority -1, below all others, and a note says so
+//! ([`Note::Unlisted`]); with lists of `fjp_safe` that takes releases too close together, and with those of the paper's
+//! pattern it happens in legal runs. Equal priorities, which only such jobs have, go to the lower
 //! index. The jobs of a task run in the order of their releases, each at its own priority.
+//!
+//! # Jobs that need nothing below their own level
+//!
+//! A job with `C_i(l) = 0` adds nothing to the busy period of level `l`, which the analysis lets end while that job
+//! still waits for its turn. To the idle check it is pending all the same, so jobs that arrive just then would go on with
+//! lists and an indicator that belong to a busy period that is over: there may be no entry for them, or one that is too
+//! low. This is repaired in the order of events (step 5 of [`mechanism`](super::mechanism)): such a job, if it is
+//! next, gets the CPU before anything arrives. It completes, and lists and indicator are reset for what arrives in
+//! this instant; or it overruns, and what arrives meets the level that it raised.
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
-use crate::State;
+use crate::{Note, State};
 use layland_model::Time;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -97,6 +107,9 @@ impl Lists {
     }
 }
 
+/// The priority of a job for which there is none: below all others.
+const UNLISTED: i64 = -1;
+
 /// Fixed job priorities with an indicator.
 #[derive(Clone, Debug)]
 pub struct ListReuse {
@@ -143,7 +156,11 @@ impl Mechanism for ListReuse {
         }
         for &(member, job) in arrivals {
             if self.indicator.admits(jobs, member, job) {
-                let priority = self.lists[member].take().unwrap_or(-1);
+                let priority = self.lists[member].take().unwrap_or_else(|| {
+                    let task = jobs.members()[member].task;
+                    jobs.note(Note::Unlisted { task });
+                    UNLISTED
+                });
                 jobs.admit(member, Pending { priority, ..job });
             }
         }

@@ -50,7 +50,7 @@ class WideReader {
 }
 
 const PENDING = 0, COMPLETED = 1, ABORTED = 2, LEFT = 3, UNKNOWN = 4;
-const BUDGET = 0, ONLINE = 1, OFFLINE = 2, SPEED = 3, MOVED = 4, THROTTLED = 5, REPLENISHED = 6, INDICATOR = 7;
+const BUDGET = 0, ONLINE = 1, OFFLINE = 2, SPEED = 3, MOVED = 4, THROTTLED = 5, REPLENISHED = 6, INDICATOR = 7, UNLISTED = 8;
 
 /** Decodes one trace. `wait` lets the page breathe between two steps. */
 async function decode(layout, base64, names, wait) {

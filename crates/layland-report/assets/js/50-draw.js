@@ -206,6 +206,7 @@ class LaneDrawing {
         case THROTTLED: c.fillRect(x - 3, y - 3, 2, 6); c.fillRect(x + 1, y - 3, 2, 6); break;
         case REPLENISHED: c.fillStyle = look.paper; c.arc(x, y, 2.8, 0, 7); c.fill(); c.stroke(); c.fillStyle = look.ink; break;
         case BUDGET: c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y - 4); c.lineTo(x, y + 2); c.fill(); break;
+        case UNLISTED: c.fillText("∅", x + 2, lane.y + 6); break;
         case MOVED: c.fillText("→»«→"[marks.third.at[i] % 4] + marks.second[i], x + 2, lane.y + 6); break;
       }
     }

@@ -95,6 +95,7 @@ fn decode(encoded: &Encoded) -> Trace {
                 let deadline = time(at + unfold(third));
                 MarkKind::Replenished { task: TaskId(first), deadline }
             }
+            8 => MarkKind::Unlisted(TaskId(first)),
             kind => panic!("kind {kind} is not drawn here"),
         };
         trace.marks.push(Mark { at: time(at), kind });
@@ -114,7 +115,7 @@ fn sorted(mut trace: Trace) -> Trace {
 fn arbitrary_trace(most: i64) -> impl Strategy<Value = Trace> {
     let job = (0..5u32, 0..most, 0..most, 0..most, 0..5u8, 0..most);
     let segment = (0..3u32, 0..most, 1..most, any::<prop::sample::Index>(), 0..3i64);
-    let mark = (0..most, 0..6u8, 0..5u32, 0..3u32, 0..most);
+    let mark = (0..most, 0..7u8, 0..5u32, 0..3u32, 0..most);
     let parts = (
         prop::collection::vec(job, 1..20),
         prop::collection::vec(segment, 0..30),
@@ -153,6 +154,7 @@ fn arbitrary_trace(most: i64) -> impl Strategy<Value = Trace> {
                     MarkKind::Moved { task, from: CpuId(second), to: cpu, why }
                 }
                 4 => MarkKind::Throttled(task),
+                5 => MarkKind::Unlisted(task),
                 _ => MarkKind::Replenished { task, deadline: at(third) },
             };
             trace.marks.push(Mark { at: at(when), kind });

@@ -135,6 +135,7 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
             Note::Throttled { task } => MarkKind::Throttled(task),
             Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
             Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
+            Note::Unlisted { task } => MarkKind::Unlisted(task),
         };
         self.recorder.marked(&Mark { at: self.now, kind });
     }

@@ -7,9 +7,11 @@
 //! of the trace kept, which says the same busy period by busy period.
 
 mod literal;
+mod rule;
 pub mod ticks;
 
 pub use literal::Literal;
+pub use rule::ZeroSlackRule;
 
 use layland_gen::{Aspect, Random};
 use layland_model::{

@@ -311,7 +311,8 @@ fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
                 | MarkKind::Moved { .. }
                 | MarkKind::Throttled(_)
                 | MarkKind::Replenished { .. }
-                | MarkKind::Indicator(..) => {}
+                | MarkKind::Indicator(..)
+                | MarkKind::Unlisted(_) => {}
             }
         }
         offline.extend(since.map(|since| (since, trace.over)));

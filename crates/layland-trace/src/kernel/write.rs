@@ -72,7 +72,8 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
             | MarkKind::Speed(..)
             | MarkKind::Throttled(_)
             | MarkKind::Replenished { .. }
-            | MarkKind::Indicator(..) => {}
+            | MarkKind::Indicator(..)
+            | MarkKind::Unlisted(_) => {}
         }
     }
     lines.append(&mut moves);

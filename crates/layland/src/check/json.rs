@@ -49,6 +49,13 @@ fn of(policy: &Assessment, system: &System) -> Value {
         "bounds": policy.bounds.iter().map(|(id, found)| {
             let mut value = bound(found);
             value["task"] = json!(system.tasks[id].name);
+            if let Bound::Response { per_level, .. } = found
+                && !per_level.is_empty()
+            {
+                let levels = super::text::by_level(per_level, system);
+                value["per_level"] =
+                    levels.map(|(level, length)| json!({ "level": level, "ns": length.ns() })).collect();
+            }
             value
         }).collect::<Vec<_>>(),
         "overheads": policy.inflation.as_ref().map(|tasks| tasks.iter().map(|(id, task)| json!({
@@ -67,7 +74,7 @@ fn of(policy: &Assessment, system: &System) -> Value {
 fn bound(bound: &Bound) -> Value {
     match bound {
         Bound::Unknown => json!({ "kind": "unknown" }),
-        Bound::Response { within, by, kind } => {
+        Bound::Response { within, by, kind, .. } => {
             json!({ "kind": "response", "ns": within.ns(), "by": by, "worth": kind.name() })
         }
         Bound::Tardiness { within, by } => json!({

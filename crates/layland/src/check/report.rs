@@ -33,6 +33,7 @@ pub fn report(checked: &Checked) -> Report {
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
+    report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
     report.tables.extend(checked.policies.iter().filter_map(|policy| overheads(policy, system)));
     report.tables.extend(out_of_place(checked));
     report.provenance = format!(
@@ -95,7 +96,7 @@ fn guarantee(policy: &Assessment, system: &System) -> Guarantee {
 fn bound(bound: &Bound) -> TaskBound {
     match bound {
         Bound::Unknown => TaskBound::Unknown,
-        Bound::Response { within, by, kind } => TaskBound::Response {
+        Bound::Response { within, by, kind, .. } => TaskBound::Response {
             within: *within,
             exact: *kind == Kind::Exact,
             by: (*by).to_owned(),
@@ -126,6 +127,13 @@ fn test(said: &Said, system: &System) -> TestResult {
 }
 
 /// What overheads add to the WCETs.
+/// Bounds that depend on the level of the run.
+fn levels(policy: &Assessment, system: &System) -> Option<Table> {
+    let (headings, rows) = text::levels(policy, system)?;
+    let title = format!("Bounds on response times under {} in runs of each level", policy.spec);
+    Some(Table { title, headings, rows, ..Table::default() })
+}
+
 fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let inflation = policy.inflation.as_ref()?;
     let rows = inflation.iter().map(|(id, task)| {

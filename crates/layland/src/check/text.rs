@@ -166,6 +166,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         }
         text += &format!("\nbounds on response times (late: on tardiness)\n{tasks}\n");
     }
+    text.extend(policies.iter().map(|policy| level_table(policy, &checked.set.system, args)));
     let sources: std::collections::BTreeSet<&str> = policies
         .iter()
         .flat_map(|policy| policy.bounds.values())
@@ -177,6 +178,45 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
     let sources: Vec<&str> = sources.into_iter().collect();
     text + &line(&format!("bounds by {}; `layland explain NAME` explains each", sources.join(", ")))
         + "\n"
+}
+
+/// The levels of these bounds by name.
+pub fn by_level<'a>(
+    per_level: &'a [Duration],
+    system: &'a System,
+) -> impl Iterator<Item = (&'a str, Duration)> {
+    system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
+}
+
+/// The bounds of a policy that depend on the level of the run: a row per task that has some, a column per level.
+pub fn levels(policy: &Assessment, system: &System) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
+        Bound::Response { per_level, .. } if !per_level.is_empty() => {
+            let name = system.tasks[id].name.clone();
+            let mut row: Vec<String> = std::iter::once(name)
+                .chain(by_level(per_level, system).map(|(_, within)| within.to_string()))
+                .collect();
+            row.resize(1 + system.levels.count(), "-".to_owned());
+            Some(row)
+        }
+        Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let levels = system.levels.names().iter().cloned();
+    (!rows.is_empty()).then(|| (std::iter::once("task".to_owned()).chain(levels).collect(), rows))
+}
+
+fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
+    let Some((head, rows)) = levels(policy, system) else { return String::new() };
+    let mut tasks = table(args);
+    tasks.set_header(head);
+    for row in rows {
+        tasks.add_row(row.into_iter().enumerate().map(|(at, text)| {
+            let cell = Cell::new(text);
+            if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+        }));
+    }
+    format!("\n{}: bounds on response times in runs of each level\n{tasks}\n", policy.spec)
 }
 
 /// Who keeps the affinities, and what they cost.
