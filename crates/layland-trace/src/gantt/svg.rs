@@ -4,6 +4,8 @@
 //! would be narrower than a pixel is merged with its neighbours into a bar whose opacity is the
 //! share of time; a missed deadline is always drawn. Nothing is told by colour alone.
 
+mod levels;
+
 use super::axis::Axis;
 use super::scene::{CpuLane, Run, Scene, TaskLane, VisibleJob};
 use super::{Lanes, Nanoseconds, View, counted, counted_misses};
@@ -179,6 +181,7 @@ struct Used {
     offline: bool,
     merged: bool,
     cpu_number: bool,
+    level: bool,
 }
 
 struct Chart<'a> {
@@ -235,6 +238,9 @@ pub(super) fn draw(view: &View, options: &SvgOptions) -> String {
         }
     }
     if has_tasks {
+        if !has_cpus {
+            y = chart.level_lanes(y);
+        }
         y = chart.task_lanes(y);
     }
     let bottom = y;
@@ -292,6 +298,9 @@ pub(super) fn draw(view: &View, options: &SvgOptions) -> String {
 fn description(scene: &Scene, title: &str, subtitle: &str) -> String {
     let mut text =
         format!("Gantt chart of {title}: {subtitle}, {}.", counted(scene.segment_count, "segment"));
+    for lane in &scene.cpus {
+        text.extend(scene.level_text(lane).map(|level| format!(" {level}.")));
+    }
     let lanes = || scene.tasks.iter().chain(&scene.hidden);
     let missed = lanes().flat_map(|lane| lane.jobs.iter().map(move |job| (lane, job)));
     let mut missed: Vec<_> = missed.filter(|(_, job)| scene.misses(job)).collect();
@@ -425,14 +434,15 @@ impl Chart<'_> {
         let font = self.sizes.cpu_font.min(12);
         let bar = pitch - 5;
         let mut rows: BTreeMap<CpuId, i64> = BTreeMap::new();
-        for (index, lane) in scene.cpus.iter().enumerate() {
-            let y = top + index as i64 * pitch;
+        let mut y = top;
+        for lane in &scene.cpus {
             rows.insert(lane.id, y + 2 + bar / 2);
             self.band(y + 2, bar);
             let middle = y + 2 + bar / 2 + font * 35 / 100;
             let label = format!("CPU {}", lane.id);
             self.text(self.left - 8, middle, font, INK, "end", &label);
             self.cpu_lane(lane, y + 2, bar);
+            y = self.level_lane(lane, "level", y + pitch);
         }
         let count = scene.migrations.len();
         let opacity = if count > 24 { " opacity=\".6\"" } else { "" };
@@ -456,7 +466,7 @@ impl Chart<'_> {
                 }
             }
         }
-        top + scene.cpus.len() as i64 * pitch
+        y
     }
 
     fn cpu_lane(&mut self, lane: &CpuLane, y: i64, height: i64) {
@@ -855,7 +865,7 @@ impl Chart<'_> {
     fn legend(&mut self, top: i64) -> i64 {
         let used = std::mem::take(&mut self.used);
         let (mut x, mut y) = (16, top);
-        let entries: [(bool, Symbol, &str); 13] = [
+        let entries: [(bool, Symbol, &str); 14] = [
             (used.release, Symbol::Release, "release"),
             (used.deadline, Symbol::Deadline, "deadline"),
             (used.missed, Symbol::Missed, "missed deadline"),
@@ -868,6 +878,7 @@ impl Chart<'_> {
             (used.migrated, Symbol::Migrated, "migration"),
             (used.overhead, Symbol::Overhead, "overhead"),
             (used.offline, Symbol::Offline, "offline"),
+            (used.level, Symbol::Level, "criticality level"),
             (used.merged, Symbol::Merged, "many short segments"),
         ];
         for (_, symbol, text) in entries.into_iter().filter(|(is_used, ..)| *is_used) {
@@ -931,6 +942,10 @@ impl Chart<'_> {
                 self.rect(px(x), top + 1, px(9), 12, "url(#overhead)", "");
             }
             Symbol::Offline => self.rect(px(x), top + 1, px(20), 12, "url(#offline)", ""),
+            Symbol::Level => {
+                self.step(px(x), px(x + 10), bottom, 0, "");
+                self.step(px(x + 10), px(x + 20), bottom, 1, "");
+            }
             Symbol::Merged => {
                 for (offset, opacity) in [(0, ".3"), (4, ".7"), (8, ".4"), (12, ".9"), (16, ".5")] {
                     let rest = format!(" opacity=\"{opacity}\"");
@@ -955,6 +970,7 @@ enum Symbol {
     Migrated,
     Overhead,
     Offline,
+    Level,
     Merged,
 }
 
