@@ -262,7 +262,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs earlier deadlines",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| affinity::weak::weak(By::Deadline, system, options),
     },
     PolicyInfo {
@@ -271,7 +271,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs shorter periods",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::RateMonotonic), system, options)
         },
@@ -282,7 +282,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs shorter relative deadlines",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::DeadlineMonotonic), system, options)
         },
@@ -293,7 +293,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs higher given priorities",
         refuses: &[PRIORITIES],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::Given), system, options)
         },
@@ -452,7 +452,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "optimal: servers whose duals are scheduled by EDF, level by level, up to one CPU",
         refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::PERIODIC, fair::OVERLOAD, UNIT_SPEED],
         options: &[fair::RUN_FIT, fair::DUAL_FIT, fair::FILL, fair::RUN_PACKING, fair::DUALS],
-        citations: &[&fair::REGNIER, &fair::COMPAGNIN],
+        citations: &[&Citation::REGNIER, &Citation::COMPAGNIN],
         build: |system, options| Ok(Box::new(fair::run::run(system, options)?)),
     },
     PolicyInfo {
@@ -461,7 +461,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "optimal: EDF on each CPU, and what is too much for one is executed in parallel by another",
         refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::SPORADIC, fair::OVERLOAD, UNIT_SPEED],
         options: &[fair::QPS_FIT, fair::MASTER, fair::QPS_PACKING],
-        citations: &[&fair::MASSA, &fair::COMPAGNIN],
+        citations: &[&fair::MASSA, &Citation::COMPAGNIN],
         build: |system, options| Ok(Box::new(fair::qps::qps(system, options)?)),
     },
     PolicyInfo {
@@ -524,7 +524,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "fixed job priorities on each CPU, from lists; an overrun drops jobs of lower criticality",
         refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
         options: &[offline::LISTS, offline::OWN_OVERRUN, FIT, offline::SORT],
-        citations: &[&mixed::GUAN, &mixed::HUANG],
+        citations: &[&Citation::GUAN_2011, &mixed::HUANG],
         build: offline::plrs,
     },
 ];
