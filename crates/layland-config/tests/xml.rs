@@ -38,7 +38,7 @@ fn a_configuration_of_simso_is_read() {
     let loaded = simso(SIMSO).unwrap();
     let system = &loaded.system;
     let places: Vec<String> = loaded.places.iter().map(ToString::to_string).collect();
-    assert_eq!(places, ["9:3", "12:3"]);
+    assert_eq!(places, ["10:3", "13:3"]);
     assert_eq!(loaded.until, Some(Duration::from_ms(100)));
     let tasks = system.tasks.as_slice();
     assert_eq!(tasks[0].name, "control & brake");

@@ -4,23 +4,13 @@
 
 use super::{PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::{Citation, Kind, SchedulabilityTest, Subject};
 use layland_mixed::{amc_ia, amc_max, amc_rt};
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 
-const TWO_LEVELS: &[Assumption] = &[
-    OneCpuEach,
-    SporadicReleases,
-    NoJitter,
-    ConstrainedDeadlines,
-    OwnLevel,
-    WcetKept,
-    NoOverheads,
-    UnitSpeeds,
-    NoRequests,
-    TwoCriticalities,
-];
+const TWO_LEVELS: &[Assumption] = &and::<10>(PER_CPU, TwoCriticalities);
 
 /// AMC-RT: response times per level.
 pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
