@@ -1,7 +1,9 @@
 //! Lanes of criticality levels: a step as high as the level, with its name where that fits.
 
 use super::super::scene::CpuLane;
-use super::{Chart, FAINT, INK, Px, Tooltip, px, text_width, time_text};
+use super::Chart;
+use super::marks::Tooltip;
+use super::style::{FAINT, INK, Px, px, text_width, time_text};
 use std::fmt::Write;
 
 /// The distance of two lanes.
