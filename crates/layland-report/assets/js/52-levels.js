@@ -17,7 +17,7 @@ class LevelDrawing extends LaneDrawing {
       while (spans[k].to < edge && k + 1 < spans.length && spans[k + 1].to < edge) level = Math.max(level, spans[++k].level);
       const a = Math.max(this.x(from), this.left - 4), b = Math.min(Math.max(this.x(spans[k].to), a + 1), this.width + 4);
       if (b <= this.left) continue;
-      const y = bottom - (high * level) / highest;
+      const y = bottom - Math.round((high * level) / highest);
       c.fillStyle = look.faint;
       c.globalAlpha = 0.35;
       c.fillRect(a, y, b - a, bottom - y);

@@ -24,7 +24,7 @@ async function levels() {
         panel.draw();
         // The step: a line of ink at the height of the level, in the middle of the span.
         const x = panel.x(from + length / 2) + 0.1 * panel.plot * (length > 1000), bottom = lane.y + lane.height - 2.5;
-        const y = bottom - ((lane.height - 5) * level) / (app.levels.length - 1) + AXIS_HEIGHT - panel.scroller.scrollTop;
+        const y = bottom - Math.round(((lane.height - 5) * level) / (app.levels.length - 1)) + AXIS_HEIGHT - panel.scroller.scrollTop;
         const ink = (at) => { const [r, g, b] = panel.context.getImageData(Math.round(x * scale), Math.round(at * scale), 1, 1).data; return (r + g + b) / 3; };
         const least = Math.min(ink(y - 1), ink(y), ink(y - 0.5));
         if (least > 110) return "no step at " + level + ": " + least;
