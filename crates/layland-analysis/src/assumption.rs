@@ -51,6 +51,15 @@ use Assumption::{
     TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
 };
 
+/// A list of assumptions with one more at its end.
+pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> [Assumption; N] {
+    assert!(all.len() + 1 == N, "the length is that of the list and one");
+    let mut longer = [one; N];
+    let (front, _) = longer.split_at_mut(all.len());
+    front.copy_from_slice(all);
+    longer
+}
+
 /// Why a test cannot be applied to a system.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -142,3 +142,32 @@ impl ResponseTest {
         Ok((self.bound)(system))
     }
 }
+
+/// A sufficient test for some policies together with the response bounds that it decides by: the names of the
+/// two constants, what they share, and the two functions.
+macro_rules! test_and_responses {
+    ($test:ident, $responses:ident, $name:literal, $title:literal, $policies:expr, $assumptions:expr,
+        $citations:expr, $decide:expr, $bound:expr) => {
+        #[doc = concat!("`", $name, "`: ", $title, ".")]
+        pub const $test: SchedulabilityTest = SchedulabilityTest {
+            name: $name,
+            title: $title,
+            subject: Subject::Policies($policies),
+            kind: Kind::Sufficient,
+            assumptions: $assumptions,
+            citations: $citations,
+            decide: $decide,
+        };
+        #[doc = concat!("The response bounds of `", $name, "`.")]
+        pub const $responses: ResponseTest = ResponseTest {
+            name: $name,
+            title: $title,
+            policies: $policies,
+            kind: Kind::Sufficient,
+            assumptions: $assumptions,
+            citations: $citations,
+            bound: $bound,
+        };
+    };
+}
+pub(crate) use test_and_responses;

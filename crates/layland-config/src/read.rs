@@ -117,8 +117,7 @@ pub struct Loaded {
     pub warnings: Report,
     /// How long the file asks to run, if it does (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
-    /// Where each task begins in the text; tasks of one table or thread are at one place. Empty for
-    /// XML.
+    /// Where each task begins in the text; tasks of one table or thread are at one place.
     pub places: Vec<Position>,
 }
 
@@ -156,19 +155,18 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         problems.push(Problem::error("layland::text::too_long", message).help(help));
         return Err(Report::new(name, "", problems));
     }
-    let found =
-        match format {
-            Format::Toml => taskset::read(text, host, &mut problems)
-                .map(|(system, spans)| (system, None, spans)),
-            Format::RtApp => rtapp::read(text, host, &mut problems),
-            Format::Csv => {
-                table::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
-            }
-            Format::Simso => xml::read_simso(text, &mut problems)
-                .map(|(system, until)| (system, until, Vec::new())),
-            Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
-                .map(|system| (system, None, Vec::new())),
-        };
+    let found = match format {
+        Format::Toml => {
+            taskset::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+        }
+        Format::RtApp => rtapp::read(text, host, &mut problems),
+        Format::Csv => {
+            table::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+        }
+        Format::Simso => xml::read_simso(text, &mut problems),
+        Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
+            .map(|(system, spans)| (system, None, spans)),
+    };
     match found {
         Some((system, until, spans)) if !problems.has_errors() => {
             let places = positions(text, &spans);

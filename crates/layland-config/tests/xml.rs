@@ -37,6 +37,8 @@ const SIMSO: &str = r#"<?xml version="1.0" ?>
 fn a_configuration_of_simso_is_read() {
     let loaded = simso(SIMSO).unwrap();
     let system = &loaded.system;
+    let places: Vec<String> = loaded.places.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["10:3", "13:3"]);
     assert_eq!(loaded.until, Some(Duration::from_ms(100)));
     let tasks = system.tasks.as_slice();
     assert_eq!(tasks[0].name, "control & brake");
@@ -120,6 +122,8 @@ fn task_sets_of_schedcat_are_read() {
     let set = "<taskset><properties count=\"2\"/>\n<task id=\"4\" period=\"10000\" wcet=\"2500.5\" \
                partition=\"1\" wss=\"9\"/>\n<task period=\"20000\" wcet=\"1\" deadline=\"15000\"/></taskset>";
     let loaded = schedcat(set).unwrap();
+    let places: Vec<String> = loaded.places.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["2:1", "3:1"]);
     let tasks = loaded.system.tasks.as_slice();
     assert_eq!((tasks[0].name.as_str(), tasks[1].name.as_str()), ("T4", "T2"));
     assert_eq!(tasks[0].wcet[0], Service::from_ns(2_500_500));

@@ -217,7 +217,7 @@ pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
         Some(_) | None => format!("pid {pid}"),
     });
     let cpus = trace.cpu_count();
-    Ok((trace, Labels { tasks: tasks.collect(), cpus }))
+    Ok((trace, Labels { tasks: tasks.collect(), cpus, levels: Vec::new() }))
 }
 
 /// The job that ran on a CPU stops.

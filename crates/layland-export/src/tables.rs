@@ -267,7 +267,7 @@ mod tests {
             over: at(10),
             interrupted: false,
         };
-        let labels = Labels { tasks: vec!["a".to_owned()].into(), cpus: 2 };
+        let labels = Labels { tasks: vec!["a".to_owned()].into(), cpus: 2, levels: Vec::new() };
         let [jobs, segments, marks] = of(&trace, &labels, "a test").map(|(_, table)| table.csv());
         assert_eq!(
             jobs,

@@ -158,7 +158,7 @@ pub struct TimingClaim {
 }
 
 /// What is measured on real threads: one system of each point of a grid, under each of its policies, on
-/// this machine: how long it is busy in a hyperperiod, and what that consists of.
+/// this machine: how long its busy periods are, and what that consists of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.

@@ -53,7 +53,7 @@ fn real_threads_are_measured_beside_the_source() {
     };
     assert_eq!(runs.runs.len(), 4);
     for run in &runs.runs {
-        // Some hyperperiods, of which a machine that is late may lose a few.
+        // Some busy periods, of which a machine that is late may lose a few.
         assert!(!run.busy_ns.is_empty(), "{run:?}");
         assert!(run.busy_us().unwrap() > 0.0 && run.invocation.count > 0, "{run:?}");
     }
@@ -67,7 +67,7 @@ fn real_threads_are_measured_beside_the_source() {
     assert_eq!(written.len(), 4);
     let csv = std::fs::read_to_string(folder.join("threads.csv")).unwrap();
     assert_eq!(csv.lines().count(), 5);
-    assert!(csv.starts_with("tasks,series,jobs,missed,hyperperiods,"));
+    assert!(csv.starts_with("tasks,series,jobs,missed,busy_periods,"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Replayed {
     let mut records = log.records.iter().peekable();
     let mut decided = Vec::new();
     while let Some(&Record { at, entry }) = records.next() {
-        if let Some(event) = event(entry, system) {
+        if let Some(Told::Event(event)) = told(entry, system, log) {
             policy.on_event(at, event);
             replayed.events += 1;
         }
@@ -45,7 +45,9 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Replayed {
             && let Some(record) = records.next()
         {
             // What was measured may stand between the actions.
-            logged.extend(action(record.entry, log));
+            if let Some(Told::Action(action)) = told(record.entry, system, log) {
+                logged.push(action);
+            }
         }
         decided.clear();
         policy.decide(at, &mut decided);
@@ -60,86 +62,62 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Replayed {
     replayed
 }
 
-/// The event that an entry tells of, if it does.
-fn event(entry: Entry, system: &System) -> Option<Event> {
-    let event = match entry {
-        Entry::Online { cpu } => Event::CpuOnline { cpu },
-        Entry::Offline { cpu } => Event::CpuOffline { cpu },
+/// What an entry was to the policy.
+enum Told {
+    /// The policy was told this.
+    Event(Event),
+    /// The policy decided this.
+    Action(Action),
+}
+
+/// What an entry was to the policy, if it was anything.
+fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
+    let told = match entry {
+        Entry::Online { cpu } => Told::Event(Event::CpuOnline { cpu }),
+        Entry::Offline { cpu } => Told::Event(Event::CpuOffline { cpu }),
         Entry::Join { task, request } => {
             let parameters = Arc::new(system.tasks.get(task)?.clone());
-            Event::Join { task, parameters, request }
+            Told::Event(Event::Join { task, parameters, request })
         }
-        Entry::Leave { task } => Event::Leave { task },
+        Entry::Leave { task } => Told::Event(Event::Leave { task }),
         Entry::Asks { index, request } => match &system.requests.get(index as usize)?.kind {
             RequestKind::Reconfigure(task, change) => {
-                Event::Reconfigure { task: *task, change: change.clone(), request }
+                Told::Event(Event::Reconfigure { task: *task, change: change.clone(), request })
             }
             RequestKind::SetClusterCpus { cluster, cpus } => {
-                Event::SetClusterCpus { cluster: *cluster, cpus: cpus.clone(), request }
+                let (cluster, cpus) = (*cluster, cpus.clone());
+                Told::Event(Event::SetClusterCpus { cluster, cpus, request })
             }
             RequestKind::Leave(_) | RequestKind::CpuOnline(_) | RequestKind::CpuOffline(_) => {
                 return None;
             }
         },
-        Entry::Arrival { job, release, deadline } => Event::Arrival { job, release, deadline },
-        Entry::Measured { job, executed } => Event::Measured { job, executed },
-        Entry::Release { job, release, deadline } => Event::Release { job, release, deadline },
-        Entry::Completion { job, cpu, then } => Event::Completion { job, cpu, then },
-        Entry::Budget { job, cpu } => Event::BudgetExhausted { job, cpu },
-        Entry::Timer { id } => Event::Timer { id },
-        Entry::Decide { .. }
-        | Entry::Run { .. }
-        | Entry::Idle { .. }
-        | Entry::SetTimer { .. }
-        | Entry::ClearTimer { .. }
-        | Entry::Abort { .. }
-        | Entry::EndJob { .. }
-        | Entry::SetDates { .. }
-        | Entry::SetSpeed { .. }
-        | Entry::Note(_)
-        | Entry::Refuse { .. }
-        | Entry::Asked { .. }
-        | Entry::On { .. }
-        | Entry::Off { .. }
-        | Entry::Leaked { .. }
-        | Entry::Done { .. }
-        | Entry::Dropped { .. }
-        | Entry::Granted { .. }
-        | Entry::Refused { .. }
-        | Entry::TurnedAway { .. }
-        | Entry::NeverReady { .. }
-        | Entry::Over { .. } => return None,
-    };
-    Some(event)
-}
-
-/// The action that an entry is, if it is one.
-fn action(entry: Entry, log: &Log) -> Option<Action> {
-    let action = match entry {
-        Entry::Run { cpu, job, budget } => Action::Run { cpu, job, budget },
-        Entry::Idle { cpu } => Action::Idle { cpu },
-        Entry::SetTimer { id, at } => Action::SetTimer { id, at },
-        Entry::ClearTimer { id } => Action::ClearTimer { id },
-        Entry::Abort { job } => Action::Abort { job },
-        Entry::EndJob { job } => Action::EndJob { job },
-        Entry::SetDates { job, release, deadline } => Action::SetDates { job, release, deadline },
-        Entry::SetSpeed { cpu, speed } => Action::SetSpeed { cpu, speed },
-        Entry::Note(note) => Action::Note { note },
-        Entry::Refuse { request, reason } => {
-            Action::Refuse { request, reason: log.refusals.get(reason as usize)?.clone() }
+        Entry::Arrival { job, release, deadline } => {
+            Told::Event(Event::Arrival { job, release, deadline })
         }
-        Entry::Online { .. }
-        | Entry::Offline { .. }
-        | Entry::Join { .. }
-        | Entry::Leave { .. }
-        | Entry::Asks { .. }
-        | Entry::Arrival { .. }
-        | Entry::Measured { .. }
-        | Entry::Release { .. }
-        | Entry::Completion { .. }
-        | Entry::Budget { .. }
-        | Entry::Timer { .. }
-        | Entry::Decide { .. }
+        Entry::Measured { job, executed } => Told::Event(Event::Measured { job, executed }),
+        Entry::Release { job, release, deadline } => {
+            Told::Event(Event::Release { job, release, deadline })
+        }
+        Entry::Completion { job, cpu, then } => Told::Event(Event::Completion { job, cpu, then }),
+        Entry::Budget { job, cpu } => Told::Event(Event::BudgetExhausted { job, cpu }),
+        Entry::Timer { id } => Told::Event(Event::Timer { id }),
+        Entry::Run { cpu, job, budget } => Told::Action(Action::Run { cpu, job, budget }),
+        Entry::Idle { cpu } => Told::Action(Action::Idle { cpu }),
+        Entry::SetTimer { id, at } => Told::Action(Action::SetTimer { id, at }),
+        Entry::ClearTimer { id } => Told::Action(Action::ClearTimer { id }),
+        Entry::Abort { job } => Told::Action(Action::Abort { job }),
+        Entry::EndJob { job } => Told::Action(Action::EndJob { job }),
+        Entry::SetDates { job, release, deadline } => {
+            Told::Action(Action::SetDates { job, release, deadline })
+        }
+        Entry::SetSpeed { cpu, speed } => Told::Action(Action::SetSpeed { cpu, speed }),
+        Entry::Note(note) => Told::Action(Action::Note { note }),
+        Entry::Refuse { request, reason } => {
+            let reason = log.refusals.get(reason as usize)?.clone();
+            Told::Action(Action::Refuse { request, reason })
+        }
+        Entry::Decide { .. }
         | Entry::Asked { .. }
         | Entry::On { .. }
         | Entry::Off { .. }
@@ -152,5 +130,5 @@ fn action(entry: Entry, log: &Log) -> Option<Action> {
         | Entry::NeverReady { .. }
         | Entry::Over { .. } => return None,
     };
-    Some(action)
+    Some(told)
 }

@@ -88,4 +88,52 @@ impl Citation {
   year      = {2021}, doi = {10.1145/3453417.3453440}
 }",
     };
+
+    /// Gujarati, Cerqueira and Brandenburg 2013.
+    pub const GUJARATI: Citation = Citation {
+        key: "gujarati2013schedulability",
+        text: "A. Gujarati, F. Cerqueira and B. Brandenburg. Schedulability analysis of the Linux push and \
+               pull scheduler with arbitrary processor affinities. ECRTS 2013, pages 69-79.",
+        bibtex: "@inproceedings{gujarati2013schedulability,
+  author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
+  title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
+  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
+}",
+    };
+
+    /// Regnier, Lima, Massa, Levin and Brandt 2011.
+    pub const REGNIER: Citation = Citation {
+        key: "regnier2011run",
+        text: "P. Regnier, G. Lima, E. Massa, G. Levin and S. Brandt. RUN: optimal multiprocessor real-time \
+               scheduling via reduction to uniprocessor. RTSS 2011, pages 104-115.",
+        bibtex: "@inproceedings{regnier2011run,
+  author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
+  title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
+}",
+    };
+
+    /// Compagnin, Mezzetti and Vardanega 2015.
+    pub const COMPAGNIN: Citation = Citation {
+        key: "compagnin2015experimental",
+        text: "D. Compagnin, E. Mezzetti and T. Vardanega. Experimental evaluation of optimal schedulers \
+               based on partitioned proportionate fairness. ECRTS 2015, pages 115-126.",
+        bibtex: "@inproceedings{compagnin2015experimental,
+  author    = {Davide Compagnin and Enrico Mezzetti and Tullio Vardanega},
+  title     = {Experimental Evaluation of Optimal Schedulers Based on Partitioned Proportionate Fairness},
+  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {115--126}, year = {2015}
+}",
+    };
+
+    /// Guan, Ekberg, Stigge and Yi 2011.
+    pub const GUAN_2011: Citation = Citation {
+        key: "guan2011effective",
+        text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
+               mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
+        bibtex: "@inproceedings{guan2011effective,
+  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
+  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
+}",
+    };
 }

@@ -41,18 +41,6 @@ pub const CERQUEIRA: Citation = Citation {
 }",
 };
 
-/// Gujarati, Cerqueira and Brandenburg 2013.
-pub const GUJARATI: Citation = Citation {
-    key: "gujarati2013schedulability",
-    text: "A. Gujarati, F. Cerqueira and B. Brandenburg. Schedulability analysis of the Linux push and \
-           pull scheduler with arbitrary processor affinities. ECRTS 2013, pages 69-79.",
-    bibtex: "@inproceedings{gujarati2013schedulability,
-  author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
-  title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
-  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
-}",
-};
-
 pub(crate) const ASSIGN: OptionInfo = OptionInfo {
     name: "assign",
     help: "where the tasks that are chosen run: local (default), where they ran last if possible; plain, \

@@ -25,18 +25,6 @@ use layland_partition::{
     Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, Rounds,
 };
 
-/// Regnier, Lima, Massa, Levin and Brandt 2011.
-pub const REGNIER: Citation = Citation {
-    key: "regnier2011run",
-    text: "P. Regnier, G. Lima, E. Massa, G. Levin and S. Brandt. RUN: optimal multiprocessor real-time \
-           scheduling via reduction to uniprocessor. RTSS 2011, pages 104-115.",
-    bibtex: "@inproceedings{regnier2011run,
-  author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
-  title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
-  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
-}",
-};
-
 /// Massa, Lima, Regnier, Levin and Brandt 2014.
 pub const MASSA: Citation = Citation {
     key: "massa2014qps",
@@ -47,18 +35,6 @@ pub const MASSA: Citation = Citation {
   author    = {Ernesto Massa and George Lima and Paul Regnier and Greg Levin and Scott Brandt},
   title     = {Optimal and Adaptive Multiprocessor Real-Time Scheduling: The Quasi-Partitioning Approach},
   booktitle = {26th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {291--300}, year = {2014}
-}",
-};
-
-/// Compagnin, Mezzetti and Vardanega 2015.
-pub const COMPAGNIN: Citation = Citation {
-    key: "compagnin2015experimental",
-    text: "D. Compagnin, E. Mezzetti and T. Vardanega. Experimental evaluation of optimal schedulers \
-           based on partitioned proportionate fairness. ECRTS 2015, pages 115-126.",
-    bibtex: "@inproceedings{compagnin2015experimental,
-  author    = {Davide Compagnin and Enrico Mezzetti and Tullio Vardanega},
-  title     = {Experimental Evaluation of Optimal Schedulers Based on Partitioned Proportionate Fairness},
-  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {115--126}, year = {2015}
 }",
 };
 

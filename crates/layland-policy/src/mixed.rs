@@ -36,18 +36,6 @@ use mechanism::{Mechanism, Member, Pending, Processor};
 /// Huang, Gill and Lu 2014.
 pub const HUANG: Citation = Citation::HUANG;
 
-/// Guan, Ekberg, Stigge and Yi 2011.
-pub const GUAN: Citation = Citation {
-    key: "guan2011effective",
-    text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
-           mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
-    bibtex: "@inproceedings{guan2011effective,
-  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
-  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
-  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
-}",
-};
-
 /// One instance of a mechanism per CPU.
 #[derive(Clone, Debug)]
 pub struct PerCpu<M> {

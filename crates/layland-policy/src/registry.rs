@@ -2,71 +2,18 @@
 //!
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
+mod build;
+mod options;
+
+pub use build::{BuildError, build, find, parse};
+pub use options::{OptionInfo, Options, Values};
+
 use crate::affinity::{self, By};
 use crate::fixed::{self, Priorities};
 use crate::mixed::{self, offline};
 use crate::{Policy, Refusal, adaptive, deadline, edf, fair};
 pub use layland_model::Citation;
-use layland_model::{Rate, System};
-use std::fmt;
-
-/// An option of a policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does, with its values and the default.
-    pub help: &'static str,
-    /// What it can be.
-    pub values: Values,
-}
-
-/// What an option can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Values {
-    /// On or off.
-    Switch,
-    /// One of these words.
-    OneOf(&'static [&'static str]),
-    /// A whole number from 0 on.
-    Number,
-    /// A fraction or a decimal above 0.
-    Rate,
-    /// Numbers of CPUs.
-    Cpus,
-    /// Items in bins.
-    Bins,
-}
-
-impl Values {
-    /// Whether a text is such a value.
-    pub fn accepts(self, text: &str) -> bool {
-        match self {
-            Values::Switch => matches!(text, "on" | "off" | "true" | "false"),
-            Values::OneOf(words) => words.contains(&text),
-            Values::Number => text.parse::<usize>().is_ok(),
-            Values::Rate => text.parse().is_ok_and(|rate: Rate| rate > Rate::ZERO),
-            Values::Cpus => text.split(',').all(|cpu| cpu.trim().parse::<u32>().is_ok()),
-            Values::Bins => fair::parse_rounds(text).is_ok(),
-        }
-    }
-}
-
-impl fmt::Display for Values {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Values::Switch => f.write_str("on or off"),
-            Values::OneOf([rest @ .., last]) if !rest.is_empty() => {
-                write!(f, "{} or {last}", rest.join(", "))
-            }
-            Values::OneOf(words) => f.write_str(&words.concat()),
-            Values::Number => f.write_str("a whole number"),
-            Values::Rate => f.write_str("a number above 0, such as 19/20 or 0.95"),
-            Values::Cpus => f.write_str("CPUs, such as 0,2,1"),
-            Values::Bins => f.write_str("bins of numbers, such as 0+1/2"),
-        }
-    }
-}
+use layland_model::System;
 
 /// A policy that can be built.
 #[derive(Clone, Copy)]
@@ -262,7 +209,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs earlier deadlines",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| affinity::weak::weak(By::Deadline, system, options),
     },
     PolicyInfo {
@@ -271,7 +218,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs shorter periods",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::RateMonotonic), system, options)
         },
@@ -282,7 +229,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs shorter relative deadlines",
         refuses: &[],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::DeadlineMonotonic), system, options)
         },
@@ -293,7 +240,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "a job waits only while every CPU of its affinity runs higher given priorities",
         refuses: &[PRIORITIES],
         options: &[],
-        citations: &[&affinity::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
+        citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
             affinity::weak::weak(By::Fixed(Priorities::Given), system, options)
         },
@@ -452,7 +399,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "optimal: servers whose duals are scheduled by EDF, level by level, up to one CPU",
         refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::PERIODIC, fair::OVERLOAD, UNIT_SPEED],
         options: &[fair::RUN_FIT, fair::DUAL_FIT, fair::FILL, fair::RUN_PACKING, fair::DUALS],
-        citations: &[&fair::REGNIER, &fair::COMPAGNIN],
+        citations: &[&Citation::REGNIER, &Citation::COMPAGNIN],
         build: |system, options| Ok(Box::new(fair::run::run(system, options)?)),
     },
     PolicyInfo {
@@ -461,7 +408,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "optimal: EDF on each CPU, and what is too much for one is executed in parallel by another",
         refuses: &[ONE_CLUSTER, fair::IMPLICIT, fair::SPORADIC, fair::OVERLOAD, UNIT_SPEED],
         options: &[fair::QPS_FIT, fair::MASTER, fair::QPS_PACKING],
-        citations: &[&fair::MASSA, &fair::COMPAGNIN],
+        citations: &[&fair::MASSA, &Citation::COMPAGNIN],
         build: |system, options| Ok(Box::new(fair::qps::qps(system, options)?)),
     },
     PolicyInfo {
@@ -524,274 +471,10 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "fixed job priorities on each CPU, from lists; an overrun drops jobs of lower criticality",
         refuses: &[offline::MODEL, offline::REJECTED, UNIT_SPEED],
         options: &[offline::LISTS, offline::OWN_OVERRUN, FIT, offline::SORT],
-        citations: &[&mixed::GUAN, &mixed::HUANG],
+        citations: &[&Citation::GUAN_2011, &mixed::HUANG],
         build: offline::plrs,
     },
 ];
 
-/// The options of a policy, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options(Vec<(String, String)>);
-
-impl Options {
-    /// The value of an option as text.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The value of an option that is on or off.
-    ///
-    /// # Errors
-    /// If it is neither.
-    pub fn switch(&self, name: &str, default: bool) -> Result<bool, Refusal> {
-        match self.text(name) {
-            None => Ok(default),
-            Some("on" | "true") => Ok(true),
-            Some("off" | "false") => Ok(false),
-            Some(other) => Err(Refusal::invalid(format!("{name}=`{other}` is neither on nor off"))),
-        }
-    }
-
-    /// The value of an option that is one of these words; none if it is not given.
-    ///
-    /// # Errors
-    /// If it is none of them.
-    pub fn one_of<T: Copy>(
-        &self,
-        option: &OptionInfo,
-        values: &[(&str, T)],
-    ) -> Result<Option<T>, Refusal> {
-        let find = |text: &str| {
-            let found = values.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
-            let (name, known) = (option.name, option.values);
-            found.ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {known}")))
-        };
-        self.text(option.name).map(find).transpose()
-    }
-
-    /// The value of an option as a number.
-    ///
-    /// # Errors
-    /// If it is not a number.
-    pub fn number(&self, name: &str) -> Result<Option<usize>, Refusal> {
-        let parse = |text: &str| {
-            text.parse().map_err(|_| Refusal::invalid(format!("{name}=`{text}` is not a number")))
-        };
-        self.text(name).map(parse).transpose()
-    }
-}
-
-/// Why a policy cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BuildError {
-    /// No policy has this name.
-    #[error("there is no policy `{name}`{}", did_you_mean(.nearest.as_deref()))]
-    UnknownPolicy {
-        /// The name as written.
-        name: String,
-        /// The nearest name that exists.
-        nearest: Option<String>,
-    },
-    /// The policy has no such option.
-    #[error("policy `{policy}` has no option `{option}`{}", known_options(.policy))]
-    UnknownOption {
-        /// The policy.
-        policy: String,
-        /// The option as written.
-        option: String,
-    },
-    /// The option cannot have this value.
-    #[error("option `{option}` of policy `{policy}` cannot be `{value}`: use {known}")]
-    BadValue {
-        /// The policy.
-        policy: String,
-        /// The option.
-        option: &'static str,
-        /// The value as written.
-        value: String,
-        /// What it can be.
-        known: Values,
-    },
-    /// The policy cannot schedule this system.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
-}
-
-fn known_options(policy: &str) -> String {
-    let names: Vec<&str> = find(policy)
-        .map_or_else(Vec::new, |info| info.options.iter().map(|option| option.name).collect());
-    if names.is_empty() {
-        ": it has none".to_owned()
-    } else {
-        format!(": it has {}", names.join(", "))
-    }
-}
-
-/// The policy of this name.
-pub fn find(name: &str) -> Option<&'static PolicyInfo> {
-    POLICIES.iter().find(|info| info.name == name)
-}
-
-/// Splits `name:option=value` into the policy and its options.
-///
-/// # Errors
-/// If the policy or an option does not exist, or an option cannot have its value.
-pub fn parse(spec: &str) -> Result<(&'static PolicyInfo, Options), BuildError> {
-    let mut parts = spec.split(':');
-    let name = parts.next().unwrap_or_default().trim();
-    let info = find(name).ok_or_else(|| BuildError::UnknownPolicy {
-        name: name.to_owned(),
-        nearest: nearest(name),
-    })?;
-    let mut options = Options::default();
-    for part in parts {
-        let (option, value) = part.split_once('=').unwrap_or((part, "true"));
-        let Some(known) = info.options.iter().find(|known| known.name == option) else {
-            return Err(BuildError::UnknownOption {
-                policy: name.to_owned(),
-                option: option.to_owned(),
-            });
-        };
-        if !known.values.accepts(value) {
-            return Err(BuildError::BadValue {
-                policy: name.to_owned(),
-                option: known.name,
-                value: value.to_owned(),
-                known: known.values,
-            });
-        }
-        options.0.push((option.to_owned(), value.to_owned()));
-    }
-    Ok((info, options))
-}
-
-impl PolicyInfo {
-    /// Builds the policy for a system.
-    ///
-    /// # Errors
-    /// If the policy cannot schedule it.
-    pub fn build(&self, system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
-        (self.build)(system, options)
-    }
-}
-
-/// Builds the policy `name:option=value:..` for a system, which must be valid.
-///
-/// # Errors
-/// As [`parse`], or if the policy cannot schedule this system.
-pub fn build(spec: &str, system: &System) -> Result<Box<dyn Policy>, BuildError> {
-    let (info, options) = parse(spec)?;
-    Ok(info.build(system, &options)?)
-}
-
-/// The name at the smallest edit distance, if that is small.
-fn nearest(name: &str) -> Option<String> {
-    let distance = |other: &str| {
-        let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-        for (i, a) in name.chars().enumerate() {
-            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-            for (j, b) in other.chars().enumerate() {
-                let substitute = diagonal + usize::from(a != b);
-                diagonal = row[j + 1];
-                row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-            }
-        }
-        *row.last().unwrap_or(&0)
-    };
-    POLICIES
-        .iter()
-        .map(|info| (distance(info.name), info.name))
-        .min()
-        .filter(|&(distance, _)| distance <= 2)
-        .map(|(_, name)| name.to_owned())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use layland_model::{Duration, Service, Task};
-
-    fn system() -> System {
-        System::new(2, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))])
-    }
-
-    #[test]
-    fn names_are_unique_and_each_policy_builds() {
-        for (at, info) in POLICIES.iter().enumerate() {
-            assert!(POLICIES[..at].iter().all(|other| other.name != info.name));
-            let mut system = system();
-            system.tasks.values_mut().for_each(|task| task.priority = Some(1));
-            assert!(build(info.name, &system).is_ok(), "{}", info.name);
-        }
-    }
-
-    #[test]
-    fn errors_name_what_is_wrong() {
-        let message = |spec: &str| match build(spec, &system()) {
-            Ok(_) => panic!("{spec} was built"),
-            Err(error) => error.to_string(),
-        };
-        assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
-        assert_eq!(message("magic"), "there is no policy `magic`");
-        assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
-        assert_eq!(
-            message("p-edf:fit=xyz"),
-            "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
-             efd or given"
-        );
-        assert_eq!(
-            message("dl:kernel=6.1"),
-            "option `kernel` of policy `dl` cannot be `6.1`: use 5.4, 6.12, 6.18 or 7.2"
-        );
-        assert!(message("dl:ac=maybe").ends_with("cannot be `maybe`: use on or off"));
-        assert!(message("dl:limit=0").ends_with("use a number above 0, such as 19/20 or 0.95"));
-        assert!(message("dl:start=0,x").ends_with("use CPUs, such as 0,2,1"));
-        assert!(message("c-edf:size=-1").ends_with("use a whole number"));
-        assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
-        assert!(message("g-fp").starts_with("task `a` has no priority"));
-    }
-
-    /// What an option is said to accept, its policy accepts; whether it does for this system is another
-    /// question.
-    #[test]
-    fn every_value_that_is_named_is_known() {
-        let mut system = system();
-        system.tasks.values_mut().for_each(|task| task.priority = Some(1));
-        for info in POLICIES {
-            for option in info.options {
-                let words: &[&str] = match option.values {
-                    Values::Switch => &["on", "off"],
-                    Values::OneOf(words) => words,
-                    Values::Number => &["1", "2"],
-                    Values::Rate => &["19/20", "0.95", "1"],
-                    Values::Cpus => &["0", "1"],
-                    Values::Bins => &["0"],
-                };
-                for word in words {
-                    let spec = format!("{}:{}={word}", info.name, option.name);
-                    match build(&spec, &system) {
-                        Ok(_) => {}
-                        Err(error) => {
-                            assert!(error.to_string().contains("affinity to one CPU"), "{error}");
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_a_policy_or_an_error(
-            text in ".{0,40}",
-            option in "(dl|p-edf|c-edf|apedf|hpa-rm)(:(fit|size|tie|ac|limit|start|grub_pa|kernel|assign)=[-0-9a-z,/.]{0,8}){0,3}",
-        ) {
-            let _ = build(&text, &system());
-            let _ = build(&option, &system());
-        }
-    }
-}
+mod tests;

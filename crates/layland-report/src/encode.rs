@@ -21,9 +21,9 @@
 //! | `job` | segment | signed: the position of its job less that of the segment before on the CPU |
 //! | `overhead` | segment | signed |
 //! | `at` | mark | after the mark before |
-//! | `kind` | mark | 0 budget exhausted, 1 online, 2 offline, 3 speed, 4 moved, 5 throttled, 6 replenished |
-//! | `first` | mark | the task, or the CPU of the kinds 1 to 3 |
-//! | `second` | mark | CPU of kind 0, target of kind 4, position of the speed in a list of words; 0 |
+//! | `kind` | mark | 0 budget exhausted, 1 online, 2 offline, 3 speed, 4 moved, 5 throttled, 6 replenished, 7 criticality level |
+//! | `first` | mark | the task, or the CPU of the kinds 1 to 3 and 7 |
+//! | `second` | mark | CPU of kind 0, target of kind 4, position of the speed in a list of words, level of kind 7; 0 |
 //! | `third` | mark | 4 times the CPU that a task of kind 4 leaves, plus the number of the reason; new deadline of kind 6, signed, after `at`; 0 |
 //!
 //! A script computes with 53 bits. If no value reaches 2^51 after the base (26 days), that is exact.

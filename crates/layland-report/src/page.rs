@@ -5,19 +5,22 @@ use crate::story::counted;
 use crate::{Guarantees, Report, Run, Severity, Table};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use layland_model::{Duration, Index, TaskId, Time};
-use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace};
+use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time};
+use layland_trace::{
+    Job, JobEnd, JobRecord, Labels, MarkKind, Summary, Trace, level_stretches, raised,
+};
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 /// The scripts of the page, in their order; each says what it is for.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
     include_str!("../assets/js/30-lanes.js"),
     include_str!("../assets/js/40-look.js"),
     include_str!("../assets/js/45-raster.js"),
     include_str!("../assets/js/50-draw.js"),
+    include_str!("../assets/js/52-levels.js"),
     include_str!("../assets/js/55-panel.js"),
     include_str!("../assets/js/60-story.js"),
     include_str!("../assets/js/70-charts.js"),
@@ -32,6 +35,8 @@ const TEMPLATES: [(&str, &str); 2] = [
     ("guarantees.html", include_str!("../assets/guarantees.html")),
 ];
 
+/// So many stretches of a raised criticality level are listed.
+const LISTED_LEVELS: usize = 10;
 /// As many misses of one run are listed.
 const LISTED: usize = 100;
 
@@ -39,6 +44,7 @@ const LISTED: usize = 100;
 #[derive(Serialize)]
 struct Data<'a> {
     names: Vec<String>,
+    levels: &'a [String],
     cpus: usize,
     columns: [&'static str; 18],
     /// In nanoseconds after the base, as digits.
@@ -76,6 +82,7 @@ pub fn render(report: &Report) -> String {
     let window = report.window.unwrap_or_else(|| window(report, range));
     let data = Data {
         names: labels.tasks.values().cloned().collect(),
+        levels: &labels.levels,
         cpus: labels.cpus,
         columns: COLUMNS,
         window: (after(window.0), after(window.1)),
@@ -127,7 +134,7 @@ pub fn render(report: &Report) -> String {
             sources => sources.unwrap_or_else(|| Value::from(Vec::<String>::new())),
             // Only where something is drawn with it.
             charts => !(report.runs.is_empty() && report.distributions.is_empty()),
-            words => all_words(report, &figures),
+            words => all_words(report, &labels, &figures),
             names => data.names.clone(),
             packed,
             data => Value::from_safe_string(script_json(&data)),
@@ -140,7 +147,7 @@ pub fn render(report: &Report) -> String {
     )
 }
 
-/// The labels, with a name for every task that occurs and every CPU.
+/// The labels, with a name for every task and every level that occurs, and every CPU.
 fn whole_labels(report: &Report) -> Labels {
     let mut labels = report.labels.clone();
     for run in &report.runs {
@@ -148,6 +155,13 @@ fn whole_labels(report: &Report) -> Labels {
         labels.cpus = labels.cpus.max(numbered.cpus);
         for index in labels.tasks.len()..numbered.tasks.len() {
             labels.tasks.push(labels.task(TaskId::from_index(index)));
+        }
+        for mark in &run.trace.marks {
+            let MarkKind::Indicator(_, highest) = mark.kind else { continue };
+            for level in labels.levels.len()..=highest.level() {
+                let level = u8::try_from(level).expect("it is at most that of a mark");
+                labels.levels.push(labels.level(Criticality(level)));
+            }
         }
     }
     labels
@@ -222,8 +236,8 @@ fn panel(run: &Run, figures: &Summary) -> Value {
 }
 
 /// Everything that is drawn, in words.
-fn all_words(report: &Report, figures: &[Summary]) -> Vec<Vec<String>> {
-    let runs = figures.iter().zip(&report.runs).map(|(figures, run)| words(run, figures));
+fn all_words(report: &Report, labels: &Labels, figures: &[Summary]) -> Vec<Vec<String>> {
+    let runs = figures.iter().zip(&report.runs).map(|(figures, run)| words(run, labels, figures));
     let guarantees = report
         .guarantees
         .iter()
@@ -232,7 +246,7 @@ fn all_words(report: &Report, figures: &[Summary]) -> Vec<Vec<String>> {
 }
 
 /// A run in words, for those who cannot see a chart.
-fn words(run: &Run, figures: &Summary) -> Vec<String> {
+fn words(run: &Run, labels: &Labels, figures: &Summary) -> Vec<String> {
     let total = &figures.total;
     let mut words = vec![format!(
         "Under {}: {} up to {}, {} completed, {}, {}, {}.",
@@ -264,7 +278,37 @@ fn words(run: &Run, figures: &Summary) -> Vec<String> {
             cpu.busy_ratio * 100.0
         ));
     }
+    words.extend(
+        (0..labels.cpus).map(CpuId::from_index).filter_map(|cpu| level_words(run, labels, cpu)),
+    );
     words
+}
+
+/// When the criticality level of a CPU is raised, in words; nothing if it has no such level.
+fn level_words(run: &Run, labels: &Labels, cpu: CpuId) -> Option<String> {
+    let stretches = level_stretches(&run.trace, cpu);
+    let (from, to) = run.shown();
+    let subject = format!("The criticality level of CPU {cpu}");
+    let (times, length) = raised(&stretches, from, to);
+    if stretches.is_empty() {
+        return None;
+    }
+    if times == 0 {
+        return Some(format!("{subject} is not raised."));
+    }
+    let shown = stretches.iter().filter(|stretch| stretch.from < to && stretch.to > from);
+    let mut listed: Vec<String> = shown
+        .filter(|stretch| stretch.level.level() > 0)
+        .map(|stretch| {
+            format!("{} from {} to {}", labels.level(stretch.level), stretch.from, stretch.to)
+        })
+        .collect();
+    if let Some(more @ 1..) = listed.len().checked_sub(LISTED_LEVELS) {
+        listed.truncate(LISTED_LEVELS);
+        listed.push(format!("and {} more", counted(more as u64, "time")));
+    }
+    let times = counted(times as u64, "time");
+    Some(format!("{subject} is raised {times}, for {length} in all: {}.", listed.join(", ")))
 }
 
 fn miss_table(run: &Run, labels: &Labels) -> Option<Table> {

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
-use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, Criticality, Duration, JobId, Service, TaskId, Time};
 use layland_report::{
     Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity,
     TaskBound, TestResult,
@@ -79,7 +79,8 @@ fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
 }
 
 fn report(names: Vec<String>, cpus: usize, traces: Vec<Trace>) -> Report {
-    let mut report = Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus });
+    let mut report =
+        Report::new("A <b>test</b>", Labels { tasks: names.into(), cpus, levels: Vec::new() });
     report.lines.push(Line::new(Severity::BrokenBound, "a bound & a half"));
     let names = ["first", "<script>window.laylandInjected = 1</script>"];
     report.runs = names.iter().zip(traces).map(|(&name, trace)| Run::new(name, trace)).collect();
@@ -128,6 +129,25 @@ fn a_hundred_thousand_segments_work() {
     let mut large = report(names, 4, vec![turns(50_000, 4, 20, 0)]);
     large.lines.clear();
     open("large", &large);
+}
+
+#[test]
+fn criticality_levels_are_drawn() {
+    if !browser_is_there("criticality_levels_are_drawn") {
+        return;
+    }
+    let names: Vec<String> = (0..4).map(|task| format!("task-{task}")).collect();
+    let mut trace = turns(400, 2, 4, 0);
+    // Level by level up and down again on CPU 1, once for a nanosecond; the marks before are about others.
+    let changes = [(2_000, 1), (3_000, 2), (6_000, 0), (20_000, 2), (20_000, 0), (30_000, 1)];
+    for (index, (us, level)) in changes.into_iter().enumerate() {
+        let at = Time::from_ns(us * 1000 + index as i64);
+        let kind = MarkKind::Indicator(CpuId(1), Criticality(level));
+        trace.marked(&Mark { at, kind });
+    }
+    let mut levels = report(names, 2, vec![trace, turns(100, 2, 4, 0)]);
+    levels.labels.levels = ["LO", "<b>MID</b>", "HI"].map(str::to_owned).to_vec();
+    open("levels", &levels);
 }
 
 #[test]

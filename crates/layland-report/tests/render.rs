@@ -1,11 +1,13 @@
 //! What a page says and what it must not contain.
 
-use layland_model::{CpuId, CpuSet, Duration, JobId, Service, System, Task, TaskId, Time};
+use layland_model::{
+    CpuId, CpuSet, Criticality, Duration, JobId, Service, System, Task, TaskId, Time,
+};
 use layland_report::{
     Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Series,
     Severity, Table, TaskBound, TestResult, blame, headline,
 };
-use layland_trace::{Job, JobEnd, Labels, Recorder, Segment, Trace};
+use layland_trace::{Job, JobEnd, Labels, Mark, MarkKind, Recorder, Segment, Trace};
 
 const NAUGHTY: [&str; 4] = [
     "<script>window.laylandInjected=1</script>",
@@ -45,7 +47,11 @@ fn late() -> Trace {
 }
 
 fn labels(names: &[&str]) -> Labels {
-    Labels { tasks: names.iter().map(|&name| name.to_owned()).collect(), cpus: 2 }
+    Labels {
+        tasks: names.iter().map(|&name| name.to_owned()).collect(),
+        cpus: 2,
+        levels: Vec::new(),
+    }
 }
 
 fn naughty() -> Report {
@@ -92,6 +98,26 @@ fn a_page_refers_to_nothing_outside() {
     }
     assert!(html.contains("default-src 'none'"));
     assert!(html.contains("Leon Sorokin"), "the licence of uPlot is kept");
+}
+
+#[test]
+fn criticality_levels_are_told_by_name() {
+    let mut trace = late();
+    for (at, level) in [(2, 1), (5, 2), (6, 0), (9, 1)] {
+        let kind = MarkKind::Indicator(CpuId(1), Criticality(level));
+        trace.marked(&Mark { at: ms(at), kind });
+    }
+    let mut report = Report::new("x", labels(&["a", "b", "c"]));
+    report.labels.levels = vec!["low".to_owned(), NAUGHTY[0].to_owned()];
+    report.runs = vec![Run::new("amc", trace), Run::new("p-rm", late())];
+    let html = report.html();
+    let told = "The criticality level of CPU 1 is raised 2 times, for 7ms in all: ";
+    assert_eq!(html.matches(told).count(), 1);
+    assert!(html.contains("level 2 from 5ms to 6ms"), "a level without a name");
+    assert!(html.contains("The criticality level of CPU 0 is not raised."));
+    let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["levels"], serde_json::json!(["low", NAUGHTY[0], "level 2"]));
 }
 
 #[test]

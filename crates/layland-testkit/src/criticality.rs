@@ -244,24 +244,36 @@ fn safe_demand(task: &Plain, m: usize, s: &[i64], t: i64) -> i64 {
     }
 }
 
-/// Zero-slack instants, by going through all of them from the deadline down. `order` is rate monotonic; the value
-/// of a task is none if there is none, or if it depends on one without.
-pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
+/// Zero-slack instants, from the highest criticality down: `one` finds that of a task, given those of higher priority
+/// and those that are lower and matter more. None for a task that depends on one without.
+fn instants(
+    tasks: &[Plain],
+    order: &[usize],
+    mut one: impl FnMut(usize, &[usize], &[usize]) -> Option<i64>,
+) -> Vec<Option<i64>> {
     let place = |i: usize| order.iter().position(|&j| j == i).expect("every task is in the order");
     let mut found: Vec<Option<i64>> = vec![None; tasks.len()];
-    let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); tasks.len()];
     let mut visit = order.to_vec();
     visit.sort_by_key(|&i| (std::cmp::Reverse(tasks[i].level), place(i)));
     for i in visit {
-        let Plain { deadline, level, ref wcet, .. } = tasks[i];
-        let higher = &order[..place(i)];
-        let below: Vec<usize> =
-            order[place(i)..].iter().copied().filter(|&h| tasks[h].level > level).collect();
-        if below.iter().any(|&h| found[h].is_none()) {
-            continue;
+        let (higher, rest) = order.split_at(place(i));
+        let matters_more = |&h: &usize| tasks[h].level > tasks[i].level;
+        let below: Vec<usize> = rest.iter().copied().filter(matters_more).collect();
+        if below.iter().all(|&h| found[h].is_some()) {
+            found[i] = one(i, higher, &below);
         }
+    }
+    found
+}
+
+/// Zero-slack instants, by going through all of them from the deadline down. `order` is rate monotonic; the value
+/// of a task is none if there is none, or if it depends on one without.
+pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
+    let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); tasks.len()];
+    instants(tasks, order, |i, higher, below| {
+        let Plain { deadline, level, ref wcet, .. } = tasks[i];
         let ahead = |l: usize| -> Vec<usize> {
-            if below.iter().any(|&h| !quiet[h][l]) { below.clone() } else { Vec::new() }
+            if below.iter().any(|&h| !quiet[h][l]) { below.to_vec() } else { Vec::new() }
         };
         let b = ahead(level);
         let length = |z: i64, limit: i64| {
@@ -286,8 +298,7 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
             };
             (0..=early).all(|x| length(x + z, x + deadline).is_some())
         };
-        let Some(z) = (0..=deadline).rev().find(|&z| feasible(z)) else { continue };
-        found[i] = Some(z);
+        let z = (0..=deadline).rev().find(|&z| feasible(z))?;
         quiet[i] = (0..=level)
             .map(|l| {
                 let most =
@@ -295,25 +306,15 @@ pub fn zero_slack_safe(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
                 z == deadline || z - most >= wcet[l]
             })
             .collect();
-    }
-    found
+        Some(z)
+    })
 }
 
 /// The original zero-slack method, step by step, with every integer as the end of idle time.
 pub fn zero_slack_paper(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
-    let place = |i: usize| order.iter().position(|&j| j == i).expect("every task is in the order");
-    let mut found: Vec<Option<i64>> = vec![None; tasks.len()];
     let mut progress: Vec<Vec<i64>> = vec![Vec::new(); tasks.len()];
-    let mut visit = order.to_vec();
-    visit.sort_by_key(|&i| (std::cmp::Reverse(tasks[i].level), place(i)));
-    for i in visit {
+    instants(tasks, order, |i, higher, below| {
         let Plain { deadline, level, ref wcet, .. } = tasks[i];
-        let higher = &order[..place(i)];
-        let below: Vec<usize> =
-            order[place(i)..].iter().copied().filter(|&h| tasks[h].level > level).collect();
-        if below.iter().any(|&h| found[h].is_none()) {
-            continue;
-        }
         let rest = |h: usize, l: usize| (tasks[h].wcet[l] - progress[h][l]).max(0);
         let normal = |l: usize, t: i64| {
             let above = higher.iter().map(|&j| ceil(t, tasks[j].period) * tasks[j].wcet[l]);
@@ -340,11 +341,10 @@ pub fn zero_slack_paper(tasks: &[Plain], order: &[usize]) -> Vec<Option<i64>> {
             }
             left = next;
         };
-        let Some(instant) = instant else { continue };
+        let instant = instant?;
         progress[i] = (0..=level).map(|l| idle(instant, l)).collect();
-        found[i] = Some(instant);
-    }
-    found
+        Some(instant)
+    })
 }
 
 /// What FJP-IJA counts: `B(m)`, `s^(m+1)` and `n^m` of each task, with a ceiling or a floor; none beyond `limit`.

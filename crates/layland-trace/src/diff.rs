@@ -418,7 +418,11 @@ mod tests {
         b.segments = vec![segment(id(1, 0), 0, 0, 3), segment(id(0, 0), 0, 3, 5)];
         let found = diff(&a, &b, ns(0)).first.unwrap();
         assert_eq!(found.reason, Reason::Decision { a: Some(id(0, 0)), b: Some(id(1, 0)) });
-        let labels = Labels { tasks: vec!["x".to_owned(), "y".to_owned()].into(), cpus: 1 };
+        let labels = Labels {
+            tasks: vec!["x".to_owned(), "y".to_owned()].into(),
+            cpus: 1,
+            levels: Vec::new(),
+        };
         assert_eq!(
             found.explain(&labels),
             "first difference at 0ns on CPU 0, for 2ns: another decision: CPU 0 runs x#0 in A and y#0 in B"

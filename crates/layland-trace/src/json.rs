@@ -56,7 +56,7 @@ pub const VERSION: u32 = 1;
 /// use layland_trace::{Labels, Recorder, Trace};
 /// let mut trace = Trace::default();
 /// trace.over(layland_model::Time::from_ns(7), false);
-/// let labels = Labels { tasks: vec!["control".to_owned()].into(), cpus: 2 };
+/// let labels = Labels { tasks: vec!["control".to_owned()].into(), cpus: 2, levels: vec![] };
 ///
 /// let mut text = Vec::new();
 /// write_json(&mut text, &trace, &labels, None).unwrap();
@@ -75,11 +75,17 @@ pub fn write_json(
     serde_json::to_writer(&mut *out, labels.tasks.as_slice())?;
     write!(
         out,
-        ",\"cpus\":{},\"over\":{},\"interrupted\":{},\n\"summary\":",
+        ",\"cpus\":{},\"over\":{},\"interrupted\":{},",
         labels.cpus,
         trace.over.ns(),
         trace.interrupted
     )?;
+    if !labels.levels.is_empty() {
+        out.write_all(b"\"levels\":")?;
+        serde_json::to_writer(&mut *out, &labels.levels)?;
+        out.write_all(b",")?;
+    }
+    out.write_all(b"\n\"summary\":")?;
     serde_json::to_writer(&mut *out, &summary)?;
     write_list(out, "jobs", trace.jobs.iter().map(WireJob::from))?;
     write_list(out, "segments", trace.segments.iter().map(WireSegment::from))?;
@@ -139,7 +145,8 @@ pub enum ReadError {
 /// Members that are not in the schema are errors.
 pub fn read_json(input: impl Read) -> Result<(Trace, Labels), ReadError> {
     let document: Document = serde_json::from_reader(BufReader::new(input))?;
-    let labels = Labels { tasks: document.tasks.into(), cpus: document.cpus };
+    let labels =
+        Labels { tasks: document.tasks.into(), cpus: document.cpus, levels: document.levels };
     let trace = Trace {
         jobs: document.jobs,
         segments: document.segments,
@@ -220,6 +227,8 @@ struct Document {
     cpus: usize,
     over: i64,
     interrupted: bool,
+    #[serde(default)]
+    levels: Vec<String>,
     #[serde(rename = "summary", default)]
     _summary: IgnoredAny,
     #[serde(deserialize_with = "each::<_, WireJob, _>")]

@@ -2,9 +2,9 @@
 //! number only.
 
 use crate::Trace;
-use layland_model::{Index, System, TaskId, TaskMap};
+use layland_model::{Criticality, Index, System, TaskId, TaskMap};
 
-/// The names of the tasks and the number of CPUs.
+/// The names of the tasks and of the criticality levels, and the number of CPUs.
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task, TaskId};
@@ -21,6 +21,8 @@ pub struct Labels {
     pub tasks: TaskMap<String>,
     /// How many CPUs there are.
     pub cpus: usize,
+    /// The names of the criticality levels, low to high; none if there is but one.
+    pub levels: Vec<String>,
 }
 
 impl Labels {
@@ -29,6 +31,10 @@ impl Labels {
         Labels {
             tasks: system.tasks.values().map(|task| task.name.clone()).collect(),
             cpus: system.platform.cpu_count(),
+            levels: match system.levels.names() {
+                [_] => Vec::new(),
+                names => names.to_vec(),
+            },
         }
     }
 
@@ -40,12 +46,19 @@ impl Labels {
         Labels {
             tasks: (0..count).map(|index| default_name(TaskId::from_index(index))).collect(),
             cpus: trace.cpu_count(),
+            levels: Vec::new(),
         }
     }
 
     /// The name of a task; `task N` if it has none.
     pub fn task(&self, task: TaskId) -> String {
         self.tasks.get(task).cloned().unwrap_or_else(|| default_name(task))
+    }
+
+    /// The name of a criticality level; `level N` if it has none.
+    pub fn level(&self, level: Criticality) -> String {
+        let name = self.levels.get(level.level()).cloned();
+        name.unwrap_or_else(|| format!("level {}", level.level()))
     }
 }
 

@@ -5,6 +5,7 @@ pub mod checker;
 pub mod csv;
 pub mod diff;
 pub mod gantt;
+mod indicator;
 pub mod inversion;
 pub mod json;
 pub mod kernel;
@@ -16,6 +17,7 @@ pub mod statistics;
 mod testing;
 mod window;
 
+pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use record::{
     Answer, Both, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, NoRecord, Recorder, Segment, Trace,

@@ -874,8 +874,11 @@ mod tests {
 
     #[test]
     fn a_summary_has_a_row_for_silent_tasks_and_cpus() {
-        let labels =
-            Labels { tasks: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()].into(), cpus: 4 };
+        let labels = Labels {
+            tasks: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()].into(),
+            cpus: 4,
+            levels: Vec::new(),
+        };
         let mut counters = Counters::default();
         example().replay(&mut counters);
         let summary = counters.summary(&labels);

@@ -2,8 +2,9 @@
 //! the first requests that were refused, and [`Window`], what happened around some time. Their memory
 //! does not grow with simulated time.
 
-use crate::{Answer, Job, JobEnd, JobRecord, Mark, Recorder, Segment, Trace};
-use layland_model::{Service, Time};
+use crate::{Answer, Job, JobEnd, JobRecord, Mark, MarkKind, Recorder, Segment, Trace};
+use layland_model::{CpuId, Service, Time};
+use std::mem::{Discriminant, discriminant};
 
 /// Keeps the earliest deadline that was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,8 @@ impl Recorder for FirstMiss {
     }
 }
 
-/// Keeps a trace of what overlaps a window of time.
+/// Keeps a trace of what overlaps a window of time. What a CPU is when the window begins (offline, at which
+/// level of criticality) is known from the last mark before it, which is kept too.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, TaskId, Time};
@@ -55,8 +57,30 @@ impl Window {
         Window { trace: Trace::default(), from, to }
     }
 
+    /// Keeps a mark before the window in the place of those that it makes out of date.
+    fn keep_state(&mut self, mark: &Mark) {
+        let Some(state) = state(&mark.kind) else { return };
+        self.trace.marks.retain(|before| self::state(&before.kind) != Some(state));
+        self.trace.marked(mark);
+    }
+
     fn overlaps(&self, from: Time, to: Time) -> bool {
         from <= self.to && to >= self.from
+    }
+}
+
+/// The CPU of whose state a mark tells, and of which part of it.
+fn state(kind: &MarkKind) -> Option<(CpuId, Discriminant<MarkKind>)> {
+    match *kind {
+        // Online and offline are two values of one state.
+        MarkKind::CpuOnline(cpu) | MarkKind::CpuOffline(cpu) => {
+            Some((cpu, discriminant(&MarkKind::CpuOnline(cpu))))
+        }
+        MarkKind::Speed(cpu, _) | MarkKind::Indicator(cpu, _) => Some((cpu, discriminant(kind))),
+        MarkKind::BudgetExhausted(..)
+        | MarkKind::Moved { .. }
+        | MarkKind::Throttled(_)
+        | MarkKind::Replenished { .. } => None,
     }
 }
 
@@ -84,6 +108,8 @@ impl Recorder for Window {
     fn marked(&mut self, mark: &Mark) {
         if self.overlaps(mark.at, mark.at) {
             self.trace.marked(mark);
+        } else if mark.at < self.from {
+            self.keep_state(mark);
         }
     }
     fn answered(&mut self, answer: &Answer) {
@@ -121,5 +147,31 @@ impl Recorder for Refusals {
         if self.first.len() < Refusals::KEPT {
             self.first.push(answer.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::Criticality;
+
+    #[test]
+    fn the_state_of_a_cpu_before_a_window_is_known_in_it() {
+        let mut window = Window::new(Time::from_ms(10), Time::from_ms(20));
+        let level = |level| MarkKind::Indicator(CpuId(0), Criticality(level));
+        let marks = [
+            (1, MarkKind::CpuOffline(CpuId(1))),
+            (2, MarkKind::CpuOnline(CpuId(1))),
+            (3, level(2)),
+            (4, MarkKind::CpuOffline(CpuId(1))),
+            (5, level(1)),
+            (12, level(0)),
+            (21, level(1)),
+        ];
+        for (ms, kind) in &marks {
+            window.marked(&Mark { at: Time::from_ms(*ms), kind: kind.clone() });
+        }
+        let kept = window.trace.marks.iter().map(|mark| mark.at);
+        assert!(kept.eq([4, 5, 12].map(Time::from_ms)), "{:?}", window.trace.marks);
     }
 }

@@ -27,7 +27,7 @@ Exit codes:
   3    invalid input
   4    unknown: no test could tell
   5    refused by the system: a file cannot be written, a priority is not granted
-  6    a measurement is not trustworthy
+  6    a measurement is not trustworthy, whatever was seen in it
   70   a bug of layland
   130  interrupted; partial results are marked";
 

@@ -7,7 +7,6 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::structure::{Format, explain_structure};
 use crate::{input, terminal};
 use codes::{ERRORS, EXITS};
-use layland_analysis::optimal::overhead;
 use layland_analysis::{Assumption, Citation, Kind, Subject, catalogue, overheads};
 use serde_json::{Value, json};
 
@@ -192,7 +191,7 @@ fn entries() -> Vec<Entry> {
              counts what happens."
                 .to_owned(),
         ],
-        citations: vec![&overhead::COMPAGNIN],
+        citations: vec![&Citation::COMPAGNIN],
     });
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())

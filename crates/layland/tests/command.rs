@@ -720,8 +720,8 @@ fn a_report_of_guarantees_is_of_one_set() {
 #[test]
 fn a_refusal_names_the_line_of_the_task() {
     let folder = folder("refusal_places");
-    let (toml, csv, rtapp) =
-        (folder.join("set.toml"), folder.join("set.csv"), folder.join("set.json"));
+    let [toml, csv, rtapp, schedcat] =
+        ["set.toml", "set.csv", "set.json", "set.xml"].map(|name| folder.join(name));
     let text = "layland = 1\n[platform]\ncpus = 2\n\n[[task]]\nname = \"free\"\nperiod = \"10ms\"\n\
                 wcet = \"1ms\"\n\n[[task]]\nname = \"tied\"\nperiod = \"10ms\"\nwcet = \"1ms\"\n\
                 affinity = \"0\"\n";
@@ -736,12 +736,21 @@ fn a_refusal_names_the_line_of_the_task() {
     let threads = [thread("free", ""), thread("tied", ", \"cpus\": [0]")].join(",\n");
     std::fs::write(&rtapp, format!("{{\n  \"tasks\": {{\n{threads}\n  }}\n}}\n"))
         .expect("the file can be written");
-    for (file, line) in [(&toml, ":10:"), (&csv, ":3:"), (&rtapp, ":4:")] {
+    let tasks = "<taskset>\n<task id='free' period='10000' wcet='1000'/>\n  \
+                 <task id='tied' period='10000' wcet='1000' partition='0'/>\n</taskset>\n";
+    std::fs::write(&schedcat, tasks).expect("the file can be written");
+    for (file, line, task) in [
+        (&toml, ":10:", "tied"),
+        (&csv, ":3:", "tied"),
+        (&rtapp, ":4:", "tied"),
+        (&schedcat, ":3:3", "Ttied"),
+    ] {
         let place = format!("({}{line}", name(file));
         let set = [name(file), "--cpus", "2"];
         let sim = run(&[&["sim"][..], &set, &["-p", "g-edf", "-q", "--chart", "none"]].concat());
         assert_eq!(sim.status.code(), Some(1), "{sim:?}");
-        assert!(text_of(&sim).contains("task `tied` may run on CPUs 0 only"), "{sim:?}");
+        let reason = format!("task `{task}` may run on CPUs 0 only");
+        assert!(text_of(&sim).contains(&reason), "{sim:?}");
         // Long lines are broken where a word ends.
         assert!(text_of(&sim).replace('\n', "").contains(&place), "{place} {sim:?}");
         let args = [&["check"][..], &set, &["-p", "g-edf", "--json"]].concat();

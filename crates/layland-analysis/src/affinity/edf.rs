@@ -28,11 +28,11 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::fixed_priority::{DERIVED, Found, GUJARATI, finding, responses};
+use super::fixed_priority::{DERIVED, Found, finding, responses};
 use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
-use crate::{Kind, ResponseTest, SchedulabilityTest, Subject};
+use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
 use layland_model::{CpuSet, Duration, System, TaskMap};
 
 /// At most so many rounds: each is sound, more only find more.
@@ -48,7 +48,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Policies(POLICIES),
     kind: Kind::Sufficient,
     assumptions: DERIVED,
-    citations: &[&GUJARATI, &BERTOGNA_CIRINEI],
+    citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     decide: |system| finding(system, &bounds(system)),
 };
 
@@ -59,7 +59,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     policies: POLICIES,
     kind: Kind::Sufficient,
     assumptions: DERIVED,
-    citations: &[&GUJARATI, &BERTOGNA_CIRINEI],
+    citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     bound: |system| {
         let bounds = bounds(system);
         match bounds.values().all(Option::is_some) {

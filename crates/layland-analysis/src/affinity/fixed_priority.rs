@@ -32,26 +32,16 @@
 
 use super::reduction::{Masked, Part};
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::global_edf::Slacks;
 use crate::global_fp::{GUAN, largest, response, workloads};
+use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::Order;
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
     Scope, Subject, Verdict,
 };
 use layland_model::{CpuSet, Duration, System, TaskId, TaskMap};
-
-/// Gujarati, Cerqueira and Brandenburg 2013.
-pub const GUJARATI: Citation = Citation {
-    key: "gujarati2013schedulability",
-    text: "A. Gujarati, F. Cerqueira and B. Brandenburg. Schedulability analysis of the Linux push and \
-           pull scheduler with arbitrary processor affinities. ECRTS 2013, pages 69-79.",
-    bibtex: "@inproceedings{gujarati2013schedulability,
-  author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
-  title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
-  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
-}",
-};
 
 /// What the tests assume that derive priorities.
 pub(super) const DERIVED: &[Assumption] = &[
@@ -64,43 +54,16 @@ pub(super) const DERIVED: &[Assumption] = &[
     UnitSpeeds,
     NoRequests,
 ];
-const GIVEN: &[Assumption] = &[
-    SporadicReleases,
-    NoJitter,
-    ConstrainedDeadlines,
-    FitsAlone,
-    WcetKept,
-    NoOverheads,
-    UnitSpeeds,
-    NoRequests,
-    Priorities,
-];
+const GIVEN: &[Assumption] = &and::<9>(DERIVED, Priorities);
 
 macro_rules! tests {
     ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
         $title:literal;)*) => {
-        $(
-            #[doc = concat!("`", $name, "`: ", $title, ".")]
-            pub const $test: SchedulabilityTest = SchedulabilityTest {
-                name: $name,
-                title: $title,
-                subject: Subject::Policies($policies),
-                kind: Kind::Sufficient,
-                assumptions: $assumptions,
-                citations: &[&GUJARATI, &GUAN],
-                decide: |system| finding(system, &bounds(system, Order::$order)),
-            };
-            #[doc = concat!("The response bounds of `", $name, "`.")]
-            pub const $responses: ResponseTest = ResponseTest {
-                name: $name,
-                title: $title,
-                policies: $policies,
-                kind: Kind::Sufficient,
-                assumptions: $assumptions,
-                citations: &[&GUJARATI, &GUAN],
-                bound: |system| responses(&bounds(system, Order::$order)),
-            };
-        )*
+        $(test_and_responses! {
+            $test, $responses, $name, $title, $policies, $assumptions, &[&Citation::GUJARATI, &GUAN],
+            |system| finding(system, &bounds(system, Order::$order)),
+            |system| responses(&bounds(system, Order::$order))
+        })*
     };
 }
 tests! {

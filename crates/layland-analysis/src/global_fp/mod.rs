@@ -23,9 +23,11 @@
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::global_edf::workload::{rivals, sum};
 use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta};
 use crate::group::Group;
+use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::Order;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
 use layland_model::System;
@@ -57,18 +59,7 @@ pub const GUAN: Citation = Citation {
 };
 
 const DERIVED: &[Assumption] = crate::global_edf::CONSTRAINED;
-const GIVEN: &[Assumption] = &[
-    SporadicReleases,
-    NoJitter,
-    ConstrainedDeadlines,
-    FitsAlone,
-    WcetKept,
-    NoOverheads,
-    UnitSpeeds,
-    WholeClusters,
-    NoRequests,
-    Priorities,
-];
+const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
 
 /// The clusters, each with its tasks from the highest priority down.
 fn ordered(system: &System, order: Order) -> Vec<Group<'_>> {
@@ -80,28 +71,11 @@ fn ordered(system: &System, order: Order) -> Vec<Group<'_>> {
 macro_rules! tests {
     ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
         $slacks:ident, $title:literal, $citation:expr;)*) => {
-        $(
-            #[doc = concat!("`", $name, "`: ", $title, ".")]
-            pub const $test: SchedulabilityTest = SchedulabilityTest {
-                name: $name,
-                title: $title,
-                subject: Subject::Policies($policies),
-                kind: Kind::Sufficient,
-                assumptions: $assumptions,
-                citations: $citation,
-                decide: |system| by_slacks(ordered(system, Order::$order), $slacks),
-            };
-            #[doc = concat!("The response bounds of `", $name, "`.")]
-            pub const $responses: ResponseTest = ResponseTest {
-                name: $name,
-                title: $title,
-                policies: $policies,
-                kind: Kind::Sufficient,
-                assumptions: $assumptions,
-                citations: $citation,
-                bound: |system| responses_by_slacks(system, ordered(system, Order::$order), $slacks),
-            };
-        )*
+        $(test_and_responses! {
+            $test, $responses, $name, $title, $policies, $assumptions, $citation,
+            |system| by_slacks(ordered(system, Order::$order), $slacks),
+            |system| responses_by_slacks(system, ordered(system, Order::$order), $slacks)
+        })*
     };
 }
 tests! {

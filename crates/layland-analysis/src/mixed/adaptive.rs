@@ -8,24 +8,14 @@
 
 use super::{PER_CPU, each_cpu, responses};
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
 use layland_mixed::{Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic};
 use layland_model::{Duration, TaskMap};
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 
-const TWO_LEVELS: &[Assumption] = &[
-    OneCpuEach,
-    SporadicReleases,
-    NoJitter,
-    ConstrainedDeadlines,
-    OwnLevel,
-    WcetKept,
-    NoOverheads,
-    UnitSpeeds,
-    NoRequests,
-    TwoCriticalities,
-];
+const TWO_LEVELS: &[Assumption] = &and::<10>(PER_CPU, TwoCriticalities);
 
 /// AMC-RT: response times per level.
 pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {

@@ -18,19 +18,7 @@ pub const LI: Citation = Citation {
 }",
 };
 
-/// Guan, Ekberg, Stigge and Yi 2011.
-pub const GUAN_2011: Citation = Citation {
-    key: "guan2011effective",
-    text: "N. Guan, P. Ekberg, M. Stigge and W. Yi. Effective and efficient scheduling of certifiable \
-           mixed-criticality sporadic task systems. RTSS 2011, pages 13-23.",
-    bibtex: "@inproceedings{guan2011effective,
-  author    = {Nan Guan and Pontus Ekberg and Martin Stigge and Wang Yi},
-  title     = {Effective and Efficient Scheduling of Certifiable Mixed-Criticality Sporadic Task Systems},
-  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
-}",
-};
-
-const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &GUAN_2011];
+const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &Citation::GUAN_2011];
 
 /// A pattern that no run exceeds.
 pub const FJP: SchedulabilityTest = SchedulabilityTest {

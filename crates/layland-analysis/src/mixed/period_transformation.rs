@@ -3,6 +3,7 @@
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
+use crate::assumption::and;
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
 use layland_mixed::period_transformation::{Transformed, paper, safe};
 
@@ -18,18 +19,7 @@ pub const SHA: Citation = Citation {
 }",
 };
 
-const IMPLICIT: &[Assumption] = &[
-    OneCpuEach,
-    SporadicReleases,
-    NoJitter,
-    ConstrainedDeadlines,
-    OwnLevel,
-    WcetKept,
-    NoOverheads,
-    UnitSpeeds,
-    NoRequests,
-    ImplicitDeadlines,
-];
+const IMPLICIT: &[Assumption] = &and::<10>(PER_CPU, ImplicitDeadlines);
 
 /// Each slice ends in its own segment.
 pub const PT: SchedulabilityTest = SchedulabilityTest {

@@ -19,18 +19,6 @@ use crate::{
 use layland_model::{Rate, System};
 use layland_partition::RateGrid;
 
-/// Regnier, Lima, Massa, Levin and Brandt 2011.
-pub const REGNIER: Citation = Citation {
-    key: "regnier2011run",
-    text: "P. Regnier, G. Lima, E. Massa, G. Levin and S. Brandt. RUN: optimal multiprocessor real-time \
-           scheduling via reduction to uniprocessor. RTSS 2011, pages 104-115.",
-    bibtex: "@inproceedings{regnier2011run,
-  author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
-  title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
-  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
-}",
-};
-
 /// Whether the tasks need no more than the CPUs have.
 ///
 /// ```
@@ -63,7 +51,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Assumption::WholeClusters,
         Assumption::NoRequests,
     ],
-    citations: &[&REGNIER],
+    citations: &[&Citation::REGNIER],
     decide: fits,
 };
 

@@ -34,22 +34,10 @@
 //!
 //! Who needs numbers that hold counts in a simulation.
 
-use crate::{Assumption, Citation, Refusal};
+use crate::{Assumption, Refusal};
 use layland_model::{Duration, Overheads, Place, Rate, Service, System, TIME_LIMIT};
 pub use layland_partition::Heuristic;
 use layland_partition::{RateGrid, ReductionRules, reduce};
-
-/// Compagnin, Mezzetti and Vardanega 2015.
-pub const COMPAGNIN: Citation = Citation {
-    key: "compagnin2015experimental",
-    text: "D. Compagnin, E. Mezzetti and T. Vardanega. Experimental evaluation of optimal schedulers \
-           based on partitioned proportionate fairness. ECRTS 2015, pages 115-126.",
-    bibtex: "@inproceedings{compagnin2015experimental,
-  author    = {Davide Compagnin and Enrico Mezzetti and Tullio Vardanega},
-  title     = {Experimental Evaluation of Optimal Schedulers Based on Partitioned Proportionate Fairness},
-  booktitle = {27th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {115--126}, year = {2015}
-}",
-};
 
 /// The largest that each overhead was measured to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //! the caller.
 
 use super::tree::{Attributes, Element, in_units, parse};
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Span};
 use crate::read::{Host, MAX_TASKS, default_cpus};
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Overheads, Service, System,
@@ -37,8 +37,12 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// Reads a task set; `None` if there are errors.
-pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<System> {
+/// Reads a task set; `None` if there are errors. With it, where each task is.
+pub(crate) fn read(
+    text: &str,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
     let root = parse(text, problems)?;
     let mut attributes = Attributes { problems };
     let elements: Vec<&Element> = match root.name.as_str() {
@@ -81,7 +85,8 @@ pub(crate) fn read(text: &str, host: &Host, problems: &mut Problems) -> Option<S
     for invalid in system.validate() {
         attributes.invalid(invalid, "layland::schedcat::invalid", &elements, names);
     }
-    Some(system)
+    let spans = elements.iter().map(|element| element.span.clone()).collect();
+    Some((system, spans))
 }
 
 fn task(attributes: &mut Attributes<'_>, element: &Element, position: usize) -> Option<Task> {

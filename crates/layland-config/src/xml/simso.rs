@@ -16,7 +16,7 @@
 //! | `class` of the scheduler | a warning that names the policy |
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Span};
 use crate::read::MAX_TASKS;
 use layland_model::{
     Behaviour, CpuId, Duration, ExecutionModel, Field, Index, Levels, Overheads, Platform, Rate,
@@ -56,8 +56,12 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// Reads a configuration; `None` if there are errors. With it, how long it asks to run.
-pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<(System, Option<Duration>)> {
+/// Reads a configuration; `None` if there are errors. With it, how long it asks to run, and where each
+/// task is.
+pub(crate) fn read(
+    text: &str,
+    problems: &mut Problems,
+) -> Option<(System, Option<Duration>, Vec<Span>)> {
     let root = parse(text, problems)?;
     let mut reader = Reader { attributes: Attributes { problems } };
     if root.name != "simulation" {
@@ -90,7 +94,8 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<(System, Optio
     for invalid in system.validate() {
         reader.attributes.invalid(invalid, "layland::simso::invalid", &elements, names);
     }
-    Some((system, until))
+    let spans = elements.iter().map(|element| element.span.clone()).collect();
+    Some((system, until, spans))
 }
 
 struct Reader<'p> {

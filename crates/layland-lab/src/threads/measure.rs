@@ -1,6 +1,6 @@
 //! The runs themselves.
 
-use super::busy::busy;
+use super::busy::{BusyPeriod, busy, busy_periods, end};
 use super::{Move, OnThreads, ThreadRun, ThreadRuns, Times};
 use crate::experiment::{Cell, Experiment, Measured, Threads};
 use crate::run::LabError;
@@ -16,6 +16,7 @@ use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::registry;
 use layland_trace::Counters;
 use layland_trace::kernel::{Threads as Known, read, switches};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -91,10 +92,20 @@ impl Bench<'_> {
             let system = self.system(cell).map_err(Stop::Failed)?;
             let hosts = self.hosts(&system)?;
             found.machine = format!("kernel {}, {hosts}", Machine::probe().kernel);
-            for &series in &grid.series {
+            // The baseline first: its busy periods are those that are compared.
+            let mut order = grid.series.clone();
+            order.sort_by_key(|&series| series != self.threads.baseline);
+            let mut periods = None;
+            for series in order {
                 if let Measured::Policy(spec) = &self.experiment.series[series].measured {
                     let remarks = &mut found.remarks;
-                    match self.one(&system, spec, &hosts, (cell, series), remarks)? {
+                    match self.one(
+                        &system,
+                        spec,
+                        &hosts,
+                        (cell, series),
+                        (&mut periods, remarks),
+                    )? {
                         Ok(run) => found.runs.push(run),
                         Err(remark) => remarks.push(remark),
                     }
@@ -103,6 +114,11 @@ impl Bench<'_> {
                 tell(done, total);
             }
         }
+        let place = |run: &ThreadRun| {
+            let cell = cells.iter().position(|cell| cell.values == run.values);
+            (cell, grid.series.iter().position(|&series| series == run.series))
+        };
+        found.runs.sort_by_key(place);
         found.remarks.sort();
         found.remarks.dedup();
         if self.threads.moved > 0 {
@@ -167,7 +183,7 @@ impl Bench<'_> {
         spec: &str,
         hosts: &Hosts,
         (cell, series): (&Cell, usize),
-        remarks: &mut Vec<String>,
+        (periods, remarks): (&mut Option<BTreeMap<u64, BusyPeriod>>, &mut Vec<String>),
     ) -> Result<Result<ThreadRun, String>, Stop> {
         let free = self.experiment.series[series].free(system);
         let system = free.as_ref().unwrap_or(system);
@@ -199,8 +215,11 @@ impl Bench<'_> {
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         trace.replay(&mut counters);
         let total = counters.total();
-        let busy = busy(&trace, hyperperiod);
-        let switches = match self.traced(system, hosts, hyperperiod, &run_for)? {
+        // Without a baseline each has its own.
+        let periods = periods.get_or_insert_with(|| busy_periods(&trace, hyperperiod));
+        let busy =
+            periods.iter().filter_map(|(&at, period)| Some((at, busy(&trace, period)?.ns())));
+        let switches = match self.traced(system, hosts, periods, &run_for)? {
             Ok(switches) => Some(switches),
             Err(remark) => {
                 remarks.push(remark);
@@ -212,7 +231,7 @@ impl Bench<'_> {
             series,
             jobs: total.released,
             missed: total.missed,
-            busy_ns: busy.iter().map(|length| length.ns()).collect(),
+            busy_ns: busy.collect(),
             switches,
             invocation: Times::from(&outcome.measured.invocation),
         }))
@@ -223,7 +242,7 @@ impl Bench<'_> {
         &self,
         system: &System,
         hosts: &Hosts,
-        hyperperiod: Duration,
+        periods: &BTreeMap<u64, BusyPeriod>,
         run_for: &dyn Fn(Duration, Option<Arc<Markers>>) -> Result<Outcome, Stop>,
     ) -> Result<Result<Vec<u64>, String>, Stop> {
         let needs = |what: &dyn std::fmt::Display| format!("no thread switches: needs {what}");
@@ -245,7 +264,7 @@ impl Bench<'_> {
         drop(markers);
         let recorded = recorder.finish();
         guardian.dismiss();
-        let outcome = outcome?;
+        outcome?;
         let (bytes, lost) = recorded.map_err(|error| Stop::Needs(error.to_string()))?;
         if lost > 0 {
             return Ok(Err(format!("no thread switches: the kernel's trace lost {lost} events")));
@@ -264,11 +283,12 @@ impl Bench<'_> {
             .filter(|&&(cpu, _)| hosts.of.values().any(|&host| host == cpu as usize))
             .map(|&(_, at)| Time::from_ns(at.saturating_sub(import.origin_ns)))
             .collect();
-        let within = |start: Time| {
-            let before = |at: Time| times.partition_point(|&switch| switch < at);
-            (before(start + hyperperiod) - before(start)) as u64
+        // From the release to the switch away from the last job.
+        let before = |at: Time| times.partition_point(|&switch| switch < at);
+        let within = |period: &BusyPeriod| {
+            let end = end(&import.trace, period)?;
+            Some((before(end).saturating_sub(before(period.start))) as u64)
         };
-        let count = outcome.end.since_start().ns() / hyperperiod.ns();
-        Ok(Ok((0..count).map(|at| within(Time::ZERO + hyperperiod * at)).collect()))
+        Ok(Ok(periods.values().filter_map(within).collect()))
     }
 }

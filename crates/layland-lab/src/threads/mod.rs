@@ -4,9 +4,11 @@
 //! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of mixed-criticality
 //! scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3. *Overhead* is by how much
 //! longer the CPUs are busy than under the baseline, with the same system and the same work.
+//! The unit is the source's: the busy period after a common release of all tasks, one per hyperperiod (`busy.rs`).
 //!
-//! Deviations: (1) the source measures the busy period after a common release; here it is all that the CPU
-//! runs in a hyperperiod, because a mechanism that waits for its next slice idles with jobs pending.
+//! Deviations: (1) the length is what the CPUs run of the jobs of the busy period that the baseline has,
+//! without the latency of the first release: a mechanism that waits for its next slice idles with jobs pending,
+//! and jobs that arrive meanwhile are no overhead.
 //! (2) The baseline has a manager here, as every policy does; there it has none. (3) Bounds are 5 % larger
 //! than what jobs execute, so that switches use up no budget.
 //!
@@ -25,6 +27,7 @@ use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::aligned;
 use layland_export::columns::{Column, Columns};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -52,10 +55,11 @@ pub struct ThreadRun {
     pub jobs: u64,
     /// See `jobs`.
     pub missed: u64,
-    /// How long the CPUs were busy in each hyperperiod, in nanoseconds, summed over them.
-    pub busy_ns: Vec<i64>,
-    /// How many switches between threads each hyperperiod of another run had there; none without a trace
-    /// of the kernel.
+    /// How long the CPUs were busy in each busy period, in nanoseconds, summed over them; by the
+    /// hyperperiod that it begins.
+    pub busy_ns: BTreeMap<u64, i64>,
+    /// How many switches between threads each busy period of another run had there; none without a
+    /// trace of the kernel.
     pub switches: Option<Vec<u64>>,
     /// Invocations of the manager.
     pub invocation: Times,
@@ -128,12 +132,12 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 }
 
 impl ThreadRun {
-    /// How long the CPUs were busy in a hyperperiod, on average, in microseconds.
+    /// How long the CPUs were busy in a busy period, on average, in microseconds.
     pub fn busy_us(&self) -> Option<f64> {
-        mean(self.busy_ns.iter().map(|&ns| ns as f64 / 1e3))
+        mean(self.busy_ns.values().map(|&ns| ns as f64 / 1e3))
     }
 
-    /// The mean number of switches in a hyperperiod.
+    /// The mean number of switches in a busy period.
     pub fn mean_switches(&self) -> Option<f64> {
         mean(self.switches.as_ref()?.iter().map(|&count| count as f64))
     }
@@ -144,11 +148,15 @@ impl ThreadRuns {
         self.runs.iter().find(|run| run.values == values && run.series == series)
     }
 
-    /// By how much longer the CPUs were busy than under the baseline, in percent.
+    /// By how much longer the CPUs were busy than under the baseline, in percent, over the busy periods
+    /// that both runs have.
     pub fn overhead(&self, run: &ThreadRun, threads: &Threads) -> Option<f64> {
-        let baseline = self.find(&run.values, threads.baseline)?.busy_us()?;
-        (baseline > 0.0).then_some(())?;
-        Some((run.busy_us()? - baseline) / baseline * 100.0)
+        let baseline = &self.find(&run.values, threads.baseline)?.busy_ns;
+        let pair = |(at, &here): (&u64, &i64)| baseline.get(at).map(|&there| (here, there));
+        let pairs = || run.busy_ns.iter().filter_map(pair);
+        let here: i64 = pairs().map(|(here, _)| here).sum();
+        let there: i64 = pairs().map(|(_, there)| there).sum();
+        (there > 0).then(|| (here - there) as f64 / there as f64 * 100.0)
     }
 
     fn series(&self) -> Vec<usize> {
@@ -175,7 +183,7 @@ impl ThreadRuns {
         };
         whole("jobs", &|run| run.jobs);
         whole("missed", &|run| run.missed);
-        whole("hyperperiods", &|run| run.busy_ns.len() as u64);
+        whole("busy_periods", &|run| run.busy_ns.len() as u64);
         whole("invocations", &|run| run.invocation.count);
         let mut real = |name: &str, of: &dyn Fn(&ThreadRun) -> Option<f64>| {
             columns.push(name, Column::Real(runs().map(of).collect()));
@@ -229,7 +237,7 @@ impl ThreadRuns {
         let axes = grid.axes.iter().map(|(axis, _)| axis.as_str());
         let rest = [
             "series",
-            "hyperperiods",
+            "busy periods",
             "busy us",
             "overhead %",
             "switches",
@@ -406,6 +414,39 @@ pub fn write_threads(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn busy_periods_are_compared_in_pairs() {
+        let run = |series, busy: &[(u64, i64)]| ThreadRun {
+            values: vec!["4".to_owned()],
+            series,
+            jobs: 0,
+            missed: 0,
+            busy_ns: busy.iter().copied().collect(),
+            switches: None,
+            invocation: Times::default(),
+        };
+        // One that only one of them has is not compared, however long it is.
+        let runs = vec![
+            run(0, &[(0, 1000), (1, 3000), (3, 900_000)]),
+            run(1, &[(0, 1100), (1, 3300), (2, 500_000)]),
+            run(2, &[(7, 1)]),
+        ];
+        let (machine, remarks) = (String::new(), Vec::new());
+        let all = ThreadRuns { machine, runs, moves: Vec::new(), remarks };
+        let threads = Threads {
+            grid: 0,
+            duration: layland_model::Duration::from_secs(1),
+            baseline: 0,
+            accepted_by: Vec::new(),
+            level: None,
+            moved: 0,
+            order: Vec::new(),
+            reported: Vec::new(),
+        };
+        let overhead = |at: usize| all.overhead(&all.runs[at], &threads);
+        assert_eq!([overhead(0), overhead(1), overhead(2)], [Some(0.0), Some(10.0), None]);
+    }
 
     #[test]
     fn a_correlation_is_that_of_pearson() {

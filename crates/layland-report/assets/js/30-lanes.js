@@ -149,6 +149,7 @@ function prepare(trace, names, cpuCount, over) {
   }
   const ofCpu = (i) => (marks.kind[i] >= ONLINE && marks.kind[i] <= SPEED) || marks.kind[i] === INDICATOR;
   trace.marksOf = groupBy(marks.count, tasks + 1, (i) => (ofCpu(i) ? tasks : Math.min(marks.first[i], tasks)));
+  trace.levels = levelsOf(trace, over);
   trace.offline = trace.cpus.map(() => []);
   for (let k = trace.marksOf.from[tasks]; k < trace.marksOf.from[tasks + 1]; k++) {
     const i = trace.marksOf.order[k], spans = trace.offline[marks.first[i]];
@@ -158,6 +159,22 @@ function prepare(trace, names, cpuCount, over) {
     if (marks.kind[i] === ONLINE && open) spans[spans.length - 1][1] = marks.at.at[i];
   }
   return trace;
+}
+
+/** The values of the criticality indicator of each CPU, as { from, to, level, mark } in the order of time, with
+ *  the mark that began each; nothing if no indicator ever changed. An indicator begins at the lowest level. */
+function levelsOf({ marks, cpus }, over) {
+  if (!marks.kind.includes(INDICATOR)) return null;
+  const levels = cpus.map(() => [{ from: 0, to: over, level: 0, mark: -1 }]);
+  for (let i = 0; i < marks.count; i++) {
+    const spans = marks.kind[i] === INDICATOR ? levels[marks.first[i]] : undefined;
+    if (!spans) continue;
+    const last = spans[spans.length - 1], at = marks.at.at[i], level = marks.second[i];
+    if (last.level === level) continue;
+    last.to = at;
+    spans.push({ from: at, to: over, level, mark: i });
+  }
+  return levels;
 }
 
 function later(a, b, i) {

@@ -260,10 +260,9 @@ class LaneDrawing {
     }
     // More lines than this hide the lanes.
     if (visible > 900) return;
-    const centre = (cpu) => {
-      const lane = this.lanes[cpu];
-      return lane && lane.kind === "cpu" ? lane.y + lane.height / 2 : null;
-    };
+    const centres = [];
+    for (const lane of this.lanes) if (lane.kind === "cpu") centres[lane.index] = lane.y + lane.height / 2;
+    const centre = (cpu) => centres[cpu] ?? null;
     c.strokeStyle = c.fillStyle = look.ink;
     for (const lane of trace.taskLanes) {
       const start = segments.start.at;

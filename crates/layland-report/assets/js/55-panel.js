@@ -2,7 +2,7 @@
 
 const AXIS = 24;
 
-class Panel extends LaneDrawing {
+class Panel extends LevelDrawing {
   constructor(app, index) {
     super();
     this.app = app;
@@ -25,7 +25,10 @@ class Panel extends LaneDrawing {
     const taskHeight = tasks <= 8 ? 46 : tasks <= 24 ? 34 : 24;
     let y = 4;
     const add = (kind, index, height) => { lanes.push({ kind, index, y, height }); y += height; };
-    if (mode !== "tasks") for (let i = 0; i < cpus; i++) add("cpu", i, cpuHeight);
+    for (let i = 0; i < cpus; i++) {
+      if (mode !== "tasks") add("cpu", i, cpuHeight);
+      if (trace.levels) add("level", i, 20);
+    }
     if (mode === "both") y += 8;
     if (mode !== "cpus") for (const task of app.order) add("task", task, taskHeight);
     this.content = y + 6;
@@ -108,12 +111,15 @@ class Panel extends LaneDrawing {
     this.drawFocus(top);
     this.raster.begin(Math.ceil(this.width - this.left), this.height - AXIS, this.scale);
     for (const lane of shown) {
+      if (lane.kind === "level") continue;
       this.gather(lane, top);
       if (lane.kind === "cpu") this.underCpu(lane); else this.underTask(lane);
     }
     this.raster.draw(c, this.left, top);
     for (const lane of shown) {
-      if (lane.kind === "cpu") this.drawCpu(lane); else this.drawTask(lane);
+      if (lane.kind === "cpu") this.drawCpu(lane);
+      else if (lane.kind === "task") this.drawTask(lane);
+      else this.drawLevels(lane);
     }
     if (app.mode !== "tasks") this.drawMigrations(top);
     this.drawEnd(top);
@@ -163,10 +169,12 @@ class Panel extends LaneDrawing {
     const { context: c, app, trace } = this, { look } = app;
     const y = lane.y + lane.height / 2;
     c.textAlign = "left";
-    if (lane.kind === "cpu") {
+    if (lane.kind !== "task") {
       c.font = "12px system-ui, sans-serif";
       c.fillStyle = look.faint;
-      c.fillText("CPU " + lane.index, 8, y);
+      const ofCpu = app.mode === "tasks" && trace.cpus.length > 1;
+      if (lane.kind === "cpu") c.fillText("CPU " + lane.index, 8, y);
+      else c.fillText(ofCpu ? "CPU " + lane.index + " level" : "level", ofCpu ? 8 : 22, y);
       return;
     }
     const count = trace.missesOf.from[lane.index + 1] - trace.missesOf.from[lane.index];
@@ -221,7 +229,7 @@ class Panel extends LaneDrawing {
       c.strokeStyle = colour;
       c.lineWidth = width;
       for (const lane of shown) {
-        if (lane.kind === "task" && lane.index !== task) continue;
+        if (lane.kind === "level" || (lane.kind === "task" && lane.index !== task)) continue;
         const arrows = lane.kind === "task" ? Math.min(16, lane.height * 0.36) : 3;
         const bottom = lane.kind === "task" ? 4 : 3;
         for (const s of found) {

@@ -46,9 +46,42 @@ class Story {
         rows.push(["tardiness", timeText(late > 0n ? late : 0n), late > 0n]);
       }
     }
+    const raised = this.raised(trace, job);
+    if (raised) rows.push(["level", raised]);
     rows.push(["fate", this.fate(trace, job), trace.missed[job]]);
     if (jobs.how[job] !== UNKNOWN) rows.push(["work done", timeText(jobs.executed.exact(job))]);
     return rows;
+  }
+
+  /** When a span of levels begins and ends, exactly. */
+  spanTime(trace, cpu, k) {
+    const spans = trace.levels[cpu], { mark } = spans[k];
+    const start = mark < 0 ? "the start" : this.time(trace, trace.marks.at.exact(mark));
+    return start + " to " + (k + 1 < spans.length ? this.time(trace, trace.marks.at.exact(spans[k + 1].mark)) : "the end");
+  }
+
+  /** At which criticality levels the CPUs of a job were raised during its life, if they were. */
+  raised(trace, job) {
+    if (!trace.levels || trace.jobs.how[job] === UNKNOWN) return null;
+    const { jobs } = trace, found = [], ran = new Set(segmentsOf(trace, job).map((s) => cpuOf(trace, s)));
+    const cpus = trace.cpus.length === 1 ? [0] : [...ran];
+    const from = jobs.arrival.at[job], to = Math.min(jobs.end.at[job], trace.over);
+    for (const cpu of cpus) {
+      const spans = trace.levels[cpu];
+      for (let k = levelAt(spans, from); k < spans.length && spans[k].from <= to; k++) {
+        if (spans[k].level && spans[k].to > from) found.push(this.app.levels[spans[k].level] + " from " + this.spanTime(trace, cpu, k));
+      }
+    }
+    return found.length === 0 ? null : found.slice(0, 3).join("; ") + (found.length > 3 ? "; and " + (found.length - 3) + " times more" : "");
+  }
+
+  /** Fills a box with the criticality level of a CPU at some time. */
+  tellLevel(box, panel, cpu, at) {
+    const { trace } = panel, k = levelAt(trace.levels[cpu], at), { level } = trace.levels[cpu][k], name = this.app.levels[level];
+    const list = element("dl", {}, element("dt", {}, "from"), element("dd", {}, this.spanTime(trace, cpu, k)));
+    const runs = level ? "Only jobs of tasks of criticality " + name + (level + 1 < this.app.levels.length ? " or above" : "") + " run."
+      : "Jobs of every criticality run.";
+    box.replaceChildren(element("h4", {}, "Criticality level " + name + " on CPU " + cpu), list, element("p", { class: "other" }, runs));
   }
 
   /** Where it ran, piece by piece. */

@@ -96,6 +96,7 @@ function legend(app) {
     [kinds.has(BUDGET), (c) => { c.moveTo(3, 4); c.lineTo(13, 4); c.lineTo(8, 12); c.fill(); }, "budget used up"],
     [kinds.has(MOVED), (c) => { c.font = "12px sans-serif"; c.fillText("»2", 0, 12); }, "moved to the run queue of CPU 2: » pushed, « pulled, → otherwise"],
     [kinds.has(UNLISTED), (c) => { c.font = "12px sans-serif"; c.fillText("∅", 2, 12); }, "no priority is left: below all others"],
+    [anywhere((t) => t.levels), (c) => { c.moveTo(1, 13); c.lineTo(6, 13); c.lineTo(6, 4); c.lineTo(15, 4); c.lineTo(15, 14); c.stroke(); }, "criticality level of a CPU: only jobs of at least this level run"],
     [kinds.has(OFFLINE), (c) => { c.fillStyle = look.hatch(c, look.faint); c.fillRect(0, 2, 16, 12); }, "offline"],
   ];
   box.replaceChildren();

@@ -6,6 +6,7 @@ class App {
   constructor(data) {
     this.data = data;
     this.names = data.names;
+    this.levels = data.levels; // The names of the criticality levels, low to high.
     // Texts, because JSON numbers lose digits; drawing may.
     this.range = { from: Number(data.range[0]), to: Number(data.range[1]) };
     this.view = { from: Number(data.window[0]), to: Number(data.window[1]) };
@@ -222,7 +223,7 @@ class App {
   /** The job at a point of a panel, or how many segments are too narrow there. */
   hit(panel, x, y) {
     const lane = panel.laneAt(y);
-    if (!lane || x < panel.left) return null;
+    if (!lane || lane.kind === "level" || x < panel.left) return null;
     const { trace } = panel, at = panel.time(x), slack = panel.time(x + 3) - at;
     const list = (lane.kind === "cpu" ? trace.cpuLanes : trace.taskLanes)[lane.index];
     const start = trace.segments.start.at, end = trace.segments.end.at;
@@ -248,8 +249,11 @@ class App {
   hover(panel, x, y, left, top) {
     this.cursor = panel.time(x) >= this.view.from ? panel.time(x) : null;
     if (!this.selected) {
-      const hit = this.hit(panel, x, y);
-      if (!hit) this.tip.hidden = true;
+      const hit = this.hit(panel, x, y), lane = panel.laneAt(y);
+      if (lane?.kind === "level" && x >= panel.left && panel.time(x) <= panel.trace.over) {
+        this.story.tellLevel(this.tip, panel, lane.index, panel.time(x));
+        this.place(left, top);
+      } else if (!hit) this.tip.hidden = true;
       else {
         this.story.tell(this.tip, panel, hit.job, false);
         if (hit.crowd > 3) this.tip.append(element("p", { class: "other" }, hit.crowd + " segments lie within 3 pixels: zoom in to tell them apart."));

@@ -8,6 +8,46 @@ import { evaluate, expect, frame, key, mouse, open, picture, print, run, screen,
 const [file, pictures] = process.argv.slice(2);
 const view = () => evaluate("({ ...laylandReport.view })");
 
+/** Lanes of criticality levels: as high as the level at any time and zoom, with a story and in every mode. */
+async function levels() {
+  const shown = await view();
+  for (const mode of ["cpus", "tasks", "both"]) {
+    const wrong = await evaluate(`(() => { const app = laylandReport, panel = app.panels[0], { trace, scale } = panel;
+      app.setMode("${mode}");
+      const lanes = panel.lanes.filter((lane) => lane.kind === "level");
+      if (lanes.length !== trace.cpus.length) return "there are " + lanes.length + " lanes of levels";
+      if (app.panels[1].lanes.some((lane) => lane.kind === "level")) return "a run without levels has a lane of them";
+      const lane = lanes[1], spans = trace.levels[1];
+      for (const { from, to, level } of spans) {
+        const length = Math.max(to - from, 1);
+        app.view = { from: from - length / 2, to: to + length / 2 };
+        panel.draw();
+        // The step: a line of ink at the height of the level, in the middle of the span.
+        const x = panel.x(from + length / 2) + 0.1 * panel.plot * (length > 1000), bottom = lane.y + lane.height - 2.5;
+        const y = bottom - Math.round(((lane.height - 5) * level) / (app.levels.length - 1)) + AXIS_HEIGHT - panel.scroller.scrollTop;
+        const ink = (at) => { const [r, g, b] = panel.context.getImageData(Math.round(x * scale), Math.round(at * scale), 1, 1).data; return (r + g + b) / 3; };
+        const least = Math.min(ink(y - 1), ink(y), ink(y - 0.5));
+        if (least > 110) return "no step at " + level + ": " + least;
+      }
+      return ""; })()`.replace("AXIS_HEIGHT", "24"));
+    expect(wrong === "", mode + ": " + wrong);
+  }
+  await evaluate(`laylandReport.show(0, 31e6)`);
+  await frame();
+  const at = await evaluate(`(() => { const panel = laylandReport.panels[0], lane = panel.lanes.filter((one) => one.kind === "level")[1];
+    const box = panel.canvas.getBoundingClientRect();
+    return { x: box.left + panel.x(4e6), y: box.top + 24 + lane.y + 8 - panel.scroller.scrollTop }; })()`);
+  await mouse("mouseMoved", at.x + 1, at.y);
+  await mouse("mouseMoved", at.x, at.y);
+  await frame();
+  const tip = await evaluate("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent");
+  expect(tip === "Criticality level HI on CPU 1from3000.001us to 6000.002us" + "Only jobs of tasks of criticality HI run.", "a level tells no story: " + tip);
+  await picture(pictures, "levels");
+  await mouse("mouseMoved", 5, 5);
+  await evaluate(`laylandReport.show(${shown.from}, ${shown.to})`);
+  await frame();
+}
+
 run(async () => {
   const measured = { ready_ms: await open(file) };
   measured.decode_ms = Math.round(await evaluate("laylandReport.loaded"));
@@ -85,6 +125,8 @@ run(async () => {
     await picture(pictures, "miss");
     await key("Escape");
   }
+  measured.levels = await evaluate("laylandReport.panels.filter((panel) => panel.trace.levels).length");
+  if (measured.levels) await levels();
   await key("/");
   expect((await evaluate("document.activeElement.id")) === "search", "/ does not go to the search");
   await send("Input.insertText", { text: await evaluate("laylandReport.names[laylandReport.names.length - 1]") });

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::testing::{at, id, naive, segment, task};
-use crate::{Job, Mark};
-use layland_model::Request;
+use crate::{Job, JobEnd, JobRecord, Mark, Segment};
+use layland_model::{JobOrder, Request, Service, Speed};
 use proptest::prelude::*;
 
 fn done(task: u32, seq: u64, release: i64, deadline: i64, end: i64, executed: i64) -> JobRecord {

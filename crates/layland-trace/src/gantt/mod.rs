@@ -15,7 +15,8 @@
 //! }
 //! trace.over(at(10), false);
 //!
-//! let labels = Labels { tasks: vec!["fast".to_owned(), "slow".to_owned()].into(), cpus: 1 };
+//! let tasks = vec!["fast".to_owned(), "slow".to_owned()].into();
+//! let labels = Labels { tasks, cpus: 1, levels: vec![] };
 //! let options = TextOptions { width: 51, lanes: Lanes::Tasks, ..TextOptions::default() };
 //! let chart = View::new(&trace, &labels).text(&options);
 //! assert_eq!(

@@ -1,7 +1,8 @@
 //! What is to be drawn of a window, before it is known with what.
 
-use crate::{JobEnd, JobRecord, Labels, MarkKind, Trace};
-use layland_model::{CpuId, Duration, Index, JobId, TaskId, Time};
+use super::{Nanoseconds, counted};
+use crate::{JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised};
+use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time};
 use std::collections::BTreeSet;
 
 /// Everything that is visible between two times.
@@ -18,6 +19,8 @@ pub(super) struct Scene {
     pub migrations: Vec<Migration>,
     /// Segments of some length in the window.
     pub segment_count: usize,
+    /// The names of the criticality levels, of those that occur at least; none if no CPU has an indicator.
+    pub level_names: Vec<String>,
     pub over: Time,
 }
 
@@ -42,6 +45,9 @@ pub(super) struct CpuLane {
     /// In the order of time.
     pub runs: Vec<Run>,
     pub offline: Vec<(Time, Time)>,
+    /// The values of its criticality indicator in the window, in the order of time; none if it has no
+    /// indicator.
+    pub levels: Vec<LevelStretch>,
 }
 
 /// A job, some of whose life lies in the window.
@@ -118,12 +124,14 @@ impl Scene {
                 misses: 0,
             })
             .collect();
+        let cpus = cpu_lanes(trace, labels, from, to);
         let mut scene = Scene {
             from,
             to,
             tasks: Vec::new(),
             hidden: Vec::new(),
-            cpus: cpu_lanes(trace, labels),
+            level_names: level_names(&cpus, labels),
+            cpus,
             migrations: Vec::new(),
             segment_count: 0,
             over: trace.over,
@@ -145,6 +153,27 @@ impl Scene {
     /// Whether a job misses its deadline in the window.
     pub fn misses(&self, job: &VisibleJob) -> bool {
         job.missed_at.is_some_and(|at| self.shows(at))
+    }
+
+    /// How the criticality indicator of a CPU behaves, in words; nothing if it has none.
+    pub fn level_text(&self, lane: &CpuLane) -> Option<String> {
+        let of_cpu = format!("The criticality level of CPU {}", lane.id);
+        match raised(&lane.levels, self.from, self.to) {
+            _ if lane.levels.is_empty() => None,
+            (0, _) => Some(format!("{of_cpu} is not raised")),
+            (times, length) => {
+                let length = Nanoseconds::from(length);
+                Some(format!("{of_cpu} is raised {}, for {length} in all", counted(times, "time")))
+            }
+        }
+    }
+
+    /// What a lane of levels is called where it does not stand under its CPU.
+    pub fn level_label(&self, lane: &CpuLane) -> String {
+        match self.cpus.len() {
+            1 => "level".to_owned(),
+            _ => format!("CPU {} level", lane.id),
+        }
     }
 
     pub fn miss_count(&self) -> usize {
@@ -289,7 +318,16 @@ impl Scene {
     }
 }
 
-fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
+/// The name of each level up to the highest that is visible or has a name.
+fn level_names(cpus: &[CpuLane], labels: &Labels) -> Vec<String> {
+    let levels = cpus.iter().flat_map(|lane| &lane.levels).map(|stretch| stretch.level.level());
+    let Some(highest) = levels.max() else { return Vec::new() };
+    let count = labels.levels.len().max(highest + 1);
+    let level = |index: usize| Criticality(u8::try_from(index).unwrap_or(u8::MAX));
+    (0..count).map(|index| labels.level(level(index))).collect()
+}
+
+fn cpu_lanes(trace: &Trace, labels: &Labels, from: Time, to: Time) -> Vec<CpuLane> {
     let known = (0..labels.cpus).map(CpuId::from_index);
     let used = trace.segments.iter().map(|segment| segment.cpu);
     let ids: BTreeSet<CpuId> = known.chain(used).collect();
@@ -316,7 +354,12 @@ fn cpu_lanes(trace: &Trace, labels: &Labels) -> Vec<CpuLane> {
             }
         }
         offline.extend(since.map(|since| (since, trace.over)));
-        CpuLane { id, runs: Vec::new(), offline }
+        let mut levels = level_stretches(trace, id);
+        levels.retain_mut(|stretch| {
+            (stretch.from, stretch.to) = (stretch.from.max(from), stretch.to.min(to));
+            stretch.from < stretch.to
+        });
+        CpuLane { id, runs: Vec::new(), offline, levels }
     };
     ids.into_iter().map(lane).collect()
 }

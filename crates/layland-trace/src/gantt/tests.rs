@@ -3,14 +3,14 @@
 use super::*;
 use crate::testing::{at, naive, stretched};
 use crate::{JobEnd, Mark, MarkKind};
-use layland_model::CpuId;
+use layland_model::{CpuId, Criticality};
 
 const MS: i64 = 1_000_000;
 
 fn schedule(cpus: usize, tasks: &[(i64, i64)], over: i64, names: &[&str]) -> (Trace, Labels) {
     let (_, trace) = naive(cpus, tasks, over);
     let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-    (stretched(trace, MS), Labels { tasks: names.into(), cpus })
+    (stretched(trace, MS), Labels { tasks: names.into(), cpus, levels: Vec::new() })
 }
 
 const NAMES: [&str; 5] = ["camera", "lidar", "fusion", "planner", "logger"];
@@ -33,6 +33,17 @@ fn overloaded() -> (Trace, Labels) {
         Mark { at: at(39 * MS), kind: MarkKind::CpuOnline(CpuId(1)) },
     ];
     trace.segments.retain(|segment| segment.cpu.0 == 0 || segment.end <= at(36 * MS));
+    (trace, labels)
+}
+
+/// A set whose CPU 0 runs only what matters for a while, twice, once for a moment.
+fn critical() -> (Trace, Labels) {
+    let (mut trace, mut labels) = schedule(2, &[(1, 4), (2, 5), (3, 10)], 40, &NAMES[..3]);
+    labels.levels = ["LO", "MID", "HI"].map(str::to_owned).to_vec();
+    let level = |ns, level| Mark { at: at(ns), kind: MarkKind::Indicator(CpuId(0), level) };
+    trace.marks = [(8 * MS, 1), (11 * MS, 2), (19 * MS, 0), (30 * MS, 2), (30 * MS + 1, 0)]
+        .map(|(ns, value)| level(ns, Criticality(value)))
+        .to_vec();
     (trace, labels)
 }
 
@@ -61,7 +72,8 @@ fn svg(view: View, title: &str) -> String {
 
 #[test]
 fn charts_are_as_recorded() {
-    for (name, (trace, labels)) in [("feasible", feasible()), ("overloaded", overloaded())] {
+    let sets = [("feasible", feasible()), ("overloaded", overloaded()), ("critical", critical())];
+    for (name, (trace, labels)) in sets {
         let view = View::new(&trace, &labels);
         insta::assert_snapshot!(format!("{name}.txt"), text(view, Lanes::Both, Charset::Unicode));
         let ascii = text(view, Lanes::Both, Charset::Ascii);
@@ -109,6 +121,33 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
             assert!(svg.contains("logger#0 missed its deadline at 20ms by 2ms"));
         }
     }
+}
+
+#[test]
+fn a_raised_criticality_level_is_visible_in_every_chart() {
+    let (trace, labels) = critical();
+    let view = View::new(&trace, &labels);
+    for lanes in [Lanes::Cpus, Lanes::Tasks, Lanes::Both] {
+        for width in [24, 40, 100] {
+            let chart = view.text(&TextOptions { width, lanes, ..TextOptions::default() });
+            let levels: Vec<&str> = chart.lines().filter(|line| line.contains("level ")).collect();
+            assert!(levels[0].contains('2') || levels[0].contains("HI"), "{chart}");
+            assert!(chart.contains("1 MID, 2 HI"), "{chart}");
+        }
+        let svg = view.svg(&SvgOptions { lanes, ..SvgOptions::default() });
+        assert!(svg.contains("criticality level MID on CPU 0: 8ms to 11ms"));
+        assert!(
+            svg.contains(
+                "The criticality level of CPU 0 is raised 2 times, for 11000001ns in all."
+            )
+        );
+        assert!(svg.contains("The criticality level of CPU 1 is not raised."));
+        let tikz = view.tikz(&TikzOptions { lanes, ..TikzOptions::default() });
+        assert_eq!(tikz.matches("\\filldraw[level]").count(), 7);
+    }
+    // What happened before the window counts.
+    let chart = view.window(at(12 * MS), at(16 * MS)).text(&TextOptions::default());
+    assert!(chart.contains("level  HI━━━"), "{chart}");
 }
 
 #[test]
@@ -188,9 +227,13 @@ mod anything {
                 crate::Segment { overhead, ..segment(id(task, seq), cpu, start, end) }
             },
         );
-        let mark = (times(), 0u32..9, any::<bool>()).prop_map(|(ns, cpu, online)| {
+        let mark = (times(), 0u32..9, 0u8..=255).prop_map(|(ns, cpu, kind)| {
             let cpu = CpuId(cpu);
-            let kind = if online { MarkKind::CpuOnline(cpu) } else { MarkKind::CpuOffline(cpu) };
+            let kind = match kind {
+                0..100 => MarkKind::CpuOnline(cpu),
+                100..200 => MarkKind::CpuOffline(cpu),
+                level => MarkKind::Indicator(cpu, Criticality(level.wrapping_sub(200) * 5)),
+            };
             Mark { at: at(ns), kind }
         });
         (vec(job, 0..60), vec(segment, 0..120), vec(mark, 0..6), times()).prop_map(
@@ -217,7 +260,7 @@ mod anything {
             charset in prop_oneof![Just(Charset::Unicode), Just(Charset::Ascii)],
         ) {
             let names: Vec<String> = (0..names).map(|index| format!("τ{index}")).collect();
-            let labels = Labels { tasks: names.into(), cpus: 2 };
+            let labels = Labels { tasks: names.into(), cpus: 2, levels: Vec::new() };
             let whole = View::new(&trace, &labels);
             let views = [whole, whole.window(at(from), at(to)), View::interesting(&trace, &labels)];
             for view in views {

@@ -6,7 +6,7 @@
 //! number of misses is next to the task.
 
 use super::axis::Axis;
-use super::scene::{Run, Scene, TaskLane};
+use super::scene::{CpuLane, Run, Scene, TaskLane};
 use super::{Lanes, Nanoseconds, View, counted, counted_misses};
 use layland_model::Time;
 use std::fmt::Write;
@@ -71,6 +71,8 @@ struct Glyphs {
     waiting: char,
     offline: char,
     other_task: char,
+    /// The lowest criticality level; a higher one.
+    levels: [char; 2],
     axis: char,
     tick: char,
     first_tick: char,
@@ -87,6 +89,7 @@ const UNICODE: Glyphs = Glyphs {
     waiting: '·',
     offline: '╳',
     other_task: '?',
+    levels: ['╌', '━'],
     axis: '─',
     tick: '┬',
     first_tick: '├',
@@ -102,6 +105,7 @@ const ASCII: Glyphs = Glyphs {
     waiting: '.',
     offline: '/',
     other_task: '?',
+    levels: ['-', '='],
     axis: '-',
     tick: '+',
     first_tick: '+',
@@ -161,6 +165,9 @@ impl Line {
     }
 }
 
+/// What a lane of levels is called under its CPU.
+const LEVEL_LABEL: &str = "  level";
+
 /// The part of a character's time, in units of 1 / `Chart::columns` nanoseconds.
 type Share = i128;
 
@@ -195,6 +202,13 @@ pub(super) fn draw(view: &View, options: &TextOptions) -> String {
     let task_labels =
         scene.tasks.iter().map(|lane| 2 + lane.name.chars().count() + suffix(lane).chars().count());
     let cpu_labels = scene.cpus.iter().map(|lane| 4 + lane.id.to_string().len());
+    let has_levels = !scene.level_names.is_empty();
+    let level_labels = scene.cpus.iter().filter(|_| has_levels).map(|lane| {
+        let under_cpu = LEVEL_LABEL.to_owned();
+        let label = if options.lanes.has_cpus() { under_cpu } else { scene.level_label(lane) };
+        label.chars().count()
+    });
+    let cpu_labels = cpu_labels.chain(level_labels);
     let longest =
         if shows_tasks { cpu_labels.chain(task_labels).max() } else { cpu_labels.chain([6]).max() };
     let gutter = (longest.unwrap_or(0) + 2).min(width / 3);
@@ -214,6 +228,8 @@ pub(super) fn draw(view: &View, options: &TextOptions) -> String {
     chart.header();
     if options.lanes.has_cpus() {
         chart.cpu_lanes();
+    } else {
+        scene.cpus.iter().for_each(|lane| chart.level_lane(lane, &scene.level_label(lane)));
     }
     if options.lanes == Lanes::Both {
         chart.axis();
@@ -345,6 +361,7 @@ impl Chart<'_> {
                 line.put(self.gutter + column, glyph, paint);
             }
             self.print(&line);
+            self.level_lane(lane, LEVEL_LABEL);
         }
         if self.options.lanes == Lanes::Cpus && scene.miss_count() > 0 {
             let mut line = self.line();
@@ -356,6 +373,47 @@ impl Chart<'_> {
             }
             self.print(&line);
         }
+    }
+
+    /// The criticality indicator of a CPU, if it has one: in each character the highest level of its time,
+    /// by its name where there is room for that, or else by its number.
+    fn level_lane(&mut self, lane: &CpuLane, label: &str) {
+        if lane.levels.is_empty() {
+            return;
+        }
+        let mut line = self.line();
+        line.write(0, &shortened(label, self.gutter, self.glyphs.ellipsis), Paint::Plain);
+        let mut highest: Vec<Option<usize>> = vec![None; self.columns];
+        for stretch in &lane.levels {
+            let level = stretch.level.level();
+            self.cover(stretch.from, stretch.to, |column, _| {
+                highest[column] = highest[column].max(Some(level));
+            });
+        }
+        let [lowest, higher] = self.glyphs.levels;
+        let mut column = self.gutter;
+        for alike in highest.chunk_by(|a, b| a == b) {
+            let Some(level) = alike[0] else {
+                column += alike.len();
+                continue;
+            };
+            let name = &self.scene.level_names[level];
+            let number = char::from_digit(level as u32, 10).unwrap_or(higher);
+            let has_name = name.chars().count() < alike.len();
+            for at in column..column + alike.len() {
+                let fill = if has_name { higher } else { number };
+                line.put(at, if level == 0 { lowest } else { fill }, Paint::Plain);
+            }
+            if has_name {
+                line.write(
+                    column,
+                    &shortened(name, alike.len(), self.glyphs.ellipsis),
+                    Paint::Plain,
+                );
+            }
+            column += alike.len();
+        }
+        self.print(&line);
     }
 
     fn task_lane(&mut self, lane: &TaskLane, suffix: &str) {
@@ -521,6 +579,13 @@ impl Chart<'_> {
             if self.used_offline {
                 parts.push(format!("{} offline", glyphs.offline));
             }
+        }
+        if !scene.level_names.is_empty() {
+            let [lowest, higher] = glyphs.levels;
+            let named = scene.level_names.iter().enumerate().skip(1);
+            let named: Vec<String> = named.map(|(level, name)| format!("{level} {name}")).collect();
+            parts.push(format!("{lowest} lowest criticality level"));
+            parts.push(format!("{higher} raised: {}", named.join(", ")));
         }
         if self.used_shade {
             parts.push(format!("{half} at least half of the time"));

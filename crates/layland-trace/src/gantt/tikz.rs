@@ -49,6 +49,9 @@ const PALETTE: [&str; 8] =
 /// The distance of two lanes, the height of a bar.
 const LANE: i64 = 900;
 const BAR: i64 = 420;
+/// The distance of a lane of criticality levels from its CPU, and its height.
+const LEVEL_LANE: i64 = 420;
+const LEVEL: i64 = 260;
 /// Narrower bars get no text; each character needs so much more.
 const TEXT: i64 = 150;
 
@@ -105,6 +108,15 @@ pub(super) fn draw(view: &View, options: &TikzOptions) -> String {
         for lane in &scene.cpus {
             y -= LANE;
             chart.cpu(lane, y);
+            if !scene.level_names.is_empty() {
+                y -= LEVEL_LANE;
+                chart.levels(lane, "level", y);
+            }
+        }
+    } else if !scene.level_names.is_empty() {
+        for lane in &scene.cpus {
+            y -= LEVEL_LANE;
+            chart.levels(lane, &scene.level_label(lane), y);
         }
     }
     if options.lanes.has_tasks() {
@@ -144,6 +156,7 @@ impl Chart<'_> {
                      wait/.style={black!50,line width=.6pt,densely dotted},\n  \
                      overhead/.style={pattern=crosshatch,pattern color=black!70},\n  \
                      offline/.style={pattern=north west lines,pattern color=black!40},\n  \
+                     level/.style={draw=black,fill=black!20,line width=.3pt},\n  \
                      release/.style={-{Stealth[length=1.6mm]},line width=.6pt},\n  \
                      deadline/.style={{Stealth[length=1.6mm]}-,line width=.6pt},\n  \
                      miss/.style={laylandmiss,line width=1.2pt},\n  \
@@ -204,9 +217,34 @@ impl Chart<'_> {
         for migration in scene.migrations.iter().filter(|to| to.to.1 == lane.id) {
             let place = |cpu| scene.cpus.iter().position(|lane| lane.id == cpu);
             let Some(row) = place(migration.from.1) else { continue };
-            let from_y = Cm(-(row as i64 + 1) * LANE + BAR / 2);
+            let from_y = Cm(-(row as i64) * self.cpu_pitch() - LANE + BAR / 2);
             let (from, to, y) = (self.x(migration.from.0), self.x(migration.to.0), Cm(y + BAR / 2));
             self.line(format_args!("\\draw[move] ({from},{from_y}) -- ({to},{y});"));
+        }
+    }
+
+    /// The distance of two lanes of CPUs.
+    fn cpu_pitch(&self) -> i64 {
+        LANE + if self.scene.level_names.is_empty() { 0 } else { LEVEL_LANE }
+    }
+
+    /// The criticality indicator of a CPU: a bar as high as its level, with the name of that.
+    fn levels(&mut self, lane: &CpuLane, label: &str, y: i64) {
+        let scene = self.scene;
+        self.label(-100, y + LEVEL / 2, "east", "\\tiny", label);
+        let steps = scene.level_names.len().max(2) as i64 - 1;
+        for stretch in &lane.levels {
+            let (level, name) = (stretch.level.level(), &scene.level_names[stretch.level.level()]);
+            let (start, end) = (self.x(stretch.from), self.x(stretch.to));
+            let (low, high) = (Cm(y), Cm(y + 30 + (LEVEL - 30) * level as i64 / steps));
+            let fits = end.0 - start.0 >= TEXT * (name.chars().count() as i64 + 1);
+            self.line(format_args!("\\filldraw[level] ({start},{low}) rectangle ({end},{high});"));
+            if fits {
+                let (name, middle) = (Escaped(name), Cm(y + LEVEL / 2));
+                self.line(format_args!(
+                    "\\node[anchor=west,inner sep=1pt] at ({start},{middle}) {{\\tiny {name}}};"
+                ));
+            }
         }
     }
 

@@ -126,7 +126,9 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
     wakes.sort_by_key(|wake| (wake.at, wake.task));
     let decisions = decisions(events, &tasks, clock, &mut cpus);
     let of_system = system.map_or(0, |system| system.platform.cpu_count());
-    let labels = Labels { tasks: tasks.names.clone().into(), cpus: cpus.count().max(of_system) };
+    let levels = system.map_or(Vec::new(), |system| Labels::of(system).levels);
+    let cpus = cpus.count().max(of_system);
+    let labels = Labels { tasks: tasks.names.clone().into(), cpus, levels };
     let remarks = remarks(&lines, &tasks, &lives, contradictions);
     Ok(Import {
         trace,

@@ -393,6 +393,11 @@ pub const EXITS: &[Code] = &[
     ),
     ("5", "refused by the system", "A file cannot be written, or a thread cannot be started."),
     (
+        "6",
+        "measurement not trustworthy",
+        "The machine was late or a trace lost events: a miss or a broken rule decides nothing.",
+    ),
+    (
         "70",
         "bug",
         "A bug of layland. Please report it with the command line, the task set and the seed.",

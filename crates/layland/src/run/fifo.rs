@@ -173,19 +173,39 @@ impl Ran {
     }
 
     fn exit(&self) -> Exit {
+        let broken = self.checked.as_ref().map_or(0, Vec::len);
         let user = self.outcome.interrupted && self.outcome.doubts.is_empty();
-        if self.checked.as_ref().is_some_and(|found| !found.is_empty()) {
-            Exit::Bug
-        } else if user {
-            Exit::Interrupted
-        } else if !self.doubts.is_empty() {
-            Exit::Untrusted
-        } else if self.summary.total.missed > 0 {
-            Exit::No
-        } else {
-            Exit::Yes
-        }
+        exit(user, self.doubts.len(), broken, self.summary.total.missed)
     }
+}
+
+/// What a run ends with. A machine that was late, or a trace with lost events, leaves a broken rule
+/// undecided: it is a bug of ours in a run that can be trusted only.
+fn exit(by_user: bool, doubts: usize, broken: usize, missed: u64) -> Exit {
+    if doubts > 0 && !by_user {
+        Exit::Untrusted
+    } else if broken > 0 {
+        Exit::Bug
+    } else if by_user {
+        Exit::Interrupted
+    } else if missed > 0 {
+        Exit::No
+    } else {
+        Exit::Yes
+    }
+}
+
+/// What the check of a run found, in words; `None` for a run that was not checked to its end.
+fn verdict(found: Option<&[String]>, is_trusted: bool) -> Vec<String> {
+    let head = match found {
+        None => "INTERRUPTED: not checked",
+        Some([]) => "checked, every rule holds",
+        Some(_) if is_trusted => "BROKEN RULES, a bug of layland:",
+        Some(_) => {
+            "NOT TRUSTWORTHY: rules are broken, which cannot be held against the policy in such a run:"
+        }
+    };
+    [head.to_owned()].into_iter().chain(found.into_iter().flatten().cloned()).collect()
 }
 
 struct Answer<'a> {
@@ -310,14 +330,8 @@ impl Answer<'_> {
         }
         remarks.extend(ran.machine.caveats());
         remarks.extend(ran.outcome.remarks.iter().cloned());
-        match &ran.checked {
-            Some(found) if found.is_empty() => remarks.push("checked, every rule holds".to_owned()),
-            Some(found) => {
-                remarks.push("BROKEN RULES, a bug of layland:".to_owned());
-                remarks.extend(found.iter().cloned());
-            }
-            None if self.args.fifo.check => remarks.push("INTERRUPTED: not checked".to_owned()),
-            None => {}
+        if self.args.fifo.check {
+            remarks.extend(verdict(ran.checked.as_deref(), ran.doubts.is_empty()));
         }
         if ran.outcome.interrupted && ran.outcome.doubts.is_empty() {
             remarks.push(format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end));
@@ -385,4 +399,42 @@ pub fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])>
 /// A time with three significant digits.
 fn short(ns: f64) -> String {
     table::short(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_rule_is_a_bug_only_in_a_run_that_can_be_trusted() {
+        for (by_user, doubts, broken, missed, expected) in [
+            (false, 0, 0, 0, Exit::Yes),
+            (false, 0, 0, 3, Exit::No),
+            (false, 0, 2, 3, Exit::Bug),
+            (false, 1, 2, 3, Exit::Untrusted),
+            (false, 1, 2, 0, Exit::Untrusted),
+            (false, 1, 0, 0, Exit::Untrusted),
+            // A reader who ends a run gets what there is; doubts about the rest do not count.
+            (true, 0, 0, 3, Exit::Interrupted),
+            (true, 1, 0, 0, Exit::Interrupted),
+            (true, 0, 1, 0, Exit::Bug),
+        ] {
+            let found = exit(by_user, doubts, broken, missed);
+            assert_eq!(found, expected, "{by_user} {doubts} {broken} {missed}");
+        }
+    }
+
+    #[test]
+    fn both_facts_are_said() {
+        let broken = ["two CPUs run one job".to_owned()];
+        let trusted = verdict(Some(&broken), true);
+        assert_eq!(trusted, ["BROKEN RULES, a bug of layland:", "two CPUs run one job"]);
+        let doubtful = verdict(Some(&broken), false);
+        assert!(doubtful[0].starts_with("NOT TRUSTWORTHY: rules are broken"), "{doubtful:?}");
+        assert_eq!(doubtful[1], "two CPUs run one job");
+        for is_trusted in [true, false] {
+            assert_eq!(verdict(Some(&[]), is_trusted), ["checked, every rule holds"]);
+            assert_eq!(verdict(None, is_trusted), ["INTERRUPTED: not checked"]);
+        }
+    }
 }

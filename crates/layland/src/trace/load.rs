@@ -167,7 +167,7 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
         }
         trace.segments.iter_mut().for_each(|segment| segment.job.task = ids[segment.job.task]);
         trace.jobs.iter_mut().for_each(|record| record.job.id.task = ids[record.job.id.task]);
-        labels = Labels { tasks: of_set.tasks, cpus: labels.cpus.max(of_set.cpus) };
+        labels = Labels { cpus: labels.cpus.max(of_set.cpus), ..of_set };
     }
     Ok(Loaded::complete(trace, labels, Some("LITMUS^RT")))
 }

@@ -1,0 +1,101 @@
+//! One turn through the phases of a thread, cut into jobs at its waits.
+
+use super::{Phase, Step, limited};
+
+/// A stretch of execution up to a wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Job {
+    pub(super) run: i64,
+    /// The period of the timer, or the length of the sleep, that ends it.
+    pub(super) wait: i64,
+    /// Sleeps inside, where timers end jobs.
+    pub(super) slept: i64,
+}
+
+/// One turn through the phases, cut into jobs.
+#[derive(Debug, Default)]
+pub(super) struct Cycle {
+    /// Jobs, and how often they are repeated.
+    pub(super) blocks: Vec<(Vec<Job>, u64)>,
+    /// What runs after the last wait.
+    pub(super) tail: i64,
+}
+
+impl Cycle {
+    pub(super) fn of(phases: &[&Phase], by_timer: bool) -> Cycle {
+        let mut cycle = Cycle::default();
+        let mut open = Job::default();
+        for phase in phases {
+            let times = phase.times.unwrap_or(1);
+            let mut jobs = Vec::new();
+            let before = open;
+            for step in &phase.steps {
+                match *step {
+                    Step::Run(ns) => open.run = open.run.saturating_add(ns),
+                    Step::Timer(ns) if ns > 0 && by_timer => {
+                        jobs.push(Job { wait: ns, ..open });
+                        open = Job::default();
+                    }
+                    Step::Sleep(ns) if ns > 0 && by_timer => {
+                        open.slept = open.slept.saturating_add(ns);
+                    }
+                    Step::Sleep(ns) if ns > 0 => {
+                        jobs.push(Job { wait: ns, ..open });
+                        open = Job::default();
+                    }
+                    Step::Timer(_) | Step::Sleep(_) | Step::Yield => {}
+                }
+            }
+            if let Some(first) = jobs.first().copied() {
+                let tail = open;
+                cycle.blocks.push((jobs.clone(), 1));
+                if times > 1 {
+                    // In a further turn the first job begins with the end of the turn before.
+                    let own = first.run.saturating_sub(before.run);
+                    let slept = first.slept.saturating_sub(before.slept);
+                    jobs[0] = Job {
+                        run: own.saturating_add(tail.run),
+                        slept: slept.saturating_add(tail.slept),
+                        ..first
+                    };
+                    cycle.blocks.push((jobs, times - 1));
+                }
+            } else {
+                let times = i64::try_from(times).unwrap_or(i64::MAX);
+                let own = open.run.saturating_sub(before.run);
+                open.run = before.run.saturating_add(own.saturating_mul(times));
+            }
+        }
+        cycle.tail = open.run;
+        cycle
+    }
+
+    /// Its distinct jobs.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.blocks.iter().flat_map(|(jobs, _)| jobs)
+    }
+
+    pub(super) fn first_mut(&mut self) -> Option<&mut Job> {
+        self.blocks.first_mut()?.0.first_mut()
+    }
+
+    /// How many jobs it has.
+    pub(super) fn length(&self) -> u64 {
+        let lengths =
+            self.blocks.iter().map(|(jobs, times)| times.saturating_mul(jobs.len() as u64));
+        lengths.fold(0, u64::saturating_add)
+    }
+
+    /// All of it as one job.
+    pub(super) fn merged(&self) -> Cycle {
+        let sum = |of: fn(&Job) -> i64| {
+            let blocks = self.blocks.iter().map(|(jobs, times)| {
+                let one = jobs.iter().map(of).fold(0, i64::saturating_add);
+                one.saturating_mul(i64::try_from(*times).unwrap_or(i64::MAX))
+            });
+            blocks.fold(0, i64::saturating_add)
+        };
+        let job = Job { run: sum(|job| job.run), wait: limited(sum(|job| job.wait)), slept: 0 };
+        Cycle { blocks: vec![(vec![job], 1)], tail: self.tail }
+    }
+}

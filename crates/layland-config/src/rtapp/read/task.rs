@@ -1,0 +1,236 @@
+//! From a thread to a task: by its timer, by its sleep, or as one that never blocks.
+
+use super::cycle::Cycle;
+use super::{Importer, Phase, Reservation, Step, Thread, limited};
+use layland_model::{Behaviour, Duration, ExecutionModel, Service, Task};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longer lists of execution times are replaced by a distribution.
+const MAX_LIST: u64 = 100_000;
+
+impl Importer<'_> {
+    /// The task that a thread is, without what does not depend on its events.
+    pub(super) fn task(&mut self, thread: &Thread) -> Option<Task> {
+        let phases = self.reachable(thread);
+        let all = || phases.iter().flat_map(|phase| &phase.steps);
+        let runs = all().any(|step| matches!(step, Step::Run(ns) if *ns > 0));
+        if thread.times == Some(0) || phases.is_empty() {
+            self.skip(thread, "it is never executed", "raise `loop`");
+            return None;
+        }
+        if !runs {
+            self.skip(thread, "it never runs", "give it a `run`, if it is to take time");
+            return None;
+        }
+        let has_timer = all().any(|step| matches!(step, Step::Timer(ns) if *ns > 0));
+        let has_sleep = all().any(|step| matches!(step, Step::Sleep(ns) if *ns > 0));
+        if let Some((event, span)) = &thread.waits
+            && !has_timer
+            && !(has_sleep && event == "barrier")
+        {
+            let message = format!(
+                "`{}` is left out: it waits for other threads (`{event}`), not for a timer",
+                thread.name
+            );
+            let help = "give it a `timer` with the period at which it is woken";
+            self.warn("layland::rtapp::left_out", span, message, help);
+            return None;
+        }
+        // An endless phase is repeated for ever, whatever the thread's own loop says.
+        let endless = thread.times.is_none() || phases.iter().any(|phase| phase.times.is_none());
+        let cycle = Cycle::of(&phases, has_timer);
+        let task = if has_timer {
+            self.by_timer(thread, cycle, endless)
+        } else if has_sleep {
+            Some(self.by_sleep(thread, cycle, endless))
+        } else {
+            let yields = all().any(|step| matches!(step, Step::Yield));
+            Some(self.without_end(thread, &cycle, endless, yields))
+        };
+        task.map(|task| self.reserve(thread, task, has_timer || has_sleep))
+    }
+
+    /// The phases that are executed over and over.
+    fn reachable<'t>(&mut self, thread: &'t Thread) -> Vec<&'t Phase> {
+        let phases: Vec<&Phase> =
+            thread.phases.iter().filter(|phase| phase.times != Some(0)).collect();
+        let Some(endless) = phases.iter().position(|phase| phase.times.is_none()) else {
+            return phases;
+        };
+        if phases.len() > 1 {
+            let name = &phases[endless].name;
+            let message = format!("the phase `{name}` of `{}` never ends", thread.name);
+            let help = "only this phase is taken; those before it would come once, at the start";
+            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+        }
+        vec![phases[endless]]
+    }
+
+    /// A thread with timers: a periodic task.
+    pub(super) fn by_timer(
+        &mut self,
+        thread: &Thread,
+        mut cycle: Cycle,
+        endless: bool,
+    ) -> Option<Task> {
+        let name = &thread.name;
+        let periods: BTreeSet<i64> = cycle.jobs().map(|job| job.wait).collect();
+        let &period = periods.first()?;
+        if periods.len() > 1 {
+            let some: Vec<String> =
+                periods.iter().take(4).map(|&ns| Duration::from_ns(ns).to_string()).collect();
+            let why = format!("its timers have different periods ({})", some.join(", "));
+            let help = "a task has one period: make a thread of each, or use one period";
+            self.skip(thread, &why, help);
+            return None;
+        }
+        if cycle.jobs().any(|job| job.slept > 0) {
+            let message = format!("`{name}` sleeps inside of a job");
+            let help = "the sleep is not modelled: the job's execution time does not include it";
+            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+        }
+        let mut offset = 0;
+        if cycle.tail > 0 {
+            // What follows the last timer belongs to the first job of the next turn.
+            let tail = cycle.tail;
+            let first = cycle.first_mut()?;
+            let begins_with_timer = first.run == 0;
+            first.run = first.run.saturating_add(tail);
+            if begins_with_timer {
+                offset = period;
+            } else {
+                let message = format!("`{name}` runs before and after its last timer");
+                let help = "both are taken as one job, also the first time";
+                self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+            }
+        }
+        let mut task = self.with_times(thread, &cycle, period);
+        task.offset = Duration::from_ns(offset);
+        task.jobs = jobs(thread, &cycle, endless);
+        Some(task)
+    }
+
+    /// A thread with sleeps and without timers: a self-suspending task.
+    fn by_sleep(&mut self, thread: &Thread, mut cycle: Cycle, endless: bool) -> Task {
+        let name = &thread.name;
+        let tail = std::mem::take(&mut cycle.tail);
+        if let Some(first) = cycle.first_mut() {
+            first.run = first.run.saturating_add(tail);
+        }
+        let gaps: BTreeSet<i64> = cycle.jobs().map(|job| job.wait).collect();
+        if gaps.len() > 1 || cycle.jobs().any(|job| job.run == 0) {
+            let message = format!("`{name}` sleeps in several places");
+            let help = "one turn of its loop is taken as one job, with all sleeps at its end";
+            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+            cycle = cycle.merged();
+        }
+        let gap = cycle.jobs().next().map_or(0, |job| job.wait);
+        let longest = cycle.jobs().map(|job| job.run).max().unwrap_or(0);
+        let period = limited(longest.saturating_add(gap));
+        let mut task = self.with_times(thread, &cycle, period);
+        task.behaviour = Behaviour::SelfSuspending { gap: Duration::from_ns(gap) };
+        task.jobs = jobs(thread, &cycle, endless);
+        let message = format!(
+            "`{name}` has no timer: it sleeps for {} after each job",
+            Duration::from_ns(gap)
+        );
+        let help = format!("its period is taken as run plus sleep, {}", Duration::from_ns(period));
+        self.warn("layland::rtapp::no_period", &thread.span, message, &help);
+        task
+    }
+
+    /// A thread that neither sleeps nor waits.
+    fn without_end(&mut self, thread: &Thread, cycle: &Cycle, endless: bool, yields: bool) -> Task {
+        let name = &thread.name;
+        let run = if endless {
+            cycle.tail
+        } else {
+            let turns = i64::try_from(thread.times.unwrap_or(1)).unwrap_or(i64::MAX);
+            cycle.tail.saturating_mul(turns)
+        };
+        let wcet = limited(run);
+        let period = thread.reservation.period.filter(|&ns| ns > 0).unwrap_or(wcet);
+        let (length, shown) = (Duration::from_ns(period), Duration::from_ns(period));
+        let mut task = Task::implicit(name.clone(), Service::from_ns(wcet), length);
+        let (message, help) = if yields {
+            task.behaviour = Behaviour::Yield;
+            let message = format!("`{name}` yields after each job and has no timer");
+            (message, format!("its period is taken as {shown}"))
+        } else if endless {
+            task.behaviour = Behaviour::Hog;
+            let message = format!("`{name}` never sleeps");
+            (message, format!("it is taken to run without end, with a period of {shown}"))
+        } else {
+            task.jobs = Some(1);
+            let message = format!("`{name}` runs once and ends");
+            (message, format!("it is taken as a single job of {}", Duration::from_ns(wcet)))
+        };
+        self.warn("layland::rtapp::no_period", &thread.span, message, &help);
+        task
+    }
+
+    /// A task with the execution times of the jobs of a cycle.
+    fn with_times(&mut self, thread: &Thread, cycle: &Cycle, period: i64) -> Task {
+        let longest = cycle.jobs().map(|job| job.run).max().unwrap_or(0);
+        let wcet = Service::from_ns(limited(longest));
+        let mut task =
+            Task::implicit(thread.name.clone(), wcet, Duration::from_ns(limited(period)));
+        if let Some(deadline) = thread.deadline {
+            task.deadline = Duration::from_ns(deadline);
+        }
+        if cycle.jobs().any(|job| job.run != longest) {
+            if cycle.length() <= MAX_LIST {
+                let times = cycle.blocks.iter().flat_map(|(jobs, times)| {
+                    (0..*times)
+                        .flat_map(move |_| jobs)
+                        .map(|job| Service::from_ns(limited(job.run)))
+                });
+                task.execution = ExecutionModel::List(times.collect());
+            } else {
+                let mut weights: BTreeMap<i64, u64> = BTreeMap::new();
+                for (jobs, times) in &cycle.blocks {
+                    for job in jobs {
+                        let weight = weights.entry(limited(job.run)).or_default();
+                        *weight = weight.saturating_add(*times).min(1 << 40);
+                    }
+                }
+                let values = weights.into_iter().map(|(ns, weight)| (Service::from_ns(ns), weight));
+                task.execution = ExecutionModel::Discrete(values.collect());
+                let message = format!("the phases of `{}` are too long for a list", thread.name);
+                let help = "their execution times are drawn with the same frequencies instead";
+                self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+            }
+        }
+        task
+    }
+
+    /// Adds the reservation.
+    fn reserve(&mut self, thread: &Thread, mut task: Task, has_period: bool) -> Task {
+        let Reservation { runtime, deadline, period, span } = &thread.reservation;
+        let Some(span) = span else { return task };
+        task.budget = runtime.map(Service::from_ns);
+        if let Some(deadline) = deadline.or(*period) {
+            task.deadline = Duration::from_ns(deadline);
+        }
+        let period = period.map(Duration::from_ns);
+        if let Some(period) = period.filter(|&period| has_period && period != task.period) {
+            if let Behaviour::SelfSuspending { .. } = task.behaviour {
+                task.period = period;
+                return task;
+            }
+            let message = format!(
+                "`{}` has a job every {}, and a budget every {}",
+                thread.name, task.period, period
+            );
+            let help = "a task has one period: that of the timer is taken for both";
+            self.warn("layland::rtapp::not_modelled", span, message, help);
+        }
+        task
+    }
+}
+
+/// How many jobs a thread has.
+fn jobs(thread: &Thread, cycle: &Cycle, endless: bool) -> Option<u64> {
+    let turns = thread.times.filter(|_| !endless)?;
+    Some(cycle.length().saturating_mul(turns))
+}

@@ -1,0 +1,84 @@
+//! Names, options and what is wrong with them.
+
+use super::*;
+use layland_model::{Duration, Service, Task};
+
+fn system() -> System {
+    System::new(2, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))])
+}
+
+#[test]
+fn names_are_unique_and_each_policy_builds() {
+    for (at, info) in POLICIES.iter().enumerate() {
+        assert!(POLICIES[..at].iter().all(|other| other.name != info.name));
+        let mut system = system();
+        system.tasks.values_mut().for_each(|task| task.priority = Some(1));
+        assert!(build(info.name, &system).is_ok(), "{}", info.name);
+    }
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let message = |spec: &str| match build(spec, &system()) {
+        Ok(_) => panic!("{spec} was built"),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
+    assert_eq!(message("magic"), "there is no policy `magic`");
+    assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
+    assert_eq!(
+        message("p-edf:fit=xyz"),
+        "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
+         efd or given"
+    );
+    assert_eq!(
+        message("dl:kernel=6.1"),
+        "option `kernel` of policy `dl` cannot be `6.1`: use 5.4, 6.12, 6.18 or 7.2"
+    );
+    assert!(message("dl:ac=maybe").ends_with("cannot be `maybe`: use on or off"));
+    assert!(message("dl:limit=0").ends_with("use a number above 0, such as 19/20 or 0.95"));
+    assert!(message("dl:start=0,x").ends_with("use CPUs, such as 0,2,1"));
+    assert!(message("c-edf:size=-1").ends_with("use a whole number"));
+    assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
+    assert!(message("g-fp").starts_with("task `a` has no priority"));
+}
+
+/// What an option is said to accept, its policy accepts; whether it does for this system is another
+/// question.
+#[test]
+fn every_value_that_is_named_is_known() {
+    let mut system = system();
+    system.tasks.values_mut().for_each(|task| task.priority = Some(1));
+    for info in POLICIES {
+        for option in info.options {
+            let words: &[&str] = match option.values {
+                Values::Switch => &["on", "off"],
+                Values::OneOf(words) => words,
+                Values::Number => &["1", "2"],
+                Values::Rate => &["19/20", "0.95", "1"],
+                Values::Cpus => &["0", "1"],
+                Values::Bins => &["0"],
+            };
+            for word in words {
+                let spec = format!("{}:{}={word}", info.name, option.name);
+                match build(&spec, &system) {
+                    Ok(_) => {}
+                    Err(error) => {
+                        assert!(error.to_string().contains("affinity to one CPU"), "{error}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_a_policy_or_an_error(
+        text in ".{0,40}",
+        option in "(dl|p-edf|c-edf|apedf|hpa-rm)(:(fit|size|tie|ac|limit|start|grub_pa|kernel|assign)=[-0-9a-z,/.]{0,8}){0,3}",
+    ) {
+        let _ = build(&text, &system());
+        let _ = build(&option, &system());
+    }
+}

@@ -1,0 +1,281 @@
+//! The rule [`ScheduleRule::HighestFirst`](layland_model::ScheduleRule::HighestFirst) at every instant of a
+//! trace: no CPU of a group is idle while a job waits, and no waiting job comes before a running one.
+//!
+//! A sweep over the instants at which something changes.
+
+use super::{Checker, Violation};
+use crate::JobRecord;
+use layland_model::{
+    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobOrder, TaskId, TaskMap, Time,
+};
+use std::collections::BTreeSet;
+
+impl Checker<'_> {
+    /// The rule, group by group: a sweep over the instants at which something changes.
+    pub(super) fn check_highest_first(&mut self, groups: &[Group], order: &JobOrder) {
+        let cpu_count = self.system.platform.cpu_count();
+        let mut group_of_task: TaskMap<Option<usize>> =
+            TaskMap::filled(None, self.system.tasks.len());
+        let mut group_of_cpu: CpuMap<Option<usize>> = CpuMap::filled(None, cpu_count);
+        for (index, group) in groups.iter().enumerate() {
+            let is_changing = |&task: &TaskId| self.is_changing.get(task) == Some(&true);
+            if group.tasks.iter().any(is_changing) {
+                continue;
+            }
+            for &task in &group.tasks {
+                group_of_task.get_mut(task).into_iter().for_each(|of| *of = Some(index));
+            }
+            for cpu in group.cpus.iter() {
+                group_of_cpu.get_mut(cpu).into_iter().for_each(|of| *of = Some(index));
+            }
+        }
+        let mut edges: Vec<Vec<(Time, Edge)>> = vec![Vec::new(); groups.len()];
+        for (index, record) in self.trace.jobs.iter().enumerate() {
+            let Some(&Some(group)) = group_of_task.get(record.job.id.task) else { continue };
+            let end = record.end.map_or(self.trace.over, |(at, _)| at);
+            let (from, _) = self.ready[index];
+            if from < end {
+                edges[group].push((from, Edge::Ready(index)));
+                edges[group].push((end, Edge::Done(index)));
+            }
+        }
+        for segment in std::mem::take(&mut self.sound) {
+            let task = self.trace.jobs[segment.job].job.id.task;
+            let group = group_of_task.get(task).copied().flatten();
+            if group_of_cpu[segment.cpu] != group {
+                if group.is_some() {
+                    self.violated(|this| Violation::OutsideGroup {
+                        job: this.name_at(segment.job),
+                        cpu: segment.cpu,
+                        at: segment.start,
+                    });
+                }
+                // The CPU is busy all the same.
+                if let Some(of_cpu) = group_of_cpu[segment.cpu] {
+                    edges[of_cpu].push((segment.start, Edge::Busy(segment.cpu)));
+                    edges[of_cpu].push((segment.end, Edge::Free(segment.cpu)));
+                }
+            }
+            if let Some(group) = group {
+                edges[group].push((segment.start, Edge::Start(segment.job, segment.cpu)));
+                edges[group].push((segment.end, Edge::Stop(segment.job, segment.cpu)));
+            }
+        }
+        for (cpu, switches) in self.switches.iter() {
+            let Some(group) = group_of_cpu[cpu] else { continue };
+            edges[group].extend(switches.iter().enumerate().map(|(index, &at)| {
+                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
+            }));
+        }
+        let keys: Vec<Key> = self.keys(order);
+        for (group, mut edges) in groups.iter().zip(edges) {
+            // Stable: edges of one instant are all applied before the state is looked at.
+            edges.sort_by_key(|&(at, _)| at);
+            self.sweep(&group.cpus, &edges, &keys);
+        }
+    }
+
+    pub(super) fn keys(&self, order: &JobOrder) -> Vec<Key> {
+        let key = |(index, record): (usize, &JobRecord)| {
+            let task = record.job.id.task;
+            let first = match order {
+                JobOrder::Deadline => record.job.deadline.ns(),
+                JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
+            };
+            let rank = self.system.tasks.get(task).map_or(i64::MAX, |task| task.rank);
+            (first, rank, task, index)
+        };
+        self.trace.jobs.iter().enumerate().map(key).collect()
+    }
+
+    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &[Key]) {
+        let cpu_count = self.system.platform.cpu_count();
+        let mut state = Sweep {
+            is_ready: BTreeSet::new(),
+            on: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            running: BTreeSet::new(),
+            holders: CpuMap::filled(0, cpu_count),
+            free: cpus.iter().filter(|cpu| cpu.index() < cpu_count).collect(),
+            offline: CpuSet::new(),
+        };
+        let mut idle_since = Since::default();
+        let mut overtaken_since = Since::default();
+        let mut edges = edges.iter().peekable();
+        while let Some(&(now, edge)) = edges.next() {
+            state.apply(edge, cpus, keys);
+            while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
+                state.apply(edge, cpus, keys);
+            }
+            if now >= self.trace.over {
+                break;
+            }
+            let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
+            let Some(&first_waiting) = state.waiting.first() else {
+                (idle_since, overtaken_since) = (Since::default(), Since::default());
+                continue;
+            };
+            let waiting = first_waiting.3;
+            let idle = state.free.iter().copied().find(|&cpu| !state.offline.contains(cpu));
+            let idle = idle.map(|cpu| (waiting, cpu));
+            // The same finding is not reported again for as long as it lasts.
+            if let Some(((waiting, cpu), at)) = idle_since.lasts(idle, now, until, self.latency) {
+                self.violated(|this| Violation::IdleWhileWaiting {
+                    job: this.name_at(waiting),
+                    cpu,
+                    at,
+                });
+            }
+            let last_running = state.running.last().filter(|&&last| first_waiting < last);
+            let overtaken = last_running.map(|last| (waiting, last.3));
+            if let Some(((waiting, running), at)) =
+                overtaken_since.lasts(overtaken, now, until, self.latency)
+            {
+                let cpu = state.cpu_of(running);
+                self.violated(|this| Violation::Overtaken {
+                    waiting: this.name_at(waiting),
+                    running: this.name_at(running),
+                    cpu,
+                    at,
+                });
+            }
+        }
+    }
+}
+
+/// Since when something has been wrong for one job, and whether that was reported.
+struct Since<T> {
+    what: Option<(usize, T)>,
+    at: Time,
+    is_reported: bool,
+}
+
+impl<T> Default for Since<T> {
+    fn default() -> Self {
+        Since { what: None, at: Time::ZERO, is_reported: false }
+    }
+}
+
+impl<T: Copy + PartialEq> Since<T> {
+    /// What to report, and since when it has been so, if this has been and will be wrong for longer
+    /// than the latency. The job that waits tells one finding from the next; without a latency, the
+    /// other one does too.
+    fn lasts(
+        &mut self,
+        what: Option<(usize, T)>,
+        now: Time,
+        until: Time,
+        latency: Duration,
+    ) -> Option<((usize, T), Time)> {
+        let is_same = match (self.what, what) {
+            (Some(old), Some(new)) if latency > Duration::ZERO => old.0 == new.0,
+            (old, new) => old == new,
+        };
+        if !is_same {
+            *self = Since { what, at: now, is_reported: false };
+        }
+        self.what = what;
+        let what = what?;
+        let is_long = latency == Duration::ZERO || until - self.at > latency;
+        if self.is_reported || !is_long {
+            return None;
+        }
+        self.is_reported = true;
+        Some((what, self.at))
+    }
+}
+
+/// Deadline or fixed priority, rank, task, and the index of the job.
+pub(super) type Key = (i64, i64, TaskId, usize);
+
+/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+#[derive(Clone, Copy)]
+enum Edge {
+    Ready(usize),
+    Done(usize),
+    Start(usize, CpuId),
+    Stop(usize, CpuId),
+    /// A job of another group starts.
+    Busy(CpuId),
+    /// A job of another group stops.
+    Free(CpuId),
+    Online(CpuId),
+    Offline(CpuId),
+}
+
+/// What holds between two instants, even in a trace that has more than one job on a CPU.
+struct Sweep {
+    is_ready: BTreeSet<usize>,
+    /// Which job is on which CPU.
+    on: BTreeSet<(usize, CpuId)>,
+    /// Ready and on no CPU.
+    waiting: BTreeSet<Key>,
+    /// On a CPU.
+    running: BTreeSet<Key>,
+    /// How many jobs are on each CPU.
+    holders: CpuMap<i64>,
+    /// The CPUs of the group that no job is on.
+    free: BTreeSet<CpuId>,
+    offline: CpuSet,
+}
+
+impl Sweep {
+    fn apply(&mut self, edge: Edge, cpus: &CpuSet, keys: &[Key]) {
+        match edge {
+            Edge::Ready(job) => {
+                self.is_ready.insert(job);
+                self.place(keys[job]);
+            }
+            Edge::Done(job) => {
+                self.is_ready.remove(&job);
+                self.place(keys[job]);
+            }
+            Edge::Start(job, cpu) => {
+                self.on.insert((job, cpu));
+                self.place(keys[job]);
+                self.hold(cpu, 1, cpus);
+            }
+            Edge::Stop(job, cpu) => {
+                self.on.remove(&(job, cpu));
+                self.place(keys[job]);
+                self.hold(cpu, -1, cpus);
+            }
+            Edge::Busy(cpu) => self.hold(cpu, 1, cpus),
+            Edge::Free(cpu) => self.hold(cpu, -1, cpus),
+            Edge::Online(cpu) => {
+                self.offline.remove(cpu);
+            }
+            Edge::Offline(cpu) => {
+                self.offline.insert(cpu);
+            }
+        }
+    }
+
+    fn place(&mut self, key: Key) {
+        let job = key.3;
+        let is_running = self.on.range((job, CpuId(0))..=(job, CpuId(u32::MAX))).next().is_some();
+        let is_waiting = self.is_ready.contains(&job) && !is_running;
+        for (set, belongs) in [(&mut self.running, is_running), (&mut self.waiting, is_waiting)] {
+            if belongs {
+                set.insert(key);
+            } else {
+                set.remove(&key);
+            }
+        }
+    }
+
+    fn hold(&mut self, cpu: CpuId, change: i64, cpus: &CpuSet) {
+        self.holders[cpu] += change;
+        // Between the edges of one instant a count may be off by one in either direction.
+        if self.holders[cpu] > 0 {
+            self.free.remove(&cpu);
+        } else if cpus.contains(cpu) {
+            self.free.insert(cpu);
+        }
+    }
+
+    fn cpu_of(&self, job: usize) -> CpuId {
+        let mut on = self.on.range((job, CpuId(0))..=(job, CpuId(u32::MAX)));
+        on.next().map_or(CpuId(0), |&(_, cpu)| cpu)
+    }
+}

@@ -1,0 +1,130 @@
+//! The jobs of a trace: their numbers, their times, and what completed ones got (items 4 and 7).
+
+use super::{Checker, Milestone, Violation};
+use crate::{JobEnd, JobRecord};
+use layland_model::{
+    Behaviour, Change, Duration, ExecutionModel, Rate, RequestKind, Service, Task, Time,
+};
+
+impl Checker<'_> {
+    /// Items 4 and 7, and from when on each job can run.
+    pub(super) fn check_jobs(&mut self) {
+        let trace = self.trace;
+        let by_id = std::mem::take(&mut self.by_id);
+        let mut previous: Option<&JobRecord> = None;
+        for &index in &by_id {
+            let record = &trace.jobs[index];
+            let job = &record.job;
+            let predecessor = previous.filter(|previous| previous.job.id.task == job.id.task);
+            previous = Some(record);
+            let expected = predecessor.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
+            let is_first_of_a_part = predecessor.is_none() && self.latency > Duration::ZERO;
+            if job.id.seq != expected && !is_first_of_a_part {
+                self.violated(|this| Violation::SequenceNumber {
+                    job: this.name(job.id),
+                    expected,
+                });
+            }
+            let end_of = |record: &JobRecord| record.end.map_or(trace.over, |(at, _)| at);
+            let predecessor_end = predecessor.map(end_of);
+            self.ready[index] =
+                (predecessor_end.map_or(job.release, |end| end.max(job.release)), predecessor_end);
+            let end = end_of(record);
+            use Milestone::{
+                Arrival, End, Over, PredecessorArrival, PredecessorEnd, Release, Start,
+            };
+            let order = [
+                Some((Start, Time::ZERO, Arrival, job.arrival)),
+                predecessor.map(|previous| {
+                    (PredecessorArrival, previous.job.arrival, Arrival, job.arrival)
+                }),
+                Some((Arrival, job.arrival, Release, job.release)),
+                Some((Release, job.release, End, end)),
+                predecessor_end.map(|predecessor_end| (PredecessorEnd, predecessor_end, End, end)),
+                Some((End, end, Over, trace.over)),
+            ];
+            for (earlier, earlier_at, later, later_at) in order.into_iter().flatten() {
+                if earlier_at > later_at {
+                    self.violated(|this| Violation::JobTimes {
+                        job: this.name(job.id),
+                        earlier,
+                        earlier_at,
+                        later,
+                        later_at,
+                    });
+                }
+            }
+            match self.system.tasks.get(job.id.task) {
+                None => {
+                    self.violated(|this| Violation::UnknownTask { job: this.name(job.id) });
+                }
+                Some(task) => self.check_demand(task, record),
+            }
+        }
+        self.by_id = by_id;
+    }
+
+    fn check_demand(&mut self, task: &Task, record: &JobRecord) {
+        let id = record.job.id;
+        let at = match record.end {
+            Some((at, JobEnd::Completed)) => at,
+            Some((_, JobEnd::Aborted | JobEnd::Left)) | None => return,
+        };
+        match task.behaviour {
+            Behaviour::Hog => return,
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Explicit(_)
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => {}
+        }
+        let own = std::iter::once(task.own_wcet());
+        let requested = self.system.requests.iter().filter_map(|request| match &request.kind {
+            RequestKind::Reconfigure(of, Change::Parameters { wcet, .. }) => {
+                (*of == id.task).then_some(*wcet)
+            }
+            RequestKind::Reconfigure(_, Change::Affinity(_) | Change::Cluster(_))
+            | RequestKind::Leave(_)
+            | RequestKind::SetClusterCpus { .. }
+            | RequestKind::CpuOnline(_)
+            | RequestKind::CpuOffline(_) => None,
+        });
+        let wcets: Vec<Service> = own.chain(requested).collect();
+        let slack = self.slack_of(id);
+        let near = |value: &Service| (record.executed - *value).ns().abs() <= slack;
+        let one_of = |values: Vec<Service>| {
+            let text = values.iter().map(Service::to_string).collect::<Vec<_>>().join(" or ");
+            (values.iter().any(near), text)
+        };
+        let (is_right, demand) = match &task.execution {
+            ExecutionModel::Wcet => one_of(wcets),
+            ExecutionModel::Level(level) => {
+                let of_level = task.wcet.get(level.level()).copied();
+                one_of(of_level.into_iter().chain(wcets.into_iter().skip(1)).collect())
+            }
+            ExecutionModel::Fraction(fraction) => {
+                let scaled = wcets.iter().filter_map(|wcet| {
+                    let exact = &Rate::whole(wcet.ns()) * fraction;
+                    exact.ceil().map(|ns| Service::from_ns(ns.max(1)))
+                });
+                one_of(scaled.collect())
+            }
+            ExecutionModel::Uniform { min, max } => {
+                let executed = record.executed.ns();
+                let is_within = min.ns() - slack <= executed && executed <= max.ns() + slack;
+                (is_within, format!("{min} to {max}"))
+            }
+            ExecutionModel::Discrete(values) => {
+                one_of(values.iter().map(|&(value, _)| value).collect())
+            }
+            ExecutionModel::List(values) => {
+                let position = usize::try_from(id.seq % values.len().max(1) as u64);
+                one_of(position.ok().and_then(|at| values.get(at)).copied().into_iter().collect())
+            }
+        };
+        if !is_right {
+            let executed = record.executed;
+            self.violated(|this| Violation::Demand { job: this.name(id), at, executed, demand });
+        }
+    }
+}

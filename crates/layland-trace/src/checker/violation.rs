@@ -1,0 +1,214 @@
+//! What a check finds, in types and in words.
+
+use layland_model::{CpuId, CpuSet, Duration, JobId, Rate, Service, Time};
+use std::fmt;
+
+/// A job with the name of its task, to be read: `control#3`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobName {
+    /// Which one.
+    pub id: JobId,
+    /// The name of its task.
+    pub task: String,
+}
+
+impl fmt::Display for JobName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.task, self.id.seq)
+    }
+}
+
+/// A place where a trace contradicts itself, its system or its rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named in the message of each kind")]
+pub enum Violation {
+    /// A task that the system does not have.
+    #[error("{job} belongs to a task that does not exist")]
+    UnknownTask { job: JobName },
+    /// A CPU that the system does not have.
+    #[error("{job} runs on CPU {cpu} at {at}, which does not exist")]
+    UnknownCpu { job: JobName, cpu: CpuId, at: Time },
+    /// A segment of a job that was never released.
+    #[error("{job} runs on CPU {cpu} at {at}, but is not among the jobs")]
+    UnknownJob { job: JobName, cpu: CpuId, at: Time },
+    /// A segment without length, or that ends before it starts.
+    #[error("{job} runs on CPU {cpu} from {start} to {end}, which is not a positive time")]
+    EmptySegment { job: JobName, cpu: CpuId, start: Time, end: Time },
+    /// A segment that is not inside the run.
+    #[error("{job} runs on CPU {cpu} from {start} to {end}, outside the run from 0ns to {over}")]
+    OutsideRun { job: JobName, cpu: CpuId, start: Time, end: Time, over: Time },
+    /// An overhead that is negative or longer than its segment.
+    #[error("{job} on CPU {cpu} at {at} has an overhead of {overhead} in {length}")]
+    Overhead { job: JobName, cpu: CpuId, at: Time, overhead: Duration, length: Duration },
+    /// Segments that are not in the order of their ends, then of their CPUs.
+    #[error("the segment of {job} on CPU {cpu} that ends at {end} is out of order")]
+    SegmentOrder { job: JobName, cpu: CpuId, end: Time },
+    /// Two segments that are one.
+    #[error("{job} runs on CPU {cpu} before and after {at}, in two segments instead of one")]
+    NotMerged { job: JobName, cpu: CpuId, at: Time },
+    /// A job on two CPUs at once, or twice on one.
+    #[error("{job} runs on CPU {first} and on CPU {second} at {at}")]
+    JobInParallel { job: JobName, first: CpuId, second: CpuId, at: Time },
+    /// A CPU with two jobs at once.
+    #[error("CPU {cpu} runs {first} and {second} at {at}")]
+    CpuShared { cpu: CpuId, first: JobName, second: JobName, at: Time },
+    /// A job on a CPU that its task may not use.
+    #[error("{job} runs on CPU {cpu} at {at}, but may only use {allowed}")]
+    Affinity { job: JobName, cpu: CpuId, at: Time, allowed: CpuSet },
+    /// A job on a CPU that is offline.
+    #[error("{job} runs on CPU {cpu} at {at}, which is offline")]
+    Offline { job: JobName, cpu: CpuId, at: Time },
+    /// A number that is missing or taken twice.
+    #[error("{job} comes where number {expected} of the task is due")]
+    SequenceNumber { job: JobName, expected: u64 },
+    /// Times of a job, or of it and its predecessor, in the wrong order.
+    #[error("{job}: {earlier} at {earlier_at} is after {later} at {later_at}")]
+    JobTimes {
+        job: JobName,
+        earlier: Milestone,
+        earlier_at: Time,
+        later: Milestone,
+        later_at: Time,
+    },
+    /// Execution before the release.
+    #[error("{job} runs on CPU {cpu} at {at}, before its release at {release}")]
+    BeforeRelease { job: JobName, cpu: CpuId, at: Time, release: Time },
+    /// Execution before the predecessor has ended.
+    #[error("{job} runs on CPU {cpu} at {at}, before its predecessor ends at {predecessor_end}")]
+    BeforePredecessor { job: JobName, cpu: CpuId, at: Time, predecessor_end: Time },
+    /// Execution after the end.
+    #[error("{job} runs on CPU {cpu} until {at}, after its end at {end}")]
+    AfterEnd { job: JobName, cpu: CpuId, at: Time, end: Time },
+    /// Segments that do not supply what the job is said to have got.
+    #[error("{job} got {executed}, but its segments supply {supplied_ns}ns")]
+    Executed { job: JobName, executed: Service, supplied_ns: Rate },
+    /// A completed job that did not get its demand.
+    #[error("{job} completed at {at} with {executed}, but its execution time is {demand}")]
+    Demand { job: JobName, at: Time, executed: Service, demand: String },
+    /// The rule: a job on a CPU that does not serve its task.
+    #[error("{job} runs on CPU {cpu} at {at}, which serves other tasks")]
+    OutsideGroup { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job is late although the policy is optimal.
+    #[error("{job} misses its deadline {deadline}")]
+    Late { job: JobName, deadline: Time },
+    /// The rule: a job is late although nothing that matters as much exceeded its bounds.
+    #[error(
+        "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \
+         its bound of level {level} in the busy period from {since}"
+    )]
+    Unexcused { job: JobName, deadline: Time, level: u8, since: Time },
+    /// The rule: a CPU is idle while a job waits.
+    #[error("{job} waits at {at} while CPU {cpu} is idle")]
+    IdleWhileWaiting { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job runs while one that comes before it waits.
+    #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
+    Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job waits that could run if others moved to CPUs that they may use as well.
+    #[error("{waiting} waits at {at}, but could run on CPU {cpu} if {}", shifts(.moves, .displaced.as_ref()))]
+    NotShifted {
+        waiting: JobName,
+        cpu: CpuId,
+        at: Time,
+        moves: Vec<Move>,
+        displaced: Option<JobName>,
+    },
+}
+
+/// A job that could move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Which.
+    pub job: JobName,
+    /// Where it runs.
+    pub from: CpuId,
+    /// Where it could run.
+    pub to: CpuId,
+}
+
+/// The moves along an alternating path, and what is at its end: a job that comes last, or an idle CPU.
+fn shifts(moves: &[Move], displaced: Option<&JobName>) -> String {
+    let each = moves
+        .iter()
+        .map(|Move { job, from, to }| format!("{job} moved from CPU {from} to CPU {to}"));
+    let end = displaced.map_or_else(
+        || "which is idle".to_owned(),
+        |job| format!("which runs {job} that comes after it"),
+    );
+    format!("{}, {end}", each.collect::<Vec<_>>().join(" and "))
+}
+
+/// A point in the life of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// The start of the run.
+    Start,
+    /// The arrival of the predecessor.
+    PredecessorArrival,
+    /// The end of the predecessor.
+    PredecessorEnd,
+    /// Its arrival.
+    Arrival,
+    /// Its release.
+    Release,
+    /// Its end.
+    End,
+    /// The end of the run.
+    Over,
+}
+
+impl fmt::Display for Milestone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Milestone::Start => "the start of the run",
+            Milestone::PredecessorArrival => "the arrival of its predecessor",
+            Milestone::PredecessorEnd => "the end of its predecessor",
+            Milestone::Arrival => "its arrival",
+            Milestone::Release => "its release",
+            Milestone::End => "its end",
+            Milestone::Over => "the end of the run",
+        })
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Report {
+    /// The first violations, grouped by kind of check.
+    pub violations: Vec<Violation>,
+    /// How many there are in all.
+    pub count: u64,
+    pub(super) limit: usize,
+}
+
+impl Report {
+    /// Whether there is no violation.
+    pub fn is_clean(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn add(&mut self, violation: impl FnOnce() -> Violation) {
+        if self.violations.len() < self.limit {
+            self.violations.push(violation());
+        }
+        self.count += 1;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_clean() {
+            return f.write_str("no violation");
+        }
+        let plural = if self.count == 1 { "" } else { "s" };
+        write!(f, "{} violation{plural}", self.count)?;
+        for violation in &self.violations {
+            write!(f, "\n  {violation}")?;
+        }
+        let more = self.count - self.violations.len() as u64;
+        if more > 0 {
+            write!(f, "\n  and {more} more")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Lanes of CPUs, and the bars of segments in any lane.
+
+use super::super::counted;
+use super::super::scene::{CpuLane, Run};
+use super::marks::Hundredths;
+use super::style::{Escaped, INK, Px, colour, fill, pattern, px, text_width, time_text};
+use super::{Chart, MOST_MIGRATIONS};
+use layland_model::{CpuId, Duration};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+impl Chart<'_> {
+    pub(super) fn cpu_lanes(&mut self, top: i64) -> i64 {
+        let scene = self.scene;
+        let pitch = self.sizes.cpu_lane;
+        let font = self.sizes.cpu_font.min(12);
+        let bar = pitch - 5;
+        let mut rows: BTreeMap<CpuId, i64> = BTreeMap::new();
+        let mut y = top;
+        for lane in &scene.cpus {
+            rows.insert(lane.id, y + 2 + bar / 2);
+            self.band(y + 2, bar);
+            let middle = y + 2 + bar / 2 + font * 35 / 100;
+            let label = format!("CPU {}", lane.id);
+            self.text(self.left - 8, middle, font, INK, "end", &label);
+            self.cpu_lane(lane, y + 2, bar);
+            y = self.level_lane(lane, "level", y + pitch);
+        }
+        let count = scene.migrations.len();
+        let opacity = if count > 24 { " opacity=\".6\"" } else { "" };
+        if count <= MOST_MIGRATIONS {
+            for migration in &scene.migrations {
+                let row = |cpu| rows.get(&cpu).copied();
+                if let (Some(from), Some(to)) = (row(migration.from.1), row(migration.to.1)) {
+                    self.used.migrated = true;
+                    let (x1, x2) = (self.x(migration.from.0), self.x(migration.to.0));
+                    self.path(
+                        &format!("M{x1} {from}L{x2} {to}"),
+                        &format!(
+                            "fill=\"none\" stroke=\"#000\" stroke-width=\"1.2\" \
+                             stroke-dasharray=\"3 2\"{opacity}"
+                        ),
+                    );
+                    let _ = writeln!(
+                        self.body,
+                        "<circle cx=\"{x2}\" cy=\"{to}\" r=\"2.6\" fill=\"#fff\" stroke=\"#000\"/>"
+                    );
+                }
+            }
+        }
+        y
+    }
+
+    pub(super) fn cpu_lane(&mut self, lane: &CpuLane, y: i64, height: i64) {
+        for &(start, end) in &lane.offline {
+            let (x1, x2) = (self.x(start), self.x(end));
+            if x1 < x2 {
+                self.used.offline = true;
+                self.rect(x1, y, x2 - x1, height, "url(#offline)", "");
+            }
+        }
+        self.bars(&lane.runs, y, height, "#555555", |chart, run, x1, x2| {
+            chart.bar(run, x1, x2, y, height);
+            let name = chart.name(run);
+            let font = chart.sizes.cpu_font.min(height);
+            let x1 = chart.work_starts(run, x1, x2);
+            let room = (x2 - x1).0 / 100 - if run.is_preempted { 9 } else { 5 };
+            let with_number = format!("{name}#{}", run.job.seq);
+            let text =
+                [with_number, name.to_owned()].into_iter().find(|t| text_width(t, font) <= room);
+            if let Some(text) = text.filter(|_| height >= 9) {
+                chart.bar_text(run, x1, x2, y, height, font, &text);
+            }
+            if run.is_preempted && (x2 - x1) >= px(6) && run.end <= chart.scene.to {
+                chart.preempted(x2, y, height);
+            }
+        });
+    }
+
+    pub(super) fn name(&self, run: &Run) -> &str {
+        self.names[run.position]
+    }
+
+    /// Each segment that is at least a pixel wide by `draw`; those that are narrower in steps of
+    /// two pixels, as opaque as the step is busy.
+    pub(super) fn bars(
+        &mut self,
+        runs: &[Run],
+        y: i64,
+        height: i64,
+        mixed: &str,
+        mut draw: impl FnMut(&mut Self, &Run, Px, Px),
+    ) {
+        /// Segments in a step: their count, their total width, the task if it is one.
+        #[derive(Clone, Copy)]
+        struct Step {
+            count: usize,
+            width: i64,
+            task: Option<usize>,
+        }
+        const STEP: i64 = 200;
+        let mut steps: BTreeMap<i64, Step> = BTreeMap::new();
+        let span = i128::from(self.scene.to.ns()) - i128::from(self.scene.from.ns());
+        for run in runs {
+            let (x1, x2) = (self.x(run.start), self.x(run.end));
+            if x2 - x1 >= px(1) {
+                draw(self, run, x1, x2);
+                continue;
+            }
+            // In 1 / 10,000 pixels, so that many tiny segments add up.
+            let (start, end) = (run.start.max(self.scene.from), run.end.min(self.scene.to));
+            let length = i128::from(end.ns()) - i128::from(start.ns());
+            let width = (length * i128::from(self.right - self.left) * 10_000 / span) as i64;
+            let step = Step { count: 0, width: 0, task: Some(run.position) };
+            let step = steps.entry(x1.0 / STEP).or_insert(step);
+            step.count += 1;
+            step.width += width.max(1);
+            step.task = step.task.filter(|&task| task == run.position);
+        }
+        for (at, step) in steps {
+            self.used.merged = true;
+            let percent = (step.width * 100 / (STEP * 100)).clamp(1, 100);
+            let opacity = percent.max(25);
+            let paint = step.task.map_or(mixed.to_owned(), fill);
+            let _ = writeln!(
+                self.body,
+                "<rect x=\"{}\" y=\"{y}\" width=\"2\" height=\"{height}\" fill=\"{paint}\" \
+                 opacity=\"{}\"><title>{}, busy {percent} % of the time</title></rect>",
+                Px(at * STEP),
+                Hundredths(opacity),
+                counted(step.count, "segment"),
+            );
+        }
+    }
+
+    /// One segment, without its text.
+    pub(super) fn bar(&mut self, run: &Run, x1: Px, x2: Px, y: i64, height: i64) {
+        let length = time_text(run.end - run.start);
+        let (start, end) = (time_text(run.start), time_text(run.end));
+        let mut tooltip = format!(
+            "{}#{} on CPU {}: {start} to {end} ({length})",
+            self.name(run),
+            run.job.seq,
+            run.cpu
+        );
+        if let Some(cpu) = run.migrated_from {
+            let _ = write!(tooltip, ", from CPU {cpu}");
+        }
+        if run.is_preempted {
+            tooltip.push_str(", then preempted");
+        }
+        if run.overhead > Duration::ZERO {
+            let _ = write!(tooltip, ", {} overhead", time_text(run.overhead));
+        }
+        let edge = if x2 - x1 >= px(4) { " stroke=\"#000\" stroke-width=\".6\"" } else { "" };
+        let _ = writeln!(
+            self.body,
+            "<rect x=\"{x1}\" y=\"{y}\" width=\"{}\" height=\"{height}\" fill=\"{}\"{edge}>\
+             <title>{}</title></rect>",
+            x2 - x1,
+            fill(run.position),
+            Escaped(&tooltip),
+        );
+        let until = self.work_starts(run, x1, x2);
+        if until > x1 {
+            self.used.overhead = true;
+            self.rect(x1, y, until - x1, height, "url(#overhead)", "");
+        }
+        if let Some(deadline) = run.deadline.filter(|&deadline| deadline < run.end) {
+            let late_from = self.x(deadline).max(x1);
+            if late_from < x2 {
+                self.used.late = true;
+                self.rect(late_from, y, x2 - late_from, height, "url(#late)", "");
+            }
+        }
+    }
+
+    /// Where the part of a segment ends that is drawn as overhead. A trace tells how much of it
+    /// was overhead and not when; it is drawn at the start.
+    pub(super) fn work_starts(&self, run: &Run, x1: Px, x2: Px) -> Px {
+        self.x(run.start.saturating_add(run.overhead.max(Duration::ZERO))).clamp(x1, x2)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a rectangle, a font and a text")]
+    pub(super) fn bar_text(
+        &mut self,
+        run: &Run,
+        x1: Px,
+        x2: Px,
+        y: i64,
+        height: i64,
+        font: i64,
+        text: &str,
+    ) {
+        let (base, ink) = colour(run.position);
+        let is_late = run.deadline.is_some_and(|deadline| deadline < run.end);
+        // On a pattern, a rim in the colour of the task keeps the text readable.
+        let rim = if pattern(run.position).is_some() || is_late {
+            format!(" stroke=\"{base}\" stroke-width=\"3\" paint-order=\"stroke\"")
+        } else {
+            String::new()
+        };
+        let x = Px((x1.0 + x2.0) / 2);
+        let baseline = Px((y * 200 + height * 100 + font * 70) / 2);
+        let _ = writeln!(
+            self.body,
+            "<text x=\"{x}\" y=\"{baseline}\" font-size=\"{font}\" fill=\"{ink}\"{rim} \
+             text-anchor=\"middle\" pointer-events=\"none\">{}</text>",
+            Escaped(text)
+        );
+    }
+
+    /// A notch at the end of a segment: its job goes on later.
+    pub(super) fn preempted(&mut self, x: Px, y: i64, height: i64) {
+        self.used.preempted = true;
+        let middle = Px(y * 100 + height * 50);
+        let bottom = y + height;
+        let tip = x - px(5);
+        self.path(
+            &format!("M{x} {y}L{tip} {middle}L{x} {bottom}Z"),
+            "fill=\"#fff\" stroke=\"#000\" stroke-width=\".6\"",
+        );
+    }
+}
