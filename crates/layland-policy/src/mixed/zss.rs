@@ -7,7 +7,7 @@
 //! | `Z_i` | `zero_slack` | the instant, relative to the release; none or `Z_i = D_i`: no timer |
 //! | critical | from `r + Z_i` on | tasks with `z < z_i` are suspended until the job completes |
 //! | late | from `r + D_i` on | the job falls behind all others; not at the highest criticality that occurs |
-//! | binary heap | `heap` | why tasks are suspended: one [`Entry`] for each job that is critical or late |
+//! | binary heap | `heap` | why tasks are suspended: one entry for each job that is critical or late |
 //! | `zeta^s0` | the top entry | tasks with `z <= zeta^s0`, here `z < below`, are suspended |
 //!
 //! A job that is late is no longer critical. [`Late`] says what it does to others: as in the paper it suspends
