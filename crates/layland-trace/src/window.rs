@@ -80,6 +80,7 @@ fn state(kind: &MarkKind) -> Option<(CpuId, Discriminant<MarkKind>)> {
         MarkKind::BudgetExhausted(..)
         | MarkKind::Moved { .. }
         | MarkKind::Throttled(_)
+        | MarkKind::Unlisted(_)
         | MarkKind::Replenished { .. } => None,
     }
 }
