@@ -262,6 +262,53 @@ fn claims_are_judged_and_figures_choose_grids() {
     assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
 }
 
+/// Patterns are counted, and a grid that is not pooled keeps every system of an experiment that is.
+#[test]
+fn a_grid_may_keep_every_system() {
+    let text = r#"
+lab = 1
+title = "patterns"
+sets = 6
+seed = 3
+horizon = "1ms"
+block = 3
+pooled = true
+[generator]
+tasks = 6
+levels = 2
+[[series]]
+name = "ija"
+test = "FJP-IJA-PAPER"
+[[series]]
+name = "smc"
+test = "FTP-SMC"
+[[grid]]
+name = "means"
+utilization = ["0.4"]
+[[grid]]
+name = "each"
+pooled = false
+utilization = ["0.4"]
+"#;
+    let experiment = read("patterns", "patterns.toml", text.as_bytes())
+        .unwrap_or_else(|report| panic!("{}", report.plain()));
+    let results = run(&experiment, &folder("patterns"), 1);
+    let at = layland_lab::METRICS.iter().position(|metric| metric.name == "pattern_jobs").unwrap();
+    let values = |grid: usize, series: usize| -> Vec<Option<f64>> {
+        let rows = results.cells(grid).iter().flat_map(|cell| &cell.rows);
+        rows.filter(|row| row.series == series).map(|row| row.values[at]).collect()
+    };
+    let each: Vec<f64> = values(1, 0).into_iter().map(|value| value.expect("it exists")).collect();
+    assert_eq!(each.len(), 6);
+    assert!(
+        each.iter().all(|&jobs| jobs >= 6.0) && each.iter().any(|&jobs| jobs > 6.0),
+        "{each:?}"
+    );
+    let means = [&each[..3], &each[3..]].map(|block| Some(block.iter().sum::<f64>() / 3.0));
+    assert_eq!(values(0, 0), means);
+    assert_eq!(values(1, 1), [None; 6]);
+}
+
 #[test]
 fn packaged_experiments_are_right_and_run() {
     for packaged in packaged::ALL {

@@ -5,12 +5,17 @@
 
 use layland_analysis::Verdict;
 use layland_check::{Bound, Options, assess, scaled};
-use layland_model::{CpuId, CpuSet, Duration, Index, Overheads, Rate, System};
+use layland_gen::{Aspect, Random};
+use layland_model::{CpuId, CpuSet, Duration, Index, Overheads, Rate, System, TaskId, Time};
 use layland_policy::registry;
+use layland_sim::simulate;
 use layland_testkit::cases::{
     Deadlines, Masks, masks, on_random, run, some_sporadic, systems, with_masks,
 };
+use layland_testkit::mixed::{describe, draw_run, draw_set};
+use layland_trace::Trace;
 use proptest::prelude::*;
+use rayon::prelude::*;
 
 /// How many cases: more if the environment asks for it.
 fn cases(default: u32) -> u32 {
@@ -200,5 +205,67 @@ fn the_margin_is_accepted_and_the_next_step_is_not() {
             prop_assert_eq!(found.verdict == Verdict::Yes, margin.thousandths >= 1_000);
         }
         Ok(any)
+    });
+}
+
+/// Jobs that are covered respond within what `layland check` says, in runs of every level.
+#[test]
+fn no_response_of_a_covered_job_is_longer_than_its_bound() {
+    let specs = [
+        "rms",
+        "cms",
+        "smc",
+        "smc:order=rm",
+        "smc:order=cm",
+        "amc",
+        "amc:own_overrun=cut",
+        "amc:order=rm",
+        "amc:order=amc-max",
+        "amc:order=amc-ia",
+    ];
+    specs.par_iter().for_each(|spec| {
+        // Bounds that were held against jobs, those that were reached, and those of some level alone.
+        let (mut held, mut reached, mut levels) = (0, 0, 0);
+        for index in 0..1_500 {
+            let mut random = Random::new(13, index, Aspect::Criticalities);
+            let system = draw_set(&mut random);
+            let found = assess(spec, &system, &Options::default()).unwrap();
+            if found.refused.is_some() {
+                continue;
+            }
+            let policy = registry::build(spec, &system).unwrap();
+            for _ in 0..8 {
+                let (run, level) = draw_run(&mut random, &system, 150);
+                let mut trace = Trace::default();
+                let options = layland_sim::Options::until(Time::from_ns(150));
+                simulate(&run, policy.clone_policy(), &mut trace, &options).unwrap();
+                let covered = |task: TaskId| system.tasks[task].criticality.level() >= level;
+                for record in trace.jobs.iter().filter(|record| covered(record.job.id.task)) {
+                    let Bound::Response { within, by, per_level, .. } =
+                        &found.bounds[record.job.id.task]
+                    else {
+                        continue;
+                    };
+                    let bound = per_level.get(level).copied().unwrap_or(*within);
+                    let ended = record.end.map_or(trace.over, |(at, _)| at);
+                    let response = ended - record.job.arrival;
+                    assert!(
+                        response <= bound,
+                        "{spec} {by}: {:?} {response} > {bound} in a run of level {level}\n{}",
+                        record.job.id,
+                        describe(&run)
+                    );
+                    held += 1;
+                    reached += usize::from(response == bound);
+                    levels += usize::from(bound < *within);
+                }
+            }
+            let bounded = found.bounds.values().filter(|bound| **bound != Bound::Unknown).count();
+            if found.verdict == Verdict::Yes {
+                assert_eq!(bounded, system.tasks.len(), "{spec}");
+            }
+        }
+        assert!(held > 1_000 && reached > 100, "{spec}: {held} held, {reached} reached");
+        assert_eq!(levels > 0, spec.starts_with("amc"), "{spec}: {levels}");
     });
 }

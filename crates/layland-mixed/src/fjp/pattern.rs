@@ -35,6 +35,7 @@ use layland_model::Duration;
 ///     (10, 10, 1, &[4, 6]), (20, 20, 1, &[3, 5]), (30, 30, 0, &[6, 6]), (15, 15, 0, &[2, 2]),
 /// ])?;
 /// let found = fjp::ija_paper(&set, fjp::JOBS);
+/// assert_eq!(found.total(), Some(4 + 2 + 1 + 2));
 /// let ns = |times: Option<Vec<layland_model::Duration>>| {
 ///     times.unwrap().iter().map(|time| time.ns()).collect::<Vec<i64>>()
 /// };

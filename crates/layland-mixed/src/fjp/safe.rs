@@ -40,6 +40,7 @@ use crate::{Answer, MixedSet, NoBound};
 ///     (10, 10, 1, &[4, 6]), (20, 20, 1, &[3, 5]), (30, 30, 0, &[6, 6]), (15, 15, 0, &[2, 2]),
 /// ])?;
 /// let found = fjp::safe(&set, fjp::JOBS);
+/// assert_eq!(found.total(), Some(8 + 4 + 1 + 2));
 /// assert_eq!(found.priorities.unwrap().values().as_slice(), [
 ///     vec![13, 12, 11, 9, 7, 5, 2, 0], vec![10, 8, 6, 1], vec![3], vec![14, 4],
 /// ]);
