@@ -24,6 +24,7 @@
 //! | `tasks` | the names; a task is its position in this list, from 0 |
 //! | `cpus` | how many there are |
 //! | `over`, `interrupted` | when the run ended, and whether that was before its horizon |
+//! | `levels` | the names of the criticality levels, low to high; left out if there is but one |
 //! | `summary` | a [`Summary`], or null |
 //! | `jobs` | [`JobRecord`]s; without `end` and `how` (`completed`, `aborted`, `left`) if pending |
 //! | `segments` | [`Segment`]s; without `overhead` if that is zero |
@@ -660,11 +661,13 @@ mod tests {
     #[test]
     fn a_trace_reads_back_as_written() {
         let (trace, system) = full();
-        let labels = Labels::of(&system);
+        let mut labels = Labels::of(&system);
         let mut statistics = Statistics::default();
         trace.replay(&mut statistics);
         let summary = statistics.summary(&labels);
         for summary in [None, Some(&summary)] {
+            labels.levels =
+                summary.map_or(Vec::new(), |_| vec!["LO".to_owned(), "\"HI\"".to_owned()]);
             let text = written(&trace, &labels, summary);
             assert_eq!(read_json(text.as_bytes()).unwrap(), (trace.clone(), labels.clone()));
             serde_json::from_str::<IgnoredAny>(&text).unwrap();

@@ -138,7 +138,7 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
         assert!(svg.contains("criticality level MID on CPU 0: 8ms to 11ms"));
         assert!(
             svg.contains(
-                "The criticality level of CPU 0 is raised 2 times, for 11000001ns in all."
+                "The criticality level of CPU 0 is raised 2 times, for 11000.001us in all."
             )
         );
         assert!(svg.contains("The criticality level of CPU 1 is not raised."));
@@ -147,7 +147,10 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
     }
     // What happened before the window counts.
     let chart = view.window(at(12 * MS), at(16 * MS)).text(&TextOptions::default());
-    assert!(chart.contains("level  HI━━━"), "{chart}");
+    assert!(
+        chart.contains("HI━━━") && !chart.contains("LO━") && !chart.contains("MID━"),
+        "{chart}"
+    );
 }
 
 #[test]
@@ -232,7 +235,7 @@ mod anything {
             let kind = match kind {
                 0..100 => MarkKind::CpuOnline(cpu),
                 100..200 => MarkKind::CpuOffline(cpu),
-                level => MarkKind::Indicator(cpu, Criticality(level.wrapping_sub(200) * 5)),
+                level => MarkKind::Indicator(cpu, Criticality(level.wrapping_sub(200) * 4)),
             };
             Mark { at: at(ns), kind }
         });
