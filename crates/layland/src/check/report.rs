@@ -126,7 +126,6 @@ fn test(said: &Said, system: &System) -> TestResult {
     }
 }
 
-/// What overheads add to the WCETs.
 /// Bounds that depend on the level of the run.
 fn levels(policy: &Assessment, system: &System) -> Option<Table> {
     let (headings, rows) = text::levels(policy, system)?;
@@ -134,6 +133,7 @@ fn levels(policy: &Assessment, system: &System) -> Option<Table> {
     Some(Table { title, headings, rows, ..Table::default() })
 }
 
+/// What overheads add to the WCETs.
 fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let inflation = policy.inflation.as_ref()?;
     let rows = inflation.iter().map(|(id, task)| {
