@@ -38,6 +38,13 @@ pub const BERTOGNA_CIRINEI: Citation = Citation {
 /// At most so many rounds, and as many passes before them.
 const ROUNDS: usize = 50;
 
+/// These passes end when no response time grows by more than this part of `D_k - C_k`: then they come near a
+/// fixed point.
+const LEAST_GROWTH: i64 = 256;
+
+/// So often the cap `R - C_k + 1` is raised in one pass, for one task.
+const STEPS: usize = 64;
+
 /// RTA, for each cluster.
 ///
 /// ```
@@ -83,29 +90,37 @@ pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     super::grow_slacks(n, ROUNDS, |k, S| Some(tasks[k].deadline.ns() - response(k, S)?))
 }
 
-/// A task that no round can help: `R` is less than every response time that the rounds can come to, and still
-/// above its deadline. From `R_k = C_k` on, with the slacks `D_i - R_i` that no task exceeds.
+/// A task that no round can help: `R` is at most every response time that the rounds can come to, and still
+/// above its deadline. From `R_k = C_k` on, with the slacks `D_i - R_i` that no task exceeds. What the others
+/// do at most is taken from the pass before, which is no more than they do.
 fn surely_late(tasks: &[Sporadic], rivals: &[Rival], m: i64) -> Option<usize> {
     let n = tasks.len();
     let mut R: Vec<i64> = tasks.iter().map(|tau_i| tau_i.wcet.ns()).collect();
     let mut S: Vec<i64> = tasks.iter().map(|tau_i| tau_i.deadline.ns() - tau_i.wcet.ns()).collect();
+    let mut most = Vec::with_capacity(n);
     for _ in 0..ROUNDS {
         let mut grows = false;
         for k in 0..n {
             let [C_k, D_k, _] = tasks[k].ns();
-            let most = R[k] - C_k + 1;
-            let of = |i: usize| {
+            let before = R[k];
+            most.clear();
+            most.extend((0..n).filter(|&i| i != k).map(|i| {
                 let I_i = rivals[i].interference(D_k).with_slack(S[i]);
-                I_i.min(most).min(rivals[i].workload(R[k], S[i]))
-            };
-            let others = sum((0..n).filter(|&i| i != k).map(of));
-            let next = C_k + (others / i128::from(m)) as i64;
-            if next > D_k {
-                return Some(k);
+                I_i.min(rivals[i].workload(before, S[i]))
+            }));
+            for _ in 0..STEPS {
+                let others = sum(most.iter().map(|&most| most.min(R[k] - C_k + 1)));
+                let next = C_k + (others / i128::from(m)) as i64;
+                if next <= R[k] {
+                    break;
+                }
+                if next > D_k {
+                    return Some(k);
+                }
+                R[k] = next;
             }
-            if next > R[k] {
-                (R[k], S[k], grows) = (next, D_k - next, true);
-            }
+            S[k] = D_k - R[k];
+            grows |= R[k] - before > (D_k - C_k) / LEAST_GROWTH;
         }
         if !grows {
             return None;
