@@ -20,12 +20,17 @@ const BATCH: u64 = 256;
 fn main() -> ExitCode {
     let (mut policies, mut sets, mut runs, mut seed) = (Vec::new(), 2000u64, 1000u64, 1u64);
     let mut words = std::env::args().skip(1);
+    let usage = || {
+        eprintln!("usage: mixed [POLICY..] [--sets N] [--runs N] [--seed N]");
+        ExitCode::from(2)
+    };
     while let Some(word) = words.next() {
         let number = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
         let place = match word.as_str() {
             "--sets" => &mut sets,
             "--runs" => &mut runs,
             "--seed" => &mut seed,
+            _ if word.starts_with('-') => return usage(),
             _ => {
                 policies.push(word);
                 continue;
@@ -33,10 +38,7 @@ fn main() -> ExitCode {
         };
         match number(words.next()) {
             Some(value) => *place = value,
-            None => {
-                eprintln!("usage: mixed [POLICY..] [--sets N] [--runs N] [--seed N]");
-                return ExitCode::from(2);
-            }
+            None => return usage(),
         }
     }
     if policies.is_empty() {
