@@ -13,7 +13,7 @@
 //! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
-//! | `results.rs` | all rows, as a table that `layland-export` writes |
+//! | `results.rs` | all rows, as a table that `layland-interchange` writes |
 //! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
 //! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
 //! | `threads/` | what policies cost on real threads: measured, kept apart as well |

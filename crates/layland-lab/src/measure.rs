@@ -78,7 +78,7 @@ pub fn measure(
             return Ok(Some(row));
         }
         Measured::Guarantee(spec) => {
-            match layland_check::assess(spec, system, &layland_check::Options::default()) {
+            match layland_guarantee::assess(spec, system, &layland_guarantee::Options::default()) {
                 Ok(found) => {
                     let is_guaranteed = found.verdict == Verdict::Yes;
                     row.put("accepted", f64::from(is_guaranteed));

@@ -3,7 +3,7 @@
 
 use layland_gen::{Criticalities, GenError, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};
-use layland_partition::{Heuristic, semi_partition};
+use layland_offline::{Heuristic, semi_partition};
 use std::collections::BTreeMap;
 
 /// Utilizations on a lattice are multiples of one over this.

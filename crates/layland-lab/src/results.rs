@@ -3,7 +3,7 @@
 use crate::experiment::Experiment;
 use crate::measure::Row;
 use crate::metric::METRICS;
-use layland_export::columns::{Column, Columns};
+use layland_interchange::columns::{Column, Columns};
 
 /// The version of the results: of their columns, and of the rules by which they are measured. It
 /// changes whenever either does, and shards of other versions are not used.

@@ -45,7 +45,7 @@ pub enum LabError {
     },
     /// A table cannot be written as Parquet.
     #[error(transparent)]
-    Parquet(#[from] layland_export::columns::ColumnsError),
+    Parquet(#[from] layland_interchange::columns::ColumnsError),
 }
 
 /// How far it is.

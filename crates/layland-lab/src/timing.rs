@@ -25,7 +25,7 @@ use crate::run::LabError;
 use crate::shard::cell_seed;
 use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
-use layland_export::columns::{Column, Columns};
+use layland_interchange::columns::{Column, Columns};
 use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::{Action, Event, Policy, State, registry};
 use layland_sim::{Options, simulate};

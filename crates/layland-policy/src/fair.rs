@@ -21,7 +21,7 @@ pub mod run;
 use crate::registry::{OptionInfo, Options, Values};
 use crate::{Refusal, groups};
 use layland_model::{Behaviour, Citation, Duration, Index, Rate, System, TaskId};
-use layland_partition::{
+use layland_offline::{
     Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, Rounds,
 };
 

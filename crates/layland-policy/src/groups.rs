@@ -4,7 +4,7 @@
 use crate::Refusal;
 use crate::registry::Options;
 use layland_model::{CpuId, CpuSet, Rate, System, TaskId};
-use layland_partition::Heuristic;
+use layland_offline::Heuristic;
 
 pub(crate) type Groups = Vec<(CpuSet, Vec<TaskId>)>;
 
@@ -68,7 +68,7 @@ fn clusters_of_size(
     let allowed = |item: usize, bin: usize| {
         clusters[bin].is_subset(&system.allowed_cpus(TaskId(item as u32)))
     };
-    let bins = layland_partition::pack(
+    let bins = layland_offline::pack(
         &rates,
         allowed,
         clusters.len(),
@@ -99,7 +99,7 @@ pub(crate) fn partitioned(
     }
     let mut groups = empty(system);
     let heuristic = heuristic(options)?.unwrap_or(Heuristic::Ffd);
-    let assignment = layland_partition::partition(system, heuristic)
+    let assignment = layland_offline::partition(system, heuristic)
         .map_err(|unplaced| no_packing(heuristic, &unplaced))?;
     for (id, &cpu) in assignment.iter() {
         groups[cpu.0 as usize].1.push(id);

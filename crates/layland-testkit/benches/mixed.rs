@@ -6,10 +6,10 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, TwoBudgets, Utilizations};
-use layland_mixed::{
+use layland_model::{Duration, Rate};
+use layland_offline::criticality::{
     MixedSet, amc_ia, amc_max, amc_rt, fixed, fjp, period_transformation, zero_slack,
 };
-use layland_model::{Duration, Rate};
 use std::hint::black_box;
 
 fn sets(levels: usize, percent: i64) -> Vec<MixedSet> {

@@ -1,11 +1,11 @@
 //! Mixed-criticality analyses, read off their definitions: time by time, change by change, job by job.
 //!
-//! Each function is the obvious version of one of `layland_mixed`: fixed points by linear search, every
+//! Each function is the obvious version of one of `layland_offline::criticality`: fixed points by linear search, every
 //! integer instant of a mode change, every zero-slack instant from the deadline down, priorities of jobs by
 //! backtracking. Times are plain integers. For small sets only.
 
-use layland_mixed::{MixedSet, MixedTask};
 use layland_model::{Criticality, Duration, Service};
+use layland_offline::criticality::{MixedSet, MixedTask};
 use proptest::prelude::*;
 
 /// `(T, D, z, [C(0), .., C(N-1)])`.

@@ -1,11 +1,11 @@
-//! `layland-check` against simulation: for every policy of the registry, what is guaranteed does not
+//! `layland-guarantee` against simulation: for every policy of the registry, what is guaranteed does not
 //! miss, what is refuted does, and no bound is exceeded.
 //!
 //! A longer run: `CASES=100000 cargo test --release -p layland-testkit --test check`.
 
 use layland_analysis::Verdict;
-use layland_check::{Bound, Options, assess, scaled};
 use layland_gen::{Aspect, Random};
+use layland_guarantee::{Bound, Options, assess, scaled};
 use layland_model::{CpuId, CpuSet, Duration, Index, Overheads, Rate, System, TaskId, Time};
 use layland_policy::registry;
 use layland_sim::simulate;
@@ -156,7 +156,7 @@ fn policies_keep_affinities_or_refuse_them() {
     let inputs = (systems(2..5, 6, 20..80, Deadlines::Implicit), masks());
     on_random(cases(200), 20, inputs, |(system, (kind, draws))| {
         let system = with_masks(system, kind, &draws);
-        let Some(found) = layland_check::affinities(&system) else { return Ok(false) };
+        let Some(found) = layland_guarantee::affinities(&system) else { return Ok(false) };
         for name in &found.kept_by {
             prop_assert!(registry::build(name, &system).is_ok(), "{}", name);
         }

@@ -1,10 +1,10 @@
 //! The mixed-criticality analyses against the obvious versions of themselves, and against each other.
 
-use layland_mixed::{
+use layland_model::{Duration, Rate, TaskId};
+use layland_offline::criticality::{
     Answer, Assignment, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed, fjp,
     period_transformation, rate_monotonic, zero_slack,
 };
-use layland_model::{Duration, Rate, TaskId};
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
 use proptest::prelude::*;
@@ -165,7 +165,7 @@ fn one_level_is_plain() {
         let smc = fixed::ftp_smc(&set).found();
         let rt = amc_rt::amc_rt(&set).found();
         let safe = amc_ia::safe(&set, POINTS).found();
-        let one = |found: Option<layland_mixed::Assigned<Vec<Duration>>>| {
+        let one = |found: Option<layland_offline::criticality::Assigned<Vec<Duration>>>| {
             found.map(|found| {
                 (found.order, found.response.values().map(|r| r[0]).collect::<Vec<_>>())
             })

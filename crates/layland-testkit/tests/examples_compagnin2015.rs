@@ -3,7 +3,7 @@
 
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Rate, System, Time};
-use layland_partition::{Client, Clients};
+use layland_offline::{Client, Clients};
 use layland_policy::fair::{qps, run};
 use layland_policy::registry;
 use layland_sim::{Options, simulate};

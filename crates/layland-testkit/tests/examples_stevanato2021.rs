@@ -4,7 +4,7 @@
 
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, System, TaskMap, Time};
-use layland_partition::{Existence, exists_partition};
+use layland_offline::{Existence, exists_partition};
 use layland_policy::registry;
 use layland_sim::{Cycle, Horizon, Options, simulate};
 use layland_trace::Trace;

@@ -6,7 +6,7 @@ use layland_model::{
     CpuId, Duration, ExecutionModel, Index, JobId, Overheads, Rate, Request, RequestKind, Service,
     System, Task, TaskId, Time,
 };
-use layland_partition::RateGrid;
+use layland_offline::RateGrid;
 use layland_policy::{Action, Event, Policy, registry};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};

@@ -2,7 +2,7 @@
 //! trace.
 
 use crate::exit::Failure;
-use layland_export::{perfetto, st_trace, tables};
+use layland_interchange::{perfetto, st_trace, tables};
 use layland_trace::{Labels, Trace};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 
 use crate::exit::Failure;
 use layland_model::{Rate, System, TaskId};
-use layland_partition::{Client, Clients, Hierarchy, RateGrid, Reduction};
+use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
 use layland_policy::registry::{self, Options};
 use std::fmt::Write;

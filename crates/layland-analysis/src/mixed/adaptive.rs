@@ -1,6 +1,6 @@
 //! Adaptive mixed criticality (AMC) with the best fixed priorities (Huang et al. 2014, Sections 2.3 and 3.1;
 //! Baruah, Burns, Davis 2011). **Sufficient** for what [`Subject::Covered`] says: AMC-RT, AMC-MAX, AMC-IA; each accepts
-//! what the one before it accepts. `layland_mixed` has the recurrences.
+//! what the one before it accepts. `layland_offline::criticality` has the recurrences.
 //!
 //! Response bounds are those under the priorities with which the policy runs, which its option `order` names:
 //! `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l` while a job of level `l` or
@@ -10,8 +10,10 @@ use super::{PER_CPU, each_cpu, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
-use layland_mixed::{Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic};
 use layland_model::{Duration, TaskMap};
+use layland_offline::criticality::{
+    Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
+};
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 

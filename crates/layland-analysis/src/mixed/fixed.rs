@@ -1,13 +1,13 @@
 //! Fixed priorities with a cut-off: `R_i = C_i(z_i) + sum over H_i of ceil(R_i / T_j) C_j(z_i)` (Huang et al.
-//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says. `layland_mixed::fixed` has the
+//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says. `layland_offline::criticality::fixed` has the
 //! symbols and the misprint.
 
 use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
 };
-use layland_mixed::{MixedSet, Responses, fixed};
 use layland_model::{Duration, System, TaskMap};
+use layland_offline::criticality::{MixedSet, Responses, fixed};
 
 /// Rate-monotonic priorities with a cut-off.
 pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {

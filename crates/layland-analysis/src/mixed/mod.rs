@@ -1,4 +1,4 @@
-//! Mixed criticality on each CPU (Huang, Gill, Lu 2014): the analyses of `layland-mixed` as tests.
+//! Mixed criticality on each CPU (Huang, Gill, Lu 2014): the analyses of `layland-offline` as tests.
 //!
 //! | file | tests | policies |
 //! |---|---|---|
@@ -40,8 +40,8 @@ pub use zero_slack::{ZSS, ZSS_PAPER};
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
 use crate::{Citation, Finding, Reason, ResponseBound, Verdict};
-use layland_mixed::{Answer, Assignment, MixedSet};
 use layland_model::{Duration, System, TaskId, TaskMap};
+use layland_offline::criticality::{Answer, Assignment, MixedSet};
 
 /// Vestal 2007.
 pub const VESTAL: Citation = Citation {

@@ -1,11 +1,11 @@
 //! Period transformation (Sha, Lehoczky, Rajkumar 1986; Huang et al. 2014, Eq. 3). **Sufficient** for what
-//! [`Subject::Covered`] says, with slices in whole nanoseconds. `layland_mixed::period_transformation` has the equation.
+//! [`Subject::Covered`] says, with slices in whole nanoseconds. `layland_offline::criticality::period_transformation` has the equation.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
-use layland_mixed::period_transformation::{Transformed, paper, safe};
+use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
 /// Sha, Lehoczky and Rajkumar 1986.
 pub const SHA: Citation = Citation {

@@ -1,9 +1,9 @@
 //! Zero-slack scheduling (de Niz, Lakshmanan, Rajkumar 2009; Huang et al. 2014, Section 2.3). **Sufficient** for what
-//! [`Subject::Covered`] says. `layland_mixed::zero_slack` has the rules.
+//! [`Subject::Covered`] says. `layland_offline::criticality::zero_slack` has the rules.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
-use layland_mixed::zero_slack::{ZeroSlack, paper, safe};
+use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
 /// Instants that hold for every pattern of releases.
 pub const ZSS: SchedulabilityTest = SchedulabilityTest {

@@ -17,7 +17,7 @@ use crate::{
     Assumption, Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject,
 };
 use layland_model::{Rate, System};
-use layland_partition::RateGrid;
+use layland_offline::RateGrid;
 
 /// Whether the tasks need no more than the CPUs have.
 ///

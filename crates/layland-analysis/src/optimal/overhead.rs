@@ -36,8 +36,8 @@
 
 use crate::{Assumption, Refusal};
 use layland_model::{Duration, Overheads, Place, Rate, Service, System, TIME_LIMIT};
-pub use layland_partition::Heuristic;
-use layland_partition::{RateGrid, ReductionRules, reduce};
+pub use layland_offline::Heuristic;
+use layland_offline::{RateGrid, ReductionRules, reduce};
 
 /// The largest that each overhead was measured to be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -167,7 +167,7 @@ const ROUNDS: usize = 10;
 /// ```
 /// use layland_analysis::optimal::overhead::{Costs, inflate};
 /// use layland_model::{Duration, Service, System, Task};
-/// use layland_partition::Heuristic;
+/// use layland_offline::Heuristic;
 /// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
 /// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
 /// let costs = Costs { scheduling: Duration::from_us(10), ..Costs::default() };

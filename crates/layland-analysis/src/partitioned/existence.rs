@@ -19,7 +19,7 @@ use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, processor_demand};
 use crate::{Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
-use layland_partition::{Bins, Existence, Heuristic, exists_partition, partition, place};
+use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
 
 /// How many nodes the exhaustive search of [`TEST`] visits at most.

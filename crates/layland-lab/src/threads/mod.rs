@@ -26,7 +26,7 @@ use crate::output::Written;
 use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::aligned;
-use layland_export::columns::{Column, Columns};
+use layland_interchange::columns::{Column, Columns};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

@@ -36,7 +36,7 @@
 //! when there was nothing to pick.
 //!
 //! **Budgets are whole nanoseconds**, without any rounding at run time: see
-//! [`RateGrid`](layland_partition::RateGrid), which also says why no deadline is lost by rounding the
+//! [`RateGrid`](layland_offline::RateGrid), which also says why no deadline is lost by rounding the
 //! *rates* up, and how the windows of sporadic tasks are cut to multiples of its unit.
 //!
 //! A job that is late, because the machine has held it up, goes on in a further window of its task.
@@ -55,7 +55,7 @@ use crate::registry::Options;
 use crate::{Count, Refusal};
 use hierarchy::{Client, Hierarchy, Kind, Major, Set};
 use layland_model::{JobId, System};
-use layland_partition::{Client as Item, Hierarchy as Sets, quasi_partition};
+use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
 
 /// Which side of its set a master serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

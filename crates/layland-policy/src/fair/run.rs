@@ -31,7 +31,7 @@
 //! what is left goes to the lowest free CPUs.
 //!
 //! **Budgets are whole nanoseconds**, without any rounding at run time: see
-//! [`RateGrid`](layland_partition::RateGrid), which also says why no deadline is lost by rounding the
+//! [`RateGrid`](layland_offline::RateGrid), which also says why no deadline is lost by rounding the
 //! *rates* up, and how windows of tasks whose period is not a multiple of its unit are cut. Between two
 //! such windows, before the first release and after the last job a task has windows with nothing to execute.
 //!
@@ -43,7 +43,7 @@ use super::{Prepared, by_task, prepare, reduction_rules, refusal};
 use crate::registry::Options;
 use crate::{Count, Refusal, State};
 use layland_model::{CpuId, Index, JobId, System, Time};
-use layland_partition::{Clients, Reduction, reduce};
+use layland_offline::{Clients, Reduction, reduce};
 
 /// The policy: see the file header.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The offline stage of the mechanisms: where each task runs, and what its mechanism needs to know.
 //!
-//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-partition` for which a task
+//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-offline` for which a task
 //! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
 //! densities. With `sort=criticality` they come by falling criticality, then (where the heuristic sorts) by
 //! falling density: what matters most has the most room. Affinities say which CPUs a task may use; a
@@ -17,14 +17,14 @@ use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
 use crate::registry::{OptionInfo, Options, Values};
 use crate::{Policy, Refusal, groups};
-use layland_mixed::{
-    Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
-    fixed, fjp, period_transformation, rate_monotonic, zero_slack,
-};
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Index, Rate, RateSum, System, TaskId, TaskMap,
 };
-use layland_partition::{Bins, Heuristic};
+use layland_offline::criticality::{
+    Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
+    fixed, fjp, period_transformation, rate_monotonic, zero_slack,
+};
+use layland_offline::{Bins, Heuristic};
 use std::cmp::{Ordering, Reverse};
 
 pub(crate) const SMC_ORDER: OptionInfo = OptionInfo {
@@ -373,7 +373,7 @@ fn place(
         tasks: vec![Vec::new(); cpus],
         loads: vec![RateSum::default(); cpus],
     };
-    let placed = layland_partition::place(&mut processors, &order, heuristic).map_err(|no_room| {
+    let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
         let task = TaskId::from_index(no_room.item);
         Refusal::busy(format!(
             "{name}: {heuristic} finds no CPU for task `{}` (it may use {}) on which the analysis accepts it \

@@ -14,8 +14,8 @@
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending, highest, places};
 use crate::Note;
-pub use layland_mixed::period_transformation::Slices;
 use layland_model::{Duration, Time};
+pub use layland_offline::criticality::period_transformation::Slices;
 
 /// Fixed task priorities over deferrable servers.
 #[derive(Clone, Debug)]

@@ -98,7 +98,7 @@ impl Claim {
         if total.missed > 0 {
             return Err(format!("{} deadlines are missed", total.missed));
         }
-        let grid = layland_partition::RateGrid::of(system).expect("the policy was built");
+        let grid = layland_offline::RateGrid::of(system).expect("the policy was built");
         let cpus = system.platform.cpu_count() as i64;
         let seen = Seen {
             systems: 1,

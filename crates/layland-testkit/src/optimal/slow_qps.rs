@@ -3,7 +3,7 @@
 
 use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, System, TaskId, Time};
-use layland_partition::{Client, Hierarchy, RateGrid};
+use layland_offline::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
 use layland_policy::registry::Options;
 use layland_policy::{Action, Event, Policy, State, TimerId};

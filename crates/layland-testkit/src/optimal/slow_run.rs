@@ -3,7 +3,7 @@
 
 use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, System, Task, TaskId, Time};
-use layland_partition::{Clients, RateGrid, Reduction};
+use layland_offline::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
 use layland_policy::registry::Options;
 use layland_policy::{Action, Event, Policy, State, TimerId};

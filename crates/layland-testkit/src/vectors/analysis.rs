@@ -8,7 +8,7 @@ use layland_analysis::{
     BoundTest, Finding, Refusal, Tardiness, Verdict as Answer, affinity, deadline, uniprocessor,
 };
 use layland_model::{CpuId, CpuSet, Duration, Index, Rate, Service, System, Task};
-use layland_partition::{Heuristic, partition};
+use layland_offline::{Heuristic, partition};
 use serde_json::Value;
 
 /// Runs a vector of type `analysis`.

@@ -1,16 +1,16 @@
-//! Vectors of mixed-criticality analyses: everything that `layland-mixed` says about a set, or that the
+//! Vectors of mixed-criticality analyses: everything that `layland-offline` says about a set, or that the
 //! set is refused.
 //!
 //! Times are in an arbitrary unit, here nanoseconds.
 
 use super::Verdict;
-use layland_mixed::period_transformation::{self, Transformed};
-use layland_mixed::zero_slack::{self, ZeroSlack};
-use layland_mixed::{
+use layland_model::{Criticality, Duration, Service, TaskId, TaskMap};
+use layland_offline::criticality::period_transformation::{self, Transformed};
+use layland_offline::criticality::zero_slack::{self, ZeroSlack};
+use layland_offline::criticality::{
     Answer, Assignment, MixedSet, MixedTask, NoBound, Responses, amc_ia, amc_max, amc_rt, fixed,
     fjp, rate_monotonic,
 };
-use layland_model::{Criticality, Duration, Service, TaskId, TaskMap};
 use serde_json::{Map, Value, json};
 
 /// The most jobs of `fjp_lb` and `fjp_safe` in the vectors.

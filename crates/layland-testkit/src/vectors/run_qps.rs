@@ -6,7 +6,7 @@
 
 use super::Verdict;
 use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task, Time};
-use layland_partition::{
+use layland_offline::{
     Client, Clients, Heuristic, Hierarchy, Infeasible, QuasiRule, Reduction, ReductionRules,
     numerator, quasi_partition, reduce,
 };

@@ -2,7 +2,7 @@
 
 use super::Checked;
 use layland_analysis::Verdict;
-use layland_check::{Assessment, Bound, Said};
+use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::System;
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use crate::output::{Kind, Output};
 use crate::report as reports;
 use crate::terminal;
 use layland_analysis::{BoundTest, Citation, ResponseTest, Verdict, catalogue};
-use layland_check::{
+use layland_guarantee::{
     Affinities, Assessment, Options, Said, affinities, assess, whatever_the_policy,
 };
 use layland_policy::registry;
@@ -217,8 +217,8 @@ fn cite(checked: &[Checked]) -> String {
     format!("{}\n", texts.join("\n\n"))
 }
 
-fn of_bound(bound: &layland_check::Bound) -> Vec<&'static Citation> {
-    use layland_check::Bound;
+fn of_bound(bound: &layland_guarantee::Bound) -> Vec<&'static Citation> {
+    use layland_guarantee::Bound;
     let by = match bound {
         Bound::Unknown => return Vec::new(),
         Bound::Response { by, .. } | Bound::Tardiness { by, .. } => *by,

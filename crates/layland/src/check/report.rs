@@ -2,7 +2,7 @@
 
 use super::{Checked, text};
 use layland_analysis::{Kind, Subject, Verdict};
-use layland_check::{Assessment, Bound, Said};
+use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Rate, System};
 use layland_report::{
     Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Severity, Table, TaskBound,

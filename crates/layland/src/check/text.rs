@@ -5,7 +5,7 @@ use crate::args::CheckArgs;
 use crate::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
-use layland_check::{Assessment, Bound, Said};
+use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Rate, System};
 
 fn table(args: &CheckArgs) -> Table {

@@ -5,7 +5,7 @@ use crate::args::SetArgs;
 use crate::exit::{Exit, Failure};
 use crate::input::{self, Set};
 use crate::terminal;
-use layland_export::st_trace;
+use layland_interchange::st_trace;
 use layland_model::{TaskId, TaskMap};
 use layland_trace::kernel::{self, Decision, Options, Threads, Wake};
 use layland_trace::{Labels, Trace};

@@ -1,0 +1,88 @@
+//! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
+
+use crate::{Options, verdict};
+use layland_analysis::Verdict;
+use layland_model::System;
+use layland_policy::registry;
+
+/// What the policies of the registry, without options, make of the affinities of a system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Affinities {
+    /// These keep them.
+    pub kept_by: Vec<&'static str>,
+    /// These would take the system without affinities and refuse it as it is: why, and which.
+    /// Reasons in the order in which the registry first has them.
+    pub refused_by: Vec<(String, Vec<&'static str>)>,
+}
+
+/// Whether some task may use a part of its cluster only.
+pub fn has_affinities(system: &System) -> bool {
+    system.tasks.iter().any(|(id, task)| {
+        task.affinity.is_some() && system.allowed_cpus(id) != system.platform.clusters[task.cluster]
+    })
+}
+
+/// The system with every task free to use its cluster.
+pub fn without_affinities(system: &System) -> System {
+    let mut free = system.clone();
+    free.tasks.values_mut().for_each(|task| task.affinity = None);
+    free
+}
+
+/// A reason of one policy in the words of all that have it: `*` for what they order jobs by.
+fn in_general(name: &str, reason: &str) -> String {
+    match name.split_once('-') {
+        Some((_, order)) => reason.replace(name, "it").replace(&format!("-{order}"), "-*"),
+        // A name such as `run` is a word like any other.
+        None => reason.to_owned(),
+    }
+}
+
+/// What the policies make of the affinities; none if there are none.
+///
+/// ```
+/// use layland_guarantee::affinities;
+/// use layland_model::{Duration, Service, System, Task};
+/// let tasks = ["0-1", "1-2"].map(|cpus| {
+///     let mut task = Task::implicit(cpus, Service::from_ms(1), Duration::from_ms(4));
+///     task.affinity = cpus.parse().ok();
+///     task
+/// });
+/// let found = affinities(&System::new(3, tasks.to_vec())).unwrap();
+/// assert!(found.kept_by.contains(&"strong-edf"));
+/// let refusing = |name| found.refused_by.iter().any(|(_, policies)| policies.contains(&name));
+/// assert!(refusing("g-edf") && refusing("hpa-edf"));
+/// ```
+pub fn affinities(system: &System) -> Option<Affinities> {
+    if !has_affinities(system) {
+        return None;
+    }
+    let free = without_affinities(system);
+    let mut found = Affinities::default();
+    for info in registry::POLICIES {
+        let options = registry::Options::default();
+        match info.build(system, &options) {
+            Ok(_) => found.kept_by.push(info.name),
+            // What it refuses without affinities as well is not about them.
+            Err(_) if info.build(&free, &options).is_err() => {}
+            Err(refusal) => {
+                let reason = in_general(info.name, &refusal.reason);
+                match found.refused_by.iter_mut().find(|(why, _)| *why == reason) {
+                    Some((_, policies)) => policies.push(info.name),
+                    None => found.refused_by.push((reason, vec![info.name])),
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+/// The verdict on the system without its affinities; none if it has none.
+pub(crate) fn verdict_without(spec: &str, system: &System, options: &Options) -> Option<Verdict> {
+    if !has_affinities(system) {
+        return None;
+    }
+    let options = Options { all: false, margin: false, tests: options.tests.clone() };
+    let found = verdict(spec, &without_affinities(system), &options).ok()?;
+    found.refused.is_none().then_some(found.verdict)
+}

@@ -1,0 +1,469 @@
+//! Can it be guaranteed? Each policy of the registry held against every analysis that is about it.
+//!
+//! The analyses know policies by name alone, and policies know no analysis; here they meet. For one
+//! policy ([`assess`]):
+//!
+//! 1. the policy is built: what it refuses is not guaranteed, and its reason is the reason;
+//! 2. the system becomes what the policy makes of it ([`placed`]): tasks on the CPUs or clusters that
+//!    it assigned them to;
+//! 3. overheads become part of the WCETs ([`layland_analysis::overheads`]);
+//! 4. the tests about the policy run, and those about any scheduler: the first that says *no* or *yes*
+//!    decides;
+//! 5. each task gets its smallest response or tardiness bound;
+//! 6. if asked, the [`margin`]: by how much all WCETs could grow;
+//! 7. if tasks have affinities, the verdict without them, to tell what they cost.
+//!
+//! ```
+//! use layland_guarantee::{Options, assess};
+//! use layland_analysis::Verdict;
+//! use layland_model::{Duration, Service, System, Task};
+//! let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(4));
+//! let system = System::new(1, vec![task("a"), task("b")]);
+//! let found = assess("p-edf", &system, &Options { margin: true, ..Options::default() }).unwrap();
+//! assert_eq!((found.verdict, found.decided_by), (Verdict::Yes, Some("QPA")));
+//! // The CPU is full: nothing may grow.
+//! assert_eq!(found.margin.unwrap().thousandths, 1000);
+//! ```
+
+mod affinities;
+mod margin;
+mod optimal;
+mod placed;
+
+pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
+pub use margin::{Margin, margin, scaled};
+pub use placed::placed;
+
+use layland_analysis::deadline::admission::{self, Limit};
+use layland_analysis::overheads::{Inflation, inflate_placed};
+use layland_analysis::{
+    Finding, Kind, Reason, Refusal, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
+};
+use layland_model::{Duration, Rate, ScheduleRule, System, TaskMap};
+use layland_policy::RefusalKind;
+use layland_policy::registry::{self, BuildError, PolicyInfo};
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Run every test, also after one has decided.
+    pub all: bool,
+    /// Only these tests, by name; all of them if empty.
+    pub tests: Vec<String>,
+    /// Look for the [`Margin`].
+    pub margin: bool,
+}
+
+impl Options {
+    fn has(&self, name: &str) -> bool {
+        self.tests.is_empty() || self.tests.iter().any(|test| test.eq_ignore_ascii_case(name))
+    }
+}
+
+/// What a test said.
+#[derive(Clone)]
+pub struct Said {
+    /// The test.
+    pub test: &'static SchedulabilityTest,
+    /// Its finding, or why it does not apply.
+    pub finding: Result<Finding, Refusal>,
+}
+
+/// What is known of how late a task gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// No job finishes later than this after its arrival; in a run of mixed criticality, none that is covered
+    /// ([`Subject::Covered`]).
+    Response {
+        /// The bound.
+        within: Duration,
+        /// The analysis.
+        by: &'static str,
+        /// [`Kind::Exact`] if it is reached.
+        kind: Kind,
+        /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own; empty
+        /// if the analysis does not tell them apart.
+        per_level: Vec<Duration>,
+    },
+    /// No job finishes later than this after its deadline.
+    Tardiness {
+        /// The bound, in nanoseconds.
+        within: Rate,
+        /// The analysis.
+        by: &'static str,
+    },
+    /// Nothing.
+    Unknown,
+}
+
+/// What is known of one policy.
+#[derive(Clone)]
+pub struct Assessment {
+    /// The policy, as `name:option=value`.
+    pub spec: String,
+    /// Whether every deadline is guaranteed.
+    pub verdict: Verdict,
+    /// The test that decided.
+    pub decided_by: Option<&'static str>,
+    /// Why, in sentences without full stops.
+    pub reasons: Vec<String>,
+    /// Why the policy does not take the system.
+    pub refused: Option<layland_policy::Refusal>,
+    /// What the tests said, in the order in which they were asked.
+    pub said: Vec<Said>,
+    /// For each task. Empty if the policy refused.
+    pub bounds: TaskMap<Bound>,
+    /// What overheads add to each task, where there are any.
+    pub inflation: Option<TaskMap<Inflation>>,
+    /// By how much WCETs could grow, if that was asked and the policy takes the system.
+    pub margin: Option<Margin>,
+    /// The verdict if every task could use its whole cluster. None if every task can, or if the
+    /// policy refuses the system with or without affinities.
+    pub without_affinities: Option<Verdict>,
+}
+
+impl Assessment {
+    /// Whether the policy is not made for such a system at all: not a matter of how much there is to
+    /// do.
+    pub fn is_out_of_place(&self) -> bool {
+        self.refused.as_ref().is_some_and(|refusal| match refusal.kind {
+            RefusalKind::Busy => false,
+            RefusalKind::NotPermitted | RefusalKind::Invalid => true,
+        })
+    }
+
+    /// Whether nothing is known: no test applies, and there is no bound.
+    pub fn is_empty(&self) -> bool {
+        self.verdict == Verdict::Unknown
+            && self.bounds.values().all(|bound| *bound == Bound::Unknown)
+            && self
+                .said
+                .iter()
+                .all(|said| said.finding.is_err() || said.test.subject == Subject::SomeScheduler)
+    }
+}
+
+/// What is known of a policy, given as `name:option=value`, and a valid system.
+///
+/// # Errors
+/// If there is no such policy or option. That the policy refuses the system is an assessment.
+pub fn assess(spec: &str, system: &System, options: &Options) -> Result<Assessment, BuildError> {
+    let mut found = verdict(spec, system, options)?;
+    if options.margin && found.refused.is_none() {
+        found.margin = margin(spec, system, options, found.verdict);
+    }
+    if found.refused.is_none() {
+        found.without_affinities = affinities::verdict_without(spec, system, options);
+    }
+    Ok(found)
+}
+
+/// [`assess`] of the system as it is, without a margin.
+pub(crate) fn verdict(
+    spec: &str,
+    system: &System,
+    options: &Options,
+) -> Result<Assessment, BuildError> {
+    let (info, policy_options) = registry::parse(spec)?;
+    let mut found = Assessment {
+        spec: spec.to_owned(),
+        verdict: Verdict::Unknown,
+        decided_by: None,
+        reasons: Vec::new(),
+        refused: None,
+        said: Vec::new(),
+        bounds: TaskMap::default(),
+        inflation: None,
+        margin: None,
+        without_affinities: None,
+    };
+    let policy = match info.build(system, &policy_options) {
+        Ok(policy) => policy,
+        Err(refusal) => {
+            found.verdict = Verdict::No;
+            found.reasons.push(format!("the policy refuses the set: {refusal}"));
+            found.refused = Some(refusal);
+            return Ok(found);
+        }
+    };
+    let rule = policy.rule();
+    let placed = placed(system, &rule);
+    let inflated = match (&rule, system.platform.overheads.is_zero()) {
+        (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(&placed, system) {
+            Ok(inflated) => Some(inflated),
+            Err(refusal) => {
+                found.reasons.push(format!("overheads: {refusal}"));
+                None
+            }
+        },
+        (ScheduleRule::HighestFirst { .. }, true)
+        | (
+            ScheduleRule::Weak { .. }
+            | ScheduleRule::Strong { .. }
+            | ScheduleRule::Optimal { .. }
+            | ScheduleRule::MixedCriticality { .. }
+            | ScheduleRule::None,
+            _,
+        ) => None,
+    };
+    let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
+    let names = names(info, &rule, &placed);
+    // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
+    let uncovered = match &rule {
+        ScheduleRule::MixedCriticality { guaranteed, .. } => {
+            *guaranteed != system.platform.all_cpus()
+        }
+        ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::None => false,
+    };
+    // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
+    let covered_only = system.levels.is_mixed()
+        && catalogue::TESTS.iter().any(|test| match test.subject {
+            Subject::Covered(policies) => policies.contains(&info.name),
+            Subject::Policies(_)
+            | Subject::Unsound(..)
+            | Subject::SomeScheduler
+            | Subject::SomePartition
+            | Subject::SomePriorities
+            | Subject::Admission(_) => false,
+        });
+    for test in catalogue::TESTS {
+        let finding = match test.subject {
+            _ if !options.has(test.name) => continue,
+            Subject::SomeScheduler if covered_only => continue,
+            Subject::Covered(_) if uncovered => continue,
+            Subject::SomeScheduler => test.run(system),
+            Subject::Policies(policies)
+            | Subject::Covered(policies)
+            | Subject::Unsound(policies, _)
+                if policies.iter().any(|name| names.contains(name)) =>
+            {
+                test.run(analysed)
+            }
+            Subject::Admission(policies) if policies.contains(&info.name) => {
+                match admission(test, system, &policy_options) {
+                    Some(finding) => finding,
+                    None => continue,
+                }
+            }
+            Subject::Policies(_)
+            | Subject::Covered(_)
+            | Subject::Unsound(..)
+            | Subject::Admission(_)
+            | Subject::SomePartition
+            | Subject::SomePriorities => continue,
+        };
+        found.listen(test, finding, system);
+        if found.verdict != Verdict::Unknown && !options.all {
+            break;
+        }
+    }
+    let responding = responding(info, &names, &policy_options);
+    found.bounds = bounds((&names, &responding), analysed, system, &found);
+    if found.verdict == Verdict::Unknown {
+        let bounded = found.bounds.values().all(|bound| *bound != Bound::Unknown);
+        if bounded && found.reasons.is_empty() {
+            found
+                .reasons
+                .push("no test says that deadlines are met; tardiness is bounded".to_owned());
+        }
+    }
+    found.inflation = inflated.map(|inflated| inflated.tasks);
+    let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
+    if is_optimal && !system.platform.overheads.is_zero() {
+        match optimal::inflated(system, &policy_options) {
+            Ok((tasks, sentence)) => {
+                found.inflation = Some(tasks);
+                found.reasons.push(sentence);
+            }
+            Err(reason) => found.reasons.push(reason),
+        }
+    }
+    if uncovered && found.verdict == Verdict::Unknown {
+        let why =
+            "no sound analysis accepts the tasks with the parameters that the policy runs with";
+        found.reasons.push(why.to_owned());
+    }
+    if found.reasons.is_empty() {
+        found.reasons.push("no test applies".to_owned());
+    }
+    Ok(found)
+}
+
+impl Assessment {
+    fn listen(
+        &mut self,
+        test: &'static SchedulabilityTest,
+        finding: Result<Finding, Refusal>,
+        system: &System,
+    ) {
+        let admission = matches!(test.subject, Subject::Admission(_));
+        let about_any = test.subject == Subject::SomeScheduler;
+        match &finding {
+            // What a paper claims and does not hold decides nothing.
+            _ if matches!(test.subject, Subject::Unsound(..)) => {}
+            // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
+            Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
+            Ok(finding) => {
+                let text = |reason: &Reason| {
+                    let what = if admission { "not admitted: " } else { "" };
+                    format!("{what}{}", reason.describe(system))
+                };
+                // A yes and a no do not come together; the first stands.
+                if finding.verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
+                    self.verdict = finding.verdict;
+                    self.decided_by = Some(test.name);
+                    self.reasons = finding.reasons.iter().map(text).collect();
+                } else if self.verdict == Verdict::Unknown && !about_any {
+                    let first = finding.reasons.first().map(text).unwrap_or_default();
+                    self.reasons.push(format!("{}: {first}", test.name));
+                }
+            }
+            Err(refusal) if self.verdict == Verdict::Unknown && !about_any => {
+                self.reasons.push(format!("{} does not apply: {refusal}", test.name));
+            }
+            Err(_) => {}
+        }
+        self.said.push(Said { test, finding });
+    }
+}
+
+/// The name of the policy, and those of the clustered and partitioned forms that are the same here:
+/// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
+///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
+/// - on CPUs each on its own every form is the partitioned form.
+fn names(info: &PolicyInfo, rule: &ScheduleRule, placed: &System) -> Vec<&'static str> {
+    let mut names = vec![info.name];
+    let kind_of =
+        |name: &'static str, forms: &[&str]| forms.iter().find_map(|form| name.strip_prefix(form));
+    let kind = match rule {
+        ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {
+            let disjoint = placed.tasks.iter().all(|(id, task)| {
+                placed.allowed_cpus(id) == placed.platform.clusters[task.cluster]
+            });
+            let kind = kind_of(info.name, &["weak-", "strong-", "hpa-"]).filter(|_| disjoint);
+            names.extend(kind.and_then(|kind| registered("c-", kind)));
+            kind
+        }
+        ScheduleRule::HighestFirst { .. } => kind_of(info.name, &["g-", "c-"]),
+        ScheduleRule::Optimal { .. }
+        | ScheduleRule::MixedCriticality { .. }
+        | ScheduleRule::None => None,
+    };
+    let single = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
+    names.extend(kind.filter(|_| single).and_then(|kind| registered("p-", kind)));
+    names
+}
+
+fn registered(form: &str, kind: &str) -> Option<&'static str> {
+    let mut names = registry::POLICIES.iter().map(|info| info.name);
+    names.find(|name| name.strip_prefix(form).is_some_and(|name| name == kind))
+}
+
+/// Admission control with the limit of the policy; none if the policy has it off.
+fn admission(
+    test: &SchedulabilityTest,
+    system: &System,
+    options: &registry::Options,
+) -> Option<Result<Finding, Refusal>> {
+    let semi_partitioned = test.name == admission::SEMI_PARTITIONED.name;
+    if !options.switch("ac", semi_partitioned).unwrap_or(semi_partitioned) {
+        return None;
+    }
+    let limit = options.text("limit").and_then(|text| text.parse().ok());
+    let limit = limit.map_or_else(Limit::default, Limit::Share);
+    Some(if semi_partitioned {
+        admission::semi_partitioned(system, &limit)
+    } else {
+        admission::global(system, &limit)
+    })
+}
+
+/// The names under which bounds on response times are listed: they are about one order of priorities.
+fn responding(info: &PolicyInfo, names: &[&str], options: &registry::Options) -> Vec<String> {
+    let default = match info.name {
+        "smc" => "audsley",
+        "amc" => "amc-rt",
+        _ => return names.iter().map(|&name| name.to_owned()).collect(),
+    };
+    match options.text("order") {
+        Some(order) if order != default => vec![format!("{}:order={order}", info.name)],
+        Some(_) | None => vec![info.name.to_owned()],
+    }
+}
+
+/// The smallest bound of each task. The tardiness of a task with a larger WCET bounds that of the
+/// task as it is.
+fn bounds(
+    (names, responding): (&[&str], &[String]),
+    analysed: &System,
+    system: &System,
+    found: &Assessment,
+) -> TaskMap<Bound> {
+    let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
+    for analysis in catalogue::RESPONSES {
+        if !analysis.policies.iter().any(|policy| responding.iter().any(|name| name == policy)) {
+            continue;
+        }
+        let Ok(responses) = analysis.run(analysed) else { continue };
+        for response in responses.values().flatten() {
+            let bound = &mut bounds[response.task];
+            if !matches!(bound, Bound::Response { within, .. } if *within <= response.response) {
+                let (within, by, kind) = (response.response, analysis.name, analysis.kind);
+                let per_level = response.per_level.clone();
+                *bound = Bound::Response { within, by, kind, per_level };
+            }
+        }
+    }
+    if let (Verdict::Yes, Some(by)) = (found.verdict, found.decided_by) {
+        for (id, task) in system.tasks.iter() {
+            let within = task.deadline;
+            let closer =
+                matches!(&bounds[id], Bound::Response { within: known, .. } if *known <= within);
+            if !closer {
+                let (kind, per_level) = (Kind::Sufficient, Vec::new());
+                bounds[id] = Bound::Response { within, by, kind, per_level };
+            }
+        }
+        return bounds;
+    }
+    for analysis in catalogue::BOUNDS {
+        if !analysis.policies.iter().any(|name| names.contains(name)) {
+            continue;
+        }
+        let Ok(Tardiness::Bounded(found)) = analysis.run(analysed) else { continue };
+        for tardiness in found.values() {
+            let bound = &mut bounds[tardiness.task];
+            let closer = match bound {
+                Bound::Response { .. } => true,
+                Bound::Tardiness { within, .. } => *within <= tardiness.tardiness,
+                Bound::Unknown => false,
+            };
+            if !closer {
+                let (within, by) = (tardiness.tardiness.clone(), analysis.name);
+                *bound = Bound::Tardiness { within, by };
+            }
+        }
+    }
+    bounds
+}
+
+/// What is known of the system whatever the policy: what some scheduler, some partition or some
+/// priorities can do.
+pub fn whatever_the_policy(system: &System, options: &Options) -> Vec<Said> {
+    let about = |test: &&SchedulabilityTest| match test.subject {
+        Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => false,
+    };
+    (catalogue::TESTS.iter())
+        .filter(about)
+        .filter(|test| options.has(test.name))
+        .map(|test| Said { test, finding: test.run(system) })
+        .collect()
+}

@@ -1,0 +1,221 @@
+//! A table of columns, as CSV and as Parquet.
+
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// The values of a column; some may not exist.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Texts.
+    Text(Vec<Option<String>>),
+    /// Integers.
+    Int(Vec<Option<i64>>),
+    /// Floating-point numbers.
+    Real(Vec<Option<f64>>),
+    /// Yes or no.
+    Bool(Vec<Option<bool>>),
+}
+
+/// The library that writes Parquet failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("failed to write Parquet: {0}")]
+pub struct ColumnsError(String);
+
+/// A table.
+///
+/// ```
+/// use layland_interchange::columns::{Column, Columns};
+/// let mut table = Columns::new(1);
+/// table.push("name", Column::Text(vec![Some("a".to_owned()), None]));
+/// table.push("count", Column::Int(vec![Some(1), Some(2)]));
+/// assert_eq!(table.csv(), "name,count\na,1\n,2\n");
+/// assert!(table.parquet().unwrap().starts_with(b"PAR1"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Columns {
+    metadata: Vec<(String, String)>,
+    columns: Vec<(String, Column)>,
+}
+
+impl Columns {
+    /// Without columns. The version of the schema becomes `layland.schema` in the metadata.
+    pub fn new(schema: u32) -> Columns {
+        let metadata = vec![("layland.schema".to_owned(), schema.to_string())];
+        Columns { metadata, columns: Vec::new() }
+    }
+
+    /// Adds an entry of the metadata of a Parquet file, `layland.<key>`.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Columns {
+        self.metadata.push((format!("layland.{key}"), value.into()));
+        self
+    }
+
+    /// Adds a column. Every column has as many values as the first.
+    pub fn push(&mut self, name: &str, column: Column) {
+        self.columns.push((name.to_owned(), column));
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |(_, column)| match column {
+            Column::Text(values) => values.len(),
+            Column::Int(values) => values.len(),
+            Column::Real(values) => values.len(),
+            Column::Bool(values) => values.len(),
+        })
+    }
+
+    /// As CSV: a line of names, then a line per row; what does not exist is empty. Numbers are the
+    /// shortest that read back as the same.
+    pub fn csv(&self) -> String {
+        let mut out = String::new();
+        let names = self.columns.iter().map(|(name, _)| quoted(name));
+        line(&mut out, names);
+        for row in 0..self.rows() {
+            let cells = self.columns.iter().map(|(_, column)| match column {
+                Column::Text(values) => values[row].as_deref().map_or(String::new(), quoted),
+                Column::Int(values) => values[row].map_or(String::new(), |value| value.to_string()),
+                Column::Real(values) => {
+                    values[row].map_or(String::new(), |value| value.to_string())
+                }
+                Column::Bool(values) => {
+                    values[row].map_or(String::new(), |value| value.to_string())
+                }
+            });
+            line(&mut out, cells);
+        }
+        out
+    }
+
+    /// As Parquet: one row group, Snappy, every column optional, the metadata of the table.
+    ///
+    /// # Errors
+    /// If the library fails.
+    pub fn parquet(&self) -> Result<Vec<u8>, ColumnsError> {
+        self.try_parquet().map_err(|error| ColumnsError(error.to_string()))
+    }
+
+    fn try_parquet(&self) -> Result<Vec<u8>, ParquetError> {
+        let mut message = "message results {\n".to_owned();
+        for (name, column) in &self.columns {
+            message += &match column {
+                Column::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);\n"),
+                Column::Int(_) => format!("OPTIONAL INT64 {name};\n"),
+                Column::Real(_) => format!("OPTIONAL DOUBLE {name};\n"),
+                Column::Bool(_) => format!("OPTIONAL BOOLEAN {name};\n"),
+            };
+        }
+        let schema = parse_message_type(&(message + "}"))?;
+        let metadata = self.metadata.iter();
+        let metadata =
+            metadata.map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("layland ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(metadata))
+            .build();
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
+        let mut group = writer.next_row_group()?;
+        for (_, column) in &self.columns {
+            let Some(mut to) = group.next_column()? else { break };
+            match column {
+                Column::Text(values) => {
+                    let (levels, values) = dense(values, |text| ByteArray::from(text.as_str()));
+                    to.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+                }
+                Column::Int(values) => {
+                    let (levels, values) = dense(values, |&value| value);
+                    to.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?;
+                }
+                Column::Real(values) => {
+                    let (levels, values) = dense(values, |&value| value);
+                    to.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
+                }
+                Column::Bool(values) => {
+                    let (levels, values) = dense(values, |&value| value);
+                    to.typed::<BoolType>().write_batch(&values, Some(&levels), None)?;
+                }
+            }
+            to.close()?;
+        }
+        group.close()?;
+        writer.into_inner()
+    }
+}
+
+/// Which values exist, and those.
+fn dense<T, U>(values: &[Option<T>], convert: impl Fn(&T) -> U) -> (Vec<i16>, Vec<U>) {
+    let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
+    (levels, values.iter().flatten().map(convert).collect())
+}
+
+fn line(out: &mut String, cells: impl Iterator<Item = String>) {
+    for (at, cell) in cells.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        *out += &cell;
+    }
+    out.push('\n');
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+
+    fn table() -> Columns {
+        let columns = [
+            ("name", Column::Text(vec![Some("a, b".to_owned()), None])),
+            ("count", Column::Int(vec![Some(-7), Some(8)])),
+            ("share", Column::Real(vec![None, Some(0.1)])),
+            ("late", Column::Bool(vec![Some(true), None])),
+        ];
+        let mut table = Columns::new(7).with("provenance", "a test");
+        columns.into_iter().for_each(|(name, column)| table.push(name, column));
+        table
+    }
+
+    #[test]
+    fn csv_quotes_and_leaves_out() {
+        assert_eq!(table().csv(), "name,count,share,late\n\"a, b\",-7,,true\n,8,0.1,\n");
+    }
+
+    #[test]
+    fn parquet_reads_back() {
+        let path =
+            std::env::temp_dir().join(format!("layland-columns-{}.parquet", std::process::id()));
+        std::fs::write(&path, table().parquet().unwrap()).unwrap();
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].get_string(0).unwrap(), "a, b");
+        assert_eq!(rows[0].get_long(1).unwrap(), -7);
+        assert!(rows[0].is_null(2).unwrap() && rows[1].is_null(0).unwrap());
+        assert!((rows[1].get_double(2).unwrap() - 0.1).abs() < 1e-12);
+        let metadata = reader.metadata().file_metadata();
+        let pairs = metadata.key_value_metadata().unwrap();
+        let value = |key| pairs.iter().find(|pair| pair.key == key).unwrap().value.as_deref();
+        assert_eq!(value("layland.schema"), Some("7"));
+        assert_eq!(value("layland.provenance"), Some("a test"));
+        assert!(rows[0].get_bool(3).unwrap());
+    }
+}

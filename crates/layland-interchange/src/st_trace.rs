@@ -1,0 +1,426 @@
+//! The scheduling traces of LITMUS^RT (`st_trace`), in and out.
+//!
+//! A file is a sequence of records of 24 bytes, little-endian: a header of 8 (kind, CPU, the low 16
+//! bits of the process id, number of the job) and 16 that the kind gives a meaning. Times are
+//! nanoseconds of the machine's clock. There may be one file per CPU; their records, one file after
+//! the other, are one trace.
+//!
+//! | record | number | as a [`Trace`] |
+//! |---|---|---|
+//! | name | 1 | the name of the task |
+//! | release | 3 | a job, with its deadline; arrival and release are the same |
+//! | switch to, switch away | 5, 6 | a segment |
+//! | completion | 7 | the job completed; if it is *forced*, it was aborted |
+//! | system release | 11 | not kept: times count from the earliest one |
+//! | parameters, assignment, block, resume, action, non-preemptive section | 2, 4, 8, 9, 10, 12, 13 | not kept |
+//!
+//! Rules of reading: (1) times count from the earliest of the file. (2) The jobs of a task count from
+//! the smallest number that occurs. (3) What a task runs after a completion, without a switch,
+//! belongs to its next job if that is released by then, and to nobody otherwise. (4) A job
+//! without a release has segments, but is not among the jobs. (5) The run is over with the last thing
+//! that happens in it.
+//!
+//! Rules of writing: jobs count from 1, as there; the process ids are the positions of the tasks, from
+//! 1; at one instant, completions come before switches away, and those before switches to. Marks,
+//! answers, overheads and the jitter of releases are lost, and a job whose task left looks pending.
+
+use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
+use layland_trace::{Job, JobEnd, JobRecord, Labels, Segment, Trace};
+use std::collections::{BTreeMap, BTreeSet};
+
+const RECORD: usize = 24;
+const NAME: u8 = 1;
+const RELEASE: u8 = 3;
+const SWITCH_TO: u8 = 5;
+const SWITCH_AWAY: u8 = 6;
+const COMPLETION: u8 = 7;
+const SYSTEM_RELEASE: u8 = 11;
+/// The kinds are 1 to this.
+const LAST_KIND: u8 = 13;
+
+/// Why bytes are no scheduling trace, or a trace cannot be one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StTraceError {
+    /// The last record is cut off.
+    #[error(
+        "the last of the {records} records at byte {at} has {rest} of 24 bytes: copy the file again, \
+         or cut it to {at} bytes"
+    )]
+    CutOff {
+        /// How many records there are.
+        records: usize,
+        /// Where it starts.
+        at: usize,
+        /// How many bytes it has.
+        rest: usize,
+    },
+    /// A record has a kind that does not exist.
+    #[error("record {record} at byte {at} is of kind {kind}: a scheduling trace has 1 to 13")]
+    Kind {
+        /// Which record, from 1.
+        record: usize,
+        /// Where it starts.
+        at: usize,
+        /// Its kind.
+        kind: u8,
+    },
+    /// A time is beyond what a trace can have.
+    #[error("record {record} at byte {at} has a time of {ns} ns: at most 2^63 - 1 is possible")]
+    Time {
+        /// Which record, from 1.
+        record: usize,
+        /// Where it starts.
+        at: usize,
+        /// The time.
+        ns: u64,
+    },
+    /// The format has no room for so many.
+    #[error("the trace has {count} {what}: the format has room for {most}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: u64,
+        /// How many are possible.
+        most: u64,
+    },
+}
+
+/// A record, decoded as far as all have the same form.
+#[derive(Clone, Copy)]
+struct Record {
+    kind: u8,
+    cpu: u8,
+    pid: u16,
+    job: u32,
+    data: [u8; 16],
+}
+
+impl Record {
+    fn first(&self) -> u64 {
+        u64::from_le_bytes(self.data[..8].try_into().expect("8 of 16 bytes"))
+    }
+    fn second(&self) -> u64 {
+        u64::from_le_bytes(self.data[8..].try_into().expect("8 of 16 bytes"))
+    }
+    /// When it happened, for those that say it.
+    fn time(&self) -> Option<u64> {
+        matches!(self.kind, RELEASE | SWITCH_TO | SWITCH_AWAY | COMPLETION | SYSTEM_RELEASE)
+            .then(|| self.first())
+    }
+}
+
+fn pair(first: u64, second: u64) -> [u8; 16] {
+    let mut data = [0; 16];
+    data[..8].copy_from_slice(&first.to_le_bytes());
+    data[8..].copy_from_slice(&second.to_le_bytes());
+    data
+}
+
+/// Whether bytes look like a scheduling trace: whole records, each of a kind that exists.
+///
+/// ```
+/// use layland_interchange::st_trace::looks_like;
+/// assert!(!looks_like(b"{\"version\":1, \"unit\":\"n"));
+/// assert!(looks_like(&[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+/// ```
+pub fn looks_like(bytes: &[u8]) -> bool {
+    let (records, rest) = bytes.as_chunks::<RECORD>();
+    !records.is_empty()
+        && rest.is_empty()
+        && records.iter().all(|record| (1..=LAST_KIND).contains(&record[0]))
+}
+
+/// Reads a trace, or several of one run after each other.
+///
+/// # Errors
+/// If the bytes are no sequence of records; the error names the record and its place.
+pub fn read(bytes: &[u8]) -> Result<(Trace, Labels), StTraceError> {
+    let mut records = decode(bytes)?;
+    let origin = records.iter().filter_map(Record::time).min().unwrap_or(0);
+    // Every time fits, so the differences do.
+    let time = |ns: u64| Time::from_ns((ns - origin) as i64);
+    // Those without a time are about the task, and can stay where they are.
+    records.sort_by_key(|record| record.time());
+
+    let has_job = |record: &&Record| matches!(record.kind, RELEASE..=COMPLETION);
+    let mut first_job: BTreeMap<u16, u32> = BTreeMap::new();
+    let mut names: BTreeMap<u16, String> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.kind == NAME) {
+        let length = record.data.iter().position(|&byte| byte == 0).unwrap_or(16);
+        names.insert(record.pid, String::from_utf8_lossy(&record.data[..length]).into_owned());
+    }
+    for record in records.iter().filter(has_job) {
+        let first = first_job.entry(record.pid).or_insert(record.job);
+        *first = record.job.min(*first);
+    }
+    let pids: BTreeSet<u16> = names.keys().chain(first_job.keys()).copied().collect();
+    let pids: Vec<u16> = pids.into_iter().collect();
+    let id = |pid: u16, job: u32| JobId {
+        task: TaskId::from_index(pids.binary_search(&pid).expect("every process id was collected")),
+        seq: u64::from(job - first_job.get(&pid).copied().unwrap_or(0).min(job)),
+    };
+
+    let mut jobs: BTreeMap<JobId, JobRecord> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.kind == RELEASE) {
+        let id = id(record.pid, record.job);
+        let release = time(record.first());
+        // A deadline before the release would be before the earliest time, perhaps.
+        let deadline = time(record.second().max(record.first()));
+        let job = Job { id, arrival: release, release, deadline };
+        jobs.insert(id, JobRecord { job, end: None, executed: Service::ZERO });
+    }
+    let mut running: BTreeMap<u8, (JobId, Time)> = BTreeMap::new();
+    let mut trace = Trace::default();
+    let mut ended = Vec::new();
+    for record in &records {
+        let Some(now) = record.time().map(time) else { continue };
+        let cpu = CpuId(u32::from(record.cpu));
+        match record.kind {
+            SWITCH_TO => {
+                stop(&mut trace, &mut jobs, running.remove(&record.cpu), cpu, now);
+                running.insert(record.cpu, (id(record.pid, record.job), now));
+            }
+            SWITCH_AWAY => stop(&mut trace, &mut jobs, running.remove(&record.cpu), cpu, now),
+            COMPLETION => {
+                let id = id(record.pid, record.job);
+                let on = running.get(&record.cpu).filter(|(job, _)| *job == id).copied();
+                if on.is_some() {
+                    stop(&mut trace, &mut jobs, on, cpu, now);
+                    running.remove(&record.cpu);
+                    let next = JobId { seq: id.seq + 1, ..id };
+                    if jobs.get(&next).is_some_and(|next| next.job.release <= now) {
+                        running.insert(record.cpu, (next, now));
+                    }
+                }
+                let how = if record.data[8] & 1 == 1 { JobEnd::Aborted } else { JobEnd::Completed };
+                if let Some(record) = jobs.get_mut(&id)
+                    && record.end.is_none()
+                {
+                    record.end = Some((now, how));
+                    ended.push(id);
+                }
+            }
+            _ => continue,
+        }
+        trace.over = trace.over.max(now);
+    }
+    let over = trace.over;
+    for (cpu, on) in std::mem::take(&mut running) {
+        stop(&mut trace, &mut jobs, Some(on), CpuId(u32::from(cpu)), over);
+    }
+    trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
+    trace.jobs = ended.into_iter().filter_map(|id| jobs.remove(&id)).collect();
+    trace.jobs.extend(jobs.into_values().filter(|record| record.job.release <= over));
+    let tasks = pids.iter().map(|pid| match names.get(pid) {
+        Some(name) if !name.is_empty() => name.clone(),
+        Some(_) | None => format!("pid {pid}"),
+    });
+    let cpus = trace.cpu_count();
+    Ok((trace, Labels { tasks: tasks.collect(), cpus, levels: Vec::new() }))
+}
+
+/// The job that ran on a CPU stops.
+fn stop(
+    trace: &mut Trace,
+    jobs: &mut BTreeMap<JobId, JobRecord>,
+    on: Option<(JobId, Time)>,
+    cpu: CpuId,
+    now: Time,
+) {
+    let Some((job, start)) = on.filter(|&(_, start)| start < now) else { return };
+    trace.segments.push(Segment { job, cpu, start, end: now, overhead: Duration::ZERO });
+    if let Some(record) = jobs.get_mut(&job) {
+        record.executed += (now - start).at_unit_speed();
+    }
+}
+
+fn decode(bytes: &[u8]) -> Result<Vec<Record>, StTraceError> {
+    let (chunks, rest) = bytes.as_chunks::<RECORD>();
+    let mut records = Vec::with_capacity(chunks.len());
+    for (index, chunk) in chunks.iter().enumerate() {
+        let (record, at) = (index + 1, index * RECORD);
+        let [kind, cpu, pid_low, pid_high, a, b, c, d, data @ ..] = *chunk;
+        if !(1..=LAST_KIND).contains(&kind) {
+            return Err(StTraceError::Kind { record, at, kind });
+        }
+        let (pid, job) =
+            (u16::from_le_bytes([pid_low, pid_high]), u32::from_le_bytes([a, b, c, d]));
+        let found = Record { kind, cpu, pid, job, data };
+        let second = (kind == RELEASE).then(|| found.second());
+        let beyond = found.time().into_iter().chain(second).find(|&ns| ns > i64::MAX as u64);
+        if let Some(ns) = beyond {
+            return Err(StTraceError::Time { record, at, ns });
+        }
+        records.push(found);
+    }
+    if rest.is_empty() {
+        Ok(records)
+    } else {
+        let at = chunks.len() * RECORD;
+        Err(StTraceError::CutOff { records: chunks.len() + 1, at, rest: rest.len() })
+    }
+}
+
+/// As much of a name as there is room for: 15 bytes and a zero, as a kernel has it; no character is
+/// cut.
+pub fn short_name(name: &str) -> &str {
+    let end = (0..=name.len().min(15)).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
+}
+
+/// A trace as one file of records.
+///
+/// # Errors
+/// If there are more than 65 535 tasks, 256 CPUs or 2^32 - 2 jobs of a task.
+pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
+    let tasks = labels.tasks.len().max(Labels::numbered(trace).tasks.len());
+    let jobs = trace.jobs.iter().map(|record| record.job.id.seq + 1).max().unwrap_or(0);
+    for (what, count, most) in [
+        ("tasks", tasks as u64, u64::from(u16::MAX)),
+        ("CPUs", trace.cpu_count() as u64, 256),
+        ("jobs of a task", jobs, u64::from(u32::MAX) - 1),
+    ] {
+        if count > most {
+            return Err(StTraceError::TooMany { what, count, most });
+        }
+    }
+    let ns = |at: Time| u64::try_from(at.ns()).unwrap_or(0);
+    let record = |kind, cpu: CpuId, job: JobId, data| Record {
+        kind,
+        cpu: cpu.0 as u8,
+        pid: job.task.0 as u16 + 1,
+        job: job.seq as u32 + 1,
+        data,
+    };
+    let mut timed: Vec<(Time, u8, Record)> = Vec::new();
+    let mut cpus: BTreeMap<JobId, CpuId> = BTreeMap::new();
+    let mut order: Vec<&Segment> = trace.segments.iter().collect();
+    order.sort_by_key(|segment| (segment.job, segment.start));
+    let mut executed: BTreeMap<JobId, u64> = BTreeMap::new();
+    for segment in order {
+        let so_far = executed.entry(segment.job).or_insert(0);
+        let to = pair(ns(segment.start), (*so_far).min(u64::from(u32::MAX)));
+        timed.push((segment.start, 3, record(SWITCH_TO, segment.cpu, segment.job, to)));
+        *so_far += ns(segment.end) - ns(segment.start);
+        let away = pair(ns(segment.end), *so_far);
+        timed.push((segment.end, 2, record(SWITCH_AWAY, segment.cpu, segment.job, away)));
+        cpus.insert(segment.job, segment.cpu);
+    }
+    for JobRecord { job, end, .. } in &trace.jobs {
+        let cpu = cpus.get(&job.id).copied().unwrap_or(CpuId(0));
+        let data = pair(ns(job.release), ns(job.deadline));
+        timed.push((job.release, 0, record(RELEASE, cpu, job.id, data)));
+        let forced = match end {
+            Some((_, JobEnd::Completed)) => 0,
+            Some((_, JobEnd::Aborted)) => 1,
+            Some((_, JobEnd::Left)) | None => continue,
+        };
+        let at = end.map_or(trace.over, |(at, _)| at);
+        let executed = executed.get(&job.id).copied().unwrap_or(0);
+        timed.push((at, 1, record(COMPLETION, cpu, job.id, pair(ns(at), executed << 1 | forced))));
+    }
+    timed.sort_by_key(|&(at, rank, record)| (at, rank, record.cpu, record.pid, record.job));
+
+    let mut out = Vec::with_capacity((timed.len() + tasks + 1) * RECORD);
+    let no_job = |pid| Record { kind: NAME, cpu: 0, pid, job: 0, data: [0; 16] };
+    put(&mut out, &Record { kind: SYSTEM_RELEASE, ..no_job(0) });
+    for task in (0..tasks).map(TaskId::from_index) {
+        let name = labels.task(task);
+        let mut named = no_job(task.0 as u16 + 1);
+        let kept = short_name(&name).as_bytes();
+        named.data[..kept.len()].copy_from_slice(kept);
+        put(&mut out, &named);
+    }
+    timed.iter().for_each(|(_, _, record)| put(&mut out, record));
+    Ok(out)
+}
+
+fn put(out: &mut Vec<u8>, record: &Record) {
+    out.extend([record.kind, record.cpu]);
+    out.extend(record.pid.to_le_bytes());
+    out.extend(record.job.to_le_bytes());
+    out.extend(record.data);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(kind: u8, cpu: u8, pid: u16, job: u32, data: [u8; 16]) -> Vec<u8> {
+        let mut out = Vec::new();
+        put(&mut out, &Record { kind, cpu, pid, job, data });
+        out
+    }
+
+    /// What a kernel writes: absolute times, several files, the number of the next job in the switch
+    /// that follows a completion, and a late job that goes on without a switch.
+    #[test]
+    fn a_trace_of_a_kernel_is_read() {
+        let name = *b"rtspin\0\0\0\0\0\0\0\0\0\0";
+        let on_cpu_1 = [
+            bytes(SWITCH_TO, 1, 700, 3, pair(1_005, 0)),
+            bytes(COMPLETION, 1, 700, 3, pair(1_020, 0)),
+            // Released at 1018, so the processor is its own from 1020 on.
+            bytes(SWITCH_AWAY, 1, 700, 4, pair(1_027, 7)),
+            bytes(2, 1, 700, 0, [1; 16]),
+        ];
+        let on_cpu_0 = [
+            bytes(NAME, 0, 700, 0, name),
+            bytes(RELEASE, 0, 700, 3, pair(1_000, 1_018)),
+            bytes(RELEASE, 0, 700, 4, pair(1_018, 1_036)),
+            bytes(SWITCH_TO, 0, 700, 4, pair(1_030, 7)),
+            bytes(COMPLETION, 0, 700, 4, pair(1_033, 1)),
+            bytes(RELEASE, 0, 700, 5, pair(1_036, 1_054)),
+            // The scheduler needs a while; the next job is not there yet.
+            bytes(SWITCH_AWAY, 0, 700, 5, pair(1_034, 0)),
+            bytes(12, 0, 701, 0, pair(5, 5)),
+        ];
+        let (trace, labels) = read(&[on_cpu_1.concat(), on_cpu_0.concat()].concat()).unwrap();
+        assert_eq!((labels.tasks.as_slice(), labels.cpus), (["rtspin".to_owned()].as_slice(), 2));
+        let segments: Vec<_> =
+            trace.segments.iter().map(|s| (s.job.seq, s.cpu.0, s.start.ns(), s.end.ns())).collect();
+        assert_eq!(segments, [(0, 1, 5, 20), (1, 1, 20, 27), (1, 0, 30, 33)]);
+        let jobs: Vec<_> =
+            trace.jobs.iter().map(|r| (r.job.release.ns(), r.end, r.executed.ns())).collect();
+        let at = Time::from_ns;
+        let ends = (Some((at(20), JobEnd::Completed)), Some((at(33), JobEnd::Aborted)));
+        assert_eq!(jobs, [(0, ends.0, 15), (18, ends.1, 10)]);
+        assert_eq!(trace.over, at(34));
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_with_its_place() {
+        let good = bytes(SWITCH_TO, 0, 1, 1, pair(4, 0));
+        let cut = [good.clone(), good[..7].to_vec()].concat();
+        assert_eq!(read(&cut).unwrap_err(), StTraceError::CutOff { records: 2, at: 24, rest: 7 });
+        let wrong = [good.clone(), bytes(14, 0, 0, 0, [0; 16])].concat();
+        assert_eq!(read(&wrong).unwrap_err(), StTraceError::Kind { record: 2, at: 24, kind: 14 });
+        let beyond = bytes(COMPLETION, 0, 1, 1, pair(u64::MAX, 0));
+        assert_eq!(
+            read(&beyond).unwrap_err(),
+            StTraceError::Time { record: 1, at: 0, ns: u64::MAX }
+        );
+        assert!(looks_like(&good) && !looks_like(&cut) && !looks_like(&wrong));
+    }
+
+    proptest::proptest! {
+        /// No bytes make it panic.
+        #[test]
+        fn any_bytes_are_answered(
+            records in proptest::collection::vec(
+                (1u8..14, 0u8..3, 0u16..4, 0u32..5, 0u64..60, 0u64..60), 0..60),
+            tail in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..50),
+        ) {
+            let mut all: Vec<u8> = records
+                .into_iter()
+                .flat_map(|(kind, cpu, pid, job, a, b)| bytes(kind, cpu, pid, job, pair(a, b)))
+                .collect();
+            let (trace, labels) = read(&all).unwrap();
+            assert!(trace.segments.iter().all(|segment| segment.start < segment.end));
+            assert!(write(&trace, &labels).is_ok());
+            all.extend(tail);
+            let _ = read(&all);
+        }
+    }
+}

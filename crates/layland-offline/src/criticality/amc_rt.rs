@@ -1,0 +1,120 @@
+//! AMC-RT: response times per criticality level (Huang et al. 2014, Section 2.3; after Baruah, Burns
+//! and Davis 2011), for any number of levels. Sound.
+//!
+//! For `m = 0..z_i`:
+//!
+//! ```text
+//! R_i(m) = C_i(m) + sum over j in H_i, z_j >= m of ceil(R_i(m) / T_j) C_j(m)
+//!                 + sum over j in H_i, z_j <  m of ceil(R_i(z_j) / T_j) C_j(z_j)
+//! ```
+//!
+//! A task of level `z_j < m` only runs while the indicator is at most `z_j`, which inside the busy
+//! interval of task `i` lasts at most `R_i(z_j)`. `R_i(m)` never falls with `m`.
+
+use crate::criticality::audsley::{Test, audsley};
+use crate::criticality::fixed::Responses;
+use crate::criticality::steps::{Recurrent, arriving, least, sum, work};
+use crate::criticality::{Assignment, MixedSet, NoBound};
+use layland_model::{Duration, TaskId};
+
+/// AMC-RT with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
+pub fn amc_rt(set: &MixedSet) -> Assignment<Vec<Duration>> {
+    let mut test = AmcRt::default();
+    audsley(set, |i, higher| Test::from(test.responses(set, i, higher)))
+}
+
+/// The priorities of [`amc_rt`] alone, which takes less time.
+pub fn order(set: &MixedSet) -> Assignment<()> {
+    let mut test = AmcRt::default();
+    audsley(set, |i, higher| Test::from(test.passes(set, i, higher)))
+}
+
+/// AMC-RT under the given priorities, highest first.
+pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Vec<Duration>> {
+    let mut test = AmcRt::default();
+    Responses::under(order, |i, higher| test.responses(set, i, higher))
+}
+
+/// The test of one task after another; keeps its memory.
+#[derive(Default)]
+pub(crate) struct AmcRt {
+    /// The tasks of level `m` and above.
+    open: Vec<Recurrent>,
+    /// `R_i(0), R_i(1), ..`.
+    found: Vec<i64>,
+}
+
+impl AmcRt {
+    /// `R_i(0), .., R_i(z_i)` below these tasks.
+    fn responses(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+    ) -> Result<Vec<Duration>, NoBound> {
+        self.found.clear();
+        for m in 0..=set.z(i) {
+            self.level(set, i, higher, m)?;
+        }
+        Ok(self.found.iter().copied().map(Duration::from_ns).collect())
+    }
+
+    /// Whether task `i` passes below these tasks. For the last level it is enough that some length up to
+    /// the deadline suffices.
+    pub(crate) fn passes(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+    ) -> Result<(), NoBound> {
+        self.found.clear();
+        for m in 0..set.z(i) {
+            self.level(set, i, higher, m)?;
+        }
+        let constant = self.constant(set, i, higher, set.z(i));
+        let deadline = set.deadline[i];
+        if arriving(&self.open, deadline).saturating_add(constant) <= deadline {
+            return Ok(());
+        }
+        self.least(set, i, constant).map(|_| ())
+    }
+
+    /// `R_i(m)`, after those below.
+    fn level(
+        &mut self,
+        set: &MixedSet,
+        i: usize,
+        higher: &[usize],
+        m: usize,
+    ) -> Result<(), NoBound> {
+        let constant = self.constant(set, i, higher, m);
+        let found = self.least(set, i, constant)?;
+        self.found.push(found);
+        Ok(())
+    }
+
+    /// What does not depend on `R_i(m)`; fills `open`.
+    #[inline]
+    fn constant(&mut self, set: &MixedSet, i: usize, higher: &[usize], m: usize) -> i64 {
+        self.open.clear();
+        let mut constant = set.c(m)[i];
+        for &j in higher {
+            match set.z(j) {
+                z if z < m => {
+                    let jobs = set.over[j].ceil(self.found[z]);
+                    constant = constant.saturating_add(work(jobs, set.c(z)[j]));
+                }
+                _ => self.open.push(set.at_level(j, m)),
+            }
+        }
+        constant
+    }
+
+    /// The least fixed point; it is no less than `R_i(m-1)`, nor than one job of each open task.
+    #[inline]
+    fn least(&self, set: &MixedSet, i: usize, constant: i64) -> Result<i64, NoBound> {
+        let each = sum(self.open.iter().map(|task| task.wcet));
+        let start = constant.saturating_add(each).max(self.found.last().copied().unwrap_or(0));
+        least(start, set.deadline[i], |r| arriving(&self.open, r).saturating_add(constant))
+    }
+}

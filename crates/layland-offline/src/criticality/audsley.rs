@@ -1,0 +1,109 @@
+//! Optimal priority assignment (Audsley): fills priorities from the lowest upwards.
+//!
+//! Candidates are tried in the fixed order longer deadline, then lower criticality, then lower rank; the
+//! first one that passes with all other unassigned tasks above it gets the priority. The verdict
+//! does not depend on that order as long as the test only looks at which tasks have higher priority and
+//! passes again when there are fewer. The priorities do. `n (n + 1) / 2` tests at most.
+
+use crate::criticality::{Answer, MixedSet, NoBound};
+use layland_model::{TaskId, TaskMap};
+use std::cmp::Reverse;
+
+/// Priorities that work, and what the test found for each task under them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assigned<R> {
+    /// The tasks, highest priority first.
+    pub order: Vec<TaskId>,
+    /// The bound on the response time of each task: one, or one per level up to its own.
+    pub response: TaskMap<R>,
+}
+
+/// What the search for priorities comes to.
+#[must_use]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Assignment<R> {
+    /// Priorities that work.
+    Found(Assigned<R>),
+    /// None of these tasks, ascending, can have the lowest priority among them.
+    NoneCanBeLowest(Vec<TaskId>),
+    /// For none of these tasks was it shown that it can have the lowest priority among them, and for
+    /// some the test gave up.
+    GaveUp(Vec<TaskId>),
+}
+
+impl<R> Assignment<R> {
+    /// Schedulable or not.
+    pub fn answer(&self) -> Answer {
+        match self {
+            Assignment::Found(_) => Answer::Schedulable,
+            Assignment::NoneCanBeLowest(_) => Answer::NotSchedulable,
+            Assignment::GaveUp(_) => Answer::GaveUp,
+        }
+    }
+    /// The priorities that work.
+    pub fn found(self) -> Option<Assigned<R>> {
+        match self {
+            Assignment::Found(assigned) => Some(assigned),
+            Assignment::NoneCanBeLowest(_) | Assignment::GaveUp(_) => None,
+        }
+    }
+}
+
+/// What the test of one task against those above it comes to.
+pub(crate) enum Test<R> {
+    Passes(R),
+    Fails,
+    GaveUp,
+}
+
+impl<R> From<Result<R, NoBound>> for Test<R> {
+    fn from(bound: Result<R, NoBound>) -> Test<R> {
+        match bound {
+            Ok(found) => Test::Passes(found),
+            Err(NoBound::Beyond) => Test::Fails,
+            Err(NoBound::GaveUp) => Test::GaveUp,
+        }
+    }
+}
+
+/// Runs the assignment with `test(i, higher)`, `higher` in no order.
+pub(crate) fn audsley<R>(
+    set: &MixedSet,
+    mut test: impl FnMut(usize, &[usize]) -> Test<R>,
+) -> Assignment<R> {
+    let mut candidates: Vec<usize> = (0..set.len()).collect();
+    candidates.sort_by_key(|&i| (Reverse(set.deadline[i]), set.level[i], set.rank[i]));
+    let mut low_to_high = Vec::with_capacity(set.len());
+    let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
+    let mut higher = Vec::with_capacity(set.len());
+    while !candidates.is_empty() {
+        let mut gave_up = false;
+        let lowest = candidates.iter().position(|&i| {
+            higher.clear();
+            higher.extend(candidates.iter().copied().filter(|&j| j != i));
+            match test(i, &higher) {
+                Test::Passes(found) => {
+                    response[i] = Some(found);
+                    true
+                }
+                Test::Fails => false,
+                Test::GaveUp => {
+                    gave_up = true;
+                    false
+                }
+            }
+        });
+        let Some(lowest) = lowest else {
+            let mut left: Vec<TaskId> = candidates.iter().map(|&i| TaskId(i as u32)).collect();
+            left.sort();
+            return match gave_up {
+                true => Assignment::GaveUp(left),
+                false => Assignment::NoneCanBeLowest(left),
+            };
+        };
+        low_to_high.push(TaskId(candidates.remove(lowest) as u32));
+    }
+    low_to_high.reverse();
+    let response: Vec<R> = response.into_iter().flatten().collect();
+    Assignment::Found(Assigned { order: low_to_high, response: response.into() })
+}

@@ -1,0 +1,172 @@
+//! Period transformation (Huang et al. 2014, Section 2.3, Eq. 3).
+//!
+//! A task is cut into slices, each with its share of the period and of the budget, so that tasks of
+//! higher criticality get shorter periods: then rate monotonic and criticality monotonic agree.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `n_i` | [`Slices::count`] | the least integer with `T_i / n_i <= T_j / n_j` for all tasks of lower criticality |
+//! | `p_i` | [`Slices::length`] | `floor(K T_i / n_i)` |
+//! | `q_i` | [`Slices::budget`] | `ceil(K C_i(z_i) / n_i)` |
+//!
+//! Priorities: shorter transformed period, then higher criticality, then lower rank. `K`, the
+//! resolution, multiplies all times. The run-time mechanism uses the same integers, which makes the
+//! rounding safe.
+//!
+//! ```text
+//! R_i = sum over j of priority >= i, i included, of
+//!         floor(R / T_j) C_j(z_i) + min(ceil((R mod T_j) / p_j) q_j, C_j(z_i))
+//! ```
+//!
+//! `R_i` ends a busy period: after one slice if that fits into its segment, later if not. Eq. 3 is
+//! printed with a ceiling in the first term, which counts the last period twice.
+//!
+//! [`paper`] compares `R_i` with the deadline. That test accepts sets in which the budget enforcement
+//! postpones a slice and a job misses. [`safe`] compares each slice with its own segment: `R_i <=
+//! D_i` if `n_i = 1`, otherwise `R_i <= min(p_i, D_i - (n_i - 1) p_i)`. It needs servers that are
+//! anchored at releases, and budgets that are enforced.
+
+use crate::criticality::steps::{ceil, least, sum, work};
+use crate::criticality::{Answer, MixedSet, NoBound};
+use layland_model::{TaskId, TaskMap};
+use std::cmp::Reverse;
+
+/// How a task is cut. The unit is 1 / resolution of a nanosecond: plain nanoseconds for a resolution
+/// of 1. The run-time mechanism must use the same integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slices {
+    /// How many.
+    pub count: i64,
+    /// The length of each. Zero makes the set unschedulable.
+    pub length: i64,
+    /// What the task may execute in each.
+    pub budget: i64,
+}
+
+/// What the analysis finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transformed {
+    /// `K`: in how many units a nanosecond is divided.
+    pub resolution: i64,
+    /// The tasks, highest priority first.
+    pub order: Vec<TaskId>,
+    /// How each task is cut.
+    pub slices: TaskMap<Slices>,
+    /// `R_i`, in units of 1 / `K` ns, where it is within its limit.
+    pub response: TaskMap<Result<i64, NoBound>>,
+    /// Whether the set is accepted.
+    pub answer: Answer,
+}
+
+/// Eq. 3 compared with deadlines. Not sound.
+///
+/// # Panics
+/// If the resolution is not positive.
+pub fn paper(set: &MixedSet, resolution: i64) -> Transformed {
+    analyse(set, resolution, |_, deadline| deadline)
+}
+
+/// Eq. 3 where every slice must end in its own segment. Sound.
+///
+/// # Panics
+/// If the resolution is not positive.
+pub fn safe(set: &MixedSet, resolution: i64) -> Transformed {
+    analyse(set, resolution, |slices, deadline| match slices.count {
+        1 => deadline,
+        count => slices.length.min(deadline - (count - 1) * slices.length),
+    })
+}
+
+fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64) -> Transformed {
+    assert!(resolution > 0, "a resolution is positive");
+    let counts = counts(set);
+    let order = order(set, &counts);
+    let longest = set.period.iter().max().copied().unwrap_or(0);
+    // Everything below is at most a sum of periods: in range if they are, scaled, below 2^61.
+    let in_range = longest.checked_mul(resolution).is_some_and(|scaled| scaled < 1 << 61);
+    let cut = |i: usize| {
+        let (period, wcet, count) = (set.period[i], set.own(i), i128::from(counts[i]));
+        let scaled = |value: i64| i128::from(value) * i128::from(resolution);
+        Slices {
+            count: counts[i],
+            length: i64::try_from(scaled(period) / count).unwrap_or(i64::MAX),
+            budget: i64::try_from((scaled(wcet) + count - 1) / count).unwrap_or(i64::MAX),
+        }
+    };
+    let slices: Vec<Slices> = (0..set.len()).map(cut).collect();
+    let feasible = slices.iter().all(|slices| slices.length > 0);
+    let mut response = vec![Err(NoBound::Beyond); set.len()];
+    for (place, &i) in order.iter().enumerate() {
+        response[i] = match (in_range, feasible) {
+            (_, false) => Err(NoBound::Beyond),
+            (false, true) => Err(NoBound::GaveUp),
+            (true, true) => {
+                let wcet = set.c(set.z(i));
+                let limit = limit(&slices[i], set.deadline[i] * resolution);
+                least(1, limit, |r| {
+                    sum(order[..=place].iter().map(|&j| {
+                        let (period, wcet) =
+                            (set.period[j] * resolution, wcet[j].saturating_mul(resolution));
+                        let (whole, rest) = (r / period, r % period);
+                        let begun = work(ceil(rest, slices[j].length), slices[j].budget);
+                        work(whole, wcet).saturating_add(begun.min(wcet))
+                    }))
+                })
+            }
+        };
+    }
+    let answer = if response.contains(&Err(NoBound::Beyond)) {
+        Answer::NotSchedulable
+    } else if response.contains(&Err(NoBound::GaveUp)) {
+        Answer::GaveUp
+    } else {
+        Answer::Schedulable
+    };
+    Transformed {
+        resolution,
+        order: order.iter().map(|&i| TaskId(i as u32)).collect(),
+        slices: slices.into(),
+        response: response.into(),
+        answer,
+    }
+}
+
+/// `n_i`, from the lowest level upwards.
+fn counts(set: &MixedSet) -> Vec<i64> {
+    let mut counts = vec![1i64; set.len()];
+    // The shortest transformed period below the level at hand, as period and count.
+    let mut shortest: Option<(i64, i64)> = None;
+    for level in 0..set.levels() {
+        let mine = || (0..set.len()).filter(|&i| set.z(i) == level);
+        if let Some((period, count)) = shortest {
+            for i in mine() {
+                let whole = i128::from(set.period[i]) * i128::from(count);
+                let least = (whole + i128::from(period) - 1) / i128::from(period);
+                counts[i] = i64::try_from(least).unwrap_or(i64::MAX).max(1);
+            }
+        }
+        for i in mine() {
+            let this = (set.period[i], counts[i]);
+            if shortest.is_none_or(|least| shorter(this, least)) {
+                shortest = Some(this);
+            }
+        }
+    }
+    counts
+}
+
+/// Whether `T_a / n_a < T_b / n_b`.
+fn shorter((period_a, n_a): (i64, i64), (period_b, n_b): (i64, i64)) -> bool {
+    i128::from(period_a) * i128::from(n_b) < i128::from(period_b) * i128::from(n_a)
+}
+
+fn order(set: &MixedSet, counts: &[i64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..set.len()).collect();
+    order.sort_by(|&a, &b| {
+        let product = |x: usize, y: usize| i128::from(set.period[x]) * i128::from(counts[y]);
+        (product(a, b).cmp(&product(b, a)))
+            .then_with(|| Reverse(set.level[a]).cmp(&Reverse(set.level[b])))
+            .then_with(|| set.rank[a].cmp(&set.rank[b]))
+    });
+    order
+}

@@ -1,0 +1,308 @@
+//! The task model (Huang, Gill and Lu 2014, Section 2.1), as integers.
+//!
+//! One processor, fully preemptive, no overheads, independent sporadic tasks.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `T_i`, `D_i` | [`MixedTask::period`], [`MixedTask::deadline`] | least separation of releases; relative deadline, `0 < D_i <= T_i` |
+//! | `zeta_i` | [`MixedTask::criticality`] | the level of the task, 0 lowest |
+//! | `C_i(l)` | [`MixedTask::wcet`] | longest execution of a job if the estimates of confidence level `l` hold |
+//!
+//! `C_i` never falls with `l`, and does not grow above the task's own level. Two equal tasks are told
+//! apart by their ranks: the task of smaller rank goes first wherever a paper says "ties broken
+//! arbitrarily".
+
+use crate::criticality::steps::{Period, Recurrent};
+use layland_model::{Criticality, Duration, Service, System, TIME_LIMIT, TaskId, TaskMap};
+
+/// A sporadic task with an execution time per confidence level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MixedTask {
+    /// The least time between two releases.
+    pub period: Duration,
+    /// The relative deadline.
+    pub deadline: Duration,
+    /// How much it matters.
+    pub criticality: Criticality,
+    /// `C(0), C(1), ..`: at least one value; the last one stands for those that are left out.
+    pub wcet: Vec<Service>,
+}
+
+/// Tasks for one processor with their criticality levels, valid and ready to be analysed.
+///
+/// ```
+/// use layland_offline::criticality::{MixedSet, amc_rt};
+/// use layland_model::Duration;
+/// // The example of Section 3.1 of Huang et al.: (T, D, level, C(0), C(1)).
+/// let set = MixedSet::from_ns(2, &[
+///     (2, 2, 0, &[1, 1]), (10, 10, 1, &[1, 5]), (100, 100, 1, &[20, 20]),
+/// ])?;
+/// let found = amc_rt::amc_rt(&set).found().expect("it is schedulable");
+/// assert_eq!(found.response.values().as_slice()[2], [50, 90].map(Duration::from_ns));
+/// # Ok::<(), layland_offline::criticality::MixedError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MixedSet {
+    levels: usize,
+    /// `T`, `D` and `zeta` of each task.
+    pub(crate) period: Vec<i64>,
+    pub(crate) deadline: Vec<i64>,
+    pub(crate) level: Vec<u8>,
+    /// `C(0)` of each task, then `C(1)` of each, and so on.
+    wcet: Vec<i64>,
+    /// `T` of each task, to divide by.
+    pub(crate) over: Vec<Period>,
+    /// The place of each task in the order that breaks ties.
+    pub(crate) rank: Vec<u32>,
+}
+
+/// Why a set cannot be analysed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MixedError {
+    /// There is no task.
+    #[error("the set has no task")]
+    NoTask,
+    /// There are no levels, or more than 255.
+    #[error("{0} criticality levels: 1 to 255 are possible")]
+    Levels(usize),
+    /// The analysis is for at most two levels.
+    #[error("{0} criticality levels: this analysis is defined for two")]
+    TwoLevelsOnly(usize),
+    /// Something is wrong with a task.
+    #[error("{}: {fault}", describe(name, *task))]
+    Task {
+        /// Which one, from 0.
+        task: TaskId,
+        /// Its name, if it has one.
+        name: String,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+fn describe(name: &str, task: TaskId) -> String {
+    if name.is_empty() { format!("task {task}") } else { format!("task `{name}`") }
+}
+
+/// What is wrong with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The period is not positive, or above [`TIME_LIMIT`].
+    #[error("the period is {0}; it must be longer than zero")]
+    Period(Duration),
+    /// The deadline is not positive.
+    #[error("the deadline is {0}; it must be longer than zero")]
+    Deadline(Duration),
+    /// The deadline is beyond the period.
+    #[error("the deadline {deadline} is longer than the period {period}; shorten it")]
+    BeyondPeriod {
+        /// The deadline.
+        deadline: Duration,
+        /// The period.
+        period: Duration,
+    },
+    /// The criticality is not one of the levels.
+    #[error("criticality {0} is not a level: they count from 0 to {1}")]
+    Criticality(u8, usize),
+    /// There are no execution times, or more than levels.
+    #[error("{0} execution times for {1} criticality levels; give one per level")]
+    Count(usize, usize),
+    /// An execution time is negative, or above [`TIME_LIMIT`].
+    #[error("the execution time at level {0} is {1}; it must not be negative")]
+    Wcet(usize, Service),
+    /// The execution time falls from one level to the next.
+    #[error(
+        "the execution time falls at level {0}; a higher level allows for more, never for less"
+    )]
+    Falls(usize),
+    /// The execution time grows above the task's own level.
+    #[error("the execution time grows at level {0}, above the task's own; repeat the last one")]
+    Grows(usize),
+    /// The execution time at the task's own level is zero.
+    #[error("the execution time at its own level is zero; it must be longer than zero")]
+    Zero,
+}
+
+impl MixedSet {
+    /// A set with this number of levels. Ties go to the task that comes first.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn new(levels: usize, tasks: &[MixedTask]) -> Result<MixedSet, MixedError> {
+        MixedSet::named(levels, tasks, |_| String::new())
+    }
+
+    /// A set from `(T, D, criticality, [C(0), ..])` in nanoseconds.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn from_ns(
+        levels: usize,
+        tasks: &[(i64, i64, u8, &[i64])],
+    ) -> Result<MixedSet, MixedError> {
+        let task = |&(period, deadline, level, wcet): &(i64, i64, u8, &[i64])| MixedTask {
+            period: Duration::from_ns(period),
+            deadline: Duration::from_ns(deadline),
+            criticality: Criticality(level),
+            wcet: wcet.iter().map(|&c| Service::from_ns(c)).collect(),
+        };
+        MixedSet::new(levels, &tasks.iter().map(task).collect::<Vec<_>>())
+    }
+
+    /// All tasks of a system, in its order: task `i` of the set is task `i` of the system. Ties are
+    /// broken by rank. Where the tasks may run is not looked at.
+    ///
+    /// # Errors
+    /// If a task does not fit the model, by name.
+    pub fn of_system(system: &System) -> Result<MixedSet, MixedError> {
+        MixedSet::of_tasks(system, &system.tasks.ids().collect::<Vec<_>>())
+    }
+
+    /// Some tasks of a system, those of one CPU for example: task `i` of the set is `tasks[i]`.
+    ///
+    /// # Errors
+    /// As [`of_system`](Self::of_system).
+    pub fn of_tasks(system: &System, tasks: &[TaskId]) -> Result<MixedSet, MixedError> {
+        let plain = |&id: &TaskId| {
+            let task = &system.tasks[id];
+            MixedTask {
+                period: task.period,
+                deadline: task.deadline,
+                criticality: task.criticality,
+                wcet: task.wcet.clone(),
+            }
+        };
+        let plain: Vec<MixedTask> = tasks.iter().map(plain).collect();
+        let name = |index: usize| system.tasks[tasks[index]].name.clone();
+        let mut set = MixedSet::named(system.levels.count(), &plain, name)?;
+        let mut order: Vec<usize> = (0..tasks.len()).collect();
+        order.sort_by_key(|&index| (system.tasks[tasks[index]].rank, tasks[index]));
+        order.iter().enumerate().for_each(|(rank, &index)| set.rank[index] = rank as u32);
+        Ok(set)
+    }
+
+    fn named(
+        levels: usize,
+        tasks: &[MixedTask],
+        name: impl Fn(usize) -> String,
+    ) -> Result<MixedSet, MixedError> {
+        if !(1..=255).contains(&levels) {
+            return Err(MixedError::Levels(levels));
+        }
+        if tasks.is_empty() {
+            return Err(MixedError::NoTask);
+        }
+        let mut wcet = vec![0; levels * tasks.len()];
+        for (index, task) in tasks.iter().enumerate() {
+            task.check(levels).map_err(|fault| MixedError::Task {
+                task: TaskId(index as u32),
+                name: name(index),
+                fault,
+            })?;
+            for level in 0..levels {
+                let given = level.min(task.wcet.len() - 1);
+                wcet[level * tasks.len() + index] = task.wcet[given].ns();
+            }
+        }
+        Ok(MixedSet {
+            levels,
+            period: tasks.iter().map(|task| task.period.ns()).collect(),
+            over: tasks.iter().map(|task| Period::new(task.period.ns())).collect(),
+            deadline: tasks.iter().map(|task| task.deadline.ns()).collect(),
+            level: tasks.iter().map(|task| task.criticality.0).collect(),
+            wcet,
+            rank: (0..tasks.len() as u32).collect(),
+        })
+    }
+
+    /// How many levels there are; some may have no task.
+    pub fn levels(&self) -> usize {
+        self.levels
+    }
+    /// How many tasks there are.
+    #[expect(clippy::len_without_is_empty, reason = "a set is never empty")]
+    pub fn len(&self) -> usize {
+        self.period.len()
+    }
+    /// Every task, ascending.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = TaskId> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(TaskId)
+    }
+    /// `T_i`.
+    pub fn period(&self, task: TaskId) -> Duration {
+        Duration::from_ns(self.period[task.0 as usize])
+    }
+    /// `D_i`.
+    pub fn deadline(&self, task: TaskId) -> Duration {
+        Duration::from_ns(self.deadline[task.0 as usize])
+    }
+    /// `zeta_i`.
+    pub fn criticality(&self, task: TaskId) -> Criticality {
+        Criticality(self.level[task.0 as usize])
+    }
+    /// `C_i(l)`.
+    pub fn wcet(&self, task: TaskId, level: Criticality) -> Service {
+        Service::from_ns(self.c(level.level())[task.0 as usize])
+    }
+
+    /// `C(l)` of every task.
+    pub(crate) fn c(&self, level: usize) -> &[i64] {
+        &self.wcet[level * self.len()..][..self.len()]
+    }
+    /// `zeta_i`, as an index.
+    pub(crate) fn z(&self, task: usize) -> usize {
+        usize::from(self.level[task])
+    }
+    /// `C_i(zeta_i)`.
+    pub(crate) fn own(&self, task: usize) -> i64 {
+        self.c(self.z(task))[task]
+    }
+    /// A task as it is at a level.
+    #[inline]
+    pub(crate) fn at_level(&self, task: usize, level: usize) -> Recurrent {
+        Recurrent { period: self.over[task], wcet: self.c(level)[task] }
+    }
+    /// A value for each task.
+    pub(crate) fn each<T>(&self, value: impl FnMut(usize) -> T) -> TaskMap<T> {
+        (0..self.len()).map(value).collect::<Vec<T>>().into()
+    }
+}
+
+impl MixedTask {
+    fn check(&self, levels: usize) -> Result<(), Fault> {
+        let own = self.criticality.level();
+        if !(1..=TIME_LIMIT).contains(&self.period.ns()) {
+            return Err(Fault::Period(self.period));
+        }
+        if self.deadline <= Duration::ZERO {
+            return Err(Fault::Deadline(self.deadline));
+        }
+        if self.deadline > self.period {
+            let (deadline, period) = (self.deadline, self.period);
+            return Err(Fault::BeyondPeriod { deadline, period });
+        }
+        if own >= levels {
+            return Err(Fault::Criticality(self.criticality.0, levels - 1));
+        }
+        if !(1..=levels).contains(&self.wcet.len()) {
+            return Err(Fault::Count(self.wcet.len(), levels));
+        }
+        for (level, wcet) in self.wcet.iter().enumerate() {
+            if !(0..=TIME_LIMIT).contains(&wcet.ns()) {
+                return Err(Fault::Wcet(level, *wcet));
+            }
+        }
+        for (below, pair) in self.wcet.windows(2).enumerate() {
+            if pair[1] < pair[0] {
+                return Err(Fault::Falls(below + 1));
+            }
+            if pair[1] > pair[0] && below + 1 > own {
+                return Err(Fault::Grows(below + 1));
+            }
+        }
+        if self.wcet[own.min(self.wcet.len() - 1)] == Service::ZERO {
+            return Err(Fault::Zero);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Zero-slack scheduling (Huang et al. 2014, Section 2.3; after de Niz, Lakshmanan and Rajkumar 2009).
+//!
+//! Rate-monotonic order. Task `i` has a zero-slack instant `Z_i`, counted from its release: if a job is not
+//! complete by then, all tasks of lower criticality are suspended until it is. `Z_i = D_i` means that no
+//! timer is needed.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `Z_i` | [`ZeroSlack::zero_slack`] | the zero-slack instant |
+//! | `hp`, `lhc` | `higher`, `below` | tasks of higher priority; of lower priority but higher criticality |
+//!
+//! [`paper`] is a reconstruction of the original method that gives the values of Table I; the improved
+//! analysis of 2012 may differ. Its instant 6 of Table I is too late if the low task may be released with
+//! an offset of 2; 4, which [`safe`] gives, is not.
+
+mod paper;
+mod safe;
+
+pub use paper::paper;
+pub use safe::safe;
+
+use crate::criticality::{Answer, MixedSet, NoBound, rate_monotonic};
+use layland_model::{Duration, TaskId, TaskMap};
+use std::cmp::Reverse;
+
+/// What the analysis finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZeroSlack {
+    /// The tasks, highest priority first: rate monotonic.
+    pub order: Vec<TaskId>,
+    /// `Z_i`; none if there is no feasible value, or if a task on which it depends has none.
+    pub zero_slack: TaskMap<Option<Duration>>,
+    /// Whether every task has one.
+    pub answer: Answer,
+}
+
+/// Visits tasks by falling criticality, then by priority: `find(i, higher, below)`, where all of `below`
+/// have a `Z`.
+fn visit(
+    set: &MixedSet,
+    mut find: impl FnMut(usize, &[usize], &[usize]) -> Result<i64, NoBound>,
+) -> ZeroSlack {
+    let order = rate_monotonic(set);
+    let plain: Vec<usize> = order.iter().map(|task| task.0 as usize).collect();
+    let mut places: Vec<usize> = (0..plain.len()).collect();
+    places.sort_by_key(|&place| (Reverse(set.level[plain[place]]), place));
+    let mut found: Vec<Option<i64>> = vec![None; set.len()];
+    let mut answer = Answer::Schedulable;
+    for place in places {
+        let i = plain[place];
+        let below: Vec<usize> =
+            plain[place + 1..].iter().copied().filter(|&h| set.z(h) > set.z(i)).collect();
+        if below.iter().any(|&h| found[h].is_none()) {
+            continue;
+        }
+        match find(i, &plain[..place], &below) {
+            Ok(z) => found[i] = Some(z),
+            // What is not schedulable stays so, whatever else is not known.
+            Err(NoBound::Beyond) => answer = Answer::NotSchedulable,
+            Err(NoBound::GaveUp) if answer == Answer::Schedulable => answer = Answer::GaveUp,
+            Err(NoBound::GaveUp) => {}
+        }
+    }
+    let zero_slack = set.each(|i| found[i].map(Duration::from_ns));
+    ZeroSlack { order, zero_slack, answer }
+}

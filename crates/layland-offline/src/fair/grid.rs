@@ -1,0 +1,196 @@
+//! Rates on a grid, so that every budget of the optimal policies is a whole number of nanoseconds.
+//!
+//! RUN and QPS give a server of rate `mu` exactly `mu x (d - r)` in its window `[r, d)`. Rounding such
+//! budgets one by one loses deadlines: those of a parent and of its children no longer add up. So the
+//! rates are rounded once, upwards, to multiples of `1/Q`, and every window begins and ends at a multiple
+//! of `Q` nanoseconds. Then every rate of the tree or hierarchy (sums, differences to 1, paddings) is a
+//! multiple of `1/Q`, every budget a whole number, and with them every instant at which anything happens.
+//!
+//! **No deadline is lost by it.** The policy schedules, exactly, tasks of the rounded rates; a job of one
+//! needs no more than that gives it in its window, and that window lies within the one between its release
+//! and its deadline:
+//!
+//! - A *regular* task, whose releases and period are multiples of `Q`, has the window
+//!   `[release, release + T)`, and the rate `ceil(C Q / T) / Q`.
+//! - The window of any other task begins at the first multiple of `Q` that is not before its release, and
+//!   ends at the last that is not after its deadline: it is at least `W = (floor(T / Q) - 1) Q` long,
+//!   and the rate is `ceil(C Q / W) / Q`.
+//!
+//! What it costs is at most `1/Q` per regular task, and `1/Q + u Q / W` per other task, besides jobs that
+//! start up to `Q` late. `Q` is the one of these for which the rates sum to the least: the greatest
+//! common divisor of all periods and known releases (the rates of a set whose utilizations are
+//! multiples of `1/Q` are not rounded at all), and 10 ns to 1 s in powers of ten.
+
+use layland_model::{Behaviour, Duration, Rate, Service, System, Task, TaskId, TaskMap};
+use num_integer::Integer;
+
+/// `ceil(C Q / W)`: the numerator over `q` of the rate that gives a job its `wcet` within a window.
+///
+/// ```
+/// use layland_model::{Duration, Service};
+/// use layland_offline::numerator;
+/// let (c, t) = (Service::from_ns(3_333_333), Duration::from_ms(10));
+/// assert_eq!(numerator(c, t, 1_000_000), 333_334);
+/// ```
+///
+/// # Panics
+/// If the window is not longer than zero.
+pub fn numerator(wcet: Service, window: Duration, q: i64) -> i64 {
+    let product = i128::from(wcet.ns()) * i128::from(q);
+    i64::try_from(num_integer::div_ceil(product, i128::from(window.ns()))).unwrap_or(i64::MAX)
+}
+
+/// The rate of one task on the grid, and its windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridRate {
+    /// The rate in units of `1/Q`.
+    pub numerator: i64,
+    /// The shortest window that a job can have.
+    pub window: Duration,
+}
+
+/// The rates of a system on a grid: see the file header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateGrid {
+    /// `Q`: windows begin and end at multiples of it.
+    pub unit: Duration,
+    /// Per task.
+    pub tasks: TaskMap<GridRate>,
+}
+
+impl RateGrid {
+    /// The grid on which the rates of a system sum to the least; none if on each of them some rate
+    /// is above 1.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Rate, Service, System, Task};
+    /// use layland_offline::RateGrid;
+    /// let task = |name, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ms(t));
+    /// let system = System::new(1, vec![task("a", 1_000_000, 4), task("b", 333_333, 6)]);
+    /// let grid = RateGrid::of(&system).unwrap();
+    /// assert_eq!(grid.unit, Duration::from_ms(2));
+    /// // 1/4 is on the grid; of the other one, each of three units gets a third, rounded up.
+    /// let numerators: Vec<i64> = grid.tasks.values().map(|rate| rate.numerator).collect();
+    /// assert_eq!(numerators, [500_000, 111_111]);
+    /// ```
+    pub fn of(system: &System) -> Option<RateGrid> {
+        let common = system.tasks.values().fold(0, |common: i64, task| {
+            known_releases(task).iter().fold(common.gcd(&task.period.ns()), |g, at| g.gcd(at))
+        });
+        let units = std::iter::once(common.max(1)).chain((1..=9).map(|digits| 10i64.pow(digits)));
+        let grids = units.filter_map(|unit| RateGrid::with_unit(system, unit));
+        grids.reduce(|best, other| if other.total() < best.total() { other } else { best })
+    }
+
+    fn with_unit(system: &System, unit: i64) -> Option<RateGrid> {
+        let rate = |task: &Task| {
+            let period = task.period.ns();
+            let regular = matches!(
+                task.behaviour,
+                Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Explicit(_)
+            ) && task.jitter == Duration::ZERO
+                && period % unit == 0
+                && known_releases(task).iter().all(|at| at % unit == 0);
+            let window = if regular { period } else { (period / unit - 1) * unit };
+            let window = Duration::from_ns(window);
+            let fits = window > Duration::ZERO && task.own_wcet().ns() <= window.ns();
+            let numerator = || numerator(task.own_wcet(), window, unit);
+            fits.then(|| GridRate { numerator: numerator(), window })
+        };
+        let tasks: Option<Vec<GridRate>> = system.tasks.values().map(rate).collect();
+        Some(RateGrid { unit: Duration::from_ns(unit), tasks: tasks?.into() })
+    }
+
+    /// The rate of a task, at least its utilization.
+    pub fn rate(&self, task: TaskId) -> Rate {
+        Rate::new(self.tasks[task].numerator, self.unit.ns())
+    }
+
+    /// The sum of the rates.
+    pub fn total(&self) -> Rate {
+        let sum: i128 = self.tasks.values().map(|rate| i128::from(rate.numerator)).sum();
+        let whole = sum / i128::from(self.unit.ns());
+        let rest = sum % i128::from(self.unit.ns());
+        Rate::whole(whole as i64) + Rate::new(rest as i64, self.unit.ns())
+    }
+
+    /// Whether no rate is above the utilization of its task.
+    pub fn is_exact(&self, system: &System) -> bool {
+        system.tasks.iter().all(|(id, task)| self.rate(id) == task.utilization())
+    }
+
+    /// A rate in units of `1/Q`, if it is a whole number of them.
+    ///
+    /// # Panics
+    /// If it is not: no sum or difference of rates on the grid is off it.
+    pub fn units(&self, rate: &Rate) -> i64 {
+        let (numerator, denominator) = rate.as_i64_pair().expect("rates on a grid are small");
+        assert!(self.unit.ns() % denominator == 0, "{rate} is off the grid");
+        self.unit.ns() / denominator * numerator
+    }
+
+    /// The first multiple of `Q` that is not before `at`.
+    pub fn up(&self, at: i64) -> i64 {
+        let q = self.unit.ns();
+        num_integer::div_ceil(at, q) * q
+    }
+
+    /// The last multiple of `Q` that is not after `at`.
+    pub fn down(&self, at: i64) -> i64 {
+        let q = self.unit.ns();
+        num_integer::div_floor(at, q) * q
+    }
+}
+
+/// The releases that are known besides those that follow a period later.
+fn known_releases(task: &Task) -> Vec<i64> {
+    match &task.behaviour {
+        Behaviour::Explicit(times) => times.iter().map(|at| at.ns()).collect(),
+        Behaviour::Periodic
+        | Behaviour::Sporadic(_)
+        | Behaviour::Hog
+        | Behaviour::Yield
+        | Behaviour::SelfSuspending { .. } => vec![task.offset.ns()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the releases, the window of a job gives it what it needs, before its deadline.
+        #[test]
+        fn every_window_is_long_enough(
+            tasks in prop::collection::vec((1i64..1000, 1i64..100_000, 0i64..100_000), 1..6),
+            sporadic in any::<bool>(),
+            at in 0i64..1_000_000,
+        ) {
+            let tasks = tasks.iter().enumerate().map(|(index, &(share, period, offset))| {
+                let wcet = Service::from_ns((period * share / 1000).max(1));
+                let mut task = Task::implicit(index.to_string(), wcet, Duration::from_ns(period));
+                task.offset = Duration::from_ns(offset);
+                if sporadic {
+                    task.behaviour =
+                        Behaviour::Sporadic(layland_model::Separation::Uniform { max: Duration::from_ns(7) });
+                }
+                task
+            });
+            let system = System::new(2, tasks.collect());
+            let Some(grid) = RateGrid::of(&system) else { return Ok(()) };
+            for (id, task) in system.tasks.iter() {
+                let release = if sporadic { at } else { task.offset.ns() + at % 50 * task.period.ns() };
+                let deadline = release + task.period.ns();
+                let (from, to) = (grid.up(release), grid.down(deadline));
+                prop_assert!(release <= from && from < to && to <= deadline);
+                let GridRate { numerator, window } = grid.tasks[id];
+                prop_assert!(to - from >= window.ns());
+                prop_assert!(numerator <= grid.unit.ns());
+                prop_assert!(numerator * ((to - from) / grid.unit.ns()) >= task.own_wcet().ns());
+                prop_assert!(grid.rate(id) >= task.utilization());
+                prop_assert_eq!(grid.units(&grid.rate(id)), numerator);
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The offline stages of the optimal policies.
+//!
+//! - [`reduce`]: the reduction tree of RUN;
+//! - [`quasi_partition`]: the processor hierarchy of QPS;
+//! - [`RateGrid`]: rates for which every budget of RUN and QPS is a whole number of nanoseconds.
+
+mod grid;
+mod quasi;
+mod reduction;
+
+pub use grid::{GridRate, RateGrid, numerator};
+pub use quasi::{Client, ExecutionSet, Hierarchy, Master, QuasiRule, Rounds, quasi_partition};
+pub use reduction::{
+    Clients, Fill, Infeasible, Reduction, ReductionRules, Server, Subsystem, reduce,
+};

@@ -1,0 +1,197 @@
+//! Whether any partition exists: exhaustive search, for small sets.
+//!
+//! Deciding it is NP-complete (bin packing). The search places the tasks by decreasing density,
+//! each onto the CPUs in ascending order, and cuts a branch
+//!
+//! - where a CPU is interchangeable with one that failed: as much is left on it, and every task may
+//!   use both or neither;
+//! - where the remaining tasks need more than what is left on the CPUs that can still take the
+//!   smallest of them.
+//!
+//! At worst that is `m^n` nodes for `n` tasks on `m` CPUs (`m^n / m!` if they are identical). From a
+//! partition the lexicographically first one follows by fixing the tasks in their order, each on
+//! the lowest CPU from which the search still finds the rest.
+
+use super::partition::Sizes;
+use layland_model::{CpuId, Index, Rate, System, TaskMap};
+use num_integer::Integer;
+use std::ops::{Add, Sub};
+
+/// Whether there is a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Existence {
+    /// There is, and this is the first one: no other has a lower CPU for the first task where they
+    /// differ, tasks in the order of [`System::by_rank`].
+    Partition(TaskMap<CpuId>),
+    /// There is none.
+    NoPartition,
+    /// The search gave up after this many nodes.
+    Unknown {
+        /// Nodes that were visited: placements of one task on one CPU.
+        nodes: u64,
+    },
+}
+
+/// Whether the tasks can be placed so that the densities on each CPU sum to at most its speed, by
+/// a search of at most `limit` nodes. Exact, except for [`Existence::Unknown`].
+///
+/// ```
+/// use layland_model::{CpuId, Duration, Service, System, Task};
+/// use layland_offline::{Existence, Heuristic, exists_partition, partition};
+/// // First fit decreasing puts 3 with 3 and then fails; 3 + 2 + 2 twice fits.
+/// let tasks = [3, 3, 2, 2, 2, 2]
+///     .iter().enumerate()
+///     .map(|(i, &c)| Task::implicit(i.to_string(), Service::from_ms(c), Duration::from_ms(7)))
+///     .collect();
+/// let system = System::new(2, tasks);
+/// assert!(partition(&system, Heuristic::Ffd).is_err());
+/// let first = [0, 1, 0, 0, 1, 1].map(CpuId).to_vec().into();
+/// assert_eq!(exists_partition(&system, 1_000), Existence::Partition(first));
+/// assert_eq!(exists_partition(&system, 3), Existence::Unknown { nodes: 3 });
+/// ```
+pub fn exists_partition(system: &System, limit: u64) -> Existence {
+    let sizes = Sizes::new(system);
+    let cpus = system.platform.cpu_count();
+    let allowed: Vec<Vec<bool>> = (sizes.allowed.iter())
+        .map(|set| (0..cpus).map(|cpu| set.contains(CpuId::from_index(cpu))).collect())
+        .collect();
+    let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
+    let found = match scale(&sizes.densities, &speeds) {
+        Some((items, free)) => Search::new(items, free, allowed, 0, limit).first(),
+        None => Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first(),
+    };
+    match found {
+        Ok(Some(bins)) => Existence::Partition(sizes.by_task(bins, CpuId::from_index)),
+        Ok(None) => Existence::NoPartition,
+        Err(GaveUp) => Existence::Unknown { nodes: limit },
+    }
+}
+
+/// Densities and speeds as integers over their common denominator, where these and their sums fit.
+fn scale(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<i128>, Vec<i128>)> {
+    let pairs = |rates: &[Rate]| rates.iter().map(Rate::as_i64_pair).collect::<Option<Vec<_>>>();
+    let (densities, speeds) = (pairs(densities)?, pairs(speeds)?);
+    let mut common = 1i128;
+    for &(_, d) in densities.iter().chain(&speeds) {
+        let d = i128::from(d);
+        common = common.checked_mul(d / common.gcd(&d))?;
+    }
+    let mut total = 0i128;
+    let mut scaled = |pairs: Vec<(i64, i64)>| -> Option<Vec<i128>> {
+        let scale = |(n, d)| (common / i128::from(d)).checked_mul(i128::from(n));
+        let scaled = pairs.into_iter().map(scale).collect::<Option<Vec<_>>>()?;
+        total = scaled.iter().try_fold(total, |total, x| total.checked_add(*x))?;
+        Some(scaled)
+    };
+    Some((scaled(densities)?, scaled(speeds)?))
+}
+
+struct GaveUp;
+
+/// The state of a search. Sizes are integers where a common denominator fits, rates elsewhere.
+struct Search<T> {
+    items: Vec<T>,
+    /// What is left on each CPU.
+    free: Vec<T>,
+    zero: T,
+    /// Whether an item (outer) may use a CPU (inner).
+    allowed: Vec<Vec<bool>>,
+    /// Of two CPUs, whether every item may use both or neither.
+    alike: Vec<Vec<bool>>,
+    /// Nodes that may still be visited.
+    left: u64,
+}
+
+impl<T> Search<T>
+where
+    T: Clone + Ord,
+    for<'a> &'a T: Add<&'a T, Output = T> + Sub<&'a T, Output = T>,
+{
+    fn new(items: Vec<T>, free: Vec<T>, allowed: Vec<Vec<bool>>, zero: T, left: u64) -> Self {
+        let alike = |a: usize, b: usize| allowed.iter().all(|row| row[a] == row[b]);
+        let cpus = 0..free.len();
+        let alike = cpus.clone().map(|a| cpus.clone().map(|b| alike(a, b)).collect()).collect();
+        Search { items, free, zero, allowed, alike, left }
+    }
+
+    /// The lexicographically first partition.
+    fn first(&mut self) -> Result<Option<Vec<usize>>, GaveUp> {
+        let mut by_size: Vec<usize> = (0..self.items.len()).collect();
+        by_size.sort_by(|&a, &b| self.items[b].cmp(&self.items[a]));
+        let mut witness = vec![0; self.items.len()];
+        if !self.complete(&by_size, &mut witness)? {
+            return Ok(None);
+        }
+        for item in 0..self.items.len() {
+            // The partition at hand agrees with the first one on every item before this one.
+            by_size.retain(|&other| other != item);
+            for bin in self.candidates(item) {
+                if bin >= witness[item] {
+                    break;
+                }
+                let mut other = witness.clone();
+                other[item] = bin;
+                let before = self.take(item, bin)?;
+                let found = self.complete(&by_size, &mut other)?;
+                self.free[bin] = before;
+                if found {
+                    witness = other;
+                    break;
+                }
+            }
+            let bin = witness[item];
+            self.free[bin] = &self.free[bin] - &self.items[item];
+        }
+        Ok(Some(witness))
+    }
+
+    /// Places these items, decreasing in size; whether it can be done. Leaves `free` as it was.
+    fn complete(&mut self, items: &[usize], bin_of: &mut [usize]) -> Result<bool, GaveUp> {
+        let Some((&item, rest)) = items.split_first() else { return Ok(true) };
+        if !self.enough(items) {
+            return Ok(false);
+        }
+        for bin in self.candidates(item) {
+            let before = self.take(item, bin)?;
+            bin_of[item] = bin;
+            let found = self.complete(rest, bin_of);
+            self.free[bin] = before;
+            if found? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The CPUs for an item, ascending, without those that are interchangeable with a lower one.
+    fn candidates(&self, item: usize) -> Vec<usize> {
+        let mut candidates: Vec<usize> = Vec::new();
+        for bin in 0..self.free.len() {
+            let same =
+                |&lower: &usize| self.alike[lower][bin] && self.free[lower] == self.free[bin];
+            if self.allowed[item][bin]
+                && self.items[item] <= self.free[bin]
+                && !candidates.iter().any(same)
+            {
+                candidates.push(bin);
+            }
+        }
+        candidates
+    }
+
+    /// Whether the items need no more than what is left where the smallest of them still fits.
+    fn enough(&self, items: &[usize]) -> bool {
+        let Some(&smallest) = items.last() else { return true };
+        let smallest = &self.items[smallest];
+        let usable = self.free.iter().filter(|free| *free >= smallest);
+        let usable = usable.fold(self.zero.clone(), |sum, free| &sum + free);
+        items.iter().fold(self.zero.clone(), |sum, &item| &sum + &self.items[item]) <= usable
+    }
+
+    /// Visits a node: takes the item off what is left on the CPU; gives what was left before.
+    fn take(&mut self, item: usize, bin: usize) -> Result<T, GaveUp> {
+        self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
+        let after = &self.free[bin] - &self.items[item];
+        Ok(std::mem::replace(&mut self.free[bin], after))
+    }
+}

@@ -1,0 +1,235 @@
+//! The classic bin-packing heuristics (Johnson 1973; for multiprocessors Lopez et al. 2004), and
+//! "evenly fit" (Compagnin, Mezzetti, Vardanega 2015).
+//!
+//! | name | the item goes to |
+//! |------|------------------|
+//! | FF   | the first bin where it fits |
+//! | BF   | the fullest bin where it fits |
+//! | WF   | the emptiest bin where it fits |
+//! | NF   | the current bin, or else the next one where it fits; no going back |
+//! | EF   | the first bin where it fits at or after a cursor that walks cyclically over the bins; then the cursor is the bin after |
+//!
+//! Ties go to the lowest bin. Items come as given; with a final D in the name they come in a
+//! *stable* sort by decreasing size. A bin that an item may not use is a bin where it does not fit.
+//!
+//! "Evenly fit" is described by its authors only as iterating over the bins; the cyclic cursor is
+//! Layland's reading. With EFD the first K items open the K bins and the others are dealt round.
+
+use Heuristic::{Bf, Bfd, Ef, Efd, Ff, Ffd, Nf, Nfd, Wf, Wfd};
+use layland_model::Rate;
+use std::cmp::{Ordering, Reverse};
+use std::fmt;
+use std::str::FromStr;
+
+/// A bin-packing rule.
+///
+/// ```
+/// use layland_offline::Heuristic;
+/// let heuristic: Heuristic = "ffd".parse().unwrap();
+/// assert_eq!(heuristic, Heuristic::Ffd);
+/// assert_eq!(heuristic.to_string(), "ffd");
+/// assert!("xyz".parse::<Heuristic>().is_err());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Heuristic {
+    /// First fit: the first bin where the item fits.
+    Ff,
+    /// First fit, by decreasing size.
+    Ffd,
+    /// Best fit: the fullest bin where the item fits.
+    Bf,
+    /// Best fit, by decreasing size.
+    Bfd,
+    /// Worst fit: the emptiest bin where the item fits.
+    Wf,
+    /// Worst fit, by decreasing size.
+    Wfd,
+    /// Next fit: the current bin, or the next one; never a bin before it.
+    Nf,
+    /// Next fit, by decreasing size.
+    Nfd,
+    /// Evenly fit: the next bin in cyclic order where the item fits.
+    Ef,
+    /// Evenly fit, by decreasing size.
+    Efd,
+}
+
+impl Heuristic {
+    /// Every heuristic.
+    pub const ALL: [Heuristic; 10] = [Ff, Ffd, Bf, Bfd, Wf, Wfd, Nf, Nfd, Ef, Efd];
+
+    /// Its short name, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ff => "ff",
+            Ffd => "ffd",
+            Bf => "bf",
+            Bfd => "bfd",
+            Wf => "wf",
+            Wfd => "wfd",
+            Nf => "nf",
+            Nfd => "nfd",
+            Ef => "ef",
+            Efd => "efd",
+        }
+    }
+
+    /// Whether the items come in the order of decreasing size.
+    pub const fn is_decreasing(self) -> bool {
+        match self {
+            Ffd | Bfd | Wfd | Nfd | Efd => true,
+            Ff | Bf | Wf | Nf | Ef => false,
+        }
+    }
+
+    /// Whether it uses a new bin only where the item fits in no bin before it, so that more bins
+    /// never change where an item goes.
+    pub(crate) const fn opens_on_demand(self) -> bool {
+        match self {
+            Ff | Ffd | Bf | Bfd | Nf | Nfd => true,
+            Wf | Wfd | Ef | Efd => false,
+        }
+    }
+
+    /// The order in which the items are placed, as indices.
+    ///
+    /// ```
+    /// use layland_model::Rate;
+    /// use layland_offline::Heuristic;
+    /// let items = [Rate::new(1, 5), Rate::new(1, 2), Rate::new(1, 5)];
+    /// assert_eq!(Heuristic::Ff.order(&items), [0, 1, 2]);
+    /// assert_eq!(Heuristic::Ffd.order(&items), [1, 0, 2]);
+    /// ```
+    pub fn order(self, items: &[Rate]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        if self.is_decreasing() {
+            order.sort_by_key(|&item| Reverse(&items[item]));
+        }
+        order
+    }
+}
+
+impl fmt::Display for Heuristic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Text that names no heuristic.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not a packing heuristic: use ff, bf, wf, nf or ef, with a final d for \
+     decreasing order (ffd)"
+)]
+pub struct ParseHeuristicError(pub String);
+
+impl FromStr for Heuristic {
+    type Err = ParseHeuristicError;
+    fn from_str(text: &str) -> Result<Heuristic, ParseHeuristicError> {
+        Heuristic::ALL
+            .into_iter()
+            .find(|heuristic| heuristic.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| ParseHeuristicError(text.to_owned()))
+    }
+}
+
+/// Bins that are being filled. What "fits" means is theirs: a sum of rates, a response-time test.
+pub trait Bins {
+    /// How many bins there are.
+    fn count(&self) -> usize;
+    /// Whether the bin may take the item besides what it holds.
+    fn fits(&self, bin: usize, item: usize) -> bool;
+    /// Which of two bins is fuller (`Greater`: the first one).
+    fn compare_load(&self, a: usize, b: usize) -> Ordering;
+    /// Puts the item into the bin.
+    fn put(&mut self, bin: usize, item: usize);
+}
+
+/// An item that no bin can take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("item {item} fits into no bin")]
+pub struct NoRoom {
+    /// The item.
+    pub item: usize,
+    /// The bin of each item that was placed before it.
+    pub placed: Vec<Option<usize>>,
+}
+
+/// Places the items `0..order.len()` in the given order; gives the bin of each item.
+///
+/// ```
+/// use layland_offline::{Bins, Heuristic, place};
+/// use std::cmp::Ordering;
+///
+/// /// At most two items per bin.
+/// struct Pairs(Vec<usize>);
+/// impl Bins for Pairs {
+///     fn count(&self) -> usize { self.0.len() }
+///     fn fits(&self, bin: usize, _item: usize) -> bool { self.0[bin] < 2 }
+///     fn compare_load(&self, a: usize, b: usize) -> Ordering { self.0[a].cmp(&self.0[b]) }
+///     fn put(&mut self, bin: usize, _item: usize) { self.0[bin] += 1 }
+/// }
+/// assert_eq!(place(&mut Pairs(vec![0; 2]), &[0, 1, 2], Heuristic::Wf).unwrap(), [0, 1, 0]);
+/// assert_eq!(place(&mut Pairs(vec![0; 1]), &[0, 1, 2], Heuristic::Wf).unwrap_err().item, 2);
+/// ```
+pub fn place(
+    bins: &mut impl Bins,
+    order: &[usize],
+    heuristic: Heuristic,
+) -> Result<Vec<usize>, NoRoom> {
+    let mut placed = vec![None; order.len()];
+    let mut chooser = Chooser::new(heuristic);
+    for &item in order {
+        let Some(bin) = chooser.choose(bins, item) else { return Err(NoRoom { item, placed }) };
+        bins.put(bin, item);
+        placed[item] = Some(bin);
+    }
+    Ok(placed.into_iter().map(|bin| bin.expect("the order names every item")).collect())
+}
+
+/// A heuristic, with the bin that it remembers from one item to the next.
+pub(crate) struct Chooser {
+    heuristic: Heuristic,
+    /// NF: the current bin. EF: where the walk goes on. An item that fits nowhere moves neither.
+    cursor: usize,
+}
+
+impl Chooser {
+    pub(crate) fn new(heuristic: Heuristic) -> Chooser {
+        Chooser { heuristic, cursor: 0 }
+    }
+
+    /// The bin for the next item, if it fits anywhere.
+    pub(crate) fn choose(&mut self, bins: &impl Bins, item: usize) -> Option<usize> {
+        let count = bins.count();
+        match self.heuristic {
+            Ff | Ffd => (0..count).find(|&bin| bins.fits(bin, item)),
+            Bf | Bfd => extreme(bins, item, Ordering::Greater),
+            Wf | Wfd => extreme(bins, item, Ordering::Less),
+            Nf | Nfd => {
+                let bin = (self.cursor..count).find(|&bin| bins.fits(bin, item))?;
+                self.cursor = bin;
+                Some(bin)
+            }
+            Ef | Efd => {
+                let mut walk = (self.cursor..count).chain(0..self.cursor);
+                let bin = walk.find(|&bin| bins.fits(bin, item))?;
+                self.cursor = (bin + 1) % count;
+                Some(bin)
+            }
+        }
+    }
+}
+
+/// The lowest bin of the extreme load among those where the item fits. Loads are compared first:
+/// that is the cheaper question.
+fn extreme(bins: &impl Bins, item: usize, wanted: Ordering) -> Option<usize> {
+    let mut best = None;
+    for bin in 0..bins.count() {
+        let better = best.is_none_or(|best| bins.compare_load(bin, best) == wanted);
+        if better && bins.fits(bin, item) {
+            best = Some(bin);
+        }
+    }
+    best
+}

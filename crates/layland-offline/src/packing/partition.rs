@@ -1,0 +1,145 @@
+//! The tasks of a system onto its CPUs.
+//!
+//! The size of a task is its density `C / min(D, T)`, the capacity of a CPU its speed, and a task
+//! goes to a CPU that it may use. If the densities on a CPU sum to at most its speed, EDF meets
+//! every deadline there; with implicit deadlines (`D = T`) that is also necessary.
+
+use super::loads::Loads;
+use crate::{Heuristic, Spare, Unplaced, place};
+use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, System, TaskId, TaskMap};
+use std::fmt;
+
+/// A task that fits onto no CPU it may use, and how full those CPUs are.
+#[derive(Debug, Clone, thiserror::Error)]
+pub struct UnplacedTask {
+    /// The task.
+    pub task: TaskId,
+    /// Its name.
+    pub name: String,
+    /// Its density.
+    pub density: Rate,
+    /// The CPUs that it may use.
+    pub allowed: CpuSet,
+    /// The one of these with the most left (bins are CPU numbers); none if there is none.
+    pub emptiest: Option<Spare>,
+    /// The one of these with the least left.
+    pub fullest: Option<Spare>,
+    /// The CPU of each task that was placed before it.
+    pub placed: TaskMap<Option<CpuId>>,
+}
+
+impl fmt::Display for UnplacedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, allowed, .. } = self;
+        write!(f, "failed to place `{name}` of density {:.6}: ", self.density.to_f64())?;
+        match &self.emptiest {
+            None => write!(f, "it may use no CPU"),
+            Some(spare) if self.allowed.len() == 1 => write!(
+                f,
+                "CPU {}, the only one it may use, has {:.6} left",
+                spare.bin,
+                spare.free_f64()
+            ),
+            Some(spare) => write!(
+                f,
+                "of the CPUs it may use ({allowed}), CPU {} has the most left: {:.6}",
+                spare.bin,
+                spare.free_f64(),
+            ),
+        }
+    }
+}
+
+/// Partitions a valid system; gives the CPU of each task. Sufficient for partitioned EDF: exact
+/// arithmetic, but a heuristic, so an error does not say that there is no partition.
+///
+/// Items come in the order of [`System::by_rank`].
+///
+/// ```
+/// use layland_model::{CpuId, Duration, Service, System, Task};
+/// use layland_offline::{Heuristic, partition};
+/// let tasks = [(2, 3), (1, 2), (1, 2), (1, 3)]
+///     .map(|(c, t)| Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t)));
+/// let system = System::new(2, tasks.to_vec());
+/// let cpu_of = partition(&system, Heuristic::Ff).unwrap();
+/// assert_eq!(cpu_of.as_slice(), [0, 1, 1, 0].map(CpuId));
+///
+/// let error = partition(&system, Heuristic::Nf).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "failed to place `1/3` of density 0.333333: of the CPUs it may use (0-1), CPU 0 has the \
+///      most left: 0.333333",
+/// );
+/// ```
+pub fn partition(
+    system: &System,
+    heuristic: Heuristic,
+) -> Result<TaskMap<CpuId>, Box<UnplacedTask>> {
+    let sizes = Sizes::new(system);
+    let cpus = system.platform.cpu_count();
+    let allowed = |item: usize, bin| sizes.allowed[item].contains(CpuId::from_index(bin));
+    let mut loads = Loads::new(&sizes.densities, allowed, cpus, &sizes.fastest);
+    // A CPU that is slower than the fastest one starts with the difference as its load.
+    for (cpu, lack) in sizes.lacks.iter().filter(|(_, lack)| **lack > Rate::ZERO) {
+        loads.load(cpu.index(), lack);
+    }
+    match place(&mut loads, &heuristic.order(&sizes.densities), heuristic) {
+        Ok(bins) => Ok(sizes.by_task(bins, CpuId::from_index)),
+        Err(no_room) => {
+            let speed = |bin| system.platform.speeds[CpuId::from_index(bin)].rate();
+            let unplaced = Unplaced::new(no_room, &sizes.densities, &loads, speed);
+            let task = sizes.tasks[unplaced.item];
+            Err(Box::new(UnplacedTask {
+                task,
+                name: system.tasks[task].name.clone(),
+                density: unplaced.rate,
+                allowed: sizes.allowed[unplaced.item].clone(),
+                emptiest: unplaced.emptiest,
+                fullest: unplaced.fullest,
+                placed: sizes.by_task(unplaced.placed, |bin| bin.map(CpuId::from_index)),
+            }))
+        }
+    }
+}
+
+/// A system as items and bins.
+pub(crate) struct Sizes {
+    /// The task of each item.
+    pub(crate) tasks: Vec<TaskId>,
+    pub(crate) densities: Vec<Rate>,
+    pub(crate) allowed: Vec<CpuSet>,
+    fastest: Rate,
+    /// What each CPU lacks to the fastest one.
+    lacks: CpuMap<Rate>,
+}
+
+impl Sizes {
+    pub(crate) fn new(system: &System) -> Sizes {
+        let tasks = system.by_rank();
+        let speeds = || system.platform.speeds.values().map(|speed| speed.rate());
+        let fastest = speeds().max().unwrap_or(Rate::ONE);
+        let all = system.platform.all_cpus();
+        Sizes {
+            densities: tasks.iter().map(|&task| system.tasks[task].density()).collect(),
+            allowed: tasks
+                .iter()
+                .map(|&task| system.allowed_cpus(task).intersection(&all))
+                .collect(),
+            lacks: speeds().map(|speed| &fastest - &speed).collect(),
+            tasks,
+            fastest,
+        }
+    }
+
+    /// One value per item, in the order of the tasks.
+    pub(crate) fn by_task<A, B: Clone>(
+        &self,
+        values: Vec<A>,
+        convert: impl Fn(A) -> B,
+    ) -> TaskMap<B> {
+        let mut by_task: Vec<(TaskId, B)> =
+            self.tasks.iter().copied().zip(values.into_iter().map(convert)).collect();
+        by_task.sort_by_key(|&(task, _)| task);
+        by_task.into_iter().map(|(_, value)| value).collect()
+    }
+}
