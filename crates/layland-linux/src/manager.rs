@@ -33,11 +33,11 @@ use crate::markers::Markers;
 use crate::overheads::Measured;
 use crate::sys::{self, Tid};
 use crate::worker::{NO_JOB, Post, Shared};
+use layland_engine::streams::{Arrival, Stream};
 use layland_model::{
     Behaviour, CpuId, CpuMap, Duration, JobId, Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Event, Policy, RefusalKind, RequestId, TimerId};
-use layland_workload::{Arrival, Stream};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

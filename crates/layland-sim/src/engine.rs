@@ -26,13 +26,13 @@ mod state;
 use crate::agenda::Agenda;
 use crate::grains::Grains;
 use crate::options::{Cycle, Horizon, Options, Outcome, SimError, last_offset};
+use layland_engine::streams::{Stream, generator, uniform};
 use layland_model::{
     Behaviour, CpuId, CpuMap, Duration, Index, JobId, Overheads, Service, System, TaskId, TaskMap,
     Time,
 };
 use layland_policy::{Action, Event, Policy, Refusal, RefusalKind, RequestId, State, TimerId};
 use layland_trace::{Job, Recorder};
-use layland_workload::{Stream, generator, uniform};
 use rand_pcg::Pcg64;
 use state::{CpuRun, NONE, Status, TaskRun};
 use std::collections::BTreeMap;

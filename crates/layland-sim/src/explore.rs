@@ -1,7 +1,7 @@
 //! Random exploration: other tie-breaks, other orders of simultaneous events.
 
+use layland_engine::streams::{generator, uniform};
 use layland_model::System;
-use layland_workload::{generator, uniform};
 
 /// The same system with the ranks, which break ties, in an order drawn from a seed.
 ///

@@ -14,11 +14,11 @@
 use super::Plan;
 use super::run::Shared;
 use crate::sys::{self, Tid};
+use layland_engine::streams::{Arrival, Stream};
 use layland_model::{
     Behaviour, Change, CpuId, Duration, Index, JobId, RequestKind, Service, TaskId, Time,
 };
 use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Segment};
-use layland_workload::{Arrival, Stream};
 use std::io;
 use std::sync::atomic::Ordering;
 

@@ -1,9 +1,9 @@
 //! What the loop keeps of each task and of each CPU.
 
 use crate::grains::Grains;
+use layland_engine::streams::{Arrival, Stream};
 use layland_model::{Behaviour, Duration, ExecutionModel, JobId, Task, TaskId, Time};
 use layland_trace::Job;
-use layland_workload::{Arrival, Stream};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
