@@ -3,6 +3,7 @@
 //!
 //! Nothing in here knows a scheduling policy, a file format or a floating-point deadline.
 
+mod algorithm;
 mod citation;
 mod cpuset;
 mod id;
@@ -13,6 +14,7 @@ mod system;
 mod task;
 mod time;
 
+pub use algorithm::{Algorithm, Form, Mechanism, Order, PriorityAssignment};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};

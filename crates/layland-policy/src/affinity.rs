@@ -23,11 +23,7 @@ mod matcher;
 pub mod strong;
 pub mod weak;
 
-use crate::Refusal;
-use crate::fixed::Priorities;
-use crate::highest_first::Key;
 use crate::registry::{Citation, OptionInfo, Values};
-use layland_model::System;
 
 /// Cerqueira, Gujarati and Brandenburg 2014.
 pub const CERQUEIRA: Citation = Citation {
@@ -47,31 +43,3 @@ pub(crate) const ASSIGN: OptionInfo = OptionInfo {
            on the lowest CPUs",
     values: Values::OneOf(&["local", "plain"]),
 };
-
-/// What comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The earlier absolute deadline.
-    Deadline,
-    /// The higher fixed priority.
-    Fixed(Priorities),
-}
-
-impl By {
-    fn key(self, system: &System) -> Result<Key, Refusal> {
-        match self {
-            By::Deadline => Ok(Key::Deadline),
-            By::Fixed(priorities) => priorities.key(system),
-        }
-    }
-
-    /// The name of a policy, from its names for EDF, RM, DM and given priorities.
-    fn name(self, names: [&'static str; 4]) -> &'static str {
-        names[match self {
-            By::Deadline => 0,
-            By::Fixed(Priorities::RateMonotonic) => 1,
-            By::Fixed(Priorities::DeadlineMonotonic) => 2,
-            By::Fixed(Priorities::Given) => 3,
-        }]
-    }
-}

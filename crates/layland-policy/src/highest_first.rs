@@ -23,36 +23,11 @@
 
 use crate::{Action, Event, Policy, Refusal, RequestId, State};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, JobOrder, ScheduleRule, System, Task,
-    TaskId, TaskMap, Time,
+    Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, JobOrder, Order, ScheduleRule, System,
+    Task, TaskId, TaskMap, Time,
 };
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// The key of a job: what decides which job comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
-    /// The absolute deadline.
-    Deadline,
-    /// The period of its task (rate-monotonic).
-    Period,
-    /// The relative deadline of its task (deadline-monotonic).
-    RelativeDeadline,
-    /// The priority that the task was given.
-    Given,
-}
-
-impl Key {
-    /// The key of every job of a task, unless jobs have keys of their own.
-    pub(crate) fn of_task(self, task: &Task) -> Option<i64> {
-        match self {
-            Key::Deadline => None,
-            Key::Period => Some(task.period.ns()),
-            Key::RelativeDeadline => Some(task.deadline.ns()),
-            Key::Given => Some(task.priority.unwrap_or(i64::MAX - 1)),
-        }
-    }
-}
 
 /// How far the jobs of a task may migrate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,9 +106,9 @@ struct GroupState {
 /// The policy: see the file header.
 #[derive(Clone, Debug)]
 pub struct HighestFirst {
-    name: &'static str,
+    name: String,
     scope: Scope,
-    key: Key,
+    order: Order,
     tasks: TaskMap<Option<TaskState>>,
     groups: Vec<GroupState>,
     /// The group of each CPU, if it is in one.
@@ -153,16 +128,16 @@ pub struct HighestFirst {
 impl HighestFirst {
     /// A policy for `groups` of CPUs with the tasks that each serves.
     pub(crate) fn new(
-        name: &'static str,
+        name: String,
         scope: Scope,
-        key: Key,
+        order: Order,
         system: &System,
         groups: &[(CpuSet, Vec<TaskId>)],
     ) -> Self {
         let mut policy = Self {
             name,
             scope,
-            key,
+            order,
             tasks: TaskMap::filled(None, system.tasks.len()),
             groups: Vec::with_capacity(groups.len()),
             group_of: CpuMap::filled(None, system.platform.cpu_count()),
@@ -187,7 +162,7 @@ impl HighestFirst {
                 touched: false,
             });
             for &task in members {
-                policy.tasks[task] = Some(TaskState::new(key, index, &system.tasks[task]));
+                policy.tasks[task] = Some(TaskState::new(order, index, &system.tasks[task]));
             }
             policy.seat_members(index);
         }
@@ -301,7 +276,7 @@ impl HighestFirst {
     fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
         self.tasks.resize(self.tasks.len().max(task.index() + 1), None);
         if let Some(state) = &mut self.tasks[task] {
-            state.fixed_key = self.key.of_task(parameters);
+            state.fixed_key = self.order.fixed_key(parameters);
             return;
         }
         // A task that the policy was not built with.
@@ -318,7 +293,7 @@ impl HighestFirst {
         };
         match home {
             Ok(group) => {
-                self.tasks[task] = Some(TaskState::new(self.key, group, parameters));
+                self.tasks[task] = Some(TaskState::new(self.order, group, parameters));
                 self.groups[group].members.push(task);
                 self.seat_members(group);
             }
@@ -356,13 +331,13 @@ impl HighestFirst {
     fn reconfigure(&mut self, now: Time, task: TaskId, change: Change, request: RequestId) {
         let refusal = match change {
             Change::Parameters { period, deadline, .. } => {
-                let key = self.key;
+                let order = self.order;
                 let state = self.state(task);
-                state.fixed_key = match key {
-                    Key::Deadline => None,
-                    Key::Period => Some(period.ns()),
-                    Key::RelativeDeadline => Some(deadline.ns()),
-                    Key::Given => state.fixed_key,
+                state.fixed_key = match order {
+                    Order::Deadline => None,
+                    Order::RateMonotonic => Some(period.ns()),
+                    Order::DeadlineMonotonic => Some(deadline.ns()),
+                    Order::Given => state.fixed_key,
                 };
                 return;
             }
@@ -496,12 +471,12 @@ impl GroupState {
 }
 
 impl TaskState {
-    fn new(key: Key, group: usize, task: &Task) -> Self {
+    fn new(order: Order, group: usize, task: &Task) -> Self {
         Self {
             group: group as u32,
             seat: 0,
             rank: task.rank,
-            fixed_key: key.of_task(task),
+            fixed_key: order.fixed_key(task),
             ready: false,
             seq: 0,
             key: 0,
@@ -651,9 +626,9 @@ impl Policy for HighestFirst {
                 .collect(),
             tasks: group.members.clone(),
         });
-        let order = match self.key {
-            Key::Deadline => JobOrder::Deadline,
-            Key::Period | Key::RelativeDeadline | Key::Given => JobOrder::Fixed(
+        let order = match self.order {
+            Order::Deadline => JobOrder::Deadline,
+            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => JobOrder::Fixed(
                 self.tasks
                     .values()
                     .map(|task| task.as_ref().and_then(|task| task.fixed_key).unwrap_or(i64::MAX))

@@ -9,12 +9,11 @@
 pub mod adaptive;
 pub mod affinity;
 pub mod deadline;
-pub mod edf;
 pub mod fair;
-pub mod fixed;
 mod groups;
 mod highest_first;
 pub mod mixed;
+pub mod ordered;
 mod policy;
 pub mod registry;
 mod watched;

@@ -8,12 +8,11 @@ mod options;
 pub use build::{BuildError, build, find, parse};
 pub use options::{OptionInfo, Options, Values};
 
-use crate::affinity::{self, By};
-use crate::fixed::{self, Priorities};
+use crate::affinity;
 use crate::mixed::{self, offline};
-use crate::{Policy, Refusal, adaptive, deadline, edf, fair};
+use crate::{Policy, Refusal, adaptive, deadline, fair, ordered};
 pub use layland_model::Citation;
-use layland_model::System;
+use layland_model::{Order, System};
 
 /// A policy that can be built.
 #[derive(Clone, Copy)]
@@ -85,8 +84,8 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m earliest deadlines run, on any CPU",
         refuses: &[ONE_CLUSTER],
         options: &[],
-        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
-        build: |system, options| Ok(Box::new(edf::global(system, options)?)),
+        citations: &[&Citation::LIU_LAYLAND, &ordered::DHALL_LIU],
+        build: |system, options| Ok(Box::new(ordered::global(Order::Deadline, system, options)?)),
     },
     PolicyInfo {
         name: "c-edf",
@@ -94,8 +93,10 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global EDF within each cluster",
         refuses: &[WHOLE_CLUSTER],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&edf::CALANDRINO],
-        build: |system, options| Ok(Box::new(edf::clustered(system, options)?)),
+        citations: &[&ordered::CALANDRINO],
+        build: |system, options| {
+            Ok(Box::new(ordered::clustered(Order::Deadline, system, options)?))
+        },
     },
     PolicyInfo {
         name: "p-edf",
@@ -103,8 +104,10 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "EDF on each CPU; tasks are assigned before the start and never migrate",
         refuses: &[PACKED],
         options: &[FIT],
-        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
-        build: |system, options| Ok(Box::new(edf::partitioned(system, options)?)),
+        citations: &[&Citation::LIU_LAYLAND, &ordered::DHALL_LIU],
+        build: |system, options| {
+            Ok(Box::new(ordered::partitioned(Order::Deadline, system, options)?))
+        },
     },
     PolicyInfo {
         name: "g-rm",
@@ -112,9 +115,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m shortest periods run, on any CPU",
         refuses: &[ONE_CLUSTER],
         options: &[],
-        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &ordered::DHALL_LIU],
         build: |system, options| {
-            Ok(Box::new(fixed::global(Priorities::RateMonotonic, system, options)?))
+            Ok(Box::new(ordered::global(Order::RateMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -123,9 +126,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global rate-monotonic within each cluster",
         refuses: &[WHOLE_CLUSTER],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&Citation::LIU_LAYLAND, &edf::CALANDRINO],
+        citations: &[&Citation::LIU_LAYLAND, &ordered::CALANDRINO],
         build: |system, options| {
-            Ok(Box::new(fixed::clustered(Priorities::RateMonotonic, system, options)?))
+            Ok(Box::new(ordered::clustered(Order::RateMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -134,9 +137,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "rate-monotonic on each CPU; tasks never migrate",
         refuses: &[PACKED],
         options: &[FIT],
-        citations: &[&Citation::LIU_LAYLAND, &edf::DHALL_LIU],
+        citations: &[&Citation::LIU_LAYLAND, &ordered::DHALL_LIU],
         build: |system, options| {
-            Ok(Box::new(fixed::partitioned(Priorities::RateMonotonic, system, options)?))
+            Ok(Box::new(ordered::partitioned(Order::RateMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -145,9 +148,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "the m shortest relative deadlines run, on any CPU",
         refuses: &[ONE_CLUSTER],
         options: &[],
-        citations: &[&fixed::LEUNG_WHITEHEAD],
+        citations: &[&ordered::LEUNG_WHITEHEAD],
         build: |system, options| {
-            Ok(Box::new(fixed::global(Priorities::DeadlineMonotonic, system, options)?))
+            Ok(Box::new(ordered::global(Order::DeadlineMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -156,9 +159,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global deadline-monotonic within each cluster",
         refuses: &[WHOLE_CLUSTER],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&fixed::LEUNG_WHITEHEAD, &edf::CALANDRINO],
+        citations: &[&ordered::LEUNG_WHITEHEAD, &ordered::CALANDRINO],
         build: |system, options| {
-            Ok(Box::new(fixed::clustered(Priorities::DeadlineMonotonic, system, options)?))
+            Ok(Box::new(ordered::clustered(Order::DeadlineMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -167,9 +170,9 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "deadline-monotonic on each CPU; tasks never migrate",
         refuses: &[PACKED],
         options: &[FIT],
-        citations: &[&fixed::LEUNG_WHITEHEAD],
+        citations: &[&ordered::LEUNG_WHITEHEAD],
         build: |system, options| {
-            Ok(Box::new(fixed::partitioned(Priorities::DeadlineMonotonic, system, options)?))
+            Ok(Box::new(ordered::partitioned(Order::DeadlineMonotonic, system, options)?))
         },
     },
     PolicyInfo {
@@ -179,7 +182,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[ONE_CLUSTER, PRIORITIES],
         options: &[],
         citations: &[&Citation::LIU_LAYLAND],
-        build: |system, options| Ok(Box::new(fixed::global(Priorities::Given, system, options)?)),
+        build: |system, options| Ok(Box::new(ordered::global(Order::Given, system, options)?)),
     },
     PolicyInfo {
         name: "c-fp",
@@ -187,10 +190,8 @@ pub const POLICIES: &[PolicyInfo] = &[
         summary: "global given priorities within each cluster",
         refuses: &[WHOLE_CLUSTER, PRIORITIES],
         options: &[SIZE, CLUSTER_FIT],
-        citations: &[&Citation::LIU_LAYLAND, &edf::CALANDRINO],
-        build: |system, options| {
-            Ok(Box::new(fixed::clustered(Priorities::Given, system, options)?))
-        },
+        citations: &[&Citation::LIU_LAYLAND, &ordered::CALANDRINO],
+        build: |system, options| Ok(Box::new(ordered::clustered(Order::Given, system, options)?)),
     },
     PolicyInfo {
         name: "p-fp",
@@ -199,9 +200,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[PACKED, PRIORITIES],
         options: &[FIT],
         citations: &[&Citation::LIU_LAYLAND],
-        build: |system, options| {
-            Ok(Box::new(fixed::partitioned(Priorities::Given, system, options)?))
-        },
+        build: |system, options| Ok(Box::new(ordered::partitioned(Order::Given, system, options)?)),
     },
     PolicyInfo {
         name: "weak-edf",
@@ -210,7 +209,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[],
         options: &[],
         citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| affinity::weak::weak(By::Deadline, system, options),
+        build: |system, options| affinity::weak::weak(Order::Deadline, system, options),
     },
     PolicyInfo {
         name: "weak-rm",
@@ -219,9 +218,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[],
         options: &[],
         citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| {
-            affinity::weak::weak(By::Fixed(Priorities::RateMonotonic), system, options)
-        },
+        build: |system, options| affinity::weak::weak(Order::RateMonotonic, system, options),
     },
     PolicyInfo {
         name: "weak-dm",
@@ -230,9 +227,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[],
         options: &[],
         citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| {
-            affinity::weak::weak(By::Fixed(Priorities::DeadlineMonotonic), system, options)
-        },
+        build: |system, options| affinity::weak::weak(Order::DeadlineMonotonic, system, options),
     },
     PolicyInfo {
         name: "weak-fp",
@@ -241,9 +236,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[PRIORITIES],
         options: &[],
         citations: &[&Citation::GUJARATI, &affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| {
-            affinity::weak::weak(By::Fixed(Priorities::Given), system, options)
-        },
+        build: |system, options| affinity::weak::weak(Order::Given, system, options),
     },
     PolicyInfo {
         name: "strong-edf",
@@ -252,7 +245,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[],
         options: &[],
         citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| affinity::strong::strong(By::Deadline, system, options),
+        build: |system, options| affinity::strong::strong(Order::Deadline, system, options),
     },
     PolicyInfo {
         name: "strong-rm",
@@ -261,9 +254,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[],
         options: &[],
         citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| {
-            affinity::strong::strong(By::Fixed(Priorities::RateMonotonic), system, options)
-        },
+        build: |system, options| affinity::strong::strong(Order::RateMonotonic, system, options),
     },
     PolicyInfo {
         name: "strong-dm",
@@ -273,7 +264,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[],
         citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
         build: |system, options| {
-            affinity::strong::strong(By::Fixed(Priorities::DeadlineMonotonic), system, options)
+            affinity::strong::strong(Order::DeadlineMonotonic, system, options)
         },
     },
     PolicyInfo {
@@ -283,9 +274,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         refuses: &[PRIORITIES],
         options: &[],
         citations: &[&affinity::CERQUEIRA, &Citation::BONIFACI],
-        build: |system, options| {
-            affinity::strong::strong(By::Fixed(Priorities::Given), system, options)
-        },
+        build: |system, options| affinity::strong::strong(Order::Given, system, options),
     },
     PolicyInfo {
         name: "hpa-edf",
@@ -295,7 +284,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[affinity::ASSIGN],
         citations: &[&Citation::BONIFACI],
         build: |system, options| {
-            affinity::hierarchical::hierarchical(By::Deadline, system, options)
+            affinity::hierarchical::hierarchical(Order::Deadline, system, options)
         },
     },
     PolicyInfo {
@@ -306,11 +295,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[affinity::ASSIGN],
         citations: &[&Citation::BONIFACI],
         build: |system, options| {
-            affinity::hierarchical::hierarchical(
-                By::Fixed(Priorities::RateMonotonic),
-                system,
-                options,
-            )
+            affinity::hierarchical::hierarchical(Order::RateMonotonic, system, options)
         },
     },
     PolicyInfo {
@@ -321,11 +306,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[affinity::ASSIGN],
         citations: &[&Citation::BONIFACI],
         build: |system, options| {
-            affinity::hierarchical::hierarchical(
-                By::Fixed(Priorities::DeadlineMonotonic),
-                system,
-                options,
-            )
+            affinity::hierarchical::hierarchical(Order::DeadlineMonotonic, system, options)
         },
     },
     PolicyInfo {
@@ -336,7 +317,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         options: &[affinity::ASSIGN],
         citations: &[&Citation::BONIFACI],
         build: |system, options| {
-            affinity::hierarchical::hierarchical(By::Fixed(Priorities::Given), system, options)
+            affinity::hierarchical::hierarchical(Order::Given, system, options)
         },
     },
     PolicyInfo {

@@ -11,11 +11,10 @@
 use super::backlog::Place;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
-use crate::highest_first::Key;
 use crate::{Action, Event, Policy, Refusal, RequestId, State};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Index, JobId, JobOrder, ScheduleRule, System, Task, TaskId,
-    TaskMap, Time,
+    Algorithm, Change, CpuId, CpuMap, CpuSet, Form, Index, JobId, JobOrder, Order, ScheduleRule,
+    System, Task, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeMap;
 
@@ -43,8 +42,7 @@ struct Profile {
 /// See the file header.
 #[derive(Clone, Debug)]
 pub(crate) struct Affine<M> {
-    name: &'static str,
-    key: Key,
+    order: Order,
     matcher: M,
     tasks: TaskMap<TaskState>,
     profiles: TaskMap<Profile>,
@@ -66,16 +64,10 @@ impl<M: Matcher> Affine<M> {
     ///
     /// # Errors
     /// If the matcher needs laminar masks and two overlap.
-    pub(crate) fn new(
-        name: &'static str,
-        key: Key,
-        system: &System,
-        matcher: M,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn new(order: Order, system: &System, matcher: M) -> Result<Self, Refusal> {
         let cpus = system.platform.cpu_count();
         let mut policy = Self {
-            name,
-            key,
+            order,
             matcher,
             tasks: TaskMap::default(),
             profiles: TaskMap::default(),
@@ -111,7 +103,7 @@ impl<M: Matcher> Affine<M> {
         self.tasks.push(TaskState {
             class,
             rank: task.rank,
-            fixed_key: self.key.of_task(task),
+            fixed_key: self.order.fixed_key(task),
             ready: None,
             is_in: true,
         });
@@ -180,8 +172,8 @@ impl<M: Matcher> Affine<M> {
         Refusal::not_permitted(format!(
             "task `{name_a}` may run on CPUs {mask_a} and task `{name_b}` on CPUs {mask_b}: {} needs \
              affinities that are nested or disjoint; use {}, which takes any",
-            self.name,
-            self.name.replace("hpa", "strong"),
+            Algorithm::Ordered(Form::Hierarchical, self.order),
+            Algorithm::Ordered(Form::Strong, self.order),
         ))
     }
 
@@ -224,7 +216,7 @@ impl<M: Matcher> Affine<M> {
         if let Some(state) = self.tasks.get_mut(task)
             && state.is_in
         {
-            state.fixed_key = self.key.of_task(parameters);
+            state.fixed_key = self.order.fixed_key(parameters);
             return;
         }
         if parameters.cluster >= self.clusters.len() {
@@ -251,7 +243,7 @@ impl<M: Matcher> Affine<M> {
         self.tasks[task] = TaskState {
             class,
             rank: parameters.rank,
-            fixed_key: self.key.of_task(parameters),
+            fixed_key: self.order.fixed_key(parameters),
             ready: None,
             is_in: true,
         };
@@ -301,11 +293,11 @@ impl<M: Matcher> Affine<M> {
         match change {
             Change::Parameters { period, deadline, .. } => {
                 let state = &mut self.tasks[task];
-                state.fixed_key = match self.key {
-                    Key::Deadline => None,
-                    Key::Period => Some(period.ns()),
-                    Key::RelativeDeadline => Some(deadline.ns()),
-                    Key::Given => state.fixed_key,
+                state.fixed_key = match self.order {
+                    Order::Deadline => None,
+                    Order::RateMonotonic => Some(period.ns()),
+                    Order::DeadlineMonotonic => Some(deadline.ns()),
+                    Order::Given => state.fixed_key,
                 };
                 return;
             }
@@ -455,9 +447,9 @@ impl<M: Matcher> Policy for Affine<M> {
     }
 
     fn rule(&self) -> ScheduleRule {
-        M::rule(match self.key {
-            Key::Deadline => JobOrder::Deadline,
-            Key::Period | Key::RelativeDeadline | Key::Given => JobOrder::Fixed(
+        M::rule(match self.order {
+            Order::Deadline => JobOrder::Deadline,
+            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => JobOrder::Fixed(
                 self.tasks.values().map(|task| task.fixed_key.unwrap_or(i64::MAX)).collect(),
             ),
         })

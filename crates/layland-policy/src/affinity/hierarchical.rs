@@ -26,15 +26,17 @@
 //! The tree is built anew, in O(n m), when a mask comes into use or a CPU goes online or offline:
 //! masks are what is online of them. A task without any CPU that is online waits.
 
-use super::By;
 use super::affine::Affine;
 use super::backlog::Place;
 use super::bits::Bits;
 use super::hierarchy::{Arrival, Departure, Hierarchy};
 use super::matcher::{Matcher, Ran};
+use crate::ordered::check_priorities;
 use crate::registry::Options;
 use crate::{Policy, Refusal};
-use layland_model::{CpuId, CpuSet, Index, JobOrder, ScheduleRule, System, TaskId, TaskMap, Time};
+use layland_model::{
+    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+};
 use std::collections::BTreeMap;
 
 /// Strong scheduling of laminar masks.
@@ -42,12 +44,12 @@ use std::collections::BTreeMap;
 /// # Errors
 /// If two masks overlap and neither is within the other, or a priority is missing.
 pub fn hierarchical(
-    by: By,
+    order: Order,
     system: &System,
     options: &Options,
 ) -> Result<Box<dyn Policy>, Refusal> {
-    let name = by.name(["hpa-edf", "hpa-rm", "hpa-dm", "hpa-fp"]);
-    let (key, cpus) = (by.key(system)?, system.platform.cpu_count());
+    check_priorities(order, system)?;
+    let cpus = system.platform.cpu_count();
     let assignment = match options.text("assign") {
         None | Some("local") => Assignment::Local,
         Some("plain") => Assignment::Plain,
@@ -57,9 +59,9 @@ pub fn hierarchical(
         }
     };
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(name, key, system, Hierarchical::<u64>::new(cpus, assignment))?)
+        Box::new(Affine::new(order, system, Hierarchical::<u64>::new(cpus, assignment))?)
     } else {
-        Box::new(Affine::new(name, key, system, Hierarchical::<Box<[u64]>>::new(cpus, assignment))?)
+        Box::new(Affine::new(order, system, Hierarchical::<Box<[u64]>>::new(cpus, assignment))?)
     })
 }
 

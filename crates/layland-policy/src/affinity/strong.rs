@@ -21,27 +21,33 @@
 //! A CPU that goes offline makes its task arrive anew: the others keep the invariant without it,
 //! since less is reachable. An arrival takes O(m^2), a departure O(m^2 + m d + log n) for d different masks.
 
-use super::By;
 use super::affine::Affine;
 use super::backlog::Place;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
+use crate::ordered::check_priorities;
 use crate::registry::Options;
 use crate::{Policy, Refusal};
-use layland_model::{CpuId, CpuSet, Index, JobOrder, ScheduleRule, System, TaskId, TaskMap, Time};
+use layland_model::{
+    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+};
 
 /// Strong scheduling.
 ///
 /// # Errors
 /// If a priority is missing.
-pub fn strong(by: By, system: &System, _options: &Options) -> Result<Box<dyn Policy>, Refusal> {
-    let name = by.name(["strong-edf", "strong-rm", "strong-dm", "strong-fp"]);
-    let (key, cpus) = (by.key(system)?, system.platform.cpu_count());
+pub fn strong(
+    order: Order,
+    system: &System,
+    _options: &Options,
+) -> Result<Box<dyn Policy>, Refusal> {
+    check_priorities(order, system)?;
+    let cpus = system.platform.cpu_count();
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(name, key, system, Strong::<u64>::new(cpus))?)
+        Box::new(Affine::new(order, system, Strong::<u64>::new(cpus))?)
     } else {
-        Box::new(Affine::new(name, key, system, Strong::<Box<[u64]>>::new(cpus))?)
+        Box::new(Affine::new(order, system, Strong::<Box<[u64]>>::new(cpus))?)
     })
 }
 

@@ -17,27 +17,29 @@
 //! A CPU that goes offline makes its task arrive anew. An arrival takes O(m) for each task that is
 //! pushed on, at most m of them; a departure O(d + log n) for d different masks.
 
-use super::By;
 use super::affine::Affine;
 use super::backlog::Place;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
+use crate::ordered::check_priorities;
 use crate::registry::Options;
 use crate::{Policy, Refusal};
-use layland_model::{CpuId, CpuSet, Index, JobOrder, ScheduleRule, System, TaskId, TaskMap, Time};
+use layland_model::{
+    CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
+};
 
 /// Weak scheduling.
 ///
 /// # Errors
 /// If a priority is missing.
-pub fn weak(by: By, system: &System, _options: &Options) -> Result<Box<dyn Policy>, Refusal> {
-    let name = by.name(["weak-edf", "weak-rm", "weak-dm", "weak-fp"]);
-    let (key, cpus) = (by.key(system)?, system.platform.cpu_count());
+pub fn weak(order: Order, system: &System, _options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+    check_priorities(order, system)?;
+    let cpus = system.platform.cpu_count();
     Ok(if cpus <= u64::BITS as usize {
-        Box::new(Affine::new(name, key, system, Weak::<u64>(Ground::new(cpus)))?)
+        Box::new(Affine::new(order, system, Weak::<u64>(Ground::new(cpus)))?)
     } else {
-        Box::new(Affine::new(name, key, system, Weak::<Box<[u64]>>(Ground::new(cpus)))?)
+        Box::new(Affine::new(order, system, Weak::<Box<[u64]>>(Ground::new(cpus)))?)
     })
 }
 

@@ -1,0 +1,173 @@
+//! What a scheduling policy is, in the terms of the literature. Analyses say with these types what
+//! they are about, and policies what they are, so that neither needs to know the other.
+
+use crate::Task;
+use std::fmt;
+
+/// Which CPUs the ready jobs of a policy compete for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Form {
+    /// All jobs compete for all CPUs.
+    Global,
+    /// The jobs of each cluster compete for the CPUs of the cluster.
+    Clustered,
+    /// Every task is assigned to one CPU before the start, and never migrates.
+    Partitioned,
+    /// Tasks have affinities. A job waits only while every CPU of its affinity runs a job that comes
+    /// before it.
+    Weak,
+    /// Tasks have affinities. A job waits only while every CPU that could be freed for it, by moving
+    /// running jobs within their affinities, runs a job that comes before it.
+    Strong,
+    /// As strong, for affinities that are nested or disjoint.
+    Hierarchical,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Form; 6] = [
+        Form::Global,
+        Form::Clustered,
+        Form::Partitioned,
+        Form::Weak,
+        Form::Strong,
+        Form::Hierarchical,
+    ];
+
+    /// The usual abbreviation, as in `g-edf`.
+    pub const fn abbreviation(self) -> &'static str {
+        match self {
+            Form::Global => "g",
+            Form::Clustered => "c",
+            Form::Partitioned => "p",
+            Form::Weak => "weak",
+            Form::Strong => "strong",
+            Form::Hierarchical => "hpa",
+        }
+    }
+}
+
+/// Which of two ready jobs comes first. Ties go to the smaller rank, then to the smaller task id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// The earlier absolute deadline (EDF).
+    Deadline,
+    /// The shorter period (RM).
+    RateMonotonic,
+    /// The shorter relative deadline (DM).
+    DeadlineMonotonic,
+    /// The smaller priority number that its task was given (FP).
+    Given,
+}
+
+impl Order {
+    /// Every order.
+    pub const ALL: [Order; 4] =
+        [Order::Deadline, Order::RateMonotonic, Order::DeadlineMonotonic, Order::Given];
+
+    /// The usual abbreviation, as in `g-edf`.
+    pub const fn abbreviation(self) -> &'static str {
+        match self {
+            Order::Deadline => "edf",
+            Order::RateMonotonic => "rm",
+            Order::DeadlineMonotonic => "dm",
+            Order::Given => "fp",
+        }
+    }
+
+    /// The key of every job of a task, smaller first; none if each job has a key of its own.
+    pub fn fixed_key(self, task: &Task) -> Option<i64> {
+        match self {
+            Order::Deadline => None,
+            Order::RateMonotonic => Some(task.period.ns()),
+            Order::DeadlineMonotonic => Some(task.deadline.ns()),
+            // A task without a priority comes last.
+            Order::Given => Some(task.priority.unwrap_or(i64::MAX - 1)),
+        }
+    }
+}
+
+/// The scheduling algorithm that a policy implements, as analyses know it.
+///
+/// ```
+/// use layland_model::{Algorithm, Form, Order};
+/// let g_edf = Algorithm::Ordered(Form::Global, Order::Deadline);
+/// assert_eq!(g_edf.to_string(), "g-edf");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Algorithm {
+    /// The ready jobs that come first in the order run, on the CPUs for which they compete.
+    Ordered(Form, Order),
+    /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
+    /// and pulled towards global EDF.
+    SchedDeadline,
+    /// The same, repaired for semi-partitioned systems (Tang, Anderson, Abeni 2021).
+    SemiPartitionedDeadline,
+    /// EDF on each CPU; a thread moves only when its CPU is overloaded (Stevanato et al. 2021).
+    AdaptivePartitioning,
+    /// RUN, reduction to uniprocessor (Regnier et al. 2011).
+    Run,
+    /// QPS, quasi-partitioned scheduling (Massa et al. 2014).
+    Qps,
+    /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
+    MixedCriticality(Mechanism),
+    /// An algorithm that no analysis is about.
+    Other,
+}
+
+/// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mechanism {
+    /// SMC: fixed priorities; a job is aborted at the bound of its own level.
+    CutOff(PriorityAssignment),
+    /// AMC: fixed priorities; an overrun drops the jobs of lower criticality until the CPU idles.
+    Adaptive(PriorityAssignment),
+    /// ZSS: at its zero-slack instant a job suspends tasks of lower criticality.
+    ZeroSlack,
+    /// PT: slices make the rate-monotonic order follow criticality.
+    PeriodTransformation,
+    /// PLRS: fixed job priorities from lists; an overrun drops jobs of lower criticality.
+    PriorityLists,
+}
+
+/// Where the fixed priorities of a mixed-criticality mechanism come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PriorityAssignment {
+    /// The shorter period first.
+    RateMonotonic,
+    /// The higher criticality first.
+    CriticalityMonotonic,
+    /// What Audsley's search finds for the response times under SMC.
+    Smc,
+    /// What Audsley's search finds for AMC-RT.
+    AmcRt,
+    /// What Audsley's search finds for AMC-MAX.
+    AmcMax,
+    /// What Audsley's search finds for the safe form of AMC-IA.
+    AmcIa,
+    /// What Audsley's search finds for AMC-IA as it was printed, which is not safe.
+    AmcIaPaper,
+}
+
+/// The usual abbreviation.
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Algorithm::Ordered(form, order) => {
+                return write!(f, "{}-{}", form.abbreviation(), order.abbreviation());
+            }
+            Algorithm::SchedDeadline => "SCHED_DEADLINE",
+            Algorithm::SemiPartitionedDeadline => "semi-partitioned SCHED_DEADLINE",
+            Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",
+            Algorithm::Run => "RUN",
+            Algorithm::Qps => "QPS",
+            Algorithm::MixedCriticality(Mechanism::CutOff(_)) => "SMC",
+            Algorithm::MixedCriticality(Mechanism::Adaptive(_)) => "AMC",
+            Algorithm::MixedCriticality(Mechanism::ZeroSlack) => "ZSS",
+            Algorithm::MixedCriticality(Mechanism::PeriodTransformation) => "PT",
+            Algorithm::MixedCriticality(Mechanism::PriorityLists) => "PLRS",
+            Algorithm::Other => "other",
+        };
+        f.write_str(name)
+    }
+}
