@@ -1,7 +1,7 @@
 //! Kernel traces as text: no input panics.
 #![no_main]
 
-use layland_trace::kernel::{Options, Threads, read, write};
+use layland_interchange::kernel::{Options, Threads, read, write};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -16,8 +16,8 @@
 //! A mark is cut off at 160 bytes, and one that cannot be written is dropped. Nothing is allocated, but
 //! by `begin`.
 
+use layland_interchange::kernel::Marker;
 use layland_model::{CpuId, JobId, TaskMap, Time};
-use layland_trace::kernel::Marker;
 use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -11,10 +11,10 @@ use crate::sys::{self, Tid};
 use crate::undo::Guardian;
 use crate::worker::{self, Shared};
 use crate::{RunError, trace};
+use layland_interchange::kernel::comm;
 use layland_model::{Behaviour, Duration, System, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::Trace;
-use layland_trace::kernel::comm;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -16,11 +16,11 @@
 //! asked for; what it got more (one reading of a clock) counts as overhead.
 
 use crate::log::{Entry, Log};
+use layland_checker::{Violation, check, check_within};
 use layland_model::{
     CpuId, CpuMap, Duration, Index, JobId, ScheduleRule, Service, System, TaskId, TaskMap, Time,
 };
 use layland_policy::{Note, RefusalKind};
-use layland_trace::checker::{Violation, check, check_within};
 use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
 use std::collections::BTreeSet;
 

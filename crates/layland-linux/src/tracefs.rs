@@ -159,7 +159,7 @@ impl Instance {
     }
 
     /// Ends the recording: takes the rest, and adds comments that say what was lost on each CPU, as
-    /// [`read`](layland_trace::kernel::read) understands them. Returns how many events were lost.
+    /// [`read`](layland_interchange::kernel::read) understands them. Returns how many events were lost.
     ///
     /// # Errors
     /// If reading or writing fails.

@@ -9,15 +9,15 @@
 mod common;
 
 use common::{alone, options, skipped, task};
+use layland_checker::check_within;
 use layland_config::{Format, Host, demo, read};
+use layland_interchange::kernel::{self, Import, Threads};
 use layland_linux::tracefs::{self, Instance};
 use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run, stretched};
 use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
 use layland_policy::registry;
 use layland_sim::{Horizon, simulate};
-use layland_trace::checker::check_within;
 use layland_trace::diff::{Difference, Reason, diff};
-use layland_trace::kernel::{self, Import, Threads};
 use layland_trace::{JobEnd, Trace};
 use std::collections::BTreeMap;
 use std::process::Command;

@@ -6,6 +6,7 @@
 mod common;
 
 use common::{alone, options, task, try_run};
+use layland_checker::check;
 use layland_linux::trace::{View, verify};
 use layland_linux::{
     Entry, Outcome, RunError, margin_of, replay, run, supports, text, with_margin, with_slack,
@@ -15,7 +16,6 @@ use layland_model::{
 };
 use layland_policy::{Policy, registry};
 use layland_trace::Trace;
-use layland_trace::checker::check;
 
 const ATTEMPTS: usize = 5;
 

@@ -1,6 +1,7 @@
 //! The policies with affinities, decision by decision and on whole systems: against the definitions, against
 //! brute force, against slow twins, against the independent checker.
 
+use layland_checker::check;
 use layland_model::{
     Change, CpuId, CpuSet, Request, RequestKind, ScheduleRule, System, TaskId, Time,
 };
@@ -11,7 +12,6 @@ use layland_testkit::affinity::twin::{Rule, SlowAffinity};
 use layland_testkit::strategies::periodic_system;
 use layland_testkit::twin::Order;
 use layland_trace::Trace;
-use layland_trace::checker::check;
 use proptest::prelude::*;
 
 /// What `cargo run --release -p layland-testkit --bin affinity-decisions` does for 100,000 decisions.

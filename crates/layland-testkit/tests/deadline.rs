@@ -2,6 +2,7 @@
 //! independent checker, against copies of themselves, and for what their papers promise. The invariants
 //! of the run queues are assertions inside the policies, which these runs keep on.
 
+use layland_checker::check;
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, JobId, Rate, Request, RequestKind, Service, System,
     Task, TaskId, Time,
@@ -10,7 +11,6 @@ use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId, registry
 use layland_sim::{Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::strategies::clustered;
-use layland_trace::checker::check;
 use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

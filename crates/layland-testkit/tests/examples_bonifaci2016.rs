@@ -3,12 +3,12 @@
 
 use layland_analysis::affinity::{feasibility, hpa_speed};
 use layland_analysis::{Kind, Verdict};
+use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{CpuId, CpuSet, Duration, Rate, Service, Speed, System, Task, TaskId, Time};
 use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
 use layland_testkit::affinity::drive::{Driver, random};
-use layland_trace::checker::check;
 use layland_trace::{Counters, Trace};
 use std::collections::BTreeMap;
 

@@ -2,11 +2,11 @@
 //! wrong in each, and what its repair does instead. One unit of the paper is one millisecond, and CPUs
 //! count from 0.
 
+use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{System, TaskId, Time};
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
-use layland_trace::checker::check;
 use layland_trace::{Errno, Trace};
 
 fn system(name: &str) -> System {

@@ -2,6 +2,7 @@
 //! probe of 6.12, 6.18 and 7.2 as it was measured, and the examples of Tang, Anderson and Abeni
 //! (RTNS 2021) on each version.
 
+use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Request, RequestKind, Service, System, Task,
@@ -9,7 +10,6 @@ use layland_model::{
 };
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
-use layland_trace::checker::check;
 use layland_trace::{JobRecord, MarkKind, Trace};
 
 const VERSIONS: [&str; 4] = ["5.4", "6.12", "6.18", "7.2"];

@@ -1,6 +1,7 @@
 //! Mixed criticality: what safe analyses accept survives, what unsound ones accept does not always; the
 //! mechanisms do what their rules say, tick by tick; the counterexamples to what is printed.
 
+use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_gen::{Aspect, Random};
 use layland_model::{
@@ -21,7 +22,6 @@ use layland_testkit::mixed::ticks::{self, Ended, Rules};
 use layland_testkit::mixed::{
     Literal, SAFE, UNSOUND, broken, describe, draw_run, draw_set, try_set,
 };
-use layland_trace::checker::check;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use proptest::prelude::*;
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 //! RUN and QPS on random systems: no deadline is missed at full load, and the slow twins make the same
 //! schedules.
 
+use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{
     CpuId, Duration, ExecutionModel, Index, JobId, Overheads, Rate, Request, RequestKind, Service,
@@ -14,7 +15,6 @@ use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::slow_qps::SlowQps;
 use layland_testkit::optimal::slow_run::SlowRun;
-use layland_trace::checker::check;
 use layland_trace::{Counters, Trace};
 
 fn traced(system: &System, policy: impl Policy, options: &Options<'_>) -> Trace {

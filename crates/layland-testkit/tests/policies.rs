@@ -2,6 +2,7 @@
 //! against a copy of itself; highest-first policies also against their slow twin and a simulator that moves
 //! tick by tick.
 
+use layland_checker::check;
 use layland_model::{CpuId, Request, RequestKind, ScheduleRule, System, Time};
 use layland_policy::{Policy, registry};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
@@ -9,7 +10,6 @@ use layland_testkit::logged::{Logged, first_divergence};
 use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system};
 use layland_testkit::ticks;
 use layland_testkit::twin::{Order, SlowHighestFirst};
-use layland_trace::checker::check;
 use layland_trace::{Counters, Trace};
 use proptest::prelude::*;
 

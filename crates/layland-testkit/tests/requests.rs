@@ -1,13 +1,13 @@
 //! What is asked of a running system, and what only some policies do: leaving, other parameters,
 //! other affinities and clusters; budgets, timers, giving up, refusing.
 
+use layland_checker::check;
 use layland_model::{
     Change, CpuId, CpuSet, Duration, JobId, Request, RequestKind, ScheduleRule, Service, System,
     Task, TaskId, Time,
 };
 use layland_policy::{Action, Event, Policy, Refusal, RequestId, State, TimerId, registry};
 use layland_sim::{Options, simulate};
-use layland_trace::checker::check;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

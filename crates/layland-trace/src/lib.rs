@@ -1,20 +1,17 @@
 //! Layland's traces: what every engine reports while it runs ([`Recorder`]), and what is made of
 //! it. A recorded run is a [`Trace`].
 
-pub mod checker;
 pub mod csv;
 pub mod diff;
-pub mod gantt;
 mod indicator;
 pub mod inversion;
 pub mod json;
-pub mod kernel;
 mod labels;
 mod record;
 mod replay;
 pub mod statistics;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod window;
 
 pub use indicator::{LevelStretch, level_stretches, raised};

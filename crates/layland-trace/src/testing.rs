@@ -3,15 +3,19 @@
 use crate::{Job, JobEnd, JobRecord, Segment, Trace};
 use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
 
+/// A time.
 pub fn at(ns: i64) -> Time {
     Time::from_ns(ns)
 }
+/// A job, by the number of its task and its own.
 pub fn id(task: u32, seq: u64) -> JobId {
     JobId { task: TaskId(task), seq }
 }
+/// A segment without overhead.
 pub fn segment(job: JobId, cpu: u32, start: i64, end: i64) -> Segment {
     Segment { job, cpu: CpuId(cpu), start: at(start), end: at(end), overhead: Duration::ZERO }
 }
+/// A task with an implicit deadline.
 pub fn task(name: &str, wcet: i64, period: i64) -> Task {
     Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period))
 }

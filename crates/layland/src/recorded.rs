@@ -3,9 +3,9 @@
 use crate::exit::Failure;
 use crate::output::{Kind, Output};
 use crate::{report, terminal};
+use layland_chart::gantt::{Charset, Colours, Lanes, SvgOptions, TextOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
-use layland_trace::gantt::{Charset, Colours, Lanes, SvgOptions, TextOptions, TikzOptions, View};
 use layland_trace::json::write_json;
 use layland_trace::{Labels, Summary, Trace};
 use std::path::Path;

@@ -6,6 +6,7 @@ use crate::experiment::{Cell, Experiment, Measured, Threads};
 use crate::run::LabError;
 use crate::shard::cell_seed;
 use layland_analysis::{Verdict, catalogue};
+use layland_interchange::kernel::{Threads as Known, read, switches};
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
@@ -15,7 +16,6 @@ use layland_linux::{
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::registry;
 use layland_trace::Counters;
-use layland_trace::kernel::{Threads as Known, read, switches};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -270,9 +270,9 @@ impl Bench<'_> {
             return Ok(Err(format!("no thread switches: the kernel's trace lost {lost} events")));
         }
         let text = String::from_utf8_lossy(&bytes);
-        let options = layland_trace::kernel::Options {
+        let options = layland_interchange::kernel::Options {
             threads: Known::Of(system),
-            ..layland_trace::kernel::Options::default()
+            ..layland_interchange::kernel::Options::default()
         };
         let import = match read(&text, &options) {
             Ok(import) => import,

@@ -212,7 +212,7 @@ pub fn run(
             worker.seen
         };
         let builder = std::thread::Builder::new()
-            .name(layland_trace::kernel::comm(&task.name).replace('\0', " "))
+            .name(layland_interchange::kernel::comm(&task.name).replace('\0', " "))
             .stack_size(256 * 1024);
         match builder.spawn(body) {
             Ok(thread) => threads.push(thread),

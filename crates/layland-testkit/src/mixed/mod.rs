@@ -13,6 +13,7 @@ pub mod ticks;
 pub use literal::Literal;
 pub use rule::ZeroSlackRule;
 
+use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, Service, System, Task, TaskId, Time,
@@ -20,7 +21,6 @@ use layland_model::{
 use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
 use layland_trace::Trace;
-use layland_trace::checker::check;
 
 /// Policies whose analysis is safe, each with the parameters that it finds.
 pub const SAFE: &[&str] = &[

@@ -8,12 +8,12 @@ pub mod slow_qps;
 pub mod slow_run;
 
 use draw::Drawn;
+use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{System, Time};
 use layland_policy::fair::run;
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
-use layland_trace::checker::check;
 use layland_trace::{Both, Counters, Trace};
 use rayon::prelude::*;
 

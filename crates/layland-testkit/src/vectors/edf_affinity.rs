@@ -68,7 +68,7 @@ fn run(vector: &Value) -> Result<Verdict, String> {
         if let Some(difference) = found.first_difference(&vector["expect"])? {
             return Ok(Verdict::Failed(format!("{spec}: {difference}")));
         }
-        let report = layland_trace::checker::check(&trace, &system, &rule, 3);
+        let report = layland_checker::check(&trace, &system, &rule, 3);
         if !report.is_clean() {
             return Ok(Verdict::Failed(format!("{spec}: {report}")));
         }

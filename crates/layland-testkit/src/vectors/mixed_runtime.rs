@@ -2,6 +2,7 @@
 //! exact schedule.
 
 use super::Verdict;
+use layland_checker::check;
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, ScheduleRule, Service, System,
     Task, TaskId, Time,
@@ -16,7 +17,6 @@ use layland_policy::mixed::smc::FixedPriority;
 use layland_policy::mixed::zss::{Late, ZeroSlack};
 use layland_policy::{Action, Event, Policy, State};
 use layland_sim::{Options, simulate};
-use layland_trace::checker::check;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

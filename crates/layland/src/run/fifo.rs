@@ -10,6 +10,7 @@ use crate::simulate::{counted, step};
 use crate::table::{self, figures};
 use crate::{interrupt, terminal};
 use clap::{Args, ValueEnum};
+use layland_chart::gantt::Lanes;
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
     Figures, Guardian, Hosts, Machine, ManagerPlace, Options, margin_of, text, with_margin,
@@ -18,7 +19,6 @@ use layland_linux::{
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time};
 use layland_policy::registry;
 use layland_report::{Line, Severity};
-use layland_trace::gantt::Lanes;
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
 use serde_json::json;
 use std::path::PathBuf;

@@ -8,13 +8,13 @@ use crate::output::{Kind, Output};
 use crate::recorded::Recorded;
 use crate::table::{self, figures};
 use crate::terminal;
+use layland_chart::gantt::Lanes;
+use layland_checker::check_within;
+use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::{Duration, ScheduleRule};
 use layland_policy::registry;
 use layland_report::{Line, Severity};
-use layland_trace::checker::check_within;
 use layland_trace::diff::{Comparison, context, diff as compare};
-use layland_trace::gantt::Lanes;
-use layland_trace::kernel::NO_DEADLINE;
 use layland_trace::{Statistics, Summary};
 use serde_json::json;
 use std::path::Path;
@@ -223,7 +223,8 @@ fn bytes(loaded: &Loaded, format: TraceFormat) -> Result<Vec<u8>, Failure> {
         }
         TraceFormat::Csv => layland_trace::csv::write(&mut bytes, trace, labels),
         TraceFormat::Tracefs => {
-            bytes = layland_trace::kernel::write(trace, labels, loaded.origin_ns).into_bytes();
+            bytes =
+                layland_interchange::kernel::write(trace, labels, loaded.origin_ns).into_bytes();
             Ok(())
         }
     };
@@ -257,7 +258,7 @@ pub fn diff(args: &DiffArgs) -> Outcome {
     // What the run said it decided last before the difference.
     let decided = first.and_then(|first| {
         [&a, &b].into_iter().find_map(|loaded| {
-            let before = |decision: &&layland_trace::kernel::Decision| {
+            let before = |decision: &&layland_interchange::kernel::Decision| {
                 decision.cpu == first.cpu && decision.at <= first.at + first.length
             };
             let last = loaded.decisions.iter().rfind(before)?;

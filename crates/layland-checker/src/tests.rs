@@ -1,9 +1,9 @@
 //! Every kind of violation is provoked and found; schedules of a naive scheduler are clean.
 
 use super::*;
-use crate::testing::{at, id, naive, segment, task};
-use crate::{Job, JobEnd, JobRecord, Mark, Segment};
 use layland_model::{JobOrder, Request, Service, Speed};
+use layland_trace::testing::{at, id, naive, segment, task};
+use layland_trace::{Job, JobEnd, JobRecord, Mark, Segment};
 use proptest::prelude::*;
 
 fn done(task: u32, seq: u64, release: i64, deadline: i64, end: i64, executed: i64) -> JobRecord {
@@ -371,7 +371,7 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
         vec![Request { at: at(0), kind: RequestKind::Reconfigure(TaskId(0), change) }];
     assert_eq!(affinity_findings(&trace, &system)[1], [""; 0]);
     let mut refused = trace.clone();
-    refused.answers.push(crate::Answer {
+    refused.answers.push(layland_trace::Answer {
         at: at(0),
         request: "task `a` gets affinity 0".to_owned(),
         refused: Some("no".to_owned()),

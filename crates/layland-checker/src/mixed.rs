@@ -7,8 +7,8 @@
 //! complete: then the run does not belong to level `l`. What tasks of lower criticality do excuses nothing.
 
 use super::{Checker, Violation};
-use crate::JobEnd;
 use layland_model::{CpuSet, Duration, Group, Service, Time};
+use layland_trace::JobEnd;
 
 impl Checker<'_> {
     pub(super) fn check_mixed_criticality(&mut self, groups: &[Group], guaranteed: &CpuSet) {
@@ -135,10 +135,10 @@ impl Checker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checker::check;
-    use crate::testing::{at, id};
-    use crate::{Job, JobRecord, Segment, Trace};
+    use crate::check;
     use layland_model::{CpuId, Criticality, Levels, ScheduleRule, System, Task, TaskId};
+    use layland_trace::testing::{at, id};
+    use layland_trace::{Job, JobRecord, Segment, Trace};
 
     /// `low` 3 of 10; `high` 2, or 4 at its own level, of 20.
     fn system() -> System {

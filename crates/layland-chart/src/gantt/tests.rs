@@ -1,9 +1,9 @@
 //! Charts of small schedules as files, and of anything at all without a panic.
 
 use super::*;
-use crate::testing::{at, naive, stretched};
-use crate::{JobEnd, Mark, MarkKind};
 use layland_model::{CpuId, Criticality};
+use layland_trace::testing::{at, naive, stretched};
+use layland_trace::{JobEnd, Mark, MarkKind};
 
 const MS: i64 = 1_000_000;
 
@@ -204,9 +204,9 @@ fn names_are_escaped() {
 
 mod anything {
     use super::*;
-    use crate::testing::{id, segment};
-    use crate::{Job, JobRecord};
     use layland_model::Service;
+    use layland_trace::testing::{id, segment};
+    use layland_trace::{Job, JobRecord};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -227,7 +227,7 @@ mod anything {
         let segment = (0u32..250, 0u64..6, 0u32..9, times(), times(), times()).prop_map(
             |(task, seq, cpu, start, end, overhead)| {
                 let overhead = Duration::from_ns(overhead);
-                crate::Segment { overhead, ..segment(id(task, seq), cpu, start, end) }
+                layland_trace::Segment { overhead, ..segment(id(task, seq), cpu, start, end) }
             },
         );
         let mark = (times(), 0u32..9, 0u8..=255).prop_map(|(ns, cpu, kind)| {

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
-//! use layland_trace::gantt::{Lanes, TextOptions, View};
+//! use layland_chart::gantt::{Lanes, TextOptions, View};
 //! use layland_trace::{Job, JobEnd, Labels, Recorder, Segment, Trace};
 //! let at = |ms| Time::ZERO + Duration::from_ms(ms);
 //! let mut trace = Trace::default();
@@ -44,8 +44,8 @@ pub use svg::SvgOptions;
 pub use text::{Charset, Colours, TextOptions};
 pub use tikz::TikzOptions;
 
-use crate::{Labels, Trace};
 use layland_model::{Duration, TaskId, Time};
+use layland_trace::{Labels, Trace};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -156,7 +156,7 @@ impl<'a> View<'a> {
     /// font.
     ///
     /// ```
-    /// use layland_trace::gantt::{SvgOptions, View};
+    /// use layland_chart::gantt::{SvgOptions, View};
     /// use layland_trace::{Labels, Trace};
     /// let (trace, labels) = (Trace::default(), Labels::default());
     /// let svg = View::new(&trace, &labels).svg(&SvgOptions::default());
@@ -171,7 +171,7 @@ impl<'a> View<'a> {
     /// it, or use the package `standalone` and `\input` the file; then `tikz` is all that the paper needs.
     ///
     /// ```
-    /// use layland_trace::gantt::{TikzOptions, View};
+    /// use layland_chart::gantt::{TikzOptions, View};
     /// use layland_trace::{Labels, Trace};
     /// let (trace, labels) = (Trace::default(), Labels::default());
     /// let tex = View::new(&trace, &labels).tikz(&TikzOptions::default());

@@ -1,8 +1,8 @@
 //! Real recordings in every dialect, a round trip, and damaged texts.
 
 use super::*;
-use crate::testing::naive;
 use layland_model::{Service, Task};
+use layland_trace::testing::naive;
 use proptest::prelude::*;
 
 const TRACEFS: &str = include_str!("../../tests/kernel/tracefs.txt");
@@ -84,7 +84,8 @@ fn without_marks_jobs_are_inferred_and_said_to_be() {
     let of_task = |task| import.trace.jobs.iter().filter(|r| r.job.id.task == TaskId(task)).count();
     assert_eq!((of_task(0), of_task(1)), (4, 4));
     // Being moved (state D) ends no job.
-    let moved = import.trace.jobs.iter().find(|r| r.job.id == crate::testing::id(1, 2)).unwrap();
+    let moved =
+        import.trace.jobs.iter().find(|r| r.job.id == layland_trace::testing::id(1, 2)).unwrap();
     assert!(moved.executed > Service::from_us(5_400), "{moved:?}");
 
     // The marks taken out, the other recording gives the same jobs but for microseconds.
@@ -293,15 +294,15 @@ fn exercise(text: &str, by_mark: bool) {
     let system = recorded();
     let options = if by_mark { Options::default() } else { of(&system) };
     let Ok(import) = read(text, &options) else { return };
-    let mut statistics = crate::Statistics::default();
+    let mut statistics = layland_trace::Statistics::default();
     import.trace.replay(&mut statistics);
     let _ = statistics.summary(&import.labels);
-    let _ = crate::checker::check(&import.trace, &system, &layland_model::ScheduleRule::None, 10);
-    let view = crate::gantt::View::interesting(&import.trace, &import.labels);
-    let _ = view.text(&crate::gantt::TextOptions::default());
+    let _ = layland_checker::check(&import.trace, &system, &layland_model::ScheduleRule::None, 10);
+    let view = layland_chart::gantt::View::interesting(&import.trace, &import.labels);
+    let _ = view.text(&layland_chart::gantt::TextOptions::default());
     let mut json = Vec::new();
-    crate::json::write_json(&mut json, &import.trace, &import.labels, None).unwrap();
-    let (again, _) = crate::json::read_json(json.as_slice()).unwrap();
+    layland_trace::json::write_json(&mut json, &import.trace, &import.labels, None).unwrap();
+    let (again, _) = layland_trace::json::read_json(json.as_slice()).unwrap();
     assert_eq!(again, import.trace);
     let _ = write(&import.trace, &import.labels, import.origin_ns);
 }

@@ -57,7 +57,7 @@ impl<'a> Marker<'a> {
     /// Reads a mark, wherever it begins in the text.
     ///
     /// ```
-    /// use layland_trace::kernel::Marker;
+    /// use layland_interchange::kernel::Marker;
     /// let mark = Marker::parse("layland: complete task=two words job=7").unwrap();
     /// assert_eq!(mark, Marker::Complete { task: "two words", job: 7 });
     /// assert_eq!(mark.to_string(), "layland: complete task=two words job=7");

@@ -7,10 +7,10 @@
 use super::line::{Event, Kind, Left, Lines};
 use super::threads::Tasks;
 use super::{Decision, Import, Marker, NO_DEADLINE, Options, ReadError, Threads, Wake};
-use crate::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use layland_model::{
     CpuId, Duration, Index, JobId, MoveReason, Service, System, TIME_LIMIT, TaskId, Time,
 };
+use layland_trace::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A task's thread held a CPU. Times are those of the trace's clock.

@@ -1,10 +1,10 @@
 //! The jobs of a trace: their numbers, their times, and what completed ones got (items 4 and 7).
 
 use super::{Checker, Milestone, Violation};
-use crate::{JobEnd, JobRecord};
 use layland_model::{
     Behaviour, Change, Duration, ExecutionModel, Rate, RequestKind, Service, Task, Time,
 };
+use layland_trace::{JobEnd, JobRecord};
 
 impl Checker<'_> {
     /// Items 4 and 7, and from when on each job can run.

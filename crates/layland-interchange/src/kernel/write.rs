@@ -2,8 +2,8 @@
 //! [`read`](super::read) gives the same trace again.
 
 use super::{Marker, comm};
-use crate::{JobEnd, Labels, MarkKind, Trace};
 use layland_model::{CpuId, Index, TaskId, Time};
+use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::fmt::Write;
 
 /// The first thread id that is given to a task.
@@ -16,7 +16,7 @@ const FIRST_PID: usize = 1000;
 /// CPUs that go offline, servers) and overheads within segments are left out.
 ///
 /// ```
-/// use layland_trace::kernel::{Marker, write};
+/// use layland_interchange::kernel::{Marker, write};
 /// use layland_trace::{Labels, Trace};
 /// let text = write(&Trace::default(), &Labels::default(), 5_000_000_000);
 /// assert!(text.contains(" 5.000000000: tracing_mark_write: layland: begin t=5000000000"));
@@ -140,7 +140,7 @@ fn switches(trace: &Trace, labels: &Labels) -> Vec<Switch> {
         switches.push(Switch { at, cpu, text });
     };
     for (index, segment) in by_cpu.iter().enumerate() {
-        let neighbour = |other: &&&crate::Segment| other.cpu == segment.cpu;
+        let neighbour = |other: &&&layland_trace::Segment| other.cpu == segment.cpu;
         let before = index.checked_sub(1).and_then(|index| by_cpu.get(index)).filter(neighbour);
         let after = by_cpu.get(index + 1).filter(neighbour);
         let (task, cpu) = (segment.job.task, segment.cpu);

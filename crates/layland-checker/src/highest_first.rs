@@ -4,10 +4,10 @@
 //! A sweep over the instants at which something changes.
 
 use super::{Checker, Violation};
-use crate::JobRecord;
 use layland_model::{
     CpuId, CpuMap, CpuSet, Duration, Group, Index, JobOrder, TaskId, TaskMap, Time,
 };
+use layland_trace::JobRecord;
 use std::collections::BTreeSet;
 
 impl Checker<'_> {

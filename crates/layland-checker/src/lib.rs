@@ -50,18 +50,18 @@ mod violation;
 use self::affinity::Reach;
 use self::highest_first::Key;
 pub use self::violation::{JobName, Milestone, Move, Report, Violation};
-use crate::{MarkKind, Trace};
 use layland_model::{
     Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, Rate,
     RequestKind, ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
+use layland_trace::{MarkKind, Trace};
 use std::collections::BTreeMap;
 
 /// Checks a trace of a valid system against a rule and reports at most `limit` violations in full.
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, ScheduleRule, Service, System, Task, TaskId, Time};
-/// use layland_trace::checker::check;
+/// use layland_checker::check;
 /// use layland_trace::{Job, JobEnd, Recorder, Segment, Trace};
 /// let system =
 ///     System::new(1, vec![Task::implicit("a", Service::from_ns(2), Duration::from_ns(5))]);
@@ -103,7 +103,7 @@ pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) 
 /// ```
 /// use layland_model::{Duration, ScheduleRule, System};
 /// use layland_trace::Trace;
-/// use layland_trace::checker::check_within;
+/// use layland_checker::check_within;
 /// let system = System::new(1, Vec::new());
 /// let latency = Duration::from_us(200);
 /// assert!(check_within(&Trace::default(), &system, &ScheduleRule::None, 10, latency).is_clean());

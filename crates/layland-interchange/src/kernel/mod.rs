@@ -45,8 +45,8 @@ pub use line::Dialect;
 pub use marker::{Marker, MarkerError};
 pub use write::write;
 
-use crate::{Labels, Trace};
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
+use layland_trace::{Labels, Trace};
 
 /// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
 /// the order of time.
@@ -244,7 +244,7 @@ impl ReadError {
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task};
-/// use layland_trace::kernel::{Options, Threads, read};
+/// use layland_interchange::kernel::{Options, Threads, read};
 /// let text = "\
 /// <idle>-0   [000] d..2. 5.000100: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=control next_pid=7 next_prio=39
 /// control-7  [000] ...1. 5.000102: tracing_mark_write: layland: release task=control job=0 t=5000000000

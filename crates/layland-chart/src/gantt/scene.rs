@@ -1,8 +1,10 @@
 //! What is to be drawn of a window, before it is known with what.
 
 use super::{Nanoseconds, counted};
-use crate::{JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised};
 use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time};
+use layland_trace::{
+    JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised,
+};
 use std::collections::BTreeSet;
 
 /// Everything that is visible between two times.

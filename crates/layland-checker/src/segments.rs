@@ -1,8 +1,8 @@
 //! The segments of a trace: their form, who shares a CPU, and whether they fit their jobs (items 1, 2, 3, 5, 6).
 
 use super::{Checker, Sound, Violation};
-use crate::{MarkKind, Segment};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Rate, Speed, Time};
+use layland_trace::{MarkKind, Segment};
 
 impl Checker<'_> {
     /// How many nanoseconds a job may be off: the latency for each of its segments.

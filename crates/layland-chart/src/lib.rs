@@ -1,0 +1,3 @@
+//! Layland's charts: [Gantt charts](gantt) of recorded runs.
+
+pub mod gantt;
