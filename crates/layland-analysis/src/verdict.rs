@@ -1,7 +1,7 @@
 //! What a test answers: a verdict, and the numbers that explain it.
 
 use crate::fixed_point::Diverged;
-use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap};
+use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap, counted};
 
 /// What a test's answer is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,8 +263,7 @@ impl Reason {
                     Some(false) => "none of those that are left can have the lowest priority",
                     None => "priorities were not found within the steps that the analysis may take",
                 };
-                let jobs = format!("{jobs} {}", if *jobs == 1 { "job" } else { "jobs" });
-                format!("a busy period has {jobs}: {what}")
+                format!("a busy period has {}: {what}", counted(*jobs, "job"))
             }
             Reason::GaveUp(diverged) => diverged.to_string(),
             Reason::PatternMayNotOccur => "it fails if the worst releases coincide, which these \

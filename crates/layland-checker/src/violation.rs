@@ -1,6 +1,6 @@
 //! What a check finds, in types and in words.
 
-use layland_model::{CpuId, CpuSet, Duration, JobId, Rate, Service, Time};
+use layland_model::{CpuId, CpuSet, Duration, JobId, Rate, Service, Time, counted};
 use std::fmt;
 
 /// A job with the name of its task, to be read: `control#3`.
@@ -200,8 +200,7 @@ impl fmt::Display for Report {
         if self.is_clean() {
             return f.write_str("no violation");
         }
-        let plural = if self.count == 1 { "" } else { "s" };
-        write!(f, "{} violation{plural}", self.count)?;
+        f.write_str(&counted(self.count, "violation"))?;
         for violation in &self.violations {
             write!(f, "\n  {violation}")?;
         }

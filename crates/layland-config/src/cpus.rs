@@ -1,7 +1,7 @@
 //! Sets of CPUs as a person writes them: `0-3`, `l3:0`, `!7`, `all`, or a list of these.
 
-use crate::spelling::nearest;
 use layland_model::CpuSet;
+use layland_model::nearest;
 use std::collections::BTreeMap;
 
 /// What is wrong with such a set, and what to do.

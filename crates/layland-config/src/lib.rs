@@ -14,7 +14,7 @@
 //! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
 //!
-//! Other files in TOML are read by their own crates, with [`parse_toml`], [`Problems`] and [`nearest`].
+//! Other files in TOML are read by their own crates, with [`parse_toml`] and [`Problems`].
 //!
 //! ```
 //! use layland_config::{Format, Host, read, to_toml};
@@ -38,11 +38,11 @@ mod cpus;
 mod demos;
 mod inline;
 mod json;
+mod keys;
 mod problem;
 mod read;
 mod rtapp;
 mod schema;
-mod spelling;
 mod table;
 mod taskset;
 mod xml;
@@ -53,7 +53,6 @@ pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Host, Loaded, MAX_BYTES, MAX_TASKS, read};
 pub use rtapp::to_rt_app;
 pub use schema::schema;
-pub use spelling::nearest;
 pub use table::to_csv;
 pub use taskset::{parse_toml, to_toml};
 pub use xml::{to_schedcat, to_simso};

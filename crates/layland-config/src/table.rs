@@ -14,9 +14,10 @@
 //! ```
 
 use crate::cpus::Choice;
+use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
 use crate::read::{Host, MAX_TASKS, default_cpus};
-use crate::spelling::{keys_of, nearest};
+use layland_model::nearest;
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Index, Levels, Overheads,
     ParseTimeError, Place, Platform, Service, System, Task,

@@ -7,7 +7,7 @@
 use crate::deadline_engine::{self, Facts};
 use crate::sys::{self, Reservation, Tid};
 use crate::{tracefs, undo};
-use layland_model::Duration;
+use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -68,8 +68,7 @@ fn read(path: &str) -> io::Result<String> {
 fn kernel() -> Finding {
     let version = read("/proc/sys/kernel/osrelease").unwrap_or_else(|error| error.to_string());
     let cpus = sys::allowed_cpus().map_or(0, |cpus| cpus.len());
-    let plural = if cpus == 1 { "" } else { "s" };
-    Finding::new("kernel", State::Info, format!("{version}, {cpus} CPU{plural} to use"))
+    Finding::new("kernel", State::Info, format!("{version}, {} to use", counted(cpus, "CPU")))
 }
 
 fn preemption() -> Finding {

@@ -13,6 +13,7 @@ mod rule;
 mod system;
 mod task;
 mod time;
+mod wording;
 
 pub use algorithm::{Algorithm, Form, Mechanism, Order, PriorityAssignment};
 pub use citation::Citation;
@@ -24,3 +25,4 @@ pub use rule::{Group, JobOrder, MoveReason, ScheduleRule};
 pub use system::{Change, Field, Invalid, Place, Provenance, Request, RequestKind, System};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
+pub use wording::{counted, nearest};

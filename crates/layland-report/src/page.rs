@@ -1,11 +1,10 @@
 //! The page: what the template is given.
 
 use crate::encode::{self, COLUMNS, Layout};
-use crate::story::counted;
 use crate::{Guarantees, Report, Run, Severity, Table};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time};
+use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
 use layland_trace::{
     Job, JobEnd, JobRecord, Labels, MarkKind, Summary, Trace, level_stretches, raised,
 };

@@ -2,7 +2,7 @@
 //! the first job that did.
 
 use crate::{Line, Run, Severity};
-use layland_model::{CpuId, CpuSet, Duration, Index, System, TaskId, Time};
+use layland_model::{CpuId, CpuSet, Duration, Index, System, TaskId, Time, counted};
 use layland_trace::{Job, JobEnd, JobRecord, Labels};
 use std::collections::BTreeMap;
 
@@ -202,11 +202,6 @@ fn obstacle(
         );
     }
     Some(text + ".")
-}
-
-/// `1 job`, `2 jobs`.
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `a`, `a and b`, `a, b, c and 4 more tasks`.

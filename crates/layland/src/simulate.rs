@@ -13,7 +13,7 @@ use crate::{interrupt, terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_chart::gantt::{Charset, Colours, Lanes, SvgOptions, TextOptions, TikzOptions, View};
 use layland_checker::check;
-use layland_model::{Duration, System, Time};
+use layland_model::{Duration, System, Time, counted};
 use layland_policy::Policy;
 use layland_policy::registry;
 use layland_sim::{Horizon, Options, SimError, simulate, with_random_ranks};
@@ -554,9 +554,4 @@ fn named(path: &Path, policy: Option<&str>) -> PathBuf {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
     let ending = path.extension().map(|ending| ending.to_string_lossy()).unwrap_or_default();
     path.with_file_name(format!("{stem}.{}.{ending}", policy.replace([':', '='], "-")))
-}
-
-/// `1 task`, `2 tasks`.
-pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -2,7 +2,7 @@
 //! processor hierarchy of QPS; as text, SVG or DOT.
 
 use crate::exit::Failure;
-use layland_model::{Rate, System, TaskId};
+use layland_model::{Rate, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
 use layland_policy::registry::{self, Options};
@@ -67,15 +67,6 @@ struct Node {
     children: Vec<Node>,
 }
 
-fn count(number: usize, what: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    let what = match what.strip_suffix('y') {
-        Some(stem) if number != 1 => return format!("{number} {stem}ies"),
-        _ => what,
-    };
-    format!("{number} {what}{ending}")
-}
-
 /// What the rates were rounded to, if they were.
 fn rounding(system: &System, grid: &RateGrid) -> Option<String> {
     (!grid.is_exact(system)).then(|| {
@@ -98,13 +89,13 @@ fn of_run(system: &System, options: &Options) -> Result<Forest, layland_policy::
     let (Prepared { order, grid, rates }, tree) = run::tree(system, options)?;
     let mut heading = vec![format!(
         "RUN on {}: {}, {}, at most {} per job on average",
-        count(system.platform.cpu_count(), "CPU"),
-        count(tree.subsystems.len(), "subsystem"),
-        count(tree.reductions(), "reduction"),
-        count(tree.preemption_bound(), "preemption")
+        counted(system.platform.cpu_count(), "CPU"),
+        counted(tree.subsystems.len(), "subsystem"),
+        counted(tree.reductions(), "reduction"),
+        counted(tree.preemption_bound(), "preemption")
     )];
     if tree.unused_processors > 0 {
-        heading.push(format!("{} never used", count(tree.unused_processors, "CPU")));
+        heading.push(format!("{} never used", counted(tree.unused_processors, "CPU")));
     }
     heading.extend(rounding(system, &grid));
     let names = Names { system, order: &order, rates: &rates };
@@ -126,9 +117,9 @@ fn of_qps(system: &System, options: &Options) -> Result<Forest, layland_policy::
     let clusters = sets.clusters();
     let mut heading = vec![format!(
         "QPS on {}: {}, {} at most",
-        count(sets.sets.len(), "CPU"),
-        count(clusters.len(), "hierarchy"),
-        count(sets.levels(), "level")
+        counted(sets.sets.len(), "CPU"),
+        counted(clusters.len(), "hierarchy"),
+        counted(sets.levels(), "level")
     )];
     heading.extend(rounding(system, &grid));
     let names = Names { system, order: &order, rates: &rates };

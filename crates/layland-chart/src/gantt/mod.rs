@@ -44,7 +44,7 @@ pub use svg::SvgOptions;
 pub use text::{Charset, Colours, TextOptions};
 pub use tikz::TikzOptions;
 
-use layland_model::{Duration, TaskId, Time};
+use layland_model::{Duration, TaskId, Time, counted};
 use layland_trace::{Labels, Trace};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -235,17 +235,11 @@ impl fmt::Display for Nanoseconds {
     }
 }
 
-/// `1 task`, `2 tasks`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
 /// `1 deadline miss`, `no deadline miss`.
 fn counted_misses(count: usize) -> String {
     match count {
         0 => "no deadline miss".to_owned(),
-        1 => "1 deadline miss".to_owned(),
-        _ => format!("{count} deadline misses"),
+        _ => counted(count, "deadline miss"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is to be drawn of a window, before it is known with what.
 
-use super::{Nanoseconds, counted};
-use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time};
+use super::Nanoseconds;
+use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time, counted};
 use layland_trace::{
     JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised,
 };

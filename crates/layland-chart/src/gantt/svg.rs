@@ -16,8 +16,8 @@ use self::style::{
 };
 use super::axis::Axis;
 use super::scene::{Scene, TaskLane, VisibleJob};
-use super::{Lanes, View, counted, counted_misses};
-use layland_model::Time;
+use super::{Lanes, View, counted_misses};
+use layland_model::{Time, counted};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -7,8 +7,8 @@
 
 use super::axis::Axis;
 use super::scene::{CpuLane, Run, Scene, TaskLane};
-use super::{Lanes, Nanoseconds, View, counted, counted_misses};
-use layland_model::Time;
+use super::{Lanes, Nanoseconds, View, counted_misses};
+use layland_model::{Time, counted};
 use std::fmt::Write;
 
 /// How a chart is drawn as text.

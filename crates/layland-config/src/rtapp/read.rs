@@ -29,7 +29,7 @@ use self::phase::PHASE;
 use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
 use crate::read::{Host, MAX_TASKS, default_cpus};
-use crate::spelling::nearest;
+use layland_model::nearest;
 use layland_model::{CpuSet, Duration, Index, Levels, Place, Platform, System, TIME_LIMIT, Task};
 use std::collections::BTreeSet;
 

@@ -14,9 +14,9 @@ mod write;
 
 pub use write::to_toml;
 
+use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
 use crate::read::Host;
-use crate::spelling::keys_of;
 use layland_model::{Duration, Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;

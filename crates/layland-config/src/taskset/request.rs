@@ -3,7 +3,7 @@
 use super::Decoder;
 use super::value::{Entry, entry};
 use crate::problem::Span;
-use crate::spelling::nearest;
+use layland_model::nearest;
 use layland_model::{Change, CpuId, CpuSet, Index, Platform, Request, RequestKind, Task, TaskId};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};

@@ -4,7 +4,7 @@ use super::value::{Entry, entry};
 use super::{Broken, Decoder, bit};
 use crate::problem::{Problem, Span};
 use crate::read::MAX_TASKS;
-use crate::spelling::nearest;
+use layland_model::nearest;
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Separation,
     Service, Task,

@@ -2,7 +2,7 @@
 
 use crate::cpus::Choice;
 use crate::problem::{Problem, Problems, Span};
-use crate::spelling::nearest;
+use layland_model::nearest;
 use layland_model::{CpuId, CpuSet, Index, ParseTimeError, Rate};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

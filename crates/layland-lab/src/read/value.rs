@@ -1,6 +1,7 @@
 //! Values of TOML with their places, read strictly: every fault becomes a problem.
 
-use layland_config::{Problem, Problems, Span, nearest};
+use layland_config::{Problem, Problems, Span};
+use layland_model::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -2,7 +2,7 @@
 
 use super::{Options, POLICIES, PolicyInfo, Values};
 use crate::{Policy, Refusal};
-use layland_model::System;
+use layland_model::{System, nearest};
 
 /// Why a policy cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +68,7 @@ pub fn parse(spec: &str) -> Result<(&'static PolicyInfo, Options), BuildError> {
     let name = parts.next().unwrap_or_default().trim();
     let info = find(name).ok_or_else(|| BuildError::UnknownPolicy {
         name: name.to_owned(),
-        nearest: nearest(name),
+        nearest: nearest(name, POLICIES.iter().map(|info| info.name)).map(str::to_owned),
     })?;
     let mut options = Options::default();
     for part in parts {
@@ -109,26 +109,4 @@ impl PolicyInfo {
 pub fn build(spec: &str, system: &System) -> Result<Box<dyn Policy>, BuildError> {
     let (info, options) = parse(spec)?;
     Ok(info.build(system, &options)?)
-}
-
-/// The name at the smallest edit distance, if that is small.
-fn nearest(name: &str) -> Option<String> {
-    let distance = |other: &str| {
-        let mut row: Vec<usize> = (0..=other.chars().count()).collect();
-        for (i, a) in name.chars().enumerate() {
-            let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-            for (j, b) in other.chars().enumerate() {
-                let substitute = diagonal + usize::from(a != b);
-                diagonal = row[j + 1];
-                row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-            }
-        }
-        *row.last().unwrap_or(&0)
-    };
-    POLICIES
-        .iter()
-        .map(|info| (distance(info.name), info.name))
-        .min()
-        .filter(|&(distance, _)| distance <= 2)
-        .map(|(_, name)| name.to_owned())
 }

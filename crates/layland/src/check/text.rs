@@ -6,7 +6,7 @@ use crate::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System};
+use layland_model::{Duration, Rate, System, counted};
 
 fn table(args: &CheckArgs) -> Table {
     let mut table = Table::new();
@@ -36,8 +36,6 @@ fn word(verdict: Verdict) -> Cell {
 /// What is checked, in a line.
 pub fn about(checked: &Checked) -> String {
     let system = &checked.set.system;
-    let counted =
-        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     format!(
         "{}: {} on {}, utilization {:.3}{}",
         checked.set.name,

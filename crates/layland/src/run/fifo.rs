@@ -6,7 +6,7 @@ use crate::args::Chart;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::input::Set;
 use crate::recorded::Recorded;
-use crate::simulate::{counted, step};
+use crate::simulate::step;
 use crate::table::{self, figures};
 use crate::{interrupt, terminal};
 use clap::{Args, ValueEnum};
@@ -16,7 +16,7 @@ use layland_linux::{
     Figures, Guardian, Hosts, Machine, ManagerPlace, Options, margin_of, text, with_margin,
     with_margin_of, with_slack,
 };
-use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time};
+use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
 use layland_policy::registry;
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};

@@ -1,11 +1,10 @@
 //! Lanes of CPUs, and the bars of segments in any lane.
 
-use super::super::counted;
 use super::super::scene::{CpuLane, Run};
 use super::marks::Hundredths;
 use super::style::{Escaped, INK, Px, colour, fill, pattern, px, text_width, time_text};
 use super::{Chart, MOST_MIGRATIONS};
-use layland_model::{CpuId, Duration};
+use layland_model::{CpuId, Duration, counted};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

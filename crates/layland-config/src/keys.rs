@@ -1,0 +1,22 @@
+//! The keys that a field of the model comes from.
+
+use layland_model::Field;
+
+/// The keys or columns that a field of a task comes from, the most telling one first.
+pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
+    match field {
+        Field::Name => &["name"],
+        Field::Period => &["period"],
+        Field::Deadline => &["deadline", "period"],
+        Field::Wcet => &["wcet"],
+        Field::Criticality => &["criticality"],
+        Field::Budget => &["budget"],
+        Field::Offset => &["offset"],
+        Field::Jitter => &["jitter"],
+        Field::Affinity => &["affinity"],
+        Field::Cluster => &["cluster"],
+        Field::Behaviour => &["release"],
+        Field::Priority => &["priority"],
+        Field::Execution => &["exec"],
+    }
+}
