@@ -1,38 +1,21 @@
 //! The `layland` command: arguments in, results on standard output, talk on standard error, an exit
 //! code that says what came out. It contains no algorithm.
 
-mod args;
-#[cfg(target_os = "linux")]
-mod calibrate;
-mod check;
-mod convert;
-#[cfg(target_os = "linux")]
-mod doctor;
-mod exit;
-mod explain;
-mod export;
-mod generate;
-mod input;
-mod interrupt;
-#[cfg(feature = "lab")]
-mod lab;
-mod output;
-#[cfg(target_os = "linux")]
-mod recorded;
-mod reference;
-mod report;
-#[cfg(target_os = "linux")]
-mod run;
-mod simulate;
-mod structure;
-mod table;
-mod terminal;
-#[cfg(target_os = "linux")]
-mod trace;
+mod cli;
+mod commands;
+mod ui;
 
-use args::{Cli, Colour, Command};
-use clap::Parser;
-use exit::{Exit, Failure, Outcome};
+use clap::{CommandFactory, Parser};
+use cli::{Cli, Colour, Command};
+#[cfg(feature = "lab")]
+use commands::lab;
+#[cfg(target_os = "linux")]
+use commands::{calibrate, doctor, run, trace};
+use commands::{
+    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
+};
+use ui::exit::{Exit, Failure, Outcome};
+use ui::terminal;
 
 fn main() -> std::process::ExitCode {
     std::panic::set_hook(Box::new(|panic| {
@@ -67,13 +50,13 @@ fn answer() -> Outcome {
         Command::Doctor(args) => doctor::run(args),
         Command::Gen(args) => generate::run(args),
         Command::Convert(args) => convert::run(args),
-        Command::Policies(args) => reference::policies(args),
-        Command::Demos(args) => reference::demos(args),
+        Command::Policies(args) => policies::run(args),
+        Command::Demos(args) => demos::run(args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
-        Command::Schema => reference::schema(),
-        Command::Completions { shell } => reference::completions(*shell),
-        Command::Man(args) => reference::man(args),
+        Command::Schema => schema::run(),
+        Command::Completions { shell } => completions::run(Cli::command(), *shell),
+        Command::Man(args) => man::run(Cli::command(), args),
     }
 }
 
@@ -102,7 +85,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 }

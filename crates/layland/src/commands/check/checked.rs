@@ -1,0 +1,93 @@
+//! What is known of one set: each policy that was asked for, held against the analyses.
+
+use super::args::CheckArgs;
+use crate::ui::exit::Exit;
+use crate::ui::input::Set;
+use layland_analysis::{Subject, Verdict};
+use layland_guarantee::{
+    Affinities, Assessment, Options, Said, affinities, assess, whatever_the_policy,
+};
+use layland_policy::registry;
+use rayon::prelude::*;
+
+/// Everything that is known of one set.
+pub struct Checked {
+    pub set: Set,
+    /// What does not depend on the policy.
+    pub whatever: Vec<Said>,
+    /// The policies that are shown.
+    pub policies: Vec<Assessment>,
+    /// The policies that are not made for such a set, with the reason; only if none was asked for.
+    pub out_of_place: Vec<(String, String)>,
+    /// Which policies keep the affinities, if there are some and no policy was asked for.
+    pub affinities: Option<Affinities>,
+    pub exit: Exit,
+}
+
+/// Holds every policy that was asked for against the analyses.
+pub fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
+    let asked: Vec<String> = match args.policy.is_empty() {
+        false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
+        true => registry::POLICIES.iter().map(|info| info.name.to_owned()).collect(),
+    };
+    let assessed = asked.par_iter().map(|spec| {
+        assess(spec, &set.system, options).map_err(|error| (spec.clone(), error.to_string()))
+    });
+    let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
+    for result in assessed.collect::<Vec<_>>() {
+        match result.map(|found| located(found, &set)) {
+            Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
+                let why = found.refused.map_or(String::new(), |refusal| refusal.reason);
+                out_of_place.push((found.spec, why));
+            }
+            Ok(found) if args.policy.is_empty() && found.is_empty() && !args.all => {
+                let why = found.reasons.first().cloned().unwrap_or_default();
+                out_of_place.push((found.spec, why));
+            }
+            Ok(found) => policies.push(found),
+            Err(unknown) => out_of_place.push(unknown),
+        }
+    }
+    let whatever = whatever_the_policy(&set.system, options);
+    let exit = exit(&policies, &whatever, !args.policy.is_empty());
+    let affinities = args.policy.is_empty().then(|| affinities(&set.system)).flatten();
+    Checked { set, whatever, policies, out_of_place, affinities, exit }
+}
+
+/// Why a policy refuses the set, with the place of the task that it names.
+fn located(mut found: Assessment, set: &Set) -> Assessment {
+    if let Some(refusal) = &mut found.refused {
+        refusal.reason = set.located(std::mem::take(&mut refusal.reason));
+        for reason in &mut found.reasons {
+            *reason = set.located(std::mem::take(reason));
+        }
+    }
+    found
+}
+
+/// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one
+/// does. No, if one of them, or all, or any scheduler, does not.
+fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
+    let verdicts = || policies.iter().map(|policy| policy.verdict);
+    let (yes, no) = match asked {
+        true => (
+            verdicts().all(|verdict| verdict == Verdict::Yes),
+            verdicts().any(|verdict| verdict == Verdict::No),
+        ),
+        false => (
+            verdicts().any(|verdict| verdict == Verdict::Yes),
+            !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
+        ),
+    };
+    let impossible = whatever.iter().any(|said| {
+        said.test.subject == Subject::SomeScheduler
+            && said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
+    });
+    if no || impossible {
+        Exit::No
+    } else if yes {
+        Exit::Yes
+    } else {
+        Exit::Unknown
+    }
+}

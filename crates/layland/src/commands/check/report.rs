@@ -1,0 +1,169 @@
+//! `layland check -o FILE.html`: all policies side by side in one report.
+
+use super::checked::Checked;
+use super::text;
+use layland_analysis::{Kind, Subject, Verdict};
+use layland_guarantee::{Assessment, Bound, Said};
+use layland_model::{Duration, Rate, System};
+use layland_report::{
+    Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Severity, Table, TaskBound,
+    TestResult,
+};
+use layland_trace::Labels;
+
+/// The report of one set.
+pub fn report(checked: &Checked) -> Report {
+    let system = &checked.set.system;
+    let tasks = system.tasks.values().map(|task| GuaranteedTask {
+        name: task.name.clone(),
+        wcet: task.own_wcet().at_unit_speed(),
+        period: task.period,
+        deadline: task.deadline,
+    });
+    let guarantees = Guarantees {
+        tasks: tasks.collect(),
+        policies: checked.policies.iter().map(|policy| guarantee(policy, system)).collect(),
+        any_policy: checked.whatever.iter().map(|said| test(said, system)).collect(),
+    };
+    let title = format!("{}: what is guaranteed", checked.set.name);
+    let mut report = Report::new(title, Labels::of(system));
+    report.lines = impossible(&checked.whatever, system);
+    report.lines.extend(guarantees.headline());
+    report.lines.push(Line::new(Severity::Note, text::about(checked)));
+    for line in text::affinity_lines(checked) {
+        report.lines.push(Line::new(Severity::Note, line));
+    }
+    report.guarantees = Some(guarantees);
+    report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
+    report.tables.extend(checked.policies.iter().filter_map(|policy| overheads(policy, system)));
+    report.tables.extend(out_of_place(checked));
+    report.provenance = format!(
+        "layland {}: check of {} ({} tasks, {} CPUs, utilization {:.3}) under {}",
+        env!("CARGO_PKG_VERSION"),
+        checked.set.name,
+        system.tasks.len(),
+        system.platform.cpu_count(),
+        system.utilization().to_f64(),
+        match &checked.policies[..] {
+            [] => "no policy".to_owned(),
+            policies => {
+                let specs: Vec<&str> = policies.iter().map(|policy| policy.spec.as_str()).collect();
+                specs.join(", ")
+            }
+        },
+    );
+    report
+}
+
+/// What no scheduler can do.
+fn impossible(whatever: &[Said], system: &System) -> Vec<Line> {
+    let about_all = whatever.iter().filter(|said| said.test.subject == Subject::SomeScheduler);
+    about_all
+        .filter_map(|said| {
+            let finding = said.finding.as_ref().ok()?;
+            let why = finding.reasons.first()?.describe(system);
+            let text = format!("No scheduler can keep every deadline: {why} ({}).", said.test.name);
+            (finding.verdict == Verdict::No).then(|| Line::new(Severity::Bad, text))
+        })
+        .collect()
+}
+
+fn answer(verdict: Verdict) -> Answer {
+    match verdict {
+        Verdict::Yes => Answer::Yes,
+        Verdict::No => Answer::No,
+        Verdict::Unknown => Answer::Unknown,
+    }
+}
+
+fn guarantee(policy: &Assessment, system: &System) -> Guarantee {
+    let decided_by = policy
+        .decided_by
+        .and_then(|name| policy.said.iter().position(|said| said.test.name == name));
+    Guarantee {
+        policy: policy.spec.clone(),
+        answer: match policy.refused {
+            Some(_) => Answer::Refused,
+            None => answer(policy.verdict),
+        },
+        reasons: policy.reasons.clone(),
+        decided_by,
+        margin: policy.margin.map(|margin| margin.thousandths),
+        bounds: policy.bounds.values().map(bound).collect(),
+        tests: policy.said.iter().map(|said| test(said, system)).collect(),
+    }
+}
+
+fn bound(bound: &Bound) -> TaskBound {
+    match bound {
+        Bound::Unknown => TaskBound::Unknown,
+        Bound::Response { within, by, kind, .. } => TaskBound::Response {
+            within: *within,
+            exact: *kind == Kind::Exact,
+            by: (*by).to_owned(),
+        },
+        Bound::Tardiness { within, by } => TaskBound::Tardiness {
+            within: within.ceil().map(Duration::from_ns),
+            by: (*by).to_owned(),
+        },
+    }
+}
+
+fn test(said: &Said, system: &System) -> TestResult {
+    let (answer, reasons) = match &said.finding {
+        Ok(finding) => (
+            answer(finding.verdict),
+            finding.reasons.iter().map(|reason| reason.describe(system)).collect(),
+        ),
+        Err(refusal) => (Answer::DoesNotApply, vec![format!("{refusal}: {}", refusal.help)]),
+    };
+    TestResult {
+        name: said.test.name.to_owned(),
+        title: said.test.title.to_owned(),
+        kind: said.test.kind.name().to_owned(),
+        answer,
+        reasons,
+        sources: said.test.citations.iter().map(|citation| citation.text.to_owned()).collect(),
+    }
+}
+
+/// Bounds that depend on the level of the run.
+fn levels(policy: &Assessment, system: &System) -> Option<Table> {
+    let (headings, rows) = text::levels(policy, system)?;
+    let title = format!("Bounds on response times under {} in runs of each level", policy.spec);
+    Some(Table { title, headings, rows, ..Table::default() })
+}
+
+/// What overheads add to the WCETs.
+fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
+    let inflation = policy.inflation.as_ref()?;
+    let rows = inflation.iter().map(|(id, task)| {
+        let terms: Vec<String> =
+            task.terms.iter().map(|(name, length)| format!("{name} {length}")).collect();
+        let divided = match task.left == Rate::ONE {
+            true => "-".to_owned(),
+            false => format!("{:.6}", task.left.to_f64()),
+        };
+        let wcet = system.tasks[id].own_wcet().to_string();
+        vec![system.tasks[id].name.clone(), wcet, task.wcet.to_string(), terms.join(" + "), divided]
+    });
+    Some(Table {
+        title: format!("WCETs with overheads under {}", policy.spec),
+        headings: ["task", "WCET", "with overheads", "terms", "divided by"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+        ..Table::default()
+    })
+}
+
+/// Why nothing is said about some policies.
+fn out_of_place(checked: &Checked) -> Option<Table> {
+    let rows = checked.out_of_place.iter().map(|(spec, why)| vec![spec.clone(), why.clone()]);
+    (!checked.out_of_place.is_empty()).then(|| Table {
+        title: "Policies that are not for this set".to_owned(),
+        headings: ["policy", "why"].map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+        ..Table::default()
+    })
+}

@@ -1,0 +1,344 @@
+//! The answer as text: a table of the policies, the bounds of the tasks, and why.
+
+use super::args::CheckArgs;
+use super::checked::Checked;
+use crate::ui::terminal;
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use layland_analysis::{Subject, Verdict};
+use layland_guarantee::{Assessment, Bound, Said};
+use layland_model::{Duration, Rate, System, counted};
+
+fn table(args: &CheckArgs) -> Table {
+    let mut table = Table::new();
+    table.load_style(if args.ascii {
+        presets::ASCII_BORDERS_ONLY_CONDENSED
+    } else {
+        presets::UTF8_BORDERS_ONLY
+    });
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(terminal::width() as u16);
+    table.force_no_tty();
+    if terminal::colours() {
+        table.enforce_styling();
+    }
+    table
+}
+
+fn word(verdict: Verdict) -> Cell {
+    let cell = Cell::new(verdict.name());
+    match verdict {
+        Verdict::Yes => cell.fg(Color::Green),
+        Verdict::No => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+        Verdict::Unknown => cell.fg(Color::Yellow),
+    }
+}
+
+/// What is checked, in a line.
+pub fn about(checked: &Checked) -> String {
+    let system = &checked.set.system;
+    format!(
+        "{}: {} on {}, utilization {:.3}{}",
+        checked.set.name,
+        counted(system.tasks.len(), "task"),
+        counted(system.platform.cpu_count(), "CPU"),
+        system.utilization().to_f64(),
+        system.hyperperiod().map_or(String::new(), |length| format!(", hyperperiod {length}")),
+    )
+}
+
+/// Of one set, everything.
+pub fn report(checked: &Checked, args: &CheckArgs) -> String {
+    let system = &checked.set.system;
+    let mut text = line(&about(checked)) + "\n";
+    let mut policies = table(args);
+    policies.set_header(["policy", "guaranteed", "by", "WCETs x", "why"]);
+    for policy in &checked.policies {
+        policies.add_row([
+            Cell::new(&policy.spec),
+            word(policy.verdict),
+            Cell::new(policy.decided_by.unwrap_or("-")),
+            Cell::new(factor(policy)).set_alignment(CellAlignment::Right),
+            Cell::new(why(policy)),
+        ]);
+    }
+    if !checked.policies.is_empty() {
+        text += &format!("{policies}\n");
+    }
+    text += &bounds(checked, args);
+    text.extend(affinity_lines(checked).iter().map(|text| line(text)));
+    for said in &checked.whatever {
+        text += &remark(said, system);
+    }
+    for policy in &checked.policies {
+        text += &overheads(policy, system);
+    }
+    if args.all {
+        for policy in checked.policies.iter().filter(|policy| !policy.said.is_empty()) {
+            text += &findings(policy, system, args);
+        }
+    }
+    if !checked.out_of_place.is_empty() {
+        if args.all {
+            for (spec, why) in &checked.out_of_place {
+                text += &line(&format!("{spec} does not apply: {why}"));
+            }
+        } else {
+            let names: Vec<&str> =
+                checked.out_of_place.iter().map(|(spec, _)| spec.as_str()).collect();
+            text += &line(&format!(
+                "nothing to say about {} (--all or --policy NAME says why)",
+                names.join(", ")
+            ));
+        }
+    }
+    let known = |policy: &Assessment| policy.margin.is_some_and(|margin| margin.thousandths > 0);
+    if checked.policies.iter().any(known) {
+        text += &line(
+            "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
+             the deadlines still are guaranteed; CPUs 1/x as fast do the same",
+        );
+    }
+    text
+}
+
+fn line(text: &str) -> String {
+    terminal::wrap(text, "") + "\n"
+}
+
+fn factor(policy: &Assessment) -> String {
+    match policy.margin {
+        None => "-".to_owned(),
+        Some(margin) if margin.thousandths == 0 => "-".to_owned(),
+        Some(margin) => format!("{:.3}", margin.factor().to_f64()),
+    }
+}
+
+/// At most three reasons, and how many more there are.
+fn why(policy: &Assessment) -> String {
+    let shown = if policy.verdict == Verdict::Unknown { 3 } else { 1 };
+    let mut text = policy.reasons.iter().take(shown).cloned().collect::<Vec<_>>().join("; ");
+    if policy.reasons.len() > shown {
+        text += &format!("; and {} more", policy.reasons.len() - shown);
+    }
+    text
+}
+
+/// Rounded up to a nanosecond.
+fn time(ns: &Rate) -> String {
+    ns.ceil().map_or_else(
+        || format!("{:.3e} s", ns.to_f64() / 1e9),
+        |ns| Duration::from_ns(ns).to_string(),
+    )
+}
+
+/// What a task is bounded by, in a few characters.
+fn bound(bound: Option<&Bound>) -> String {
+    match bound {
+        None | Some(Bound::Unknown) => "-".to_owned(),
+        Some(Bound::Response { within, .. }) => within.to_string(),
+        Some(Bound::Tardiness { within, .. }) if *within == Rate::ZERO => "not late".to_owned(),
+        Some(Bound::Tardiness { within, .. }) => format!("late {}", time(within)),
+    }
+}
+
+fn bounds(checked: &Checked, args: &CheckArgs) -> String {
+    let known = |policy: &&Assessment| policy.bounds.values().any(|bound| *bound != Bound::Unknown);
+    let policies: Vec<&Assessment> = checked.policies.iter().filter(known).collect();
+    if policies.is_empty() {
+        return String::new();
+    }
+    // As many columns as a terminal of this width has room for.
+    let columns = (terminal::width().saturating_sub(30) / 14).max(1);
+    let mut text = String::new();
+    for chunk in policies.chunks(columns) {
+        let mut tasks = table(args);
+        let head = ["task".to_owned(), "deadline".to_owned()].into_iter();
+        tasks.set_header(head.chain(chunk.iter().map(|policy| policy.spec.clone())));
+        for (id, task) in checked.set.system.tasks.iter() {
+            let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id)));
+            let first = [task.name.clone(), task.deadline.to_string()];
+            tasks.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
+                let cell = Cell::new(text);
+                if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+            }));
+        }
+        text += &format!("\nbounds on response times (late: on tardiness)\n{tasks}\n");
+    }
+    text.extend(policies.iter().map(|policy| level_table(policy, &checked.set.system, args)));
+    let sources: std::collections::BTreeSet<&str> = policies
+        .iter()
+        .flat_map(|policy| policy.bounds.values())
+        .filter_map(|bound| match bound {
+            Bound::Unknown => None,
+            Bound::Response { by, .. } | Bound::Tardiness { by, .. } => Some(*by),
+        })
+        .collect();
+    let sources: Vec<&str> = sources.into_iter().collect();
+    text + &line(&format!("bounds by {}; `layland explain NAME` explains each", sources.join(", ")))
+        + "\n"
+}
+
+/// The levels of these bounds by name.
+pub fn by_level<'a>(
+    per_level: &'a [Duration],
+    system: &'a System,
+) -> impl Iterator<Item = (&'a str, Duration)> {
+    system.levels.names().iter().map(String::as_str).zip(per_level.iter().copied())
+}
+
+/// The bounds of a policy that depend on the level of the run: a row per task that has some, a column per level.
+pub fn levels(policy: &Assessment, system: &System) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+    let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
+        Bound::Response { per_level, .. } if !per_level.is_empty() => {
+            let name = system.tasks[id].name.clone();
+            let mut row: Vec<String> = std::iter::once(name)
+                .chain(by_level(per_level, system).map(|(_, within)| within.to_string()))
+                .collect();
+            row.resize(1 + system.levels.count(), "-".to_owned());
+            Some(row)
+        }
+        Bound::Response { .. } | Bound::Tardiness { .. } | Bound::Unknown => None,
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let levels = system.levels.names().iter().cloned();
+    (!rows.is_empty()).then(|| (std::iter::once("task".to_owned()).chain(levels).collect(), rows))
+}
+
+fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
+    let Some((head, rows)) = levels(policy, system) else { return String::new() };
+    let mut tasks = table(args);
+    tasks.set_header(head);
+    for row in rows {
+        tasks.add_row(row.into_iter().enumerate().map(|(at, text)| {
+            let cell = Cell::new(text);
+            if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
+        }));
+    }
+    format!("\n{}: bounds on response times in runs of each level\n{tasks}\n", policy.spec)
+}
+
+/// Who keeps the affinities, and what they cost.
+pub fn affinity_lines(checked: &Checked) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(found) = &checked.affinities {
+        lines.push(format!("affinities are kept by {}", found.kept_by.join(", ")));
+        for (why, policies) in &found.refused_by {
+            lines.push(format!("affinities are refused by {}: {why}", policies.join(", ")));
+        }
+    }
+    let changes = |from: Verdict, to: Verdict| -> Vec<&str> {
+        let changed = checked
+            .policies
+            .iter()
+            .filter(|policy| policy.without_affinities == Some(from) && policy.verdict == to);
+        changed.map(|policy| policy.spec.as_str()).collect()
+    };
+    for (from, to, what) in [
+        (Verdict::Yes, Verdict::No, "guaranteed without the affinities, and not with them"),
+        (Verdict::Yes, Verdict::Unknown, "guaranteed without the affinities, unknown with them"),
+        (Verdict::No, Verdict::Yes, "guaranteed with the affinities, and not without them"),
+        (Verdict::Unknown, Verdict::Yes, "guaranteed with the affinities, unknown without them"),
+    ] {
+        let policies = changes(from, to);
+        if !policies.is_empty() {
+            lines.push(format!("{what}: {}", policies.join(", ")));
+        }
+    }
+    lines
+}
+
+fn remark(said: &Said, system: &System) -> String {
+    let who = match said.test.subject {
+        Subject::SomeScheduler => "any scheduler",
+        Subject::SomePartition => "EDF on some partition",
+        Subject::SomePriorities => "some fixed priorities",
+        Subject::Policies(_)
+        | Subject::Covered(_)
+        | Subject::Unsound(..)
+        | Subject::Admission(_) => return String::new(),
+    };
+    match &said.finding {
+        Ok(finding) if finding.verdict != Verdict::Unknown => {
+            let why = finding.reasons.first().map(|reason| reason.describe(system));
+            let (verdict, why) = (finding.verdict.name(), why.unwrap_or_default());
+            line(&format!("{who}: {verdict} ({}: {why})", said.test.name))
+        }
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+fn overheads(policy: &Assessment, system: &System) -> String {
+    let Some(inflation) = &policy.inflation else { return String::new() };
+    let mut text = line(&format!("{}: WCETs with overheads", policy.spec));
+    for (id, task) in inflation.iter() {
+        let terms: Vec<String> =
+            task.terms.iter().map(|(name, length)| format!("{name} {length}")).collect();
+        let divided = match task.left == Rate::ONE {
+            true => String::new(),
+            false => format!(", divided by {:.6}", task.left.to_f64()),
+        };
+        text += &(terminal::wrap(
+            &format!(
+                "{} {} -> {} ({}{divided})",
+                system.tasks[id].name,
+                system.tasks[id].own_wcet(),
+                task.wcet,
+                terms.join(" + ")
+            ),
+            "  ",
+        ) + "\n");
+    }
+    text
+}
+
+fn findings(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
+    let mut all = table(args);
+    all.set_header(["test", "kind", "says", "why"]);
+    for said in &policy.said {
+        let (says, why) = match &said.finding {
+            Ok(finding) => {
+                let why = finding.reasons.first().map(|reason| reason.describe(system));
+                (word(finding.verdict), why.unwrap_or_default())
+            }
+            Err(refusal) => (Cell::new("-"), format!("{refusal}: {}", refusal.help)),
+        };
+        let kind = Cell::new(said.test.kind.name());
+        all.add_row([Cell::new(said.test.name), kind, says, Cell::new(why)]);
+    }
+    format!("\n{}\n{all}\n", policy.spec)
+}
+
+/// Of many sets, a line per set and policy.
+pub fn batch(checked: &[Checked], args: &CheckArgs) -> String {
+    let mut sets = table(args);
+    sets.set_header(["set", "policy", "guaranteed", "by"]);
+    for one in checked {
+        for policy in &one.policies {
+            sets.add_row([
+                Cell::new(&one.set.name),
+                Cell::new(&policy.spec),
+                word(policy.verdict),
+                Cell::new(policy.decided_by.unwrap_or("-")),
+            ]);
+        }
+    }
+    let mut text = format!("{sets}\n");
+    let mut specs: Vec<&str> = Vec::new();
+    for policy in checked.iter().flat_map(|one| &one.policies) {
+        if !specs.contains(&policy.spec.as_str()) {
+            specs.push(&policy.spec);
+        }
+    }
+    for spec in specs {
+        let of = |verdict: Verdict| {
+            let policies = checked.iter().flat_map(|one| &one.policies);
+            policies.filter(|policy| policy.spec == spec && policy.verdict == verdict).count()
+        };
+        let (yes, no, unknown) = (of(Verdict::Yes), of(Verdict::No), of(Verdict::Unknown));
+        text += &line(&format!(
+            "{spec}: {yes} guaranteed, {no} not, {unknown} unknown, of {}",
+            yes + no + unknown
+        ));
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! `layland demos`: the bundled task sets.
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::terminal;
+use clap::Args;
+use serde_json::json;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland sim demo:dhall --policy g-edf,p-edf
+  layland demos robot > mine.toml";
+
+#[derive(Args)]
+pub struct DemosArgs {
+    /// Print the file of this set
+    pub name: Option<String>,
+    /// Print the list, or the set, as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(args: &DemosArgs) -> Outcome {
+    let demos = layland_config::demos();
+    let Some(name) = &args.name else {
+        if args.json {
+            let each: Vec<_> = demos
+                .iter()
+                .map(|demo| json!({ "name": format!("demo:{}", demo.name), "title": demo.title }))
+                .collect();
+            terminal::result(&format!("{:#}\n", json!({ "demos": each })))?;
+            return Ok(Exit::Yes);
+        }
+        let width = demos.iter().map(|demo| demo.name.len()).max().unwrap_or(0);
+        let lines: Vec<String> = demos
+            .iter()
+            .map(|demo| format!("demo:{:width$}  {}\n", demo.name, demo.title))
+            .collect();
+        terminal::result(&lines.concat())?;
+        return Ok(Exit::Yes);
+    };
+    let name = name.strip_prefix("demo:").unwrap_or(name);
+    let demo = layland_config::demo(name).ok_or_else(|| {
+        Failure::usage(format!("there is no bundled task set `{name}`"))
+            .help("`layland demos` lists them")
+    })?;
+    if args.json {
+        let demo = json!({ "name": format!("demo:{}", demo.name), "title": demo.title, "text": demo.text });
+        terminal::result(&format!("{demo:#}\n"))?;
+    } else {
+        terminal::result(demo.text)?;
+    }
+    Ok(Exit::Yes)
+}

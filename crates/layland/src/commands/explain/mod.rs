@@ -1,0 +1,322 @@
+//! `layland explain`: what a test, a bound, an assumption, an error code or an exit code means.
+
+mod codes;
+mod structure;
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::{self, SetArgs};
+use crate::ui::terminal;
+use clap::Args;
+use codes::{ERRORS, EXITS};
+use layland_analysis::{Assumption, Citation, Kind, Subject, catalogue, overheads};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use structure::{Format, explain_structure};
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// What to explain, as in GFB, no-jitter, layland::taskset::missing or 4
+    #[arg(value_name = "CODE|SET")]
+    pub code: Option<String>,
+    /// Draw what this policy (run or qps, with its options) makes of the task set SET before the start
+    #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
+    #[arg(help_heading = "Structure")]
+    pub policy: Option<String>,
+    /// Write the drawing into a file: .svg, .dot or .txt
+    #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
+    pub output: Option<PathBuf>,
+    /// How many CPUs there are, if the set does not say
+    #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Something that can be explained.
+struct Entry {
+    code: String,
+    /// What it is.
+    sort: &'static str,
+    /// In a line.
+    title: String,
+    /// Paragraphs.
+    text: Vec<String>,
+    citations: Vec<&'static Citation>,
+}
+
+pub fn run(args: &ExplainArgs) -> Outcome {
+    if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
+        return draw(args, set, policy);
+    }
+    let entries = entries();
+    let Some(code) = &args.code else {
+        if args.json {
+            let all: Vec<Value> = entries.iter().map(as_json).collect();
+            terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+        } else {
+            terminal::result(&list(&entries))?;
+        }
+        return Ok(Exit::Yes);
+    };
+    let found: Vec<&Entry> =
+        entries.iter().filter(|entry| entry.code.eq_ignore_ascii_case(code)).collect();
+    if found.is_empty() {
+        return Err(Failure::usage(format!("there is nothing called `{code}` to explain"))
+            .help("`layland explain` lists what there is; `layland policies` lists the policies"));
+    }
+    if args.json {
+        let all: Vec<Value> = found.into_iter().map(as_json).collect();
+        terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
+    } else {
+        terminal::result(&found.into_iter().map(explain).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(Exit::Yes)
+}
+
+/// What a policy makes of a task set.
+fn draw(args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
+    let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
+    let set = input::load(&SetArgs {
+        set: Some(set.to_owned()),
+        task: Vec::new(),
+        cpus: args.cpus,
+        from: None,
+    })?;
+    let drawn = explain_structure(&set.system, policy, format)?;
+    match &args.output {
+        Some(path) => terminal::write_file(path, drawn.as_bytes())?,
+        None => terminal::result(&drawn)?,
+    }
+    Ok(Exit::Yes)
+}
+
+fn list(entries: &[Entry]) -> String {
+    let width = entries.iter().map(|entry| entry.code.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut sort = "";
+    for entry in entries {
+        if entry.sort != sort {
+            let gap = if sort.is_empty() { "" } else { "\n" };
+            text += &format!("{gap}{}s\n", entry.sort);
+            sort = entry.sort;
+        }
+        text += &format!("  {:width$}  {}\n", entry.code, entry.title);
+    }
+    text
+}
+
+fn explain(entry: &Entry) -> String {
+    let line = |text: &str| format!("{}\n", terminal::wrap(text, "  "));
+    let mut text = format!("{} ({})\n", entry.code, entry.sort) + &line(&entry.title);
+    entry.text.iter().for_each(|paragraph| text += &line(paragraph));
+    if !entry.citations.is_empty() {
+        text += "\nReferences\n";
+        entry.citations.iter().for_each(|citation| text += &line(citation.text));
+    }
+    text
+}
+
+fn as_json(entry: &Entry) -> Value {
+    let keys: Vec<&str> = entry.citations.iter().map(|citation| citation.key).collect();
+    json!({
+        "code": entry.code,
+        "sort": entry.sort,
+        "title": entry.title,
+        "text": entry.text,
+        "cite": keys,
+    })
+}
+
+/// Everything that can be explained, in the order of the list.
+fn entries() -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for test in catalogue::TESTS {
+        let about = match test.subject {
+            Subject::Policies(policies) => {
+                format!("A yes guarantees every deadline under {}.", policies.join(", "))
+            }
+            Subject::Covered(policies) => format!(
+                "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
+                 criticality l or above executes for longer than its WCET at level l, the jobs of these \
+                 tasks are covered, whatever the others do.",
+                policies.join(", ")
+            ),
+            Subject::Unsound(policies, why) => format!(
+                "It reproduces what the paper claims of {}, and `layland check` never decides by it. {why}",
+                policies.join(", ")
+            ),
+            Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
+            Subject::SomePartition => {
+                "It is about EDF on each CPU of any partition of the tasks.".to_owned()
+            }
+            Subject::SomePriorities => "It is about any fixed priorities on each CPU.".to_owned(),
+            Subject::Admission(policies) => format!(
+                "It says whether {} lets the tasks in, not whether they meet deadlines.",
+                policies.join(", ")
+            ),
+        };
+        entries.push(Entry {
+            code: test.name.to_owned(),
+            sort: "test",
+            title: test.title.to_owned(),
+            text: match test.subject {
+                Subject::Unsound(..) => vec![about, assumed(test.assumptions)],
+                Subject::Policies(_)
+                | Subject::Covered(_)
+                | Subject::SomeScheduler
+                | Subject::SomePartition
+                | Subject::SomePriorities
+                | Subject::Admission(_) => vec![worth(test.kind), about, assumed(test.assumptions)],
+            },
+            citations: test.citations.to_vec(),
+        });
+    }
+    for bound in catalogue::BOUNDS {
+        entries.push(Entry {
+            code: bound.name.to_owned(),
+            sort: "bound",
+            title: bound.title.to_owned(),
+            text: vec![
+                format!(
+                    "No job under {} finishes later after its deadline than this.",
+                    bound.policies.join(", ")
+                ),
+                assumed(bound.assumptions),
+            ],
+            citations: bound.citations.to_vec(),
+        });
+    }
+    entries.push(Entry {
+        code: "OVERHEADS".to_owned(),
+        sort: "bound",
+        title: "overheads of the platform as part of the WCETs".to_owned(),
+        text: vec![
+            "Every WCET grows by what the machine may spend on a job: releases and ticks that come \
+             meanwhile, three scheduling decisions, two context switches, two interrupts and a \
+             migration; the sum is divided by what releases and ticks leave of a CPU. What is \
+             guaranteed for the larger WCETs is guaranteed on the machine."
+                .to_owned(),
+        ],
+        citations: vec![&overheads::BRANDENBURG],
+    });
+    entries.push(Entry {
+        code: "OVERHEADS-OPTIMAL".to_owned(),
+        sort: "bound",
+        title: "overheads of RUN and QPS as part of the WCETs".to_owned(),
+        text: vec![
+            "Every WCET grows by a release, a dispatch and a tick, and k times by a dispatch, a migration \
+             and, for RUN, an update of its tree: k = ceil((3p+1)/2) for RUN with p reductions, and \
+             ceil(m/2) for QPS on m CPUs."
+                .to_owned(),
+            "It guarantees nothing: the first is a bound on the average over the jobs of a subsystem, the \
+             second a rule of thumb that random sets exceed. `layland check` does not use it; `layland sim` \
+             counts what happens."
+                .to_owned(),
+        ],
+        citations: vec![&Citation::COMPAGNIN],
+    });
+    for assumption in Assumption::ALL {
+        let who: Vec<&str> = (catalogue::TESTS.iter())
+            .filter(|test| test.assumptions.contains(&assumption))
+            .map(|test| test.name)
+            .collect();
+        let who = match who.len() {
+            0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
+            _ => format!("Assumed by {}.", who.join(", ")),
+        };
+        entries.push(Entry {
+            code: assumption.code().to_owned(),
+            sort: "assumption",
+            title: assumption.text().to_owned(),
+            text: vec![
+                "A test refuses a system that breaks one of its assumptions, and says where and what \
+                 to do."
+                    .to_owned(),
+                who,
+            ],
+            citations: Vec::new(),
+        });
+    }
+    let plain = |sort| {
+        move |&(code, title, text): &(&str, &str, &str)| Entry {
+            code: code.to_owned(),
+            sort,
+            title: title.to_owned(),
+            text: vec![text.to_owned()],
+            citations: Vec::new(),
+        }
+    };
+    entries.extend(ERRORS.iter().map(plain("error code")));
+    entries.extend(EXITS.iter().map(plain("exit code")));
+    entries
+}
+
+fn worth(kind: Kind) -> String {
+    match kind {
+        Kind::Exact => {
+            "Exact: yes and no are both true. Where offsets may keep the worst case away, or \
+                        a search is given up, it says unknown."
+        }
+        Kind::Sufficient => "Sufficient: a yes is true; where it fails the answer is unknown.",
+        Kind::Necessary => "Necessary: a no is true; where it passes the answer is unknown.",
+    }
+    .to_owned()
+}
+
+fn assumed(assumptions: &[Assumption]) -> String {
+    let each: Vec<String> = assumptions
+        .iter()
+        .enumerate()
+        .map(|(at, assumption)| format!("({}) {}", at + 1, assumption.text()))
+        .collect();
+    format!("Assumes: {}.", each.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The codes in the sources of the reader, between quotation marks.
+    fn codes_in(folder: &std::path::Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.is_dir() {
+                codes_in(&path, found);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                let codes =
+                    text.split("\"layland::").skip(1).filter_map(|rest| rest.split('"').next());
+                found.extend(codes.map(|code| format!("layland::{code}")));
+            }
+        }
+    }
+
+    #[test]
+    fn every_code_is_explained_once() {
+        let entries = entries();
+        let mut codes = BTreeSet::new();
+        for entry in &entries {
+            assert!(codes.insert(entry.code.to_lowercase()), "{} twice", entry.code);
+            assert!(!entry.title.is_empty() && entry.text.iter().all(|text| !text.is_empty()));
+        }
+        let mut used = BTreeSet::new();
+        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../layland-config/src");
+        codes_in(std::path::Path::new(sources), &mut used);
+        assert!(used.len() > 40, "only {used:?}");
+        for code in &used {
+            assert!(codes.contains(code), "{code} is not explained");
+        }
+        for (code, ..) in ERRORS {
+            assert!(used.contains(*code), "{code} is explained, and nobody says it");
+        }
+    }
+
+    #[test]
+    fn every_response_bound_has_a_test_of_its_name() {
+        for bound in catalogue::RESPONSES {
+            assert!(catalogue::test(bound.name).is_some(), "{}", bound.name);
+        }
+    }
+}

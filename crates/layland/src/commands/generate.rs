@@ -1,0 +1,332 @@
+//! `layland gen`: random task sets.
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::values::time_of;
+use crate::ui::{formats, input, terminal};
+use clap::{Args, ValueEnum};
+use layland_config::{Format, Host};
+use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
+use layland_model::{Duration, Rate, Service};
+use std::path::{Path, PathBuf};
+
+/// Utilizations on a lattice are multiples of one over this.
+const RESOLUTION: u32 = 1000;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland gen -n 16 -u 7.6 --cpus 8
+      16 tasks with a total utilization of 7.6 for 8 CPUs, to standard output
+  layland gen -n 240 -u 18 --cpus 24 --periods log:10ms..100ms --sets 100 -o sets/
+      100 sets, one file each; set K alone is made again with --first K --sets 1
+  layland gen --range 0.5..0.9 -u 14.4 --cpus 16
+      heavy tasks until the total is reached
+  layland gen -n 20 -u 3 --cpus 4 --criticality LO,HI --factor 2..4
+      mixed criticality
+  layland gen -n 20 -u 0.6 --generator uunifast --levels 4 --level-factor 1.5
+      mixed criticality with two execution times per task, and levels in turn
+  layland gen -n 48 -u 18 --cpus 24 --affinity levels:2 --feasible
+      affinities to all CPUs, a socket or one CPU, drawn again until they are feasible
+  layland gen --again set.toml
+      make a generated set again from what is written in it";
+
+#[derive(Args)]
+pub struct GenArgs {
+    /// How many tasks
+    #[arg(short = 'n', long = "tasks", value_name = "N", help_heading = "Utilizations")]
+    pub tasks: Option<usize>,
+    /// The total utilization, as in 7.6 or 38/5
+    #[arg(short, long, value_name = "U", help_heading = "Utilizations")]
+    #[arg(allow_negative_numbers = true)]
+    pub utilization: Option<Rate>,
+    /// How utilizations are drawn. All but uunifast keep them within bounds; randfixedsum and
+    /// convolutional are uniform; randfixedsum needs memory for the square of the number of tasks
+    #[arg(long, value_enum, default_value_t = Generator::RandFixedSum, help_heading = "Utilizations")]
+    pub generator: Generator,
+    /// The least utilization of a task (randfixedsum, convolutional)
+    #[arg(long, value_name = "U", default_value = "0", help_heading = "Utilizations")]
+    pub min: Rate,
+    /// The largest utilization of a task (randfixedsum, convolutional, uunifast-discard)
+    #[arg(long, value_name = "U", default_value = "1", help_heading = "Utilizations")]
+    pub max: Rate,
+    /// Bounds of each task in turn for convolutional, as in 0..0.5,0.2..1 (the last repeats)
+    #[arg(long, value_name = "MIN..MAX,..", value_delimiter = ',', value_parser = layland_gen::text::rates)]
+    #[arg(help_heading = "Utilizations", conflicts_with_all = ["min", "max"])]
+    pub bounds: Vec<(Rate, Rate)>,
+    /// Draw each utilization from this range: heavy is 0.5..0.9, medium 0.1..0.5. With -u, until the
+    /// total is reached; with -n, so many tasks
+    #[arg(long, value_name = "MIN..MAX|heavy|medium", value_parser = layland_gen::text::range)]
+    #[arg(help_heading = "Utilizations", conflicts_with_all = ["generator", "min", "max", "bounds"])]
+    pub range: Option<(Rate, Rate)>,
+    /// log:10ms..1s, uniform:10ms..100ms, harmonic:5ms,8ms*2^4, or list:5ms,10ms,20ms
+    #[arg(long, value_name = "PERIODS", default_value = "log:10ms..1s", help_heading = "Timing")]
+    pub periods: String,
+    /// Periods are multiples of this
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = time_of::<Duration>)]
+    #[arg(help_heading = "Timing")]
+    pub period_granularity: Duration,
+    /// Execution times and everything else are multiples of this
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = time_of::<Duration>)]
+    #[arg(help_heading = "Timing")]
+    pub granularity: Duration,
+    /// No execution time is shorter
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time_of::<Service>)]
+    #[arg(help_heading = "Timing")]
+    pub min_wcet: Service,
+    /// implicit, constrained:MIN..MAX (of the way from WCET to period), or factor:MIN..MAX (of the
+    /// period)
+    #[arg(long, value_name = "DEADLINES", default_value = "implicit", help_heading = "Timing")]
+    pub deadlines: String,
+    /// First arrivals: all at 0, or uniform within the period
+    #[arg(long, value_enum, default_value_t = OffsetsArg::Synchronous, help_heading = "Timing")]
+    pub offsets: OffsetsArg,
+    /// periodic, sporadic:MAX (uniform extra separation, in periods), or exponential:MEAN..MAX
+    #[arg(long, value_name = "ARRIVALS", default_value = "periodic", help_heading = "Timing")]
+    pub arrivals: String,
+    /// Names of the criticality levels, low to high
+    #[arg(long, value_name = "LEVEL,..", value_delimiter = ',', help_heading = "Criticality")]
+    pub criticality: Vec<String>,
+    /// The probability of each level; by default all the same
+    #[arg(long, value_name = "P,..", value_delimiter = ',', requires = "criticality")]
+    #[arg(help_heading = "Criticality")]
+    pub probability: Vec<Rate>,
+    /// By which factor the execution time grows from one level to the next
+    #[arg(long, value_name = "MIN..MAX", value_parser = layland_gen::text::rates, default_value = "2..2")]
+    #[arg(help_heading = "Criticality", requires = "criticality")]
+    pub factor: (Rate, Rate),
+    /// Cut execution times of higher levels at the period
+    #[arg(long, requires = "criticality", help_heading = "Criticality")]
+    pub capped: bool,
+    /// So many levels L0, L1, .., given to the tasks in turn, each task with two execution times: a
+    /// smaller one below its own level (Huang, Gill and Lu 2014)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(help_heading = "Criticality", conflicts_with = "criticality")]
+    pub levels: Option<u8>,
+    /// With --levels: the larger execution time over the smaller one
+    #[arg(long, value_name = "CF", value_parser = layland_gen::text::factor, default_value = "1.5")]
+    #[arg(help_heading = "Criticality", requires = "levels")]
+    pub level_factor: Rate,
+    /// With --levels: tasks of the lowest level keep the smaller execution time
+    #[arg(long, requires = "levels", help_heading = "Criticality")]
+    pub lowest_keeps: bool,
+    /// How many CPUs the platform has
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Platform")]
+    pub cpus: usize,
+    /// global, clustered:K, partitioned, round-robin, levels:SOCKETS, or nested
+    #[arg(long, value_name = "AFFINITY", default_value = "global", help_heading = "Platform")]
+    pub affinity: String,
+    /// Draw the set again until its affinities can carry it (Hall's condition)
+    #[arg(long, help_heading = "Platform")]
+    pub feasible: bool,
+    /// How often a set is drawn at most
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Which sets")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub tries: u32,
+    /// Seeds every draw: the same arguments and seed give the same bytes
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which sets")]
+    pub seed: u64,
+    /// How many sets
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Which sets")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub sets: u64,
+    /// The number of the first set: each set depends on the seed and its number only
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Which sets")]
+    pub first: u64,
+    /// Make the set in this file again, from what is written in it; - is standard input
+    #[arg(long, value_name = "FILE", help_heading = "Which sets")]
+    #[arg(conflicts_with_all = ["tasks", "utilization", "generator", "min", "max", "bounds", "range",
+        "periods", "period_granularity", "granularity", "min_wcet", "deadlines", "offsets",
+        "arrivals", "criticality", "probability", "factor", "capped", "levels", "level_factor",
+        "lowest_keeps", "cpus", "affinity",
+        "feasible", "tries", "seed", "sets", "first"])]
+    pub again: Option<String>,
+    /// The format to write; by default as the ending of the file says, or else toml
+    #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Output")]
+    pub to: Option<Format>,
+    /// Write to this file, or with several sets into this folder, instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Generator {
+    #[value(name = "randfixedsum")]
+    RandFixedSum,
+    #[value(name = "convolutional")]
+    Convolutional,
+    #[value(name = "uunifast")]
+    UUniFast,
+    #[value(name = "uunifast-discard")]
+    UUniFastDiscard,
+}
+
+impl Generator {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Generator::RandFixedSum => "randfixedsum",
+            Generator::Convolutional => "convolutional",
+            Generator::UUniFast => "uunifast",
+            Generator::UUniFastDiscard => "uunifast-discard",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OffsetsArg {
+    Synchronous,
+    Uniform,
+}
+
+pub fn run(args: &GenArgs) -> Outcome {
+    let format = formats::chosen(args.to, args.output.as_deref().filter(|_| args.sets == 1));
+    if let Some(name) = &args.again {
+        let (recipe, index) = again(name)?;
+        let system = recipe.generate(index).map_err(failed)?;
+        let text = formats::write(&system, format);
+        terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
+        return Ok(Exit::Yes);
+    }
+    let generator = recipe(args)?.generator().map_err(failed)?;
+    let folder = args.output.as_deref().filter(|path| args.sets > 1 || path.is_dir());
+    if args.sets > 1 {
+        let folder = folder.ok_or_else(|| {
+            Failure::usage("several sets go into a folder, one file each").help("add -o FOLDER")
+        })?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Failure::refused(format!("failed to make the folder {}: {error}", folder.display()))
+        })?;
+    }
+    let ending = match format {
+        Format::Toml => "toml",
+        Format::RtApp => "json",
+        Format::Csv => "csv",
+        Format::Simso | Format::Schedcat => "xml",
+    };
+    let last =
+        args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
+    for index in args.first..last {
+        let text = formats::write(&generator.generate(index).map_err(failed)?, format);
+        let path = match (folder, &args.output) {
+            (Some(folder), _) => folder.join(format!("set-{index:05}.{ending}")),
+            (None, Some(file)) => file.clone(),
+            (None, None) => PathBuf::from("-"),
+        };
+        terminal::write_file(&path, text.as_bytes())?;
+    }
+    Ok(Exit::Yes)
+}
+
+fn failed(error: GenError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// The recipe and the number that are written in a set.
+fn again(name: &str) -> Result<(Recipe, u64), Failure> {
+    let (bytes, _) = input::bytes(name)?;
+    let loaded = layland_config::read(name, &bytes, Format::Toml, &Host::default())
+        .map_err(|report| input::failure(&report))?;
+    let provenance = loaded.system.provenance.ok_or_else(|| {
+        Failure::input(format!("{name} does not say how it was made"))
+            .help("only task-set files that `layland gen` wrote do")
+    })?;
+    Recipe::from_provenance(&provenance)
+        .map_err(|error| Failure::input(format!("failed to make {name} again: {error}")))
+}
+
+fn recipe(args: &GenArgs) -> Result<Recipe, Failure> {
+    let mut recipe = Recipe::new(args.cpus, utilizations(args)?, args.seed);
+    recipe.periods =
+        text::periods(&args.periods, args.period_granularity).map_err(Failure::usage)?;
+    recipe.granularity = args.granularity;
+    recipe.min_wcet = args.min_wcet;
+    recipe.deadlines = text::deadlines(&args.deadlines).map_err(Failure::usage)?;
+    recipe.offsets = match args.offsets {
+        OffsetsArg::Synchronous => Offsets::Synchronous,
+        OffsetsArg::Uniform => Offsets::Uniform,
+    };
+    recipe.arrivals = text::arrivals(&args.arrivals).map_err(Failure::usage)?;
+    recipe.criticalities = criticalities(args);
+    recipe.two_budgets = args.levels.map(|levels| TwoBudgets {
+        levels: levels.into(),
+        factor: args.level_factor.clone(),
+        lowest_grows: !args.lowest_keeps,
+    });
+    recipe.affinities = text::affinities(&args.affinity).map_err(Failure::usage)?;
+    recipe.feasible = args.feasible;
+    recipe.tries = args.tries;
+    Ok(recipe)
+}
+
+fn utilizations(args: &GenArgs) -> Result<Utilizations, Failure> {
+    if let Some((min, max)) = args.range.clone() {
+        return match (&args.utilization, args.tasks) {
+            (Some(total), None) => Ok(Utilizations::UntilTotal {
+                total: total.clone(),
+                min,
+                max,
+                resolution: RESOLUTION,
+                tries: args.tries,
+            }),
+            (None, Some(tasks)) => Ok(Utilizations::Independent { tasks, min, max }),
+            (Some(_), Some(_)) | (None, None) => {
+                Err(Failure::usage("--range goes with either -u or -n")
+                    .help("-u draws tasks until the total is reached; -n draws so many tasks"))
+            }
+        };
+    }
+    let (Some(tasks), Some(total)) = (args.tasks, args.utilization.clone()) else {
+        return Err(Failure::usage("how many tasks, with which total utilization?")
+            .help("add -n TASKS and -u UTILIZATION, as in -n 16 -u 7.6 --cpus 8, or see --range"));
+    };
+    let (min, max) = (args.min.clone(), args.max.clone());
+    let bounded = match args.generator {
+        Generator::RandFixedSum | Generator::Convolutional => true,
+        Generator::UUniFast => min == Rate::ZERO && max == Rate::ONE,
+        Generator::UUniFastDiscard => min == Rate::ZERO,
+    };
+    if !bounded {
+        return Err(Failure::usage(format!(
+            "{} does not keep these bounds",
+            args.generator.name()
+        ))
+        .help("use --generator randfixedsum"));
+    }
+    if !args.bounds.is_empty() && args.generator != Generator::Convolutional {
+        return Err(Failure::usage("bounds of each task need another generator")
+            .help("add --generator convolutional"));
+    }
+    Ok(match args.generator {
+        Generator::RandFixedSum => Utilizations::RandFixedSum { tasks, total, min, max },
+        Generator::UUniFast => Utilizations::UUniFast { tasks, total },
+        Generator::UUniFastDiscard => {
+            Utilizations::UUniFastDiscard { tasks, total, max, tries: args.tries }
+        }
+        Generator::Convolutional => {
+            let last = args.bounds.last().cloned().unwrap_or((min, max));
+            let mut bounds = args.bounds.clone();
+            if bounds.len() > tasks {
+                return Err(Failure::usage(format!("{} bounds for {tasks} tasks", bounds.len())));
+            }
+            bounds.resize(tasks, last);
+            Utilizations::Convolutional { total, bounds, resolution: RESOLUTION }
+        }
+    })
+}
+
+fn criticalities(args: &GenArgs) -> Option<Criticalities> {
+    let levels = args.criticality.clone();
+    let count = levels.len();
+    let probabilities = if args.probability.is_empty() {
+        vec![Rate::new(1, (count as i64).max(1)); count]
+    } else {
+        args.probability.clone()
+    };
+    let (min_factor, max_factor) = args.factor.clone();
+    (count > 0).then_some(Criticalities {
+        levels,
+        probabilities,
+        min_factor,
+        max_factor,
+        capped: args.capped,
+    })
+}

@@ -1,0 +1,97 @@
+//! `layland policies`: the policies of the registry.
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::terminal;
+use clap::Args;
+use layland_policy::registry::{self, PolicyInfo};
+use serde_json::json;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland policies
+  layland policies p-edf
+      what it does, what it refuses, its options, whom to cite
+  layland policies p-edf --cite
+      the references as BibTeX";
+
+#[derive(Args)]
+pub struct PoliciesArgs {
+    /// Explain this policy
+    pub name: Option<String>,
+    /// Print the references as BibTeX
+    #[arg(long)]
+    pub cite: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub fn run(args: &PoliciesArgs) -> Outcome {
+    let chosen: Vec<&PolicyInfo> = match &args.name {
+        None => registry::POLICIES.iter().collect(),
+        Some(name) => match registry::parse(name) {
+            Ok((info, _)) => vec![info],
+            Err(error) => return Err(Failure::usage(error.to_string())),
+        },
+    };
+    if args.json {
+        let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
+        terminal::result(&format!("{:#}\n", json!({ "policies": each })))?;
+    } else if args.cite {
+        let mut entries: Vec<_> = chosen.iter().flat_map(|info| info.citations).collect();
+        entries.sort_by_key(|citation| citation.key);
+        entries.dedup_by_key(|citation| citation.key);
+        let texts: Vec<&str> = entries.iter().map(|citation| citation.bibtex).collect();
+        terminal::result(&format!("{}\n", texts.join("\n\n")))?;
+    } else if args.name.is_some() {
+        for info in chosen {
+            terminal::result(&explain(info))?;
+        }
+    } else {
+        let width = chosen.iter().map(|info| info.name.len()).max().unwrap_or(0);
+        let lines: Vec<String> = chosen
+            .iter()
+            .map(|info| format!("{:width$}  {}: {}\n", info.name, info.title, info.summary))
+            .collect();
+        terminal::result(&lines.concat())?;
+    }
+    Ok(Exit::Yes)
+}
+
+fn as_json(info: &PolicyInfo) -> serde_json::Value {
+    let options: Vec<_> = info
+        .options
+        .iter()
+        .map(|option| json!({ "name": option.name, "help": option.help }))
+        .collect();
+    let citations: Vec<_> = info
+        .citations
+        .iter()
+        .map(|citation| json!({ "key": citation.key, "text": citation.text, "bibtex": citation.bibtex }))
+        .collect();
+    json!({
+        "name": info.name,
+        "title": info.title,
+        "summary": info.summary,
+        "refuses": info.refuses,
+        "options": options,
+        "citations": citations,
+    })
+}
+
+fn explain(info: &PolicyInfo) -> String {
+    let line = |text: &str| format!("{}\n", terminal::wrap(text, "  "));
+    let mut text =
+        format!("{}: {}\n", info.name, info.title) + &line(&format!("{}.", info.summary));
+    text += "\nRefuses\n";
+    info.refuses.iter().for_each(|what| text += &line(what));
+    if !info.options.is_empty() {
+        text += "\nOptions\n";
+        info.options
+            .iter()
+            .for_each(|option| text += &line(&format!("{}=..  {}", option.name, option.help)));
+    }
+    text += "\nReferences\n";
+    info.citations.iter().for_each(|citation| text += &line(citation.text));
+    text
+}

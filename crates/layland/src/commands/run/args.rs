@@ -1,0 +1,192 @@
+//! The arguments of `layland run`.
+
+use crate::ui::chart::Chart;
+use crate::ui::input::SetArgs;
+use crate::ui::values::{parse_window, time_of};
+use clap::{Args, ValueEnum};
+use layland_model::{CpuSet, Duration, Rate, Time};
+use std::path::PathBuf;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland run demo:constrained --policy p-edf --duration 2s
+      one CPU, with the manager on the same CPU
+  layland run demo:three-tasks --policy g-edf --manager shared --host-cpus 0-1 -o run.html
+      two CPUs, with the manager on the first of them; the result as a report
+  layland run -t control=1ms/5ms -t log=8ms/20ms --cpus 1 --policy p-rm --overrun log=1.5x
+      one task executes longer than it says
+  layland run demo:three-tasks --policy g-edf --log run.log; layland run --replay run.log
+      every decision once more, by a fresh copy of the policy
+  layland run demo:three-tasks --policy g-edf -o run.trace
+      what the kernel's scheduler did meanwhile, for `layland trace` (needs root)
+  layland run demo:robot --policy p-edf --engine deadline
+      the kernel's own SCHED_DEADLINE, with a root domain for each CPU (needs root)
+  layland run demo:push-defect --policy dl --engine deadline --stretch 10x --duration 190ms
+      a defect of Linux, on this Linux (needs root)
+
+Needs Linux and the right to real-time priorities (CAP_SYS_NICE, or rtprio in limits.conf). With the
+engine fifo threads run at SCHED_FIFO 60, wait at 1, and the manager has 99.
+Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, and 6 if the machine
+paused for too long to tell.";
+
+#[derive(Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// The policy; `layland policies` lists them
+    #[arg(short, long, value_name = "P", default_value = "g-edf")]
+    pub policy: String,
+    /// What carries out the decisions
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Fifo)]
+    pub engine: Engine,
+    /// Run for this long [default: as the set says, at most 10s]
+    #[arg(long, visible_alias = "until", value_name = "TIME", value_parser = time_of::<Duration>)]
+    pub duration: Option<Duration>,
+    /// The CPUs of this machine to use, as in 0-1 or 2,3; by default all that the process may use
+    #[arg(long, value_name = "CPUS", help_heading = "Machine")]
+    pub host_cpus: Option<CpuSet>,
+    /// Seeds what the tasks draw: execution times, jitter, separations. The same as with sim
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
+    pub seed: u64,
+    /// Multiply every time of the set, as in 20x. The duration stays as it is given
+    #[arg(long, value_name = "FACTORx", value_parser = parse_factor, help_heading = "Work")]
+    pub stretch: Option<Rate>,
+    /// Let the jobs of a task execute so many times as long as they should, as in log=1.5x. May be
+    /// repeated
+    #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
+    pub overrun: Vec<(String, Rate)>,
+    /// How much reservations exceed the WCET, for what the switches cost: a fraction or a time.
+    /// By default 0.05, and at least 100us (engine fifo) or what a tick may cost (engine deadline)
+    #[arg(long, value_name = "FRACTION|TIME", value_parser = parse_margin, help_heading = "Work")]
+    pub margin: Option<Margin>,
+    #[command(flatten)]
+    pub fifo: FifoArgs,
+    #[command(flatten)]
+    pub deadline: DeadlineArgs,
+    /// Write a file: a report (.html), a chart (.svg, .txt), the whole trace (.json), or what the
+    /// kernel's scheduler did (.trace). May be repeated
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Vec<PathBuf>,
+    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    pub window: Option<(Time, Time)>,
+    /// What the chart in the terminal shows
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks)]
+    #[arg(help_heading = "Output")]
+    pub chart: Chart,
+    /// Show a table of the tasks
+    #[arg(long, help_heading = "Output")]
+    pub tasks: bool,
+    /// Print the result as one JSON document
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    pub ascii: bool,
+    /// Do not say which files were written
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// What only the engine `fifo` takes.
+#[derive(Args)]
+pub struct FifoArgs {
+    /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
+    /// its own if there are several
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = Place::Auto)]
+    #[arg(help_heading = "Engine fifo")]
+    pub manager: Place,
+    /// Mark jobs and decisions in the kernel's trace, which somebody else records
+    #[arg(long, help_heading = "Engine fifo")]
+    pub ftrace: bool,
+    /// Write every event, decision and measurement to this file
+    #[arg(long, value_name = "FILE", help_heading = "Engine fifo")]
+    pub log: Option<PathBuf>,
+    /// Run nothing: tell a fresh policy what the log of a run says, and compare every decision
+    #[arg(long, value_name = "LOG", help_heading = "Engine fifo")]
+    #[arg(conflicts_with_all = ["set", "task", "log", "output", "overrun", "duration", "stretch"])]
+    pub replay: Option<PathBuf>,
+    /// Check the schedule against the rules of the policy and of every schedule
+    #[arg(long, help_heading = "Engine fifo")]
+    pub check: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Place {
+    Auto,
+    Shared,
+    Dedicated,
+}
+
+/// What only the engine `deadline` takes.
+#[derive(Args)]
+pub struct DeadlineArgs {
+    /// Run tasks whose WCET is less than two ticks, although budgets end with the tick
+    #[arg(long, help_heading = "Engine deadline")]
+    pub force: bool,
+    /// For policy dl: how much later tasks that are tied to one CPU are released than others of the
+    /// same offset [default: a fortieth of the shortest period]
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    #[arg(help_heading = "Engine deadline")]
+    pub settle: Option<Duration>,
+    /// For policy dl: who carries out the requests of the set: the engine at their instants, or each
+    /// task its own, when it runs and a period has passed since its last one
+    #[arg(long, value_name = "WHO", value_enum, default_value_t = Requests::Instant)]
+    #[arg(help_heading = "Engine deadline")]
+    pub requests: Requests,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Requests {
+    Instant,
+    Task,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// A manager that dispatches threads of class SCHED_FIFO: every policy
+    Fifo,
+    /// The kernel's SCHED_DEADLINE: global, clustered and partitioned EDF, and dl as it is
+    Deadline,
+}
+
+/// By how much a reservation exceeds the WCET.
+#[derive(Clone, Debug)]
+pub enum Margin {
+    Fraction(Rate),
+    Time(Duration),
+}
+
+fn parse_margin(text: &str) -> Result<Margin, String> {
+    if let Ok(fraction) = text.trim().parse::<Rate>() {
+        if fraction < Rate::ZERO {
+            return Err("a margin is not negative".to_owned());
+        }
+        return Ok(Margin::Fraction(fraction));
+    }
+    let time = time_of::<Duration>(text)?;
+    if time < Duration::ZERO {
+        Err("a margin is not negative".to_owned())
+    } else {
+        Ok(Margin::Time(time))
+    }
+}
+
+fn parse_factor(text: &str) -> Result<Rate, String> {
+    let factor = text.strip_suffix('x').unwrap_or(text);
+    let factor: Rate = factor.trim().parse().map_err(|_| "write FACTORx, as in 20x")?;
+    if factor <= Rate::ZERO {
+        return Err("the factor must be above 0".to_owned());
+    }
+    Ok(factor)
+}
+
+fn parse_overrun(text: &str) -> Result<(String, Rate), String> {
+    let usage = "write TASK=FACTORx, as in log=1.5x";
+    let (task, factor) = text.rsplit_once('=').ok_or(usage)?;
+    let factor = parse_factor(factor).map_err(|error| match error.starts_with("write") {
+        true => usage.to_owned(),
+        false => error,
+    })?;
+    Ok((task.to_owned(), factor))
+}

@@ -1,0 +1,335 @@
+//! `layland run --engine deadline`: the kernel's own SCHED_DEADLINE.
+
+use super::args::{Margin, Requests, RunArgs};
+use super::recording::Recording;
+use super::request::{Request, chosen_cpus, refused};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::Set;
+use crate::ui::recorded::Recorded;
+use crate::ui::table::{self, figures};
+use crate::ui::{interrupt, terminal};
+use layland_linux::deadline_engine::{Facts, Options, Plan, Ran, run as run_plan};
+use layland_linux::{Guardian, Machine};
+use layland_model::{Change, Duration, JobId, RequestKind, System, counted};
+use layland_policy::registry;
+use layland_report::{Line, Severity};
+use layland_trace::inversion::{Inversion, inversions, tardiness};
+use layland_trace::{Labels, Statistics, Summary};
+use serde_json::json;
+use std::sync::atomic::Ordering;
+
+/// An inversion of the kernel's that is no longer is taken for its latency.
+const LATENCY: Duration = Duration::from_ms(1);
+/// Into so many parts tardiness over time is told.
+const PARTS: usize = 8;
+/// So many inversions are shown.
+const SHOWN: usize = 3;
+
+/// Runs a set on the kernel's scheduler.
+pub fn run(request: Request<'_>) -> Outcome {
+    let Request { args, set, duration, outputs } = request;
+    let system = &set.system;
+    let facts = Facts::read();
+    let plan = plan(args, &set, &facts)?;
+    let cpus = machine_cpus(args, system)?;
+    for caveat in &plan.caveats {
+        terminal::warn(caveat, None);
+    }
+    tell(&plan, system, &facts);
+    let mut guardian = Guardian::start(Duration::MAX)
+        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
+    let recording = Recording::start(&outputs, false, system, &mut guardian)?;
+    let interrupt = interrupt::listen();
+    let options = Options {
+        until: duration,
+        seed: args.seed,
+        cpus: &cpus,
+        markers: recording.markers.clone(),
+        interrupt: Some(interrupt),
+    };
+    let limit = facts.limit_thousandths as f64 / 1000.0;
+    let ran = run_plan(system, &plan, limit, &options, &mut guardian)
+        .map_err(|error| Failure::refused(set.located(error.to_string())).help(error.help()));
+    drop(options);
+    let lost = recording.finish(args.quiet)?;
+    guardian.dismiss();
+    let ran = ran?;
+    let labels = Labels::of(system);
+    let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
+    ran.trace.replay(&mut statistics);
+    let summary = statistics.summary(&labels);
+    let exit = if interrupt.load(Ordering::SeqCst) {
+        Exit::Interrupted
+    } else if lost > 0 {
+        Exit::Untrusted
+    } else if summary.total.missed > 0 {
+        Exit::No
+    } else {
+        Exit::Yes
+    };
+    let answer = Answer { args, set: &set, plan: &plan, ran: &ran, summary, lost, exit };
+    for output in &outputs {
+        answer.recorded().write(output, args.quiet)?;
+    }
+    if args.json {
+        terminal::result(&format!("{:#}\n", answer.as_json()))?;
+    } else {
+        terminal::result(&answer.as_text())?;
+    }
+    Ok(exit)
+}
+
+fn margin(args: &RunArgs) -> Option<layland_linux::deadline_engine::Margin> {
+    use layland_linux::deadline_engine::Margin as Of;
+    args.margin.clone().map(|margin| match margin {
+        Margin::Fraction(fraction) => Of::Fraction(fraction),
+        Margin::Time(time) => Of::Time(time),
+    })
+}
+
+/// What is reserved, on standard error.
+fn tell(plan: &Plan, system: &System, facts: &Facts) {
+    for domain in &plan.domains {
+        let names: Vec<String> = (domain.tasks.iter())
+            .map(|&id| {
+                let reservation = plan.reservations[id];
+                let name = &system.tasks[id].name;
+                format!("{name} {} every {}", reservation.runtime, reservation.period)
+            })
+            .collect();
+        let (load, most) = (plan.load(domain), facts.limit_thousandths as f64 / 1000.0);
+        let most = most * domain.cpus.len() as f64;
+        terminal::talk(&terminal::wrap(
+            &format!("CPUs {}: reserves {load:.3} of {most:.3}: {}", domain.cpus, names.join(", ")),
+            "",
+        ));
+    }
+}
+
+/// What to set up: what the policy promises is all that matters, unless it is the kernel's own.
+fn plan(args: &RunArgs, set: &Set, facts: &Facts) -> Result<Plan, Failure> {
+    let (spec, system) = (&args.policy, &set.system);
+    let policy = registry::build(spec, system).map_err(|error| refused(set, spec, &error))?;
+    let (margin, deadline) = (margin(args), &args.deadline);
+    let plan = if spec.split(':').next() == Some("dl") {
+        let asks_itself = deadline.requests == Requests::Task;
+        let (margin, settle) = (margin.as_ref(), deadline.settle);
+        Plan::of_kernel(system, facts, margin, deadline.force, settle, asks_itself)
+    } else {
+        Plan::new(system, &policy.rule(), facts, margin.as_ref(), deadline.force)
+    };
+    plan.map_err(|refusal| Failure::refused(set.located(refusal.to_string())).help(refusal.help()))
+}
+
+/// The machine's CPU for each of the platform: the first that may be used.
+fn machine_cpus(args: &RunArgs, system: &System) -> Result<Vec<usize>, Failure> {
+    let chosen = chosen_cpus(args)?;
+    let needed = system.platform.cpu_count();
+    if chosen.len() < needed {
+        return Err(Failure::refused(format!(
+            "the set needs {needed} CPUs, and {} can be used here",
+            chosen.len()
+        ))
+        .help("a smaller platform: change `cpus` in the set"));
+    }
+    Ok(chosen.into_iter().take(needed).collect())
+}
+
+struct Answer<'a> {
+    args: &'a RunArgs,
+    set: &'a Set,
+    plan: &'a Plan,
+    ran: &'a Ran,
+    summary: Summary,
+    lost: u64,
+    exit: Exit,
+}
+
+impl Answer<'_> {
+    fn recorded(&self) -> Recorded<'_> {
+        let (args, set) = (self.args, self.set);
+        Recorded {
+            title: format!("{} under {}, engine deadline", set.name, args.policy),
+            name: args.policy.clone(),
+            labels: Labels::of(&set.system),
+            system: Some(&set.system),
+            trace: &self.ran.trace,
+            summary: self.summary.clone(),
+            lines: self.remarks().into_iter().map(|text| Line::new(Severity::Note, text)).collect(),
+            provenance: format!(
+                "layland {}: run of {} for {} under {}, engine deadline, seed {}, kernel {}",
+                env!("CARGO_PKG_VERSION"),
+                set.name,
+                self.ran.trace.over,
+                args.policy,
+                args.seed,
+                Machine::probe().kernel,
+            ),
+            window: args.window,
+            ascii: args.ascii,
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.kernel();
+        if self.ran.overruns > 0 {
+            remarks.push(format!("the kernel reported {} budget overruns", self.ran.overruns));
+        }
+        remarks.extend(self.plan.caveats.iter().cloned());
+        if self.ran.trace.interrupted {
+            remarks
+                .push(format!("INTERRUPTED at {}: the figures are partial", self.ran.trace.over));
+        }
+        if self.lost > 0 {
+            remarks.push(format!("NOT TRUSTWORTHY: the kernel's trace lost {} events", self.lost));
+        }
+        remarks
+    }
+
+    /// Inversions, where tasks may run anywhere that the set says.
+    fn inversions(&self) -> Option<Vec<Inversion>> {
+        let allowed = self.plan.affinities.as_ref()?;
+        // A set that changes its affinities has none that an inversion could be told from.
+        let changes = |request: &layland_model::Request| {
+            matches!(
+                request.kind,
+                RequestKind::Reconfigure(_, Change::Affinity(_) | Change::Cluster(_))
+            )
+        };
+        if self.set.system.requests.iter().any(changes) {
+            return None;
+        }
+        let cpus = self.set.system.platform.cpu_count();
+        Some(inversions(&self.ran.trace, allowed, cpus, LATENCY))
+    }
+
+    /// What the kernel did, where it is the policy.
+    fn kernel(&self) -> Vec<String> {
+        let system = &self.set.system;
+        if self.plan.affinities.is_none() {
+            return Vec::new();
+        }
+        let mut remarks = Vec::new();
+        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.seq);
+        for (id, told) in tardiness(&self.ran.trace, system.tasks.len(), PARTS).iter() {
+            let told: Vec<String> =
+                told.iter().map(|late| table::short(late.ns() as f64)).collect();
+            let name = &system.tasks[id].name;
+            remarks.push(format!("{name}: most tardiness over time: {}", told.join(", ")));
+        }
+        for (id, task) in system.tasks.iter() {
+            let own = self.ran.trace.segments.iter().filter(|segment| segment.job.task == id);
+            let got: i64 = own.map(|segment| (segment.end - segment.start).ns()).sum();
+            let share = got as f64 / self.ran.trace.over.ns().max(1) as f64;
+            let reserved = task.reservation().ns() as f64 / task.period.ns() as f64;
+            remarks.push(format!("{}: got {share:.3} of a CPU, reserved {reserved:.3}", task.name));
+        }
+        let refused = self.ran.trace.answers.iter().filter_map(|answer| {
+            let why = answer.refused.as_ref()?;
+            Some(format!("at {} the kernel refused: {}: {why}", answer.at, answer.request))
+        });
+        remarks.extend(refused);
+        let granted = self.ran.trace.answers.iter().filter(|answer| answer.refused.is_none());
+        match granted.count() {
+            0 => {}
+            count => remarks.push(format!("the kernel granted {}", counted(count, "request"))),
+        }
+        match self.inversions().as_deref() {
+            None => {}
+            Some([]) => remarks.push(format!("no priority inversion of more than {LATENCY}")),
+            Some(found) => {
+                let longest = found.iter().map(Inversion::length).max().unwrap_or_default();
+                remarks.push(format!(
+                    "PRIORITY INVERSION: {} of more than {LATENCY}, the longest of {longest}",
+                    counted(found.len(), "time")
+                ));
+                remarks.extend(found.iter().take(SHOWN).map(|one| {
+                    let instead = one.running.map_or_else(
+                        || "is idle".to_owned(),
+                        |job| format!("runs {}, due later", name(job)),
+                    );
+                    format!(
+                        "  {} to {}: {} waits, and CPU {}, which could be freed for it, {instead}",
+                        one.from,
+                        one.to,
+                        name(one.waiting),
+                        one.cpu
+                    )
+                }));
+            }
+        }
+        remarks
+    }
+
+    fn as_text(&self) -> String {
+        let lanes = self.args.chart.lanes();
+        let mut text = lanes.map_or_else(String::new, |lanes| self.recorded().chart(lanes));
+        let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
+        let tasks = self.summary.tasks.iter();
+        let mut rows: Vec<table::Row> =
+            tasks.map(|task| (task.name.clone(), Some(figures(task)))).collect();
+        rows.push(("all".to_owned(), Some(figures(&self.summary.total))));
+        text += &format!("\n{}\n", table::tasks(&rows, style));
+        for remark in self.remarks() {
+            text += &terminal::wrap(&remark, "");
+            text.push('\n');
+        }
+        text
+    }
+
+    fn kernel_as_json(&self) -> serde_json::Value {
+        let system = &self.set.system;
+        let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.seq);
+        let told = tardiness(&self.ran.trace, system.tasks.len(), PARTS);
+        let tasks: Vec<serde_json::Value> = (system.tasks.iter())
+            .map(|(id, task)| {
+                let own = self.ran.trace.segments.iter().filter(|segment| segment.job.task == id);
+                json!({
+                    "name": task.name,
+                    "got_ns": own.map(|segment| (segment.end - segment.start).ns()).sum::<i64>(),
+                    "reserved_ns": task.reservation().ns(),
+                    "period_ns": task.period.ns(),
+                    "tardiness_over_time_ns":
+                        told[id].iter().map(|late| late.ns()).collect::<Vec<_>>(),
+                })
+            })
+            .collect();
+        let answers: Vec<serde_json::Value> = (self.ran.trace.answers.iter())
+            .map(|answer| {
+                json!({
+                    "at_ns": answer.at.ns(), "request": answer.request, "refused": answer.refused,
+                })
+            })
+            .collect();
+        let inversions = self.inversions().map(|found| {
+            let one = |one: &Inversion| {
+                json!({
+                    "from_ns": one.from.ns(),
+                    "to_ns": one.to.ns(),
+                    "waiting": name(one.waiting),
+                    "running": one.running.map(name),
+                    "cpu": one.cpu.0,
+                })
+            };
+            found.iter().map(one).collect::<Vec<_>>()
+        });
+        json!({ "tasks": tasks, "requests": answers, "inversions": inversions })
+    }
+
+    fn as_json(&self) -> serde_json::Value {
+        json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "run",
+            "engine": "deadline",
+            "policy": self.args.policy,
+            "seed": self.args.seed,
+            "end_ns": self.ran.trace.over.ns(),
+            "budget_overruns": self.ran.overruns,
+            "lost_events": self.lost,
+            "caveats": self.plan.caveats,
+            "kernel": self.plan.affinities.is_some().then(|| self.kernel_as_json()),
+            "summary": self.summary,
+            "exit": self.exit,
+        })
+    }
+}

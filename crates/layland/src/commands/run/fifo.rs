@@ -1,0 +1,391 @@
+//! `layland run --engine fifo`: a manager that dispatches threads of class SCHED_FIFO.
+
+use super::args::{Margin, Place, RunArgs};
+use super::recording::Recording;
+use super::request::{Request, chosen_cpus, failure, refused};
+use crate::ui::chart;
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::Set;
+use crate::ui::recorded::Recorded;
+use crate::ui::table::{self, figures};
+use crate::ui::{interrupt, terminal};
+use layland_linux::trace::{View as TraceView, verify};
+use layland_linux::{
+    Figures, Guardian, Hosts, Machine, ManagerPlace, Options, margin_of, text, with_margin,
+    with_margin_of, with_slack,
+};
+use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
+use layland_policy::registry;
+use layland_report::{Line, Severity};
+use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
+use serde_json::json;
+
+/// What the answer is made of.
+struct Ran {
+    outcome: layland_linux::Outcome,
+    hosts: Hosts,
+    machine: Machine,
+    trace: Trace,
+    summary: Summary,
+    first_miss: Option<Time>,
+    checked: Option<Vec<String>>,
+    doubts: Vec<String>,
+}
+
+pub fn run(request: Request<'_>) -> Outcome {
+    let Request { args, mut set, duration, outputs } = request;
+    let build = |set: &Set| {
+        let built = registry::build(&args.policy, &set.system);
+        built.map_err(|error| refused(set, &args.policy, &error))
+    };
+    let mut policy = build(&set)?;
+    if policy.schedules_threads() {
+        set.system = match &args.margin {
+            None => with_margin(&set.system, &Rate::new(1, 20)),
+            Some(Margin::Fraction(fraction)) => with_margin(&set.system, fraction),
+            Some(Margin::Time(time)) => with_margin_of(&set.system, *time),
+        };
+        policy = build(&set)?;
+    } else if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } =
+        policy.rule()
+    {
+        let fraction = Rate::new(1, 20);
+        set.system = with_slack(&set.system, |own| match &args.margin {
+            None => margin_of(own, &fraction),
+            Some(Margin::Fraction(fraction)) => margin_of(own, fraction),
+            Some(Margin::Time(time)) => Service::from_ns(time.ns()),
+        });
+        policy = build(&set)?;
+    }
+    let place = match args.fifo.manager {
+        Place::Auto => ManagerPlace::Auto,
+        Place::Shared => ManagerPlace::Shared,
+        Place::Dedicated => ManagerPlace::Dedicated,
+    };
+    let hosts = Hosts::choose(set.system.platform.cpu_count(), &chosen_cpus(args)?, place)
+        .map_err(failure)?;
+    let interrupt = interrupt::listen();
+    // The run has a guardian of its own, for itself; this one is for what is recorded of it.
+    let mut guardian = Guardian::start(Duration::MAX)
+        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
+    let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut guardian)?;
+    let options = Options {
+        seed: args.seed,
+        markers: recording.markers.clone(),
+        interrupt: Some(interrupt),
+        ..Options::new(duration, hosts.clone())
+    };
+    let rule = policy.rule();
+    let outcome = layland_linux::run(&set.system, policy, &options).map_err(failure);
+    drop(options);
+    let lost = recording.finish(args.quiet)?;
+    guardian.dismiss();
+    let mut ran = Ran::new(args, &set.system, outcome?, hosts, &rule);
+    if lost > 0 {
+        ran.doubts.push(format!("the kernel's trace lost {lost} events"));
+    }
+    let exit = ran.exit();
+    if let Some(path) = &args.fifo.log {
+        let file = text::LogFile {
+            policy: args.policy.clone(),
+            seed: args.seed,
+            set: layland_config::to_toml(&set.system),
+            log: ran.outcome.log.clone(),
+        };
+        let mut bytes = Vec::new();
+        text::write(&mut bytes, &file).map_err(|error| Failure::refused(error.to_string()))?;
+        terminal::write_file(path, &bytes)?;
+        if !args.quiet {
+            terminal::talk(&format!("wrote {}", path.display()));
+        }
+    }
+    let answer = Answer { args, name: &set.name, system: &set.system, ran: &ran };
+    for output in &outputs {
+        answer.recorded().write(output, args.quiet)?;
+    }
+    if args.json {
+        terminal::result(&format!("{:#}\n", answer.as_json(exit)))?;
+    } else {
+        terminal::result(&answer.as_text())?;
+    }
+    Ok(exit)
+}
+
+impl Ran {
+    fn new(
+        args: &RunArgs,
+        system: &System,
+        outcome: layland_linux::Outcome,
+        hosts: Hosts,
+        rule: &ScheduleRule,
+    ) -> Ran {
+        let trace = outcome.trace(system, TraceView::Measured);
+        let mut statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
+        trace.replay(&mut statistics);
+        let summary = statistics.summary(&Labels::of(system));
+        let mut first_miss = FirstMiss::default();
+        trace.replay(&mut first_miss);
+        let checked =
+            (args.fifo.check && !outcome.interrupted).then(|| verify(&outcome.log, system, rule));
+        let mut doubts = outcome.doubts.clone();
+        if summary.total.missed > 0 {
+            doubts.extend(outcome.pause(system));
+        }
+        let machine = Machine::probe();
+        let first_miss = first_miss.0;
+        Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts }
+    }
+
+    fn exit(&self) -> Exit {
+        let broken = self.checked.as_ref().map_or(0, Vec::len);
+        let user = self.outcome.interrupted && self.outcome.doubts.is_empty();
+        exit(user, self.doubts.len(), broken, self.summary.total.missed)
+    }
+}
+
+/// What a run ends with. A machine that was late, or a trace with lost events, leaves a broken rule
+/// undecided: it is a bug of ours in a run that can be trusted only.
+fn exit(by_user: bool, doubts: usize, broken: usize, missed: u64) -> Exit {
+    if doubts > 0 && !by_user {
+        Exit::Untrusted
+    } else if broken > 0 {
+        Exit::Bug
+    } else if by_user {
+        Exit::Interrupted
+    } else if missed > 0 {
+        Exit::No
+    } else {
+        Exit::Yes
+    }
+}
+
+/// What the check of a run found, in words; `None` for a run that was not checked to its end.
+fn verdict(found: Option<&[String]>, is_trusted: bool) -> Vec<String> {
+    let head = match found {
+        None => "INTERRUPTED: not checked",
+        Some([]) => "checked, every rule holds",
+        Some(_) if is_trusted => "BROKEN RULES, a bug of layland:",
+        Some(_) => {
+            "NOT TRUSTWORTHY: rules are broken, which cannot be held against the policy in such a run:"
+        }
+    };
+    [head.to_owned()].into_iter().chain(found.into_iter().flatten().cloned()).collect()
+}
+
+struct Answer<'a> {
+    args: &'a RunArgs,
+    name: &'a str,
+    system: &'a System,
+    ran: &'a Ran,
+}
+
+impl Answer<'_> {
+    fn window(&self) -> (Time, Time) {
+        if let Some(window) = self.args.window {
+            return window;
+        }
+        let end = self.ran.outcome.end.max(Time::from_ns(1));
+        let total = &self.ran.summary.total;
+        let segments = (total.released + total.preemptions).max(1) as i64;
+        let span = (end.ns() / segments).saturating_mul(chart::SEGMENTS);
+        chart::window(span, end, self.ran.first_miss)
+    }
+
+    fn recorded(&self) -> Recorded<'_> {
+        let (ran, args) = (self.ran, self.args);
+        let severity = |remark: &String| {
+            let severity = match remark {
+                text if text.starts_with("BROKEN") => Severity::BrokenRule,
+                text if text.starts_with("NOT TRUSTWORTHY") => Severity::Warning,
+                text if text.starts_with("INTERRUPTED") => Severity::Warning,
+                _ => Severity::Note,
+            };
+            Line::new(severity, remark.clone())
+        };
+        Recorded {
+            title: format!("{} under {}, on real threads", self.name, args.policy),
+            name: args.policy.clone(),
+            labels: Labels::of(self.system),
+            system: Some(self.system),
+            trace: &ran.trace,
+            summary: ran.summary.clone(),
+            lines: self.remarks().iter().map(severity).collect(),
+            provenance: format!(
+                "layland {}: run of {} for {} under {}, engine fifo, seed {}, {}, kernel {}",
+                env!("CARGO_PKG_VERSION"),
+                self.name,
+                ran.outcome.end,
+                args.policy,
+                args.seed,
+                ran.hosts,
+                ran.machine.kernel,
+            ),
+            window: Some(self.window()),
+            ascii: args.ascii,
+        }
+    }
+
+    fn as_text(&self) -> String {
+        let (ran, system) = (self.ran, self.system);
+        let head = format!(
+            "{}: {} on {}, utilization {:.3}, ran for {} under {}",
+            self.name,
+            counted(system.tasks.len(), "task"),
+            counted(system.platform.cpu_count(), "CPU"),
+            system.utilization().to_f64(),
+            short(ran.outcome.end.ns() as f64),
+            self.args.policy,
+        );
+        let mut text = terminal::wrap(&head, "") + "\n";
+        text +=
+            &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
+        let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
+        if let Some(lanes) = self.args.chart.lanes() {
+            text += &format!("\n{}\n", self.recorded().chart(lanes));
+        }
+        if self.args.tasks {
+            let rows: Vec<table::Row> = (ran.summary.tasks.iter())
+                .map(|task| (task.name.clone(), Some(figures(task))))
+                .collect();
+            text += &format!("\n{}\n", table::tasks(&rows, style));
+        }
+        let row = (self.args.policy.clone(), Some(figures(&ran.summary.total)));
+        text += &format!("\n{}\n", table::policies(&[row], style));
+        text +=
+            &format!("\n{}\n", table::distributions(&rows(&ran.outcome.measured.figures()), style));
+        for remark in self.remarks() {
+            text += &terminal::wrap(&remark, "");
+            text.push('\n');
+        }
+        text
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let ran = self.ran;
+        let measured = &ran.outcome.measured;
+        let mut remarks = vec![format!(
+            "{} dispatches, {} demotions, {} migrations, {} parked; completed jobs asked for {} and got {:.4} % more",
+            measured.dispatches,
+            measured.demotions,
+            measured.migrations,
+            measured.parks,
+            short(measured.asked_ns as f64),
+            (measured.got_ns - measured.asked_ns) as f64 / (measured.asked_ns.max(1)) as f64
+                * 100.0,
+        )];
+        if measured.leaked_ns > 0 {
+            remarks.push(format!(
+                "waiting threads got {} of processor time between an end and the decision after it",
+                short(measured.leaked_ns as f64)
+            ));
+        }
+        remarks.extend(ran.machine.caveats());
+        remarks.extend(ran.outcome.remarks.iter().cloned());
+        if self.args.fifo.check {
+            remarks.extend(verdict(ran.checked.as_deref(), ran.doubts.is_empty()));
+        }
+        if ran.outcome.interrupted && ran.outcome.doubts.is_empty() {
+            remarks.push(format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end));
+        }
+        remarks.extend(ran.doubts.iter().map(|doubt| format!("NOT TRUSTWORTHY: {doubt}")));
+        remarks
+    }
+
+    fn as_json(&self, exit: Exit) -> serde_json::Value {
+        let ran = self.ran;
+        let measured = &ran.outcome.measured;
+        let overheads: serde_json::Map<String, serde_json::Value> = (measured.figures().iter())
+            .map(|(name, figures)| ((*name).to_owned(), json!(figures)))
+            .collect();
+        json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "run",
+            "engine": "fifo",
+            "set": {
+                "name": self.name,
+                "tasks": self.system.tasks.len(),
+                "cpus": self.system.platform.cpu_count(),
+                "utilization": self.system.utilization().to_f64(),
+            },
+            "policy": self.args.policy,
+            "seed": self.args.seed,
+            "hosts": { "cpus": ran.hosts.of.as_slice(), "manager": ran.hosts.manager },
+            "machine": ran.machine,
+            "end_ns": ran.outcome.end.ns(),
+            "interrupted": ran.outcome.interrupted,
+            "events": ran.outcome.events,
+            "decisions": ran.outcome.decisions,
+            "first_missed_deadline_ns": ran.first_miss.map(Time::ns),
+            "broken_rules": ran.checked,
+            "summary": ran.summary,
+            "overheads": overheads,
+            "counts": {
+                "dispatches": measured.dispatches,
+                "demotions": measured.demotions,
+                "migrations": measured.migrations,
+                "parks": measured.parks,
+                "held": measured.held,
+            },
+            "asked_ns": measured.asked_ns,
+            "got_ns": measured.got_ns,
+            "leaked_ns": measured.leaked_ns,
+            "caveats": ran.machine.caveats(),
+            "remarks": ran.outcome.remarks,
+            "doubts": ran.doubts,
+            "exit": exit,
+        })
+    }
+}
+
+/// The rows of a table of distributions.
+pub fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])> {
+    let row = |(name, figures): &(&str, Figures)| {
+        let times = [figures.p50_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
+        let [a, b, c, d] = times.map(|ns| ns as f64);
+        ((*name).to_owned(), figures.count, [a, b, c, d, figures.mean_ns])
+    };
+    figures.iter().map(row).collect()
+}
+
+/// A time with three significant digits.
+fn short(ns: f64) -> String {
+    table::short(ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_rule_is_a_bug_only_in_a_run_that_can_be_trusted() {
+        for (by_user, doubts, broken, missed, expected) in [
+            (false, 0, 0, 0, Exit::Yes),
+            (false, 0, 0, 3, Exit::No),
+            (false, 0, 2, 3, Exit::Bug),
+            (false, 1, 2, 3, Exit::Untrusted),
+            (false, 1, 2, 0, Exit::Untrusted),
+            (false, 1, 0, 0, Exit::Untrusted),
+            // A reader who ends a run gets what there is; doubts about the rest do not count.
+            (true, 0, 0, 3, Exit::Interrupted),
+            (true, 1, 0, 0, Exit::Interrupted),
+            (true, 0, 1, 0, Exit::Bug),
+        ] {
+            let found = exit(by_user, doubts, broken, missed);
+            assert_eq!(found, expected, "{by_user} {doubts} {broken} {missed}");
+        }
+    }
+
+    #[test]
+    fn both_facts_are_said() {
+        let broken = ["two CPUs run one job".to_owned()];
+        let trusted = verdict(Some(&broken), true);
+        assert_eq!(trusted, ["BROKEN RULES, a bug of layland:", "two CPUs run one job"]);
+        let doubtful = verdict(Some(&broken), false);
+        assert!(doubtful[0].starts_with("NOT TRUSTWORTHY: rules are broken"), "{doubtful:?}");
+        assert_eq!(doubtful[1], "two CPUs run one job");
+        for is_trusted in [true, false] {
+            assert_eq!(verdict(Some(&[]), is_trusted), ["checked, every rule holds"]);
+            assert_eq!(verdict(None, is_trusted), ["INTERRUPTED: not checked"]);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `layland run`: a task set on real threads, under the policies that the simulator drives.
+
+mod args;
+mod deadline;
+mod fifo;
+mod recording;
+mod replay;
+mod request;
+
+use crate::ui::exit::{Failure, Outcome};
+use crate::ui::input;
+use crate::ui::output::{Kind, Output};
+use args::Engine;
+use layland_model::{Duration, System, TaskId};
+use layland_policy::registry;
+use request::Request;
+
+pub use args::{EXAMPLES, RunArgs};
+pub use fifo::rows;
+pub use recording::VARIABLE as MARKER_VARIABLE;
+pub use request::failure;
+
+/// By default at most this long.
+const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+/// What a run can be written to besides.
+const KINDS: [Kind; 1] = [Kind::Kernel];
+
+pub fn run(args: &RunArgs) -> Outcome {
+    if let Some(path) = &args.fifo.replay {
+        return replay::replay(args, path);
+    }
+    let outputs = Output::all(&args.output, &KINDS)?;
+    registry::parse(&args.policy).map_err(|error| Failure::usage(error.to_string()))?;
+    let mut set = input::load(&args.set)?;
+    if let Some(factor) = &args.stretch {
+        set.system = layland_linux::stretched(&set.system, factor).map_err(failure)?;
+        set.until = None;
+    }
+    let duration = args.duration.or(set.until).unwrap_or(DEFAULT_DURATION);
+    let duration = if args.duration.is_some() { duration } else { duration.min(DEFAULT_DURATION) };
+    if !(Duration::from_ms(1)..=layland_linux::LONGEST).contains(&duration) {
+        let message = format!("a run takes 1 ms to {}, and not {duration}", layland_linux::LONGEST);
+        return Err(Failure::usage(message));
+    }
+    set.system = with_overruns(args, set.system)?;
+    let request = Request { args, set, duration, outputs };
+    match args.engine {
+        Engine::Fifo => fifo::run(request),
+        Engine::Deadline => deadline::run(request),
+    }
+}
+
+/// The system in which the jobs of these tasks execute longer than they say.
+fn with_overruns(args: &RunArgs, mut system: System) -> Result<System, Failure> {
+    for (name, factor) in &args.overrun {
+        let found = system.tasks.iter().find(|(_, task)| &task.name == name).map(|(id, _)| id);
+        let task: TaskId = found.ok_or_else(|| {
+            let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
+            Failure::usage(format!("there is no task `{name}` to overrun"))
+                .help(format!("there are {}", names.join(", ")))
+        })?;
+        system = layland_linux::with_overrun(&system, task, factor).map_err(failure)?;
+    }
+    Ok(system)
+}

@@ -1,0 +1,96 @@
+//! The kernel's trace of a run: recorded meanwhile, and where marks go.
+
+use crate::ui::exit::Failure;
+use crate::ui::output::{Kind, Output};
+use crate::ui::terminal;
+use layland_linux::tracefs::{Instance, TracefsError};
+use layland_linux::{Guardian, Markers, Recorder};
+use layland_model::System;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The size of the kernel's buffer per CPU, in KiB. It is emptied meanwhile.
+const BUFFER_KB: u32 = 16_384;
+/// Names the file that marks go to, where somebody else records.
+pub const VARIABLE: &str = "LAYLAND_TRACE_MARKER";
+
+/// What is recorded, and marked.
+pub struct Recording {
+    recorder: Option<(Recorder<BufWriter<File>>, PathBuf)>,
+    pub markers: Option<Arc<Markers>>,
+}
+
+fn refused(error: &TracefsError) -> Failure {
+    Failure::refused(error.to_string()).help(error.help())
+}
+
+impl Recording {
+    /// Begins to record if an output wants it. Marks go there, or else where the environment says, or
+    /// else, if they are wanted, into the kernel's main trace.
+    pub fn start(
+        outputs: &[Output],
+        wants_marks: bool,
+        system: &System,
+        guardian: &mut Guardian,
+    ) -> Result<Recording, Failure> {
+        let wanted: Vec<&Output> =
+            outputs.iter().filter(|output| output.kind == Kind::Kernel).collect();
+        if wanted.len() > 1 {
+            return Err(Failure::usage("the kernel's trace is written to one file"));
+        }
+        let Some(output) = wanted.first() else {
+            let file = foreign_markers(wants_marks)?;
+            return Ok(Recording { recorder: None, markers: file.map(|file| marks(file, system)) });
+        };
+        let path = output.path.clone();
+        let instance = Instance::start(Some(BUFFER_KB), Some(guardian)).map_err(|e| refused(&e))?;
+        let file = instance.markers().map_err(|error| refused(&error))?;
+        let out = File::create(&path).map_err(|error| {
+            Failure::refused(format!("failed to write {}: {error}", path.display()))
+        })?;
+        let recorder = Recorder::start(instance, BufWriter::new(out));
+        let recorder = recorder.map_err(|error| Failure::refused(error.to_string()))?;
+        Ok(Recording { recorder: Some((recorder, path)), markers: Some(marks(file, system)) })
+    }
+
+    /// Ends it. Returns how many events were lost.
+    pub fn finish(self, quiet: bool) -> Result<u64, Failure> {
+        // An instance with an open file cannot be removed.
+        drop(self.markers);
+        let Some((recorder, path)) = self.recorder else { return Ok(0) };
+        let failed = |error: std::io::Error| {
+            Failure::refused(format!("failed to write {}: {error}", path.display()))
+        };
+        let (mut out, lost) = recorder.finish().map_err(failed)?;
+        out.flush().map_err(failed)?;
+        if !quiet {
+            terminal::talk(&format!("wrote {}", path.display()));
+        }
+        Ok(lost)
+    }
+}
+
+fn marks(file: File, system: &System) -> Arc<Markers> {
+    let names = system.tasks.values().map(|task| task.name.clone()).collect();
+    Arc::new(Markers::new(file, names))
+}
+
+/// The file of somebody else's recording.
+fn foreign_markers(wants_marks: bool) -> Result<Option<File>, Failure> {
+    let open = |path: &Path| {
+        OpenOptions::new().write(true).open(path).map_err(|error| {
+            Failure::refused(format!("failed to open {}: {error}", path.display()))
+                .help("as root: mount -t tracefs tracefs /sys/kernel/tracing")
+        })
+    };
+    if let Some(path) = std::env::var_os(VARIABLE) {
+        return open(Path::new(&path)).map(Some);
+    }
+    if !wants_marks {
+        return Ok(None);
+    }
+    let root = layland_linux::tracefs::root().map_err(|error| refused(&error))?;
+    open(&root.join("trace_marker")).map(Some)
+}

@@ -1,0 +1,60 @@
+//! `layland run --replay`: every decision of a log once more.
+
+use super::args::RunArgs;
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::{input, terminal};
+use layland_config::{Format, Host};
+use layland_linux::text;
+use layland_policy::registry;
+use serde_json::json;
+use std::path::Path;
+
+/// Tells a fresh policy what a log says, and compares.
+pub fn replay(args: &RunArgs, path: &Path) -> Outcome {
+    let name = path.display().to_string();
+    let content = std::fs::read_to_string(path)
+        .map_err(|error| Failure::input(format!("failed to read {name}: {error}")))?;
+    let file = text::read(&content).map_err(|error| {
+        Failure::input(format!("{name}: {error}")).help("`layland run --log FILE` writes a log")
+    })?;
+    let host = Host { cpus: None, default_cpus: None };
+    let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host)
+        .map_err(|report| input::failure(&report))?;
+    let mut policy = registry::build(&file.policy, &set.system)
+        .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    let replayed = layland_linux::replay(&file.log, &set.system, &mut *policy);
+    let exit = if replayed.divergence.is_none() { Exit::Yes } else { Exit::No };
+    if args.json {
+        let divergence = replayed.divergence.as_ref().map(|divergence| {
+            json!({
+                "decision": divergence.decision,
+                "at_ns": divergence.at.ns(),
+                "logged": format!("{:?}", divergence.logged),
+                "decided": format!("{:?}", divergence.decided),
+            })
+        });
+        let answer = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "run --replay",
+            "policy": file.policy,
+            "events": replayed.events,
+            "decisions": replayed.decisions,
+            "divergence": divergence,
+            "exit": exit,
+        });
+        terminal::result(&format!("{answer:#}\n"))?;
+        return Ok(exit);
+    }
+    let text = match &replayed.divergence {
+        None => format!(
+            "{}: {} events, {} decisions: all as in the log\n",
+            file.policy, replayed.events, replayed.decisions
+        ),
+        Some(divergence) => format!(
+            "{}: decision {} at {} differs\n  log: {:?}\n  now: {:?}\n",
+            file.policy, divergence.decision, divergence.at, divergence.logged, divergence.decided
+        ),
+    };
+    terminal::result(&text)?;
+    Ok(exit)
+}

@@ -1,0 +1,47 @@
+//! What both engines start from, and why a run does not take place.
+
+use super::args::RunArgs;
+use crate::ui::exit::{Exit, Failure};
+use crate::ui::input::Set;
+use crate::ui::output::Output;
+use layland_linux::RunError;
+use layland_model::{Duration, Index};
+use layland_policy::registry::BuildError;
+
+/// What both engines start from.
+pub struct Request<'a> {
+    pub args: &'a RunArgs,
+    pub set: Set,
+    pub duration: Duration,
+    pub outputs: Vec<Output>,
+}
+
+/// A policy that does not take the set.
+pub fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
+    let reason = set.located(error.to_string());
+    Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {reason}")) }
+}
+
+/// Why a run did not take place, as one line and what to do.
+pub fn failure(error: RunError) -> Failure {
+    let help = error.help();
+    let failure = match &error {
+        RunError::Refused { .. } | RunError::TooFewCpus { .. } => {
+            Failure::refused(error.to_string())
+        }
+        RunError::Unsupported { .. } => Failure::input(error.to_string()),
+    };
+    if help.is_empty() { failure } else { failure.help(help) }
+}
+
+/// The CPUs of the machine that the user wants, ascending.
+pub fn chosen_cpus(args: &RunArgs) -> Result<Vec<usize>, Failure> {
+    let usable = layland_linux::usable_cpus()
+        .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?;
+    let Some(set) = &args.host_cpus else { return Ok(usable) };
+    if let Some(cpu) = set.iter().find(|cpu| !usable.contains(&cpu.index())) {
+        return Err(Failure::usage(format!("host CPU {cpu} cannot be used"))
+            .help("the process may use others, or it is offline: see taskset -p"));
+    }
+    Ok(set.iter().map(Index::index).collect())
+}

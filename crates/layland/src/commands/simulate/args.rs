@@ -1,0 +1,88 @@
+//! The arguments of `layland sim`.
+
+use crate::ui::chart::Chart;
+use crate::ui::input::SetArgs;
+use crate::ui::values::{parse_window, time_of};
+use clap::Args;
+use layland_model::{Duration, Time};
+use std::path::PathBuf;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland sim demo:dhall --policy g-edf,p-edf
+      compare two policies on a bundled task set (`layland demos` lists them)
+  layland sim robot.toml --policy g-edf --until 2s -o robot.svg -o robot.json
+      a chart and the whole trace as files; the format follows from the ending
+  layland sim -t control=1ms/5ms -t log=8ms/20ms --cpus 1 --policy p-rm
+      no file at all: NAME=WCET/PERIOD[/DEADLINE][@CPUS]
+  layland gen -n 16 -u 7.6 --cpus 8 | layland sim - --policy g-edf --until 10s --json
+      a random set from standard input, the result as JSON
+  layland sim rtapp.json --policy p-edf:fit=wfd
+      an rt-app file, and an option of a policy
+
+A policy is written name:option=value; `layland policies NAME` lists its options.
+Exits with 0 if every deadline was met under every policy, and with 1 if not.";
+
+#[derive(Args)]
+pub struct SimArgs {
+    #[command(flatten)]
+    pub set: SetArgs,
+    /// Policies, separated by commas; `layland policies` lists them
+    #[arg(short, long, value_name = "P,..", value_delimiter = ',', default_value = "g-edf")]
+    pub policy: Vec<String>,
+    /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "How long")]
+    pub until: Option<Duration>,
+    /// Simulate this many hyperperiods after the last offset
+    #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "How long")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    pub hyperperiods: Option<u32>,
+    /// Simulate until the state recurs, so that the schedule is known for ever; give up at this
+    /// time [default: 1000s]
+    #[arg(long, value_name = "AT MOST", value_parser = time_of::<Duration>)]
+    #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "How long")]
+    pub cycle: Option<Duration>,
+    /// Seeds what the tasks draw: execution times, jitter, separations
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Chance")]
+    pub seed: u64,
+    /// Break ties and order simultaneous events at random, from this seed: shows schedules that are
+    /// as legal as the usual one
+    #[arg(long, value_name = "SEED", help_heading = "Chance")]
+    pub explore: Option<u64>,
+    /// Write a file: a report of all policies for a browser (.html), a chart (.svg, .txt, .tex for
+    /// LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
+    /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
+    /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Vec<PathBuf>,
+    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss, and in
+    /// .html the whole run
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    pub window: Option<(Time, Time)>,
+    /// The most segments of a policy in a report (.html); of a longer run it has a part, and says so
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
+    pub segments: u64,
+    /// What the chart in the terminal shows
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks, help_heading = "Output")]
+    pub chart: Chart,
+    /// Show a table of the tasks for each policy
+    #[arg(long, help_heading = "Output")]
+    pub tasks: bool,
+    /// Check the schedule against the rules of the policy and of every schedule
+    #[arg(long, help_heading = "Output")]
+    pub check: bool,
+    /// Print the result as one JSON document
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    pub ascii: bool,
+    /// Show no progress, and do not say which files were written
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// How many policies are simulated at once; by default one per CPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+}

@@ -1,0 +1,211 @@
+//! The simulations of one task set, a policy each; and each once more, for what charts and files
+//! show.
+
+use super::args::SimArgs;
+use crate::ui::exit::Failure;
+use crate::ui::input::Set;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use layland_checker::check;
+use layland_model::{Duration, System, Time};
+use layland_policy::Policy;
+use layland_policy::registry;
+use layland_sim::{Horizon, Options, SimError, simulate};
+use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// By default at most this much time is simulated.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
+
+/// A task set under each policy that was asked for.
+pub struct Comparison<'a> {
+    pub args: &'a SimArgs,
+    pub set: &'a Set,
+    pub horizon: Horizon,
+    pub policies: Vec<Simulated>,
+    /// Whether the simulations were interrupted.
+    pub cut: bool,
+    interrupt: &'a AtomicBool,
+}
+
+/// What became of one policy.
+pub struct Simulated {
+    /// The policy with its options, as it was asked for.
+    pub spec: String,
+    /// The figures, or why the policy refused the set.
+    pub result: Result<Ran, String>,
+}
+
+/// What one simulation told.
+pub struct Ran {
+    policy: Box<dyn Policy>,
+    pub outcome: layland_sim::Outcome,
+    pub summary: Summary,
+    pub first_miss: Option<Time>,
+    pub refusals: Refusals,
+    /// What the checker found, if it was asked.
+    pub checked: Option<Vec<String>>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Simulates every policy, on all CPUs of this machine.
+    pub fn simulate(
+        args: &'a SimArgs,
+        specs: &[String],
+        set: &'a Set,
+        interrupt: &'a AtomicBool,
+    ) -> Result<Comparison<'a>, Failure> {
+        let horizon = horizon(args, set);
+        let policies = simulate_all(args, specs, set, horizon, interrupt)?;
+        let cut = interrupt.load(Ordering::SeqCst);
+        Ok(Comparison { args, set, horizon, policies, cut, interrupt })
+    }
+
+    /// Simulates again up to some time, recording a window of it or all. Says whether that was
+    /// interrupted.
+    pub fn record<R: Recorder>(
+        &self,
+        ran: &Ran,
+        until: Time,
+        recorder: &mut R,
+    ) -> Result<bool, Failure> {
+        let options = Options {
+            horizon: Horizon::At(until),
+            seed: self.args.seed,
+            explore: self.args.explore,
+            interrupt: (!self.cut).then_some(self.interrupt),
+            progress: None,
+        };
+        simulate(&self.set.system, ran.policy.clone(), recorder, &options)
+            .map(|outcome| outcome.interrupted)
+            .map_err(cannot_start)
+    }
+
+    /// The simulations that took place.
+    pub fn ran(&self) -> impl Iterator<Item = &Ran> {
+        self.policies.iter().filter_map(|policy| policy.result.as_ref().ok())
+    }
+}
+
+fn horizon(args: &SimArgs, set: &Set) -> Horizon {
+    if let Some(until) = args.until {
+        Horizon::At(Time::ZERO + until)
+    } else if let Some(count) = args.hyperperiods {
+        Horizon::Hyperperiods(count)
+    } else if let Some(at_most) = args.cycle {
+        Horizon::Recurrence { at_most: Time::ZERO + at_most }
+    } else if let Some(until) = set.until {
+        Horizon::At(Time::ZERO + until)
+    } else {
+        let end = after_hyperperiods(&set.system, 2).filter(|&end| end <= DEFAULT_LIMIT);
+        Horizon::At(Time::ZERO + end.unwrap_or(DEFAULT_LIMIT))
+    }
+}
+
+/// When this many hyperperiods after the last offset are over, if there is a hyperperiod.
+fn after_hyperperiods(system: &System, count: u32) -> Option<Duration> {
+    let last_offset = system.tasks.values().map(|task| task.offset).max().unwrap_or_default();
+    let length = system.hyperperiod()?.checked_mul(count.into())?;
+    last_offset.checked_add(length)
+}
+
+/// Why a simulation cannot start, and what to do.
+fn cannot_start(error: SimError) -> Failure {
+    let failure = Failure::usage(error.to_string());
+    match error {
+        SimError::NoHyperperiod | SimError::NeverRecurs { .. } => {
+            failure.help("use --until TIME, as in --until 10s")
+        }
+        SimError::OutOfRange { .. } => failure.help("choose a time within that range"),
+    }
+}
+
+fn simulate_all(
+    args: &SimArgs,
+    specs: &[String],
+    set: &Set,
+    horizon: Horizon,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Simulated>, Failure> {
+    let bar = progress_bar(args, &set.system, horizon);
+    let reached: Vec<AtomicU64> = specs.iter().map(|_| AtomicU64::new(0)).collect();
+    let policies = specs.par_iter().enumerate().map(|(index, spec)| {
+        let show = |now: Time| {
+            reached[index].store(now.ns() as u64, Ordering::Relaxed);
+            let sum: u64 = reached.iter().map(|at| at.load(Ordering::Relaxed)).sum();
+            bar.set_position(sum / reached.len() as u64);
+        };
+        let options = Options {
+            horizon,
+            seed: args.seed,
+            explore: args.explore,
+            interrupt: Some(interrupt),
+            progress: Some(&show),
+        };
+        let result = match registry::build(spec, &set.system) {
+            Ok(policy) => Ok(simulate_one(args, &set.system, policy, &options)?),
+            Err(error) => Err(set.located(error.to_string())),
+        };
+        Ok(Simulated { spec: spec.clone(), result })
+    });
+    let policies = policies.collect();
+    bar.finish_and_clear();
+    policies
+}
+
+fn simulate_one(
+    args: &SimArgs,
+    system: &System,
+    policy: Box<dyn Policy>,
+    options: &Options<'_>,
+) -> Result<Ran, Failure> {
+    let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
+    let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
+    let outcome = simulate(system, policy.clone(), &mut recorder, options).map_err(cannot_start)?;
+    let checked = match args.check && !outcome.interrupted {
+        true => broken_rules(system, &*policy, outcome.end, options)?,
+        false => None,
+    };
+    let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
+    let summary = statistics.summary(&Labels::of(system));
+    Ok(Ran { policy, outcome, summary, first_miss, refusals, checked })
+}
+
+/// What the checker finds in the same schedule; `None` if that was interrupted.
+fn broken_rules(
+    system: &System,
+    policy: &dyn Policy,
+    end: Time,
+    options: &Options<'_>,
+) -> Result<Option<Vec<String>>, Failure> {
+    let mut trace = Trace::default();
+    let options = Options { horizon: Horizon::At(end), progress: None, ..*options };
+    let again =
+        simulate(system, policy.clone_policy(), &mut trace, &options).map_err(cannot_start)?;
+    if again.interrupted {
+        return Ok(None);
+    }
+    let report = check(&trace, system, &policy.rule(), 20);
+    Ok(Some(match report.is_clean() {
+        true => Vec::new(),
+        false => report.to_string().lines().map(str::to_owned).collect(),
+    }))
+}
+
+/// A bar on standard error, if that is a terminal.
+fn progress_bar(args: &SimArgs, system: &System, horizon: Horizon) -> ProgressBar {
+    let length = match horizon {
+        Horizon::At(at) | Horizon::Recurrence { at_most: at } => Some(at.ns() as u64),
+        Horizon::Hyperperiods(count) => {
+            after_hyperperiods(system, count).map(|end| end.ns() as u64)
+        }
+    };
+    if args.quiet {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+    let style = ProgressStyle::with_template("simulating {wide_bar} {percent} %  {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(if args.ascii { style.progress_chars("#>-") } else { style });
+    bar
+}

@@ -1,0 +1,84 @@
+//! `layland sim -o FILE`: charts and traces as files, one for each policy.
+
+use super::comparison::{Comparison, Ran, Simulated};
+use crate::ui::exit::Failure;
+use crate::ui::export::Files;
+use crate::ui::output::{Kind, Output};
+use crate::ui::terminal;
+use layland_chart::gantt::{Colours, Lanes, SvgOptions, TikzOptions, View};
+use layland_model::Time;
+use layland_trace::json::write_json;
+use layland_trace::{Labels, Trace};
+use std::path::{Path, PathBuf};
+
+impl Comparison<'_> {
+    /// Writes a file, or one for each policy.
+    pub fn write(&self, output: &Output) -> Result<(), Failure> {
+        if output.kind == Kind::Html {
+            return self.write_report(&output.path);
+        }
+        let several = self.policies.len() > 1;
+        for policy in &self.policies {
+            let Ok(ran) = &policy.result else { continue };
+            let path = named(&output.path, several.then_some(policy.spec.as_str()));
+            let Some(files) = self.files_of(output, &path, policy, ran, self.window())? else {
+                terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
+                continue;
+            };
+            for (path, bytes) in files {
+                terminal::write_file(&path, &bytes)?;
+                if !self.args.quiet {
+                    let partial =
+                        if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
+                    terminal::talk(&format!("wrote {}{partial}", path.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of an output and their bytes; none if making them was interrupted.
+    fn files_of(
+        &self,
+        output: &Output,
+        path: &Path,
+        policy: &Simulated,
+        ran: &Ran,
+        window: (Time, Time),
+    ) -> Result<Option<Files>, Failure> {
+        let labels = Labels::of(&self.set.system);
+        let title = format!("{} under {}", self.set.name, policy.spec);
+        if let Kind::Json | Kind::Export(_) = output.kind {
+            let mut trace = Trace::default();
+            if self.record(ran, ran.outcome.end, &mut trace)? {
+                return Ok(None);
+            }
+            trace.interrupted = ran.outcome.interrupted;
+            if let Kind::Export(export) = output.kind {
+                return export.files(path, &trace, &labels, &title).map(Some);
+            }
+            let mut bytes = Vec::new();
+            write_json(&mut bytes, &trace, &labels, Some(&ran.summary))
+                .map_err(|error| Failure::refused(error.to_string()))?;
+            return Ok(Some(vec![(path.to_owned(), bytes)]));
+        }
+        let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
+        let view = View::new(&trace, &labels).window(window.0, window.1);
+        let text = match output.kind {
+            Kind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
+            Kind::Tikz => view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() }),
+            Kind::Html | Kind::Text | Kind::Json | Kind::Csv | Kind::Export(_) | Kind::Kernel => {
+                view.text(&self.text_options(Lanes::Both, Colours::Never))
+            }
+        };
+        Ok(Some(vec![(path.to_owned(), text.into_bytes())]))
+    }
+}
+
+/// `dir/name.ending` with the policy before the ending.
+fn named(path: &Path, policy: Option<&str>) -> PathBuf {
+    let Some(policy) = policy else { return path.to_owned() };
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let ending = path.extension().map(|ending| ending.to_string_lossy()).unwrap_or_default();
+    path.with_file_name(format!("{stem}.{}.{ending}", policy.replace([':', '='], "-")))
+}

@@ -1,0 +1,176 @@
+//! The arguments of `layland trace`.
+
+use crate::ui::chart::Chart;
+use crate::ui::values::{parse_window, time_of};
+use clap::{Args, Subcommand, ValueEnum};
+use layland_model::{Duration, Time};
+use std::path::PathBuf;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  layland trace record -o run.txt --set robot.toml -- layland run robot.toml --policy g-edf
+      what the kernel's scheduler did meanwhile (needs root)
+  layland trace view run.txt --set robot.toml
+      as a chart; a JSON file of `layland sim -o` will do, and so will what trace-cmd and perf print
+  layland trace check run.txt --set robot.toml --policy g-edf --latency 200us
+      does it keep what the policy promises?
+  layland trace diff sim.json run.txt --set robot.toml --latency 200us
+      where a simulation and a run first differ, and why
+
+Exits with 6 if events were lost: then there is no verdict.";
+
+#[derive(Args)]
+pub struct TraceArgs {
+    #[command(subcommand)]
+    pub command: TraceCommand,
+}
+
+#[derive(Subcommand)]
+pub enum TraceCommand {
+    /// Record the kernel's scheduler through tracefs, while a command runs or for some time
+    Record(RecordArgs),
+    /// Show a trace as a chart
+    View(ViewArgs),
+    /// Check a trace against its task set and what a policy promises
+    Check(TraceCheckArgs),
+    /// Show the figures of a trace: deadlines, response times, preemptions, wake-up latencies
+    Stats(StatsArgs),
+    /// Convert a trace to JSON, CSV, or the kernel's text with marks
+    Convert(TraceConvertArgs),
+    /// Show where two traces of one task set first differ, and why
+    Diff(DiffArgs),
+}
+
+#[derive(Args)]
+pub struct RecordArgs {
+    /// Write the trace to this file; - is standard output
+    #[arg(short, long, value_name = "FILE", default_value = "layland-trace.txt")]
+    pub output: PathBuf,
+    /// End after this time
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    pub duration: Option<Duration>,
+    /// The size of the kernel's buffer per CPU, in KiB; by default the kernel's
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(4..=4_194_304))]
+    pub buffer: Option<u32>,
+    /// Show the figures of this task set's tasks at the end
+    #[arg(long, value_name = "FILE")]
+    pub set: Option<String>,
+    /// Run this command, and end with it. It finds the file for marks in LAYLAND_TRACE_MARKER
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// Which trace, and which threads of it are tasks.
+#[derive(Args)]
+pub struct InputArgs {
+    /// The task set: its tasks are the threads of their names (the first 15 bytes)
+    #[arg(long, value_name = "FILE", help_heading = "Which threads are tasks")]
+    pub set: Option<String>,
+    /// Threads whose name matches this regular expression are tasks
+    #[arg(long, value_name = "REGEX", help_heading = "Which threads are tasks")]
+    #[arg(conflicts_with = "set")]
+    pub comm: Option<String>,
+    /// Threads with these ids are tasks
+    #[arg(long, value_name = "N,..", value_delimiter = ',', conflicts_with = "set")]
+    #[arg(help_heading = "Which threads are tasks")]
+    pub pid: Vec<u32>,
+    /// Which time of the trace's clock is time 0, as in 12.5s
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    #[arg(help_heading = "Which threads are tasks")]
+    pub origin: Option<Duration>,
+}
+
+#[derive(Args)]
+pub struct ViewArgs {
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
+    pub file: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Write a report (.html), a chart (.svg, .txt) or the trace (.json, .csv) to a file. May be
+    /// repeated
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Vec<PathBuf>,
+    /// The part of time that is shown, as in 10ms..50ms; by default around the first miss
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
+    pub window: Option<(Time, Time)>,
+    /// What the chart shows
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Both, help_heading = "Output")]
+    pub chart: Chart,
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    pub ascii: bool,
+}
+
+#[derive(Args)]
+pub struct TraceCheckArgs {
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
+    pub file: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Hold it to what this policy promises
+    #[arg(short, long, value_name = "P")]
+    pub policy: Option<String>,
+    /// What lasts no longer is no violation
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
+    pub latency: Duration,
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct StatsArgs {
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
+    pub file: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub ascii: bool,
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct TraceConvertArgs {
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
+    pub file: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The format to write; by default as the ending of the file says, or else json
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub to: Option<TraceFormat>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceFormat {
+    /// The trace of `layland sim -o x.json`
+    Json,
+    /// One line for each job and segment
+    Csv,
+    /// The text of tracefs, with marks
+    Tracefs,
+}
+
+#[derive(Args)]
+pub struct DiffArgs {
+    /// The first trace, as of a simulation
+    pub a: String,
+    /// The second trace, as of a run
+    pub b: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// What lasts no longer is no difference
+    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>, default_value = "0s")]
+    pub latency: Duration,
+    /// How many segments to show before and after the difference
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub context: usize,
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,204 @@
+//! Reading a trace of any kind: the bytes say which.
+
+use super::args::InputArgs;
+use crate::ui::exit::{Exit, Failure};
+use crate::ui::input::{self, Set, SetArgs};
+use crate::ui::terminal;
+use layland_interchange::kernel::{self, Decision, Options, Threads, Wake};
+use layland_interchange::st_trace;
+use layland_model::{TaskId, TaskMap};
+use layland_trace::{Labels, Trace};
+use std::io::Read;
+use std::process::Command;
+
+/// A trace, and what is known about how it was made.
+pub struct Loaded {
+    pub trace: Trace,
+    pub labels: Labels,
+    /// The tool that wrote it, if it is a kernel's.
+    pub dialect: Option<&'static str>,
+    pub wakes: Vec<Wake>,
+    pub decisions: Vec<Decision>,
+    pub remarks: Vec<String>,
+    pub lost: u64,
+    pub is_inferred: bool,
+    pub is_trustworthy: bool,
+    pub origin_ns: i64,
+}
+
+impl Loaded {
+    /// A trace that says all there is to know.
+    fn complete(trace: Trace, labels: Labels, dialect: Option<&'static str>) -> Loaded {
+        Loaded {
+            trace,
+            labels,
+            dialect,
+            wakes: Vec::new(),
+            decisions: Vec::new(),
+            remarks: Vec::new(),
+            lost: 0,
+            is_inferred: false,
+            is_trustworthy: true,
+            origin_ns: 0,
+        }
+    }
+
+    /// Says what is doubtful, on standard error.
+    pub fn tell(&self) {
+        for remark in &self.remarks {
+            terminal::warn(remark, None);
+        }
+        if self.is_inferred {
+            terminal::warn(
+                "the trace has no marks: where jobs begin and end is inferred from sleeps",
+                None,
+            );
+        }
+    }
+
+    /// What to end with: this, if the trace can be trusted.
+    pub fn exit(&self, exit: Exit) -> Exit {
+        if self.is_trustworthy { exit } else { Exit::Untrusted }
+    }
+}
+
+/// The task set that was named, if any.
+pub fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
+    args.set.as_deref().map(named_set).transpose()
+}
+
+/// The task set of this name.
+pub fn named_set(name: &str) -> Result<Set, Failure> {
+    let set = Some(name.to_owned());
+    input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None })
+}
+
+pub fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+    let bytes = bytes(name)?;
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return of_json(name, &bytes, set);
+    }
+    // No text, and nothing else that is read here, has a zero among its first bytes.
+    if bytes.iter().take(24).any(|&byte| byte == 0) && matches!(bytes.first(), Some(1..=13)) {
+        return of_litmus(name, &bytes, set);
+    }
+    let bytes = if bytes.starts_with(b"\x17\x08\x44tracing") {
+        converted(name, "trace-cmd", &["report", "-R", "-t", "-i"], &[])?
+    } else if bytes.starts_with(b"PERFILE2") {
+        let fields = ["-F", "comm,tid,cpu,time,event,trace"];
+        converted(name, "perf", &["script", "--ns", "-i"], &fields)?
+    } else {
+        bytes
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let pattern = args
+        .comm
+        .as_deref()
+        .map(regex::Regex::new)
+        .transpose()
+        .map_err(|error| Failure::usage(format!("--comm is no regular expression: {error}")))?;
+    let chosen = |comm: &str, pid: u32| {
+        args.pid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
+    };
+    let threads = match set {
+        Some(set) => Threads::Of(&set.system),
+        None if pattern.is_some() || !args.pid.is_empty() => Threads::Where(&chosen),
+        None => Threads::Marked,
+    };
+    let origin_ns = args.origin.map(layland_model::Duration::ns);
+    let import = kernel::read(&text, &Options { threads, origin_ns })
+        .map_err(|error| Failure::input(format!("{name}: {error}")).help(error.help()))?;
+    Ok(Loaded {
+        is_trustworthy: import.is_trustworthy(),
+        trace: import.trace,
+        labels: import.labels,
+        dialect: Some(import.dialect.name()),
+        wakes: import.wakes,
+        decisions: import.decisions,
+        remarks: import.remarks,
+        lost: import.lost,
+        is_inferred: import.is_inferred,
+        origin_ns: import.origin_ns,
+    })
+}
+
+fn of_json(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
+    let (trace, labels) = layland_trace::json::read_json(bytes)
+        .map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    if let Some(set) = set {
+        let of_set = Labels::of(&set.system);
+        if of_set.tasks != labels.tasks {
+            return Err(Failure::input(format!(
+                "{name} has the tasks {}, and {} has {}",
+                labels.tasks.as_slice().join(", "),
+                set.name,
+                of_set.tasks.as_slice().join(", ")
+            ))
+            .help("name the set that the trace was made from"));
+        }
+    }
+    Ok(Loaded::complete(trace, labels, None))
+}
+
+/// A trace of LITMUS^RT, whose tasks are those of the set that have their names.
+fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Failure> {
+    let (mut trace, mut labels) =
+        st_trace::read(bytes).map_err(|error| Failure::input(format!("{name}: {error}")))?;
+    if let Some(set) = set {
+        let of_set = Labels::of(&set.system);
+        let mut unnamed: TaskMap<bool> = TaskMap::filled(true, of_set.tasks.len());
+        let mut ids: TaskMap<TaskId> = TaskMap::default();
+        for (_, task) in labels.tasks.iter() {
+            // Of several tasks with one name the first belongs to the first thread.
+            let found = of_set.tasks.iter().find(|(id, whole)| {
+                unnamed[*id] && st_trace::short_name(whole) == st_trace::short_name(task)
+            });
+            let Some((id, _)) = found else {
+                let names = of_set.tasks.as_slice().join(", ");
+                return Err(Failure::input(format!(
+                    "{name} has the task {task}, and {} has {names}",
+                    set.name
+                ))
+                .help("name the set that the trace was made from"));
+            };
+            unnamed[id] = false;
+            ids.push(id);
+        }
+        trace.segments.iter_mut().for_each(|segment| segment.job.task = ids[segment.job.task]);
+        trace.jobs.iter_mut().for_each(|record| record.job.id.task = ids[record.job.id.task]);
+        labels = Labels { cpus: labels.cpus.max(of_set.cpus), ..of_set };
+    }
+    Ok(Loaded::complete(trace, labels, Some("LITMUS^RT")))
+}
+
+fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(Failure::input(format!("failed to read {name}: {error}"))),
+    }
+}
+
+/// The text that a tool makes of its own file.
+fn converted(name: &str, tool: &str, before: &[&str], after: &[&str]) -> Result<Vec<u8>, Failure> {
+    let command = format!("{tool} {} {name} {}", before.join(" "), after.join(" "));
+    if name == "-" {
+        return Err(Failure::input(format!("standard input is a file of {tool}, not text"))
+            .help(format!("{tool} turns it into text: {command}")));
+    }
+    let output =
+        Command::new(tool).args(before).arg(name).args(after).output().map_err(|error| {
+            Failure::input(format!("{name} is a file of {tool}, which does not start: {error}"))
+                .help(format!("where it is installed: {command} > trace.txt"))
+        })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::input(format!("{command} failed: {}", said.trim())));
+    }
+    Ok(output.stdout)
+}

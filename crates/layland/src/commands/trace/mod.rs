@@ -1,0 +1,22 @@
+//! `layland trace`: record, read, check and compare traces, our own and the kernel's.
+
+mod args;
+mod load;
+mod record;
+mod show;
+
+use crate::ui::exit::Outcome;
+use args::TraceCommand;
+
+pub use args::{EXAMPLES, TraceArgs};
+
+pub fn run(args: &TraceArgs) -> Outcome {
+    match &args.command {
+        TraceCommand::Record(args) => record::run(args),
+        TraceCommand::View(args) => show::view(args),
+        TraceCommand::Check(args) => show::check(args),
+        TraceCommand::Stats(args) => show::stats(args),
+        TraceCommand::Convert(args) => show::convert(args),
+        TraceCommand::Diff(args) => show::diff(args),
+    }
+}

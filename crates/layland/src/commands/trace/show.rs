@@ -1,0 +1,304 @@
+//! `layland trace view`, `check`, `stats`, `convert` and `diff`.
+
+use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
+use super::load::{self, Loaded};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::output::{Kind, Output};
+use crate::ui::recorded::Recorded;
+use crate::ui::table::{self, figures};
+use crate::ui::terminal;
+use layland_checker::check_within;
+use layland_interchange::kernel::NO_DEADLINE;
+use layland_model::{Duration, ScheduleRule};
+use layland_policy::registry;
+use layland_report::{Line, Severity};
+use layland_trace::diff::{Comparison, context, diff as compare};
+use layland_trace::{Statistics, Summary};
+use serde_json::json;
+use std::path::Path;
+
+/// What a trace can be written to besides.
+const KINDS: [Kind; 1] = [Kind::Csv];
+
+pub fn view(args: &ViewArgs) -> Outcome {
+    let set = load::set(&args.input)?;
+    let loaded = load::load(&args.file, &args.input, set.as_ref())?;
+    loaded.tell();
+    let outputs = Output::all(&args.output, &KINDS)?;
+    let recorded = Recorded {
+        title: args.file.clone(),
+        name: args.file.clone(),
+        labels: loaded.labels.clone(),
+        system: set.as_ref().map(|set| &set.system),
+        trace: &loaded.trace,
+        summary: summary(&loaded),
+        lines: doubts(&loaded),
+        provenance: format!("layland {}: trace view of {}", env!("CARGO_PKG_VERSION"), args.file),
+        window: args.window,
+        ascii: args.ascii,
+    };
+    for output in &outputs {
+        recorded.write(output, false)?;
+    }
+    if let Some(lanes) = args.chart.lanes() {
+        terminal::result(&recorded.chart(lanes))?;
+    }
+    Ok(loaded.exit(Exit::Yes))
+}
+
+/// What is doubtful about a trace, for a report.
+fn doubts(loaded: &Loaded) -> Vec<Line> {
+    let inferred = "The trace has no marks: where jobs begin and end is inferred from sleeps.";
+    let remarks = loaded.remarks.iter().cloned();
+    let remarks = remarks.chain(loaded.is_inferred.then(|| inferred.to_owned()));
+    remarks.map(|text| Line::new(Severity::Warning, text)).collect()
+}
+
+pub fn check(args: &TraceCheckArgs) -> Outcome {
+    let Some(set) = load::set(&args.input)? else {
+        return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
+    };
+    if args.latency < Duration::ZERO {
+        return Err(Failure::usage("a latency is not negative"));
+    }
+    let loaded = load::load(&args.file, &args.input, Some(&set))?;
+    loaded.tell();
+    let rule = match &args.policy {
+        None => ScheduleRule::None,
+        Some(spec) => registry::build(spec, &set.system)
+            .map_err(|error| Failure::usage(error.to_string()))?
+            .rule(),
+    };
+    if args.policy.is_some() && rule == ScheduleRule::None {
+        terminal::warn("this policy promises nothing that a trace can be held to", None);
+    }
+    let report = check_within(&loaded.trace, &set.system, &rule, 20, args.latency);
+    let exit = loaded.exit(if report.is_clean() { Exit::Yes } else { Exit::No });
+    let beyond = if args.latency > Duration::ZERO {
+        format!(" beyond {}", args.latency)
+    } else {
+        String::new()
+    };
+    if args.json {
+        let violations: Vec<String> = report.violations.iter().map(ToString::to_string).collect();
+        let document = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "trace check",
+            "trace": args.file,
+            "policy": args.policy,
+            "latency_ns": args.latency.ns(),
+            "violations": violations,
+            "count": report.count,
+            "source": source(&loaded),
+            "exit": exit,
+        });
+        terminal::result(&format!("{document:#}\n"))?;
+    } else {
+        let verdict = match exit {
+            Exit::Untrusted => "no verdict: the trace is not trustworthy; seen in it: ",
+            _ => "",
+        };
+        let (first, rest) = match report.to_string().split_once('\n') {
+            Some((first, rest)) => (first.to_owned(), format!("\n{rest}")),
+            None => (report.to_string(), String::new()),
+        };
+        terminal::result(&format!("{}: {verdict}{first}{beyond}{rest}\n", args.file))?;
+    }
+    Ok(exit)
+}
+
+/// Where a trace comes from, for JSON.
+fn source(loaded: &Loaded) -> serde_json::Value {
+    json!({
+        "dialect": loaded.dialect,
+        "lost_events": loaded.lost,
+        "inferred": loaded.is_inferred,
+        "trustworthy": loaded.is_trustworthy,
+        "origin_ns": loaded.origin_ns,
+        "decisions": loaded.decisions.len(),
+        "remarks": loaded.remarks,
+    })
+}
+
+fn summary(loaded: &Loaded) -> Summary {
+    let mut statistics = Statistics::new(loaded.labels.tasks.len(), loaded.labels.cpus);
+    loaded.trace.replay(&mut statistics);
+    statistics.summary(&loaded.labels)
+}
+
+/// The least, the middle, the 99 % and the largest latency.
+fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
+    let mut all: Vec<Duration> = loaded.wakes.iter().map(|wake| wake.latency).collect();
+    all.sort_unstable();
+    let last = all.len().checked_sub(1)?;
+    Some([all[0], all[last / 2], all[last * 99 / 100], all[last]])
+}
+
+pub fn stats(args: &StatsArgs) -> Outcome {
+    let set = load::set(&args.input)?;
+    let loaded = load::load(&args.file, &args.input, set.as_ref())?;
+    loaded.tell();
+    if args.json {
+        let summary = summary(&loaded);
+        let latencies = latencies(&loaded).map(|all| all.map(Duration::ns));
+        let exit = verdict(&loaded, &summary);
+        let document = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "trace stats",
+            "trace": args.file,
+            "summary": summary,
+            "wake_latency_ns": latencies.map(|[min, median, p99, max]| json!({
+                "min": min, "p50": median, "p99": p99, "max": max, "count": loaded.wakes.len(),
+            })),
+            "source": source(&loaded),
+            "exit": exit,
+        });
+        terminal::result(&format!("{document:#}\n"))?;
+        return Ok(exit);
+    }
+    figures_of(&loaded, args.ascii)
+}
+
+/// Prints the figures of a trace.
+pub fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
+    let summary = summary(loaded);
+    let style = table::Style { ascii, colours: terminal::colours() };
+    let mut rows: Vec<table::Row> =
+        summary.tasks.iter().map(|task| (task.name.clone(), Some(figures(task)))).collect();
+    rows.push(("all".to_owned(), Some(figures(&summary.total))));
+    let mut text = format!("{}\n", table::tasks(&rows, style));
+    if let Some([min, median, p99, max]) = latencies(loaded) {
+        text += &format!(
+            "wake-up to running, {} times: least {min}, median {median}, 99 % {p99}, most {max}\n",
+            loaded.wakes.len()
+        );
+    }
+    if loaded.trace.jobs.iter().any(|record| record.job.deadline == NO_DEADLINE) {
+        text += "no deadlines are known: --set says which task set this is\n";
+    }
+    if let Some(dialect) = loaded.dialect {
+        text += &format!(
+            "{dialect}, {} events lost, {} decisions\n",
+            loaded.lost,
+            loaded.decisions.len()
+        );
+    }
+    terminal::result(&text)?;
+    Ok(verdict(loaded, &summary))
+}
+
+fn verdict(loaded: &Loaded, summary: &Summary) -> Exit {
+    loaded.exit(if summary.total.missed == 0 { Exit::Yes } else { Exit::No })
+}
+
+pub fn convert(args: &TraceConvertArgs) -> Outcome {
+    let set = load::set(&args.input)?;
+    let loaded = load::load(&args.file, &args.input, set.as_ref())?;
+    loaded.tell();
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let ending = output.extension().and_then(|ending| ending.to_str());
+    let format = args.to.unwrap_or(match ending {
+        Some("csv") => TraceFormat::Csv,
+        Some("txt" | "trace") => TraceFormat::Tracefs,
+        Some(_) | None => TraceFormat::Json,
+    });
+    terminal::write_file(output, &bytes(&loaded, format)?)?;
+    Ok(loaded.exit(Exit::Yes))
+}
+
+fn bytes(loaded: &Loaded, format: TraceFormat) -> Result<Vec<u8>, Failure> {
+    let (trace, labels) = (&loaded.trace, &loaded.labels);
+    let mut bytes = Vec::new();
+    let written = match format {
+        TraceFormat::Json => {
+            layland_trace::json::write_json(&mut bytes, trace, labels, Some(&summary(loaded)))
+        }
+        TraceFormat::Csv => layland_trace::csv::write(&mut bytes, trace, labels),
+        TraceFormat::Tracefs => {
+            bytes =
+                layland_interchange::kernel::write(trace, labels, loaded.origin_ns).into_bytes();
+            Ok(())
+        }
+    };
+    written.map_err(|error| Failure::refused(error.to_string()))?;
+    Ok(bytes)
+}
+
+pub fn diff(args: &DiffArgs) -> Outcome {
+    let set = load::set(&args.input)?;
+    let a = load::load(&args.a, &args.input, set.as_ref())?;
+    let b = load::load(&args.b, &args.input, set.as_ref())?;
+    a.tell();
+    b.tell();
+    if a.labels.tasks != b.labels.tasks {
+        let names = |loaded: &Loaded| loaded.labels.tasks.as_slice().join(", ");
+        return Err(Failure::input(format!(
+            "A has the tasks {}, and B has {}: they are not of one set",
+            names(&a),
+            names(&b)
+        ))
+        .help("name the set: --set FILE"));
+    }
+    let comparison = compare(&a.trace, &b.trace, args.latency);
+    let exit = if comparison.first.is_some() { Exit::No } else { Exit::Yes };
+    let exit = a.exit(b.exit(exit));
+    let Comparison { first, until, jitters, longest_jitter, total_jitter } = comparison;
+    let shown = first.map(|first| {
+        let context = context(&a.trace, &b.trace, &a.labels, first.at, args.context);
+        (first.explain(&a.labels), context)
+    });
+    // What the run said it decided last before the difference.
+    let decided = first.and_then(|first| {
+        [&a, &b].into_iter().find_map(|loaded| {
+            let before = |decision: &&layland_interchange::kernel::Decision| {
+                decision.cpu == first.cpu && decision.at <= first.at + first.length
+            };
+            let last = loaded.decisions.iter().rfind(before)?;
+            let run = last.run.map_or_else(
+                || "nothing".to_owned(),
+                |job| format!("{}#{}", loaded.labels.task(job.task), job.seq),
+            );
+            Some(format!("the last decision for CPU {} is of {}: {run}", first.cpu, last.at))
+        })
+    });
+    if args.json {
+        let document = json!({
+            "layland": env!("CARGO_PKG_VERSION"),
+            "command": "trace diff",
+            "a": args.a,
+            "b": args.b,
+            "compared_until_ns": until.ns(),
+            "first": first.map(|first| json!({
+                "at_ns": first.at.ns(),
+                "length_ns": first.length.ns(),
+                "cpu": first.cpu.0,
+                "why": first.explain(&a.labels),
+                "decided": decided,
+            })),
+            "jitters": jitters,
+            "longest_jitter_ns": longest_jitter.ns(),
+            "total_jitter_ns": total_jitter.ns(),
+            "exit": exit,
+        });
+        terminal::result(&format!("{document:#}\n"))?;
+        return Ok(exit);
+    }
+    let mut text = format!("A is {}\nB is {}\n", args.a, args.b);
+    match shown {
+        None => text += &format!("they agree up to {until}\n"),
+        Some((why, context)) => {
+            text += &terminal::wrap(&why, "");
+            text += &format!("\n{context}");
+            if let Some(decided) = decided {
+                text += &format!("{decided}\n");
+            }
+        }
+    }
+    if jitters > 0 {
+        text += &format!(
+            "jitter: {jitters} times for at most {longest_jitter}, {total_jitter} together\n"
+        );
+    }
+    terminal::result(&text)?;
+    Ok(exit)
+}

@@ -1,0 +1,61 @@
+//! What a chart shows: which lanes, and which part of time.
+
+use super::terminal;
+use clap::ValueEnum;
+use layland_chart::gantt::{Charset, Colours, Lanes, TextOptions};
+use layland_model::{Duration, Time};
+
+/// About this many jobs and preemptions fit into a chart.
+pub const SEGMENTS: i64 = 160;
+
+/// What the chart in the terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Chart {
+    Tasks,
+    Cpus,
+    Both,
+    None,
+}
+
+impl Chart {
+    /// Its lanes; `None` without a chart.
+    pub fn lanes(self) -> Option<Lanes> {
+        match self {
+            Chart::Tasks => Some(Lanes::Tasks),
+            Chart::Cpus => Some(Lanes::Cpus),
+            Chart::Both => Some(Lanes::Both),
+            Chart::None => None,
+        }
+    }
+}
+
+/// How a chart is drawn with characters, as wide as the terminal.
+pub fn text_options(lanes: Lanes, charset: Charset, colours: Colours) -> TextOptions {
+    TextOptions { width: terminal::width(), lanes, charset, colours, ..TextOptions::default() }
+}
+
+/// The characters of a chart: `ascii` is the option `--ascii`.
+pub fn charset(ascii: bool) -> Charset {
+    if ascii { Charset::Ascii } else { Charset::Unicode }
+}
+
+/// A window of about this length within a run up to `end`: two thirds of it lie before the first
+/// miss, and without a miss it begins at 0. Both its ends are round numbers.
+pub fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, Time) {
+    let span = span.clamp(1, end.ns());
+    let step = step(span);
+    let span = Duration::from_ns(span / step * step);
+    let from = first_miss
+        .map_or(Time::ZERO, |miss| Time::ZERO.max(miss - Duration::from_ns(span.ns() / 3 * 2)));
+    let from = Time::from_ns(from.min(end - span).ns() / step * step);
+    (from, from + span)
+}
+
+/// The unit of the third digit of a number: charts begin and end at multiples of it.
+fn step(length: i64) -> i64 {
+    let mut step = 1;
+    while length / step >= 1000 {
+        step *= 10;
+    }
+    step
+}

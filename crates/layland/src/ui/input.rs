@@ -1,0 +1,215 @@
+//! The task set that the user means: a file, standard input, a bundled set, inline tasks.
+
+use super::exit::Failure;
+use super::{formats, terminal};
+use clap::Args;
+use layland_config::{Format, Host, Loaded, Position, Report};
+use layland_model::{Duration, Index, System, Task, TaskId};
+use std::io::Read;
+
+/// What the names of bundled sets begin with.
+const DEMO: &str = "demo:";
+
+const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
+
+/// The arguments that say which task set is meant.
+#[derive(Args)]
+pub struct SetArgs {
+    /// The task set: a file (TOML, rt-app JSON, CSV, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
+    #[arg(value_name = "SET")]
+    pub set: Option<String>,
+    // An attribute, because brackets in a comment would be links.
+    #[arg(
+        short,
+        long,
+        value_name = "TASK",
+        help_heading = "Task set",
+        help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
+    )]
+    pub task: Vec<String>,
+    /// How many CPUs there are, if the set does not say
+    #[arg(long, value_name = "N", help_heading = "Task set")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// The format of the set, if its name and its beginning do not tell
+    #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
+    pub from: Option<Format>,
+}
+
+impl SetArgs {
+    /// The same with another task set.
+    pub fn with(&self, set: Option<String>) -> SetArgs {
+        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from }
+    }
+}
+
+/// A task set and what is known about it.
+pub struct Set {
+    /// What to call it.
+    pub name: String,
+    /// The system. Valid.
+    pub system: System,
+    /// How long the file asks to run.
+    pub until: Option<Duration>,
+    /// Where the first of its tasks are in a file of the user; none if that is not known.
+    places: Vec<Position>,
+}
+
+impl Set {
+    /// Why the set is refused, with the place of the first task that the reason names: every reason
+    /// names one as "task `name`".
+    pub fn located(&self, reason: String) -> String {
+        let named = |(id, task): (TaskId, &Task)| {
+            reason.find(&format!("task `{}`", task.name)).map(|at| (at, id))
+        };
+        let first = self.system.tasks.iter().filter_map(named).min();
+        match first.and_then(|(_, id)| self.places.get(id.index())) {
+            Some(place) => format!("{reason} ({}:{place})", self.name),
+            None => reason,
+        }
+    }
+}
+
+/// Reads the task set. Warnings go to standard error.
+pub fn load(args: &SetArgs) -> Result<Set, Failure> {
+    let host = Host {
+        cpus: std::thread::available_parallelism().ok().map(usize::from),
+        default_cpus: args.cpus.map(|cpus| cpus as usize),
+    };
+    let mut set = match &args.set {
+        None if args.task.is_empty() => {
+            return Err(Failure::usage("which task set?").help(
+                "name a file, - for standard input, or a bundled set (demo:dhall), or give tasks (-t a=1ms/5ms)",
+            ));
+        }
+        None => Set {
+            name: "inline".to_owned(),
+            system: System::new(host.default_cpus.unwrap_or(1), Vec::new()),
+            until: None,
+            places: Vec::new(),
+        },
+        Some(name) => {
+            let (bytes, format) = bytes(name)?;
+            let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
+            let name = if name == "-" { "<stdin>" } else { name };
+            if bytes.trim_ascii().is_empty() {
+                return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
+            }
+            let Loaded { system, warnings, until, mut places } =
+                layland_config::read(name, &bytes, format, &host)
+                    .map_err(|report| failure(&report))?;
+            tell(&warnings);
+            if name.starts_with(DEMO) {
+                places.clear();
+            }
+            Set { name: name.to_owned(), system, until, places }
+        }
+    };
+    for text in &args.task {
+        let mut task = layland_config::parse_inline(text).map_err(|report| failure(&report))?;
+        task.rank = set.system.tasks.len() as i64;
+        let level = set.system.levels.count();
+        let wcet = task.wcet[0];
+        task.wcet.resize(level, wcet);
+        set.system.tasks.push(task);
+    }
+    if !args.task.is_empty() {
+        let faults = set.system.validate();
+        if !faults.is_empty() {
+            let (messages, helps): (Vec<_>, Vec<_>) =
+                faults.iter().map(|fault| (fault.to_string(), fault.help.to_string())).unzip();
+            return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
+        }
+    }
+    if let Some(cpus) = args.cpus
+        && cpus as usize != set.system.platform.cpu_count()
+    {
+        return Err(Failure::input(format!(
+            "{} has {} CPUs, and --cpus says {cpus}",
+            set.name,
+            set.system.platform.cpu_count()
+        ))
+        .help("change `cpus` under [platform], or leave --cpus out"));
+    }
+    Ok(set)
+}
+
+/// The task sets of a file with one rt-app set per line; empty lines do not count. Each is named by
+/// the file and its line.
+pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
+    let (bytes, _) = bytes(name)?;
+    let host = Host {
+        cpus: std::thread::available_parallelism().ok().map(usize::from),
+        default_cpus: args.cpus.map(|cpus| cpus as usize),
+    };
+    let mut sets = Vec::new();
+    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let name = format!("{name}:{}", at + 1);
+        // The name says which line it is.
+        let Loaded { system, warnings, until, places: _ } =
+            layland_config::read(&name, line, Format::RtApp, &host)
+                .map_err(|report| failure(&report))?;
+        tell(&warnings);
+        sets.push(Set { name, system, until, places: Vec::new() });
+    }
+    if sets.is_empty() {
+        return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
+    }
+    Ok(sets)
+}
+
+/// The bytes of the set, and its format where the name says so.
+pub fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
+    if let Some(demo) = name.strip_prefix(DEMO) {
+        let found = layland_config::demo(demo).ok_or_else(|| {
+            let names: Vec<&str> = layland_config::demos().iter().map(|demo| demo.name).collect();
+            Failure::input(format!("there is no bundled task set `{demo}`"))
+                .help(format!("there are {}", names.join(", ")))
+        })?;
+        return Ok((found.text.as_bytes().to_vec(), Some(Format::Toml)));
+    }
+    let limit = layland_config::MAX_BYTES as u64 + 1;
+    let mut bytes = Vec::new();
+    let read = if name == "-" {
+        std::io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(name).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok((bytes, None)),
+        Err(error) => Err(unreadable(name, &error)),
+    }
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    let failure = Failure::input(format!("failed to read {name}: {error}"));
+    if layland_config::demo(name).is_some() {
+        failure.help(format!("the bundled set is called demo:{name}"))
+    } else if std::path::Path::new(name).is_dir() {
+        failure.help("name a file in it")
+    } else if error.kind() == std::io::ErrorKind::NotFound {
+        failure
+            .help("`layland demos` lists the bundled sets; a task without a file is -t a=1ms/5ms")
+    } else {
+        failure
+    }
+}
+
+/// Invalid input, with the places.
+pub fn failure(report: &Report) -> Failure {
+    Failure::report(draw(report))
+}
+
+/// Says what a report has to say, if anything.
+pub fn tell(report: &Report) {
+    if !report.is_empty() {
+        terminal::talk(&draw(report));
+    }
+}
+
+fn draw(report: &Report) -> String {
+    report.graphical(terminal::width(), terminal::talk_colours(), true)
+}

@@ -1,0 +1,108 @@
+//! What to write into a file, which its ending says.
+
+use super::exit::Failure;
+use super::export::Export;
+use std::path::{Path, PathBuf};
+
+/// What a file is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A report for a browser.
+    Html,
+    /// A chart.
+    Svg,
+    /// The same for LaTeX.
+    Tikz,
+    /// The same in characters.
+    Text,
+    /// The trace.
+    Json,
+    /// The trace, as a table.
+    Csv,
+    /// The trace, for another tool.
+    Export(Export),
+    /// The kernel's own trace.
+    Kernel,
+}
+
+/// The files that every trace can be written to.
+const OF_EVERY_TRACE: [Kind; 8] = [
+    Kind::Html,
+    Kind::Svg,
+    Kind::Tikz,
+    Kind::Text,
+    Kind::Json,
+    Kind::Export(Export::Perfetto),
+    Kind::Export(Export::Parquet),
+    Kind::Export(Export::StTrace),
+];
+
+impl Kind {
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Kind::Html => &["html", "htm"],
+            Kind::Svg => &["svg"],
+            Kind::Tikz => &["tex", "tikz"],
+            Kind::Text => &["txt"],
+            Kind::Json => &["json"],
+            Kind::Csv => &["csv"],
+            Kind::Export(export) => export.endings(),
+            Kind::Kernel => &["trace"],
+        }
+    }
+    fn meaning(self) -> &'static str {
+        match self {
+            Kind::Html => ".html for a report",
+            Kind::Svg => ".svg, .tex or .txt for a chart",
+            Kind::Tikz | Kind::Text => "",
+            Kind::Json => ".json for the trace",
+            Kind::Csv => ".csv for a table of it",
+            Kind::Export(export) => export.meaning(),
+            Kind::Kernel => ".trace for the kernel's own",
+        }
+    }
+}
+
+/// Something to write besides the result.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub kind: Kind,
+    pub path: PathBuf,
+}
+
+impl Output {
+    /// What to write into each of these files: what every trace can be written to, and what else a
+    /// command offers.
+    pub fn all(paths: &[PathBuf], besides: &[Kind]) -> Result<Vec<Output>, Failure> {
+        let offered = [&OF_EVERY_TRACE, besides].concat();
+        paths.iter().map(|path| Output::of(path, &offered)).collect()
+    }
+
+    /// What to write into a file of this name. That it can be written is not known before it is, but
+    /// a folder that does not exist is no reason to simulate first.
+    pub fn of(path: &Path, offered: &[Kind]) -> Result<Output, Failure> {
+        let meanings: Vec<&str> =
+            offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
+        let known = format!("the ending says what to write: {}", meanings.join(", "));
+        if path == Path::new("-") {
+            return Err(Failure::usage("standard output has the result already").help(known));
+        }
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let kind = offered.iter().find(|kind| kind.endings().contains(&ending));
+        let Some(&kind) = kind else {
+            let message = format!("{} has no known ending", path.display());
+            return Err(Failure::usage(message).help(known));
+        };
+        match path.parent() {
+            Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+                let message = format!(
+                    "failed to write {}: there is no folder {}",
+                    path.display(),
+                    folder.display()
+                );
+                Err(Failure::refused(message).help("make the folder first"))
+            }
+            Some(_) | None => Ok(Output { kind, path: path.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! One recorded run, as `run` and `trace` have it: the files that can be made of it.
+
+use super::exit::Failure;
+use super::output::{Kind, Output};
+use super::{chart, report, terminal};
+use layland_chart::gantt::{Colours, Lanes, SvgOptions, TikzOptions, View};
+use layland_model::{System, Time};
+use layland_report::{Distribution, Line, Report, Run};
+use layland_trace::json::write_json;
+use layland_trace::{Labels, Summary, Trace};
+use std::path::Path;
+
+pub struct Recorded<'a> {
+    /// What it is about.
+    pub title: String,
+    /// The policy, or the file.
+    pub name: String,
+    pub labels: Labels,
+    pub system: Option<&'a System>,
+    pub trace: &'a Trace,
+    pub summary: Summary,
+    /// What a report says besides its figures.
+    pub lines: Vec<Line>,
+    /// What made it.
+    pub provenance: String,
+    /// What charts show; by default around the first miss.
+    pub window: Option<(Time, Time)>,
+    pub ascii: bool,
+}
+
+impl Recorded<'_> {
+    pub fn view(&self) -> View<'_> {
+        match self.window {
+            Some((from, to)) => View::new(self.trace, &self.labels).window(from, to),
+            None => View::interesting(self.trace, &self.labels),
+        }
+    }
+
+    /// The chart for the terminal.
+    pub fn chart(&self, lanes: Lanes) -> String {
+        let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
+        self.view().text(&chart::text_options(lanes, chart::charset(self.ascii), colours))
+    }
+
+    pub fn report(&self) -> Report {
+        let mut report = Report::new(self.title.clone(), self.labels.clone());
+        report.runs.push(Run {
+            summary: Some(self.summary.clone()),
+            ..Run::new(self.name.clone(), self.trace.clone())
+        });
+        report.lines = self.lines.clone();
+        report::lead(&mut report, &self.labels, self.system);
+        let tasks = self.summary.tasks.iter().map(|task| (task.name.clone(), Some(task)));
+        let all = std::iter::once(("all".to_owned(), Some(&self.summary.total)));
+        let mut table = report::table("Tasks".to_owned(), "task", tasks.chain(all));
+        table.notes.push(report::NOTE.to_owned());
+        report.tables.push(table);
+        report.distributions =
+            vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
+        report.provenance = self.provenance.clone();
+        report.window = self.window;
+        report
+    }
+
+    /// Writes a file, and says so. The kernel's own trace is not made of this.
+    pub fn write(&self, output: &Output, quiet: bool) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::refused(error.to_string());
+        let path = &output.path;
+        let mut bytes = Vec::new();
+        match output.kind {
+            Kind::Kernel => return Ok(()),
+            Kind::Html => return report::write(path, &self.report(), quiet),
+            Kind::Svg => {
+                let title = Some(self.title.clone());
+                let options = SvgOptions { title, ..SvgOptions::default() };
+                bytes = self.view().svg(&options).into_bytes();
+            }
+            Kind::Tikz => {
+                let title = Some(self.title.clone());
+                bytes =
+                    self.view().tikz(&TikzOptions { title, ..TikzOptions::default() }).into_bytes();
+            }
+            Kind::Export(export) => {
+                for (path, bytes) in export.files(path, self.trace, &self.labels, &self.title)? {
+                    write(&path, &bytes, quiet)?;
+                }
+                return Ok(());
+            }
+            Kind::Text => {
+                let charset = chart::charset(self.ascii);
+                let options = chart::text_options(Lanes::Both, charset, Colours::Never);
+                bytes = self.view().text(&options).into_bytes();
+            }
+            Kind::Json => write_json(&mut bytes, self.trace, &self.labels, Some(&self.summary))
+                .map_err(failed)?,
+            Kind::Csv => {
+                layland_trace::csv::write(&mut bytes, self.trace, &self.labels).map_err(failed)?;
+            }
+        }
+        write(path, &bytes, quiet)
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], quiet: bool) -> Result<(), Failure> {
+    terminal::write_file(path, bytes)?;
+    if !quiet {
+        terminal::talk(&format!("wrote {}", path.display()));
+    }
+    Ok(())
+}

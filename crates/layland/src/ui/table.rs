@@ -1,0 +1,219 @@
+//! The tables: figures of policies or of tasks, as wide as the terminal.
+
+use super::terminal;
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use layland_trace::TaskSummary;
+
+/// The headings of [`figures`], in two lines.
+const HEADINGS: [&str; 9] = [
+    "\njobs",
+    "\nmissed",
+    "tardiness\nmax",
+    "\nmean",
+    "response\np50",
+    "\np99",
+    "\nmax",
+    "preempt\n/job",
+    "migrate\n/job",
+];
+
+/// The same where each stands alone.
+pub const IN_FULL: [&str; 9] = [
+    "jobs",
+    "missed",
+    "tardiness max",
+    "tardiness mean",
+    "response p50",
+    "response p99",
+    "response max",
+    "preempt/job",
+    "migrate/job",
+];
+
+/// Which figures a narrow terminal does without, the least important first.
+const DISPENSABLE: [usize; 6] = [3, 4, 5, 8, 7, 6];
+
+/// How to draw.
+#[derive(Clone, Copy)]
+pub struct Style {
+    /// ASCII characters only.
+    pub ascii: bool,
+    /// Colours.
+    pub colours: bool,
+}
+
+/// A name with its figures; none if there are none, because the policy refused the set.
+pub type Row = (String, Option<[String; 9]>);
+
+/// One line per policy, or, where that is too wide and this is not, one column per policy.
+pub fn policies(rows: &[Row], style: Style) -> String {
+    let across = lines("policy", rows, &[0, 1, 2, 3, 4, 5, 6, 7, 8], style);
+    if across.width() <= terminal::width() {
+        return across.text;
+    }
+    let down = columns(rows, style);
+    if down.width() < across.width() { down.text } else { across.text }
+}
+
+/// One line per distribution of times, with the number of values and the quantiles in nanoseconds.
+pub fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
+    let mut table = Table::new();
+    table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
+    for (name, count, times) in rows {
+        let times = times.iter().map(|&ns| short(ns));
+        table.add_row([name.clone(), count.to_string()].into_iter().chain(times));
+    }
+    Drawn::of(table, style).text
+}
+
+/// One line per task. Figures that do not fit are left out, and the table says so.
+pub fn tasks(rows: &[Row], style: Style) -> String {
+    for dropped in 0..=DISPENSABLE.len() {
+        let shown: Vec<usize> =
+            (0..9).filter(|figure| !DISPENSABLE[..dropped].contains(figure)).collect();
+        let drawn = lines("task", rows, &shown, style);
+        if drawn.width() <= terminal::width() || dropped == DISPENSABLE.len() {
+            let note = match dropped {
+                0 => "",
+                _ => "\n(narrow: a wider terminal or --json shows every figure)",
+            };
+            return drawn.text + note;
+        }
+    }
+    unreachable!("the last round returns")
+}
+
+/// A table as text.
+struct Drawn {
+    plain: Vec<usize>,
+    text: String,
+}
+
+impl Drawn {
+    fn of(mut table: Table, style: Style) -> Drawn {
+        table.set_content_arrangement(ContentArrangement::Disabled);
+        table.load_style(if style.ascii {
+            presets::ASCII_BORDERS_ONLY_CONDENSED
+        } else {
+            presets::UTF8_BORDERS_ONLY
+        });
+        let last = table.column_count().saturating_sub(1);
+        for (index, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((1, u16::from(index == last)));
+            if index > 0 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        table.force_no_tty();
+        let plain = table.lines().map(|line| line.chars().count()).collect();
+        if style.colours {
+            table.enforce_styling();
+        }
+        Drawn { plain, text: table.to_string() }
+    }
+
+    fn width(&self) -> usize {
+        self.plain.iter().copied().max().unwrap_or(0)
+    }
+}
+
+fn lines(name: &str, rows: &[Row], shown: &[usize], style: Style) -> Drawn {
+    let mut table = Table::new();
+    let header = shown.iter().map(|&figure| heading(figure, shown));
+    table.set_header(std::iter::once(format!("\n{name}")).chain(header));
+    for (name, figures) in rows {
+        let cells = shown.iter().map(|&figure| cell(figures.as_ref(), figure));
+        table.add_row(std::iter::once(Cell::new(name)).chain(cells));
+    }
+    Drawn::of(table, style)
+}
+
+/// The heading of a figure; in full, if the one that it continues is left out.
+fn heading(figure: usize, shown: &[usize]) -> String {
+    let continued = HEADINGS[figure].starts_with('\n') && IN_FULL[figure].contains(' ');
+    if continued && !shown.contains(&(figure - 1)) {
+        IN_FULL[figure].replace(' ', "\n")
+    } else {
+        HEADINGS[figure].to_owned()
+    }
+}
+
+fn columns(rows: &[Row], style: Style) -> Drawn {
+    let mut table = Table::new();
+    table.set_header(std::iter::once("policy").chain(rows.iter().map(|(name, _)| name.as_str())));
+    for (figure, name) in IN_FULL.iter().enumerate() {
+        let cells = rows.iter().map(|(_, figures)| cell(figures.as_ref(), figure));
+        table.add_row(std::iter::once(Cell::new(name)).chain(cells));
+    }
+    Drawn::of(table, style)
+}
+
+fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
+    match (figures, figure) {
+        (None, 0) => Cell::new("refused").fg(Color::Yellow),
+        (None, _) => Cell::new("-"),
+        (Some(figures), 1) if figures[1] != "0" => {
+            Cell::new(&figures[1]).fg(Color::Red).add_attribute(Attribute::Bold)
+        }
+        (Some(figures), figure) => Cell::new(&figures[figure]),
+    }
+}
+
+/// The figures of a task or of all tasks.
+pub fn figures(total: &TaskSummary) -> [String; 9] {
+    let time = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| short(ns as f64));
+    let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
+    let response = total.response.as_ref();
+    [
+        total.released.to_string(),
+        total.missed.to_string(),
+        short(total.max_tardiness_ns as f64),
+        total.mean_tardiness_ns.map_or("-".to_owned(), short),
+        time(response.map(|response| response.p50_ns)),
+        time(response.map(|response| response.p99_ns)),
+        time(total.max_response_ns),
+        ratio(total.preemptions_per_job),
+        ratio(total.migrations_per_job),
+    ]
+}
+
+/// A time with three significant digits.
+pub fn short(ns: f64) -> String {
+    if ns <= 0.0 {
+        return "0".to_owned();
+    }
+    // Rounded first: 999.9 us is 1.00 ms.
+    let ns = format!("{ns:.2e}").parse().unwrap_or(ns);
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    match value {
+        value if value < 10.0 => format!("{value:.2} {unit}"),
+        value if value < 100.0 => format!("{value:.1} {unit}"),
+        value => format!("{value:.0} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn times_have_three_digits() {
+        let cases = [
+            (0.0, "0"),
+            (1.0, "1.00 ns"),
+            (47_619.05, "47.6 us"),
+            (999_499.0, "999 us"),
+            (999_500.0, "1.00 ms"),
+            (9_996_000.0, "10.0 ms"),
+            (99_960_000.0, "100 ms"),
+            (12_000_000_000.0, "12.0 s"),
+            (1_234_000_000_000.0, "1230 s"),
+        ];
+        cases.iter().for_each(|&(ns, text)| assert_eq!(short(ns), text));
+    }
+}

@@ -1,0 +1,95 @@
+//! Talking to the user: results on standard output, talk on standard error.
+
+use super::exit::{Failure, Message};
+use clap::builder::styling::{AnsiColor, Style};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
+pub fn result(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::refused(format!("failed to write to standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Says something on standard error.
+pub fn talk(text: &str) {
+    let mut out = anstream::stderr().lock();
+    // There is nobody left to tell if standard error is closed.
+    let _ = writeln!(out, "{}", text.trim_end());
+}
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HELP: Style = AnsiColor::Cyan.on_default();
+
+/// Says why a command could not do its work.
+pub fn complain(message: &Message) {
+    match message {
+        Message::Plain(message, help) => say(ERROR, "error", message, help.as_deref()),
+        Message::Drawn(text) => talk(text),
+    }
+}
+
+/// Says what is lost or doubtful.
+pub fn warn(message: &str, help: Option<&str>) {
+    say(WARNING, "warning", message, help);
+}
+
+fn say(style: Style, kind: &str, message: &str, help: Option<&str>) {
+    let help = help.map_or(String::new(), |help| format!("\n  {HELP}help{HELP:#}: {help}"));
+    talk(&format!("{style}{kind}{style:#}: {message}{help}"));
+}
+
+/// Breaks a text into lines of the terminal's width: the first starts with the indent, the others
+/// with two spaces more.
+pub fn wrap(text: &str, indent: &str) -> String {
+    let width = width();
+    let further = format!("{indent}  ");
+    let (mut out, mut column) = (indent.to_owned(), indent.len());
+    for (index, word) in text.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width {
+            out += "\n";
+            out += &further;
+            column = further.len();
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += length;
+    }
+    out
+}
+
+/// Writes a file, or standard output for `-`.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return result(&String::from_utf8_lossy(bytes));
+    }
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::refused(format!("failed to write {}: {error}", path.display())))
+}
+
+/// How wide charts, tables and messages are: as COLUMNS says, as the terminal, or else 100 columns.
+pub fn width() -> usize {
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    asked.or_else(terminal).filter(|&width| width > 0).unwrap_or(100).clamp(60, 200)
+}
+
+/// Whether standard output shows colours.
+pub fn colours() -> bool {
+    !matches!(anstream::stdout().current_choice(), anstream::ColorChoice::Never)
+}
+
+/// Whether standard error shows colours.
+pub fn talk_colours() -> bool {
+    !matches!(anstream::stderr().current_choice(), anstream::ColorChoice::Never)
+}
