@@ -27,7 +27,7 @@ use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
 use layland_interchange::columns::{Column, Columns};
 use layland_model::{Duration, ScheduleRule, Time};
-use layland_policy::{Action, Event, Policy, State, registry};
+use layland_policy::{Action, Count, Event, Needs, Policy, State, registry};
 use layland_sim::{Options, simulate};
 use layland_trace::Counters;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -144,6 +144,14 @@ struct Timed<P> {
     costs: Arc<Mutex<Costs>>,
 }
 
+impl<P> Timed<P> {
+    /// The policy to simulate, and what its decisions cost.
+    fn new(policy: P) -> (Timed<P>, Arc<Mutex<Costs>>) {
+        let costs = Arc::new(Mutex::new(Costs::new()));
+        (Timed { policy, spent: 0, releases: false, costs: Arc::clone(&costs) }, costs)
+    }
+}
+
 impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     fn on_event(&mut self, now: Time, event: Event) {
         self.releases |= matches!(event, Event::Release { .. });
@@ -163,14 +171,14 @@ impl<P: Policy + Clone + 'static> Policy for Timed<P> {
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
     }
-    fn schedules_threads(&self) -> bool {
-        self.policy.schedules_threads()
-    }
-    fn sets_speeds(&self) -> bool {
-        self.policy.sets_speeds()
+    fn needs(&self) -> Needs {
+        self.policy.needs()
     }
     fn rule(&self) -> ScheduleRule {
         self.policy.rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.policy.counts()
     }
 }
 
@@ -237,9 +245,7 @@ pub fn time(
                     let free = series.free(&system);
                     let system = free.as_ref().unwrap_or(&system);
                     let Ok(policy) = registry::build(spec, system) else { continue };
-                    let costs = Arc::new(Mutex::new(Costs::new()));
-                    let (spent, releases) = (0, false);
-                    let timed = Timed { policy, spent, releases, costs: Arc::clone(&costs) };
+                    let (timed, costs) = Timed::new(policy);
                     let mut counters =
                         Counters::new(system.tasks.len(), system.platform.cpu_count());
                     let options = Options {

@@ -37,7 +37,7 @@ use layland_engine::streams::{Arrival, Stream};
 use layland_model::{
     Behaviour, CpuId, CpuMap, Duration, JobId, Service, System, Task, TaskId, TaskMap, Time,
 };
-use layland_policy::{Action, Event, Policy, RefusalKind, RequestId, TimerId};
+use layland_policy::{Action, Event, Policy, RefusalKind, RequestId, Schedules, TimerId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -202,11 +202,11 @@ pub(crate) struct Start<'a> {
 impl<'a> Manager<'a> {
     pub fn new(start: Start<'a>) -> Self {
         let Start { system, policy, shared, hosts, markers, log, seed, epoch_ns, end } = start;
-        let threads = policy.schedules_threads();
+        let threads = policy.needs().schedules == Schedules::Threads;
         let mut streams: TaskMap<Stream> = (system.tasks.iter())
             .map(|(id, task)| Stream::new(id, Arc::new(task.clone()), seed))
             .collect();
-        let follows = policy.follows_arrivals();
+        let follows = policy.needs().schedules == Schedules::ArrivingJobs;
         let mut tasks: TaskMap<TaskRun> = (system.tasks.iter())
             .map(|(id, task)| {
                 let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));

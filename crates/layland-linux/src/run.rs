@@ -13,7 +13,7 @@ use crate::worker::{self, Shared};
 use crate::{RunError, trace};
 use layland_interchange::kernel::comm;
 use layland_model::{Behaviour, Duration, System, TaskId, Time};
-use layland_policy::Policy;
+use layland_policy::{Policy, Speeds};
 use layland_trace::Trace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,7 +108,7 @@ impl Outcome {
 /// # Errors
 /// Why not.
 pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
-    if policy.sets_speeds() {
+    if policy.needs().speeds == Speeds::SetByPolicy {
         return Err(RunError::unsupported(
             "the policy sets the speeds of CPUs, and a real CPU cannot be given an exact speed",
         ));

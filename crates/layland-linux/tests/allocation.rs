@@ -4,7 +4,7 @@ mod common;
 
 use common::{alone, task, try_run};
 use layland_model::{Duration, ScheduleRule, System, Time};
-use layland_policy::{Action, Event, Policy, State, registry};
+use layland_policy::{Action, Count, Event, Needs, Policy, State, registry};
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,11 +62,14 @@ impl Policy for Watched {
     fn save(&self, now: Time, state: &mut State) {
         self.0.save(now, state);
     }
-    fn schedules_threads(&self) -> bool {
-        self.0.schedules_threads()
+    fn needs(&self) -> Needs {
+        self.0.needs()
     }
     fn rule(&self) -> ScheduleRule {
         self.0.rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.0.counts()
     }
 }
 

@@ -14,7 +14,7 @@ use layland_linux::{
 use layland_model::{
     Behaviour, Duration, Rate, Request, RequestKind, ScheduleRule, Service, System, TaskId, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_policy::{Count, Needs, Policy, Schedules, registry};
 use layland_trace::Trace;
 
 const ATTEMPTS: usize = 5;
@@ -86,7 +86,7 @@ fn every_policy_runs_on_one_cpu() {
     for info in registry::POLICIES {
         let mut system = one_cpu();
         (1..).zip(system.tasks.values_mut()).for_each(|(at, task)| task.priority = Some(at));
-        if registry::build(info.name, &system).unwrap().schedules_threads() {
+        if registry::build(info.name, &system).unwrap().needs().schedules == Schedules::Threads {
             system = with_margin(&system, &Rate::new(1, 20));
         }
         if needs_slack(info.name, &system) {
@@ -101,7 +101,7 @@ fn policies_migrate_on_two_cpus() {
     let _alone = alone();
     for spec in ["g-edf", "p-edf", "g-dm", "dl", "dl-sp", "apedf", "a2pedf"] {
         let mut system = two_cpus();
-        if registry::build(spec, &system).unwrap().schedules_threads() {
+        if registry::build(spec, &system).unwrap().needs().schedules == Schedules::Threads {
             system = with_margin(&system, &Rate::new(1, 20));
         }
         runs_in_time(spec, &system, Duration::from_ms(600));
@@ -320,6 +320,15 @@ impl Policy for Enforcer {
         }
     }
     fn save(&self, _now: Time, _state: &mut layland_policy::State) {}
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{alone, task, try_run};
-use layland_model::{CpuId, Duration, System, Time};
-use layland_policy::{Action, Event, Policy, State};
+use layland_model::{CpuId, Duration, ScheduleRule, System, Time};
+use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -75,6 +75,15 @@ impl Policy for Broken {
         }
     }
     fn save(&self, _now: Time, _state: &mut State) {}
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }
 
 fn broken(fault: Fault) -> (Broken, Arc<AtomicU32>) {

@@ -21,7 +21,7 @@
 //! A release or a completion costs O(log w) for `w` waiting jobs of its group. The running job that
 //! comes last is remembered; it is looked for, in O(m), only after it has stopped.
 
-use crate::{Action, Event, Policy, Refusal, RequestId, State};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use layland_model::{
     Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, JobOrder, Order, ScheduleRule, System,
     Task, TaskId, TaskMap, Time,
@@ -616,6 +616,10 @@ impl Policy for HighestFirst {
         self.group_of.ids().for_each(|cpu| state.number(i64::from(self.online.contains(cpu))));
     }
 
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
     fn rule(&self) -> ScheduleRule {
         let groups = self.groups.iter().enumerate().map(|(index, group)| Group {
             cpus: self
@@ -636,5 +640,9 @@ impl Policy for HighestFirst {
             ),
         };
         ScheduleRule::HighestFirst { groups: groups.collect(), order }
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }

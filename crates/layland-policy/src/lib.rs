@@ -20,7 +20,7 @@ mod watched;
 
 pub use highest_first::HighestFirst;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Count, Event, Note, Policy, Refusal, RefusalKind, RequestId,
-    State, TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Needs, Note, Policy, Refusal, RefusalKind,
+    RequestId, Schedules, Speeds, State, TimerId,
 };
 pub use watched::Watched;

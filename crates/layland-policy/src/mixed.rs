@@ -26,7 +26,9 @@ pub mod pt;
 pub mod smc;
 pub mod zss;
 
-use crate::{Action, Event, Policy, Refusal, RequestId, State, TimerId};
+use crate::{
+    Action, Count, Event, Needs, Policy, Refusal, RequestId, Schedules, Speeds, State, TimerId,
+};
 use layland_model::{
     Change, Citation, CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap,
     Time,
@@ -215,11 +217,15 @@ impl<M: Mechanism> Policy for PerCpu<M> {
         self.processors.values().for_each(|processor| processor.save(now, state));
     }
 
-    fn follows_arrivals(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        Needs { schedules: Schedules::ArrivingJobs, speeds: Speeds::Fixed }
     }
 
     fn rule(&self) -> ScheduleRule {
         self.rule.clone()
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }

@@ -65,8 +65,8 @@ pub enum Event {
         request: RequestId,
     },
     /// A job has arrived; its predecessor may still be pending. The `Release` of the job follows, at once
-    /// or when its predecessor has ended. Only policies that
-    /// [follow arrivals](Policy::follows_arrivals) are told.
+    /// or when its predecessor has ended. Only a policy that schedules
+    /// [arriving jobs](Schedules::ArrivingJobs) gets this event.
     Arrival {
         /// The job.
         job: JobId,
@@ -76,8 +76,8 @@ pub enum Event {
         deadline: Time,
     },
     /// What a ready job has got in all, from an engine that measures it; of a hog, what it has got since
-    /// it entered. Only policies that [follow arrivals](Policy::follows_arrivals) or
-    /// [schedule threads](Policy::schedules_threads) are told.
+    /// it entered. Only a policy that schedules [arriving jobs](Schedules::ArrivingJobs) or
+    /// [threads](Schedules::Threads) gets this event.
     Measured {
         /// The job.
         job: JobId,
@@ -279,6 +279,9 @@ impl Refusal {
 
 /// A scheduling policy: a deterministic state machine from events to actions.
 ///
+/// Every method is required, also where an empty answer is common: a policy around another one that forgot to
+/// forward a method would get an empty answer in silence, and change what the engine does.
+///
 /// # The contract
 ///
 /// An engine promises:
@@ -299,12 +302,12 @@ impl Refusal {
 ///    reported.
 /// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is
 ///    the engine's business (new parameters count from the next job on).
-/// 7. To a policy that [schedules threads](Policy::schedules_threads), the work of a hog is one job
+/// 7. To a policy that schedules [threads](Schedules::Threads), the work of a hog is one job
 ///    that never completes; the policy cuts it into jobs with `EndJob`. Where a job ends and the next
 ///    one is there already (`Continues`, or `Yields` with a late job), the `Release` of that one
 ///    follows in the same instant, and the thread goes on with what is left of its budget.
-/// 8. A policy that [follows arrivals](Policy::follows_arrivals) hears of every job when it arrives. If
-///    its predecessor has ended, the `Release` follows in the same round; if the predecessor ends by a
+/// 8. A policy that schedules [arriving jobs](Schedules::ArrivingJobs) hears of every job when it
+///    arrives. If its predecessor has ended, the `Release` follows in the same round; if the predecessor ends by a
 ///    completion or an abort, in the same instant. Where a job has got less or more than the time since
 ///    its `Run` when it loses its CPU (overheads of a real machine), an engine may say so with
 ///    `Measured`, before the job can run again.
@@ -356,31 +359,51 @@ pub trait Policy: ClonePolicy + Send {
     /// have the same future decisions.
     fn save(&self, now: Time, state: &mut State);
 
-    /// Whether it schedules threads by budgets of its own, and not jobs: then the jobs of a hog are
-    /// its budgets, and those of a thread that suspends itself are due when its server is.
-    fn schedules_threads(&self) -> bool {
-        false
-    }
+    /// What it needs of its engine. The answer is the same throughout its life.
+    fn needs(&self) -> Needs;
 
-    /// Whether it changes the speeds of CPUs. An engine whose CPUs have one speed refuses it.
-    fn sets_speeds(&self) -> bool {
-        false
-    }
+    /// What it promises of every schedule that it makes; [`ScheduleRule::None`] if it promises nothing
+    /// that the trace checker could hold it to.
+    fn rule(&self) -> ScheduleRule;
 
-    /// Whether it is told of jobs that arrive while their predecessor is pending.
-    fn follows_arrivals(&self) -> bool {
-        false
-    }
+    /// What it counted of itself since its start, for statistics; empty if it counts nothing. No decision
+    /// depends on it.
+    fn counts(&self) -> Vec<Count>;
+}
 
-    /// What it promises of every schedule that it makes.
-    fn rule(&self) -> ScheduleRule {
-        ScheduleRule::None
-    }
+/// What a policy needs of the engine that drives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// What it schedules: this decides which events it gets.
+    pub schedules: Schedules,
+    /// Who decides how fast the CPUs are.
+    pub speeds: Speeds,
+}
 
-    /// What it counted of itself since its start, for statistics. No decision depends on it.
-    fn counts(&self) -> Vec<Count> {
-        Vec::new()
-    }
+impl Needs {
+    /// Jobs that are ready, on CPUs as fast as the platform says: what most policies need.
+    pub const READY_JOBS: Needs = Needs { schedules: Schedules::ReadyJobs, speeds: Speeds::Fixed };
+}
+
+/// What a policy schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedules {
+    /// Jobs, of which it hears when they are ready.
+    ReadyJobs,
+    /// Jobs, of which it hears when they arrive, even if their predecessors are pending.
+    ArrivingJobs,
+    /// Threads, by budgets of its own: the jobs of a hog are its budgets, and those of a thread that
+    /// suspends itself are due when its server is.
+    Threads,
+}
+
+/// Who decides how fast the CPUs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speeds {
+    /// The platform: each CPU keeps the speed that it has.
+    Fixed,
+    /// The policy, with [`Action::SetSpeed`]. An engine whose CPUs have one speed refuses it.
+    SetByPolicy,
 }
 
 /// How often something happened inside a policy.
@@ -420,14 +443,8 @@ impl Policy for Box<dyn Policy> {
     fn save(&self, now: Time, state: &mut State) {
         (**self).save(now, state);
     }
-    fn schedules_threads(&self) -> bool {
-        (**self).schedules_threads()
-    }
-    fn sets_speeds(&self) -> bool {
-        (**self).sets_speeds()
-    }
-    fn follows_arrivals(&self) -> bool {
-        (**self).follows_arrivals()
+    fn needs(&self) -> Needs {
+        (**self).needs()
     }
     fn rule(&self) -> ScheduleRule {
         (**self).rule()

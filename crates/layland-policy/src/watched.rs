@@ -1,6 +1,6 @@
 //! A policy that can still be looked at when the simulation that was given it is over.
 
-use crate::{Action, Count, Event, Policy, State};
+use crate::{Action, Count, Event, Needs, Policy, State};
 use layland_model::{ScheduleRule, Time};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -30,14 +30,8 @@ impl<P: Policy + Clone + 'static> Policy for Watched<P> {
     fn save(&self, now: Time, state: &mut State) {
         self.inner().save(now, state);
     }
-    fn schedules_threads(&self) -> bool {
-        self.inner().schedules_threads()
-    }
-    fn follows_arrivals(&self) -> bool {
-        self.inner().follows_arrivals()
-    }
-    fn sets_speeds(&self) -> bool {
-        self.inner().sets_speeds()
+    fn needs(&self) -> Needs {
+        self.inner().needs()
     }
     fn rule(&self) -> ScheduleRule {
         self.inner().rule()

@@ -31,7 +31,9 @@ use layland_model::{
     Behaviour, CpuId, CpuMap, Duration, Index, JobId, Overheads, Service, System, TaskId, TaskMap,
     Time,
 };
-use layland_policy::{Action, Event, Policy, Refusal, RefusalKind, RequestId, State, TimerId};
+use layland_policy::{
+    Action, Event, Policy, Refusal, RefusalKind, RequestId, Schedules, State, TimerId,
+};
 use layland_trace::{Job, Recorder};
 use rand_pcg::Pcg64;
 use state::{CpuRun, NONE, Status, TaskRun};
@@ -138,7 +140,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
             .iter()
             .map(|(id, task)| TaskRun::new(id, task, grains, &mut streams[id]))
             .collect();
-        if policy.schedules_threads() {
+        if policy.needs().schedules == Schedules::Threads {
             for (id, task) in system.tasks.iter() {
                 if matches!(task.behaviour, Behaviour::Hog) {
                     tasks[id].endless = true;
@@ -156,7 +158,7 @@ impl<'a, P: Policy, R: Recorder> Engine<'a, P, R> {
         let ticks = costs.as_ref().filter(|costs| costs.tick > Duration::ZERO);
         let next_tick = ticks.map_or(Time::NEVER, |costs| Time::ZERO + costs.tick_period);
         Self {
-            follows: policy.follows_arrivals(),
+            follows: policy.needs().schedules == Schedules::ArrivingJobs,
             system,
             policy,
             recorder,

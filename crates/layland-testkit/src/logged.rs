@@ -2,7 +2,7 @@
 //! the same.
 
 use layland_model::{ScheduleRule, Time};
-use layland_policy::{Action, Event, Policy, State};
+use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::sync::{Arc, Mutex};
 
 /// One decision: when, after which events, and what was decided.
@@ -51,17 +51,14 @@ impl<P: Policy + Clone + 'static> Policy for Logged<P> {
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
     }
-    fn follows_arrivals(&self) -> bool {
-        self.policy.follows_arrivals()
-    }
-    fn schedules_threads(&self) -> bool {
-        self.policy.schedules_threads()
-    }
-    fn sets_speeds(&self) -> bool {
-        self.policy.sets_speeds()
+    fn needs(&self) -> Needs {
+        self.policy.needs()
     }
     fn rule(&self) -> ScheduleRule {
         self.policy.rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.policy.counts()
     }
 }
 

@@ -6,7 +6,7 @@
 use layland_model::{
     Change, CpuId, CpuSet, Group, JobId, JobOrder, ScheduleRule, System, Task, TaskId, Time,
 };
-use layland_policy::{Action, Event, Policy, Refusal, RequestId, State};
+use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
 
 /// What comes first, as in [`JobOrder`], but computed from the task each time.
@@ -184,6 +184,14 @@ impl Policy for SlowHighestFirst {
             .iter()
             .map(|(cpus, tasks)| Group { cpus: cpus.clone(), tasks: tasks.clone() });
         ScheduleRule::HighestFirst { groups: groups.collect(), order: JobOrder::Deadline }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }
 

@@ -6,7 +6,9 @@ use layland_model::{
     Change, CpuId, CpuSet, Duration, JobId, Request, RequestKind, ScheduleRule, Service, System,
     Task, TaskId, Time,
 };
-use layland_policy::{Action, Event, Policy, Refusal, RequestId, State, TimerId, registry};
+use layland_policy::{
+    Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId, registry,
+};
 use layland_sim::{Options, simulate};
 use layland_trace::{JobEnd, MarkKind, Trace};
 use std::sync::Arc;
@@ -184,6 +186,18 @@ impl Policy for Quanta {
     fn save(&self, _now: Time, state: &mut State) {
         state.number(i64::from(self.timers));
     }
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }
 
 #[test]
@@ -230,6 +244,12 @@ impl Policy for Broken {
     fn save(&self, _now: Time, _state: &mut State) {}
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::None
+    }
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }
 

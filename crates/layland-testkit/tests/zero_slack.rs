@@ -7,7 +7,7 @@ use layland_model::{
 };
 use layland_policy::mixed::PerCpu;
 use layland_policy::mixed::zss::{Late, ZeroSlack};
-use layland_policy::{Action, Event, Policy, State};
+use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use layland_sim::{Options, simulate};
 use layland_testkit::mixed::{ZeroSlackRule, describe, draw_run, draw_set};
 use layland_trace::Trace;
@@ -53,11 +53,14 @@ impl Policy for Both {
     fn save(&self, now: Time, state: &mut State) {
         self.heap.save(now, state);
     }
-    fn follows_arrivals(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        self.heap.needs()
     }
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::None
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.heap.counts()
     }
 }
 

@@ -96,6 +96,34 @@ fn decisions_are_timed_and_told_beside_the_source() {
     assert!(time(&experiment, Some(&stopped), &|_, _| ()).unwrap().is_none());
 }
 
+/// What a policy needs of its engine reaches the engine through [`Timed`]: a mixed-criticality policy that
+/// heard of no arrivals would decide a few times and run nothing.
+#[test]
+fn a_measured_policy_decides_as_often_as_an_unmeasured_one() {
+    use layland_config::{Format, Host};
+    let demo = layland_config::demo("mixed-overrun").unwrap();
+    let read =
+        layland_config::read(demo.name, demo.text.as_bytes(), Format::Toml, &Host::default());
+    let mut system = read.unwrap().system;
+    for (priority, task) in (0..).zip(system.tasks.values_mut()) {
+        task.priority = Some(priority);
+    }
+    let simulated = |policy: Box<dyn Policy>| {
+        let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        let options = Options::until(Time::from_ms(200));
+        let outcome = simulate(&system, policy, &mut counters, &options).unwrap();
+        (outcome.decisions, outcome.events, counters.total().completed)
+    };
+    for info in registry::POLICIES {
+        let policy = registry::build(info.name, &system).unwrap();
+        let (timed, costs) = Timed::new(policy.clone());
+        let (decisions, events, completed) = simulated(policy);
+        assert!(completed > 0, "{} completes no job", info.name);
+        assert_eq!(simulated(Box::new(timed)), (decisions, events, completed), "{}", info.name);
+        assert_eq!(costs.lock().unwrap().all.len(), decisions, "{}", info.name);
+    }
+}
+
 #[test]
 fn long_decisions_are_counted_as_they_are() {
     let mut costs = histogram();

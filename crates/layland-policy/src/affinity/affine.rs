@@ -11,7 +11,7 @@
 use super::backlog::Place;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
-use crate::{Action, Event, Policy, Refusal, RequestId, State};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use layland_model::{
     Algorithm, Change, CpuId, CpuMap, CpuSet, Form, Index, JobId, JobOrder, Order, ScheduleRule,
     System, Task, TaskId, TaskMap, Time,
@@ -446,6 +446,10 @@ impl<M: Matcher> Policy for Affine<M> {
         self.running.ids().for_each(|cpu| state.number(i64::from(self.online.contains(cpu))));
     }
 
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
     fn rule(&self) -> ScheduleRule {
         M::rule(match self.order {
             Order::Deadline => JobOrder::Deadline,
@@ -453,5 +457,9 @@ impl<M: Matcher> Policy for Affine<M> {
                 self.tasks.values().map(|task| task.fixed_key.unwrap_or(i64::MAX)).collect(),
             ),
         })
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! An engine that is never late, like the simulator, tells everything at its own instant.
 
-use crate::{Action, Event, Policy, Refusal, RequestId, State, TimerId};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId};
 use layland_model::{
     Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, ScheduleRule, TaskId, TaskMap, Time,
 };
@@ -319,8 +319,16 @@ impl<P: Part> Policy for Parts<P> {
         }
     }
 
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
     fn rule(&self) -> ScheduleRule {
         ScheduleRule::Optimal { groups: self.groups() }
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }
 
@@ -336,6 +344,9 @@ macro_rules! policy_of_parts {
             }
             fn save(&self, now: layland_model::Time, state: &mut $crate::State) {
                 self.0.save(now, state);
+            }
+            fn needs(&self) -> $crate::Needs {
+                self.0.needs()
             }
             fn rule(&self) -> layland_model::ScheduleRule {
                 self.0.rule()

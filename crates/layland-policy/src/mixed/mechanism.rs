@@ -276,6 +276,10 @@ impl<M: Mechanism> Processor<M> {
     }
 
     /// A job is ready; it may have been aborted before.
+    ///
+    /// # Panics
+    /// If no arrival announced the job. Its mechanism would never run it: the engine, or a policy around
+    /// this one, does not know what this policy [needs](crate::Policy::needs).
     pub fn released(&mut self, member: usize, id: JobId) {
         if let Some(at) = self.jobs.doomed.iter().position(|&doomed| doomed == id) {
             self.jobs.doomed.swap_remove(at);
@@ -284,6 +288,8 @@ impl<M: Mechanism> Processor<M> {
             job.ready = true;
         } else if let Some(job) = self.jobs.find(member, id) {
             job.ready = true;
+        } else {
+            panic!("{id:?} was released, and no arrival announced it");
         }
     }
 

@@ -3,8 +3,8 @@
 
 use super::{Key, Mapping, Ready, algorithm_1, greedy};
 use crate::twin::Order;
-use layland_model::{Change, CpuId, CpuSet, JobId, System, Task, TaskId, Time};
-use layland_policy::{Action, Event, Policy, State};
+use layland_model::{Change, CpuId, CpuSet, JobId, ScheduleRule, System, Task, TaskId, Time};
+use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::collections::BTreeMap;
 
 /// Which rule.
@@ -254,4 +254,16 @@ impl Policy for SlowAffinity {
     }
 
     fn save(&self, _now: Time, _state: &mut State) {}
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }

@@ -2,11 +2,11 @@
 //! indices and exact fractions. It keeps nothing but what the rules speak of.
 
 use super::slow::{Shown, Told, seat};
-use layland_model::{JobId, Rate, System, TaskId, Time};
+use layland_model::{JobId, Rate, ScheduleRule, System, TaskId, Time};
 use layland_offline::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
 use layland_policy::registry::Options;
-use layland_policy::{Action, Event, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Policy, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A window of a client, and what it may still execute in it.
@@ -313,4 +313,16 @@ impl Policy for SlowQps {
     }
 
     fn save(&self, _now: Time, _state: &mut State) {}
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }

@@ -2,11 +2,11 @@
 //! fractions. It knows nothing of subsystems that are updated apart, of flat arrays or of whole budgets.
 
 use super::slow::{Shown, Told, seat};
-use layland_model::{JobId, Rate, System, Task, TaskId, Time};
+use layland_model::{JobId, Rate, ScheduleRule, System, Task, TaskId, Time};
 use layland_offline::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
 use layland_policy::registry::Options;
-use layland_policy::{Action, Event, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Policy, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug)]
@@ -250,4 +250,16 @@ impl Policy for SlowRun {
     }
 
     fn save(&self, _now: Time, _state: &mut State) {}
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
 }

@@ -15,7 +15,7 @@ use layland_policy::mixed::plrs::ListReuse;
 use layland_policy::mixed::pt::{Slices, Transformed};
 use layland_policy::mixed::smc::FixedPriority;
 use layland_policy::mixed::zss::{Late, ZeroSlack};
-use layland_policy::{Action, Event, Policy, State};
+use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use layland_sim::{Options, simulate};
 use layland_trace::{JobEnd, MarkKind, Trace};
 use serde_json::{Value, json};
@@ -53,11 +53,14 @@ impl<M: Mechanism> Policy for Noted<M> {
     fn save(&self, now: Time, state: &mut State) {
         self.policy.save(now, state);
     }
-    fn follows_arrivals(&self) -> bool {
-        true
+    fn needs(&self) -> Needs {
+        self.policy.needs()
     }
     fn rule(&self) -> ScheduleRule {
         self.policy.rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.policy.counts()
     }
 }
 

@@ -12,8 +12,11 @@
 use super::thread::Kind;
 use super::{Renewal, Rules, RunQueues, Thread};
 use crate::deadline::server::{ServerState, Woken};
-use crate::{Action, AfterJob, Event, Note, Policy, Refusal, RequestId, State, TimerId};
-use layland_model::{CpuId, Index, JobId, Service, Task, TaskId, Time};
+use crate::{
+    Action, AfterJob, Count, Event, Needs, Note, Policy, Refusal, RequestId, Schedules, Speeds,
+    State, TimerId,
+};
+use layland_model::{CpuId, Index, JobId, ScheduleRule, Service, Task, TaskId, Time};
 use std::sync::Arc;
 
 /// A policy with per-CPU run queues.
@@ -426,12 +429,12 @@ impl<R: Rules> Policy for Threads<R> {
         self.inbox.clear();
     }
 
-    fn schedules_threads(&self) -> bool {
-        true
-    }
-
-    fn sets_speeds(&self) -> bool {
-        self.rq.speed_grid.is_some()
+    fn needs(&self) -> Needs {
+        let speeds = match self.rq.speed_grid {
+            Some(_) => Speeds::SetByPolicy,
+            None => Speeds::Fixed,
+        };
+        Needs { schedules: Schedules::Threads, speeds }
     }
 
     fn save(&self, now: Time, state: &mut State) {
@@ -465,6 +468,14 @@ impl<R: Rules> Policy for Threads<R> {
             state.text(&speed.to_string());
         }
         rq.clusters.iter().for_each(|cluster| state.text(&cluster.to_string()));
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::None
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
     }
 }
 

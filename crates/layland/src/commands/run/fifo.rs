@@ -15,7 +15,7 @@ use layland_linux::{
     with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
-use layland_policy::registry;
+use layland_policy::{Schedules, registry};
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
 use serde_json::json;
@@ -39,7 +39,7 @@ pub fn run(request: Request<'_>) -> Outcome {
         built.map_err(|error| refused(set, &args.policy, &error))
     };
     let mut policy = build(&set)?;
-    if policy.schedules_threads() {
+    if policy.needs().schedules == Schedules::Threads {
         set.system = match &args.margin {
             None => with_margin(&set.system, &Rate::new(1, 20)),
             Some(Margin::Fraction(fraction)) => with_margin(&set.system, fraction),
