@@ -195,13 +195,7 @@ impl<'a> Checker<'a> {
             let (cpu, goes_offline) = match mark.kind {
                 MarkKind::CpuOnline(cpu) => (cpu, false),
                 MarkKind::CpuOffline(cpu) => (cpu, true),
-                MarkKind::BudgetExhausted(..)
-                | MarkKind::Speed(..)
-                | MarkKind::Moved { .. }
-                | MarkKind::Throttled(_)
-                | MarkKind::Replenished { .. }
-                | MarkKind::Indicator(..)
-                | MarkKind::Unlisted(_) => continue,
+                MarkKind::BudgetExhausted(..) | MarkKind::Speed(..) | MarkKind::Note(_) => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline

@@ -21,9 +21,8 @@
 //! *Running*, marks. A thread is never *Running* twice in a row, which Perfetto would refuse: a job
 //! that moves to another CPU without a pause becomes *Runnable* for no time.
 
-use crate::tables::{describe_answer, describe_mark};
 use layland_model::{CpuId, Index, JobId, TaskId, Time};
-use layland_trace::{JobEnd, JobRecord, Labels, MarkKind, Trace};
+use layland_trace::{JobEnd, JobRecord, Labels, Trace};
 use std::collections::BTreeMap;
 
 /// The messages that are written, each with the fields that are used.
@@ -407,19 +406,9 @@ impl Writer<'_> {
                 self.event(at, track(job.id.task), Kind::Instant, "miss", name, arguments);
             }
             What::Mark(index) => {
-                let kind = &trace.marks[index].kind;
-                let track = match kind {
-                    MarkKind::BudgetExhausted(job, _) => track(job.task),
-                    MarkKind::Moved { task, .. }
-                    | MarkKind::Throttled(task)
-                    | MarkKind::Unlisted(task)
-                    | MarkKind::Replenished { task, .. } => track(*task),
-                    MarkKind::CpuOnline(_)
-                    | MarkKind::CpuOffline(_)
-                    | MarkKind::Speed(..)
-                    | MarkKind::Indicator(..) => PROCESS_TRACK,
-                };
-                let name = Some(describe_mark(kind));
+                let mark = trace.marks[index].kind.describe();
+                let track = mark.task().map_or(PROCESS_TRACK, track);
+                let name = Some(mark.text());
                 self.event(at, track, Kind::Instant, "mark", name, Vec::new());
             }
             What::Answer(index) => {
@@ -428,7 +417,8 @@ impl Writer<'_> {
                 if let Some(reason) = &answer.refused {
                     arguments.push(text("reason", reason));
                 }
-                let name = Some(describe_answer(answer));
+                let outcome = if answer.refused.is_some() { "refused" } else { "granted" };
+                let name = Some(format!("{outcome}: {}", answer.request));
                 self.event(at, PROCESS_TRACK, Kind::Instant, "request", name, arguments);
             }
         }

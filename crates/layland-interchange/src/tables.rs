@@ -44,6 +44,7 @@
 //! | `reason` | text | why a request was refused |
 
 use crate::columns::{Column, Columns};
+use layland_model::note::{Description, Detail};
 use layland_model::{CpuId, TaskId, Time};
 use layland_trace::{Answer, JobEnd, Labels, MarkKind, Trace};
 
@@ -146,33 +147,22 @@ struct Row {
 
 impl Row {
     fn of_mark(at: Time, mark: &MarkKind) -> Row {
-        let row = Row { at, ..Row::default() };
-        match *mark {
-            MarkKind::BudgetExhausted(job, cpu) => {
-                let (task, seq, cpu) = (Some(job.task), Some(job.seq), Some(cpu));
-                Row { kind: "budget_exhausted", task, seq, cpu, ..row }
-            }
-            MarkKind::CpuOnline(cpu) => Row { kind: "cpu_online", cpu: Some(cpu), ..row },
-            MarkKind::CpuOffline(cpu) => Row { kind: "cpu_offline", cpu: Some(cpu), ..row },
-            MarkKind::Speed(cpu, speed) => {
-                let speed = Some(format!("{}/{}", speed.numerator(), speed.denominator()));
-                Row { kind: "speed", cpu: Some(cpu), speed, ..row }
-            }
-            MarkKind::Moved { task, from, to, why } => {
-                let (task, cpu, from) = (Some(task), Some(to), Some(from));
-                Row { kind: "moved", task, cpu, from, text: Some(why.name().to_owned()), ..row }
-            }
-            MarkKind::Throttled(task) => Row { kind: "throttled", task: Some(task), ..row },
-            MarkKind::Unlisted(task) => Row { kind: "unlisted", task: Some(task), ..row },
-            MarkKind::Replenished { task, deadline } => {
-                let (task, deadline) = (Some(task), Some(deadline));
-                Row { kind: "replenished", task, deadline, ..row }
-            }
-            MarkKind::Indicator(cpu, level) => {
-                let text = Some(level.0.to_string());
-                Row { kind: "indicator", cpu: Some(cpu), text, ..row }
+        let Description { kind, details } = mark.describe();
+        let mut row = Row { at, kind: kind.name, ..Row::default() };
+        for detail in details {
+            match detail {
+                Detail::Task(task) => row.task = Some(task),
+                Detail::Job(seq) => row.seq = Some(seq),
+                Detail::From(cpu) => row.from = Some(cpu),
+                Detail::Cpu(cpu) => row.cpu = Some(cpu),
+                Detail::Deadline(at) => row.deadline = Some(at),
+                Detail::Speed(speed) => {
+                    row.speed = Some(format!("{}/{}", speed.numerator(), speed.denominator()));
+                }
+                Detail::Why(_) | Detail::Level(_) => row.text = Some(detail.to_string()),
             }
         }
+        row
     }
 
     fn of_answer(answer: &Answer) -> Row {
@@ -206,31 +196,10 @@ fn marks(mut table: Columns, trace: &Trace, labels: &Labels) -> Columns {
     table
 }
 
-/// A mark in a few words.
-pub(crate) fn describe_mark(mark: &MarkKind) -> String {
-    match mark {
-        MarkKind::BudgetExhausted(..) => "budget exhausted".to_owned(),
-        MarkKind::CpuOnline(cpu) => format!("CPU {cpu} online"),
-        MarkKind::CpuOffline(cpu) => format!("CPU {cpu} offline"),
-        MarkKind::Speed(cpu, speed) => format!("CPU {cpu} at speed {speed}"),
-        MarkKind::Moved { from, to, why, .. } => format!("{} from CPU {from} to {to}", why.name()),
-        MarkKind::Throttled(_) => "throttled".to_owned(),
-        MarkKind::Unlisted(_) => "no priority is left".to_owned(),
-        MarkKind::Replenished { .. } => "replenished".to_owned(),
-        MarkKind::Indicator(cpu, level) => format!("CPU {cpu} at criticality {}", level.0),
-    }
-}
-
-/// An answer in a few words.
-pub(crate) fn describe_answer(answer: &Answer) -> String {
-    let outcome = if answer.refused.is_some() { "refused" } else { "granted" };
-    format!("{outcome}: {}", answer.request)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layland_model::{Duration, JobId, MoveReason, Rate, Service, Speed};
+    use layland_model::{Duration, JobId, MoveReason, Note, Rate, Service, Speed};
     use layland_trace::{Job, JobRecord, Mark, Segment};
 
     #[test]
@@ -245,8 +214,8 @@ mod tests {
         let kinds = [
             MarkKind::BudgetExhausted(id, cpu),
             MarkKind::Speed(cpu, half),
-            MarkKind::Moved { task: TaskId(0), from, to, why },
-            MarkKind::Replenished { task: TaskId(0), deadline: at(12) },
+            MarkKind::Note(Note::Moved { task: TaskId(0), from, to, why }),
+            MarkKind::Note(Note::Replenished { task: TaskId(0), deadline: at(12) }),
         ];
         let answer = |ns, refused: Option<&str>| Answer {
             at: at(ns),

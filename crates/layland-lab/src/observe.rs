@@ -8,7 +8,9 @@
 //! | change | an instant at which what a CPU runs changes; QPS tells its scheduling events itself, which are more |
 //! | tardiness bin `k` | of a completed job: `ceil(1000 tardiness / period)` is `k` |
 
-use layland_model::{CpuMap, Duration, Index, MoveReason, Service, System, TaskId, TaskMap, Time};
+use layland_model::{
+    CpuMap, Duration, Index, MoveReason, Note, Service, System, TaskId, TaskMap, Time,
+};
 use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use std::collections::BTreeMap;
 
@@ -88,31 +90,23 @@ impl Recorder for Observer {
     }
 
     fn marked(&mut self, mark: &Mark) {
-        match mark.kind {
-            MarkKind::Moved { why, .. } => {
-                self.moves += 1;
-                match why {
-                    MoveReason::Placed => self.placed += 1,
-                    MoveReason::Pushed => self.pushed += 1,
-                    MoveReason::Pulled => self.pulled += 1,
-                    MoveReason::Expelled => {}
-                }
+        if let MarkKind::Note(Note::Moved { why, .. }) = mark.kind {
+            self.moves += 1;
+            match why {
+                MoveReason::Placed => self.placed += 1,
+                MoveReason::Pushed => self.pushed += 1,
+                MoveReason::Pulled => self.pulled += 1,
+                MoveReason::Expelled => {}
             }
-            MarkKind::Throttled(task) if task.index() < self.throttled_at.len() => {
-                self.throttled += 1;
-                self.throttled_at[task] = Some(mark.at);
-            }
-            MarkKind::Replenished { task, .. } if task.index() < self.throttled_at.len() => {
-                self.replenished(task, mark.at);
-            }
-            MarkKind::Throttled(_)
-            | MarkKind::Replenished { .. }
-            | MarkKind::BudgetExhausted(..)
-            | MarkKind::CpuOnline(_)
-            | MarkKind::CpuOffline(_)
-            | MarkKind::Speed(..)
-            | MarkKind::Indicator(..)
-            | MarkKind::Unlisted(_) => {}
+        } else if let MarkKind::Note(Note::Throttled { task }) = mark.kind
+            && task.index() < self.throttled_at.len()
+        {
+            self.throttled += 1;
+            self.throttled_at[task] = Some(mark.at);
+        } else if let MarkKind::Note(Note::Replenished { task, .. }) = mark.kind
+            && task.index() < self.throttled_at.len()
+        {
+            self.replenished(task, mark.at);
         }
     }
 }

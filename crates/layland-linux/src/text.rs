@@ -52,8 +52,9 @@
 //! errors. Times are nanoseconds since the start of the run.
 
 use crate::log::{Entry, Log, Record};
-use layland_model::{CpuId, Criticality, JobId, MoveReason, Rate, Service, Speed, TaskId, Time};
-use layland_policy::{AfterJob, Note, Refusal, RefusalKind, RequestId, TimerId};
+use layland_model::note::{Description, ReadDetails, Value};
+use layland_model::{CpuId, JobId, Note, Rate, Service, Speed, TaskId, Time};
+use layland_policy::{AfterJob, Refusal, RefusalKind, RequestId, TimerId};
 use std::io::{self, Write};
 
 /// The first line.
@@ -161,16 +162,11 @@ fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<(
         Entry::SetSpeed { cpu, speed } => {
             writeln!(out, "> speed {cpu} {} {}", speed.numerator(), speed.denominator())
         }
-        Entry::Note(Note::Moved { task, from, to, why }) => {
-            writeln!(out, "> moved {task} {from} {to} {}", why.name())
-        }
-        Entry::Note(Note::Throttled { task }) => writeln!(out, "> throttled {task}"),
-        Entry::Note(Note::Unlisted { task }) => writeln!(out, "> unlisted {task}"),
-        Entry::Note(Note::Replenished { task, deadline }) => {
-            writeln!(out, "> replenished {task} {}", deadline.ns())
-        }
-        Entry::Note(Note::Indicator { cpu, level }) => {
-            writeln!(out, "> indicator {cpu} {}", level.0)
+        Entry::Note(note) => {
+            let Description { kind, details } = note.describe();
+            write!(out, "> {}", kind.name)?;
+            details.iter().try_for_each(|detail| write!(out, " {detail}"))?;
+            writeln!(out)
         }
         Entry::Refuse { request, reason: index } => {
             writeln!(out, "> refuse {} {}", request.0, reason(log, index))
@@ -368,25 +364,10 @@ impl<'a> Words<'a> {
                 }
                 Entry::SetSpeed { cpu, speed: Speed::new(&Rate::new(numerator, denominator))? }
             }
-            "moved" => {
-                let (task, from, to) = (self.task()?, self.cpu()?, self.cpu()?);
-                let word = self.word()?;
-                let why = MoveReason::ALL.into_iter().find(|why| why.name() == word)?;
-                Entry::Note(Note::Moved { task, from, to, why })
-            }
-            "throttled" => Entry::Note(Note::Throttled { task: self.task()? }),
-            "unlisted" => Entry::Note(Note::Unlisted { task: self.task()? }),
-            "replenished" => {
-                Entry::Note(Note::Replenished { task: self.task()?, deadline: self.time()? })
-            }
-            "indicator" => Entry::Note(Note::Indicator {
-                cpu: self.cpu()?,
-                level: Criticality(self.number()?),
-            }),
             "refuse" => {
                 Entry::Refuse { request: RequestId(self.number()?), reason: self.reason(log)? }
             }
-            _ => return None,
+            kind => Entry::Note(Note::read(kind, self).ok()??),
         })
     }
 
@@ -433,4 +414,14 @@ impl<'a> Words<'a> {
             _ => return None,
         })
     }
+}
+
+/// The details of a note stand in the order in which it describes itself, without their names.
+impl ReadDetails for Words<'_> {
+    type Error = ();
+    fn take(&mut self, _name: &'static str) -> Option<Value<'_>> {
+        let word = self.word()?;
+        Some(word.parse().map_or(Value::Word(word.into()), Value::Number))
+    }
+    fn wrong(&self, _name: &'static str, _expected: &'static str) {}
 }

@@ -20,7 +20,7 @@ use layland_checker::{Violation, check, check_within};
 use layland_model::{
     CpuId, CpuMap, Duration, Index, JobId, ScheduleRule, Service, System, TaskId, TaskMap, Time,
 };
-use layland_policy::{Note, RefusalKind};
+use layland_policy::RefusalKind;
 use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
 use std::collections::BTreeSet;
 
@@ -167,18 +167,7 @@ impl Builder<'_> {
                 self.ended[job.task] = at;
                 self.end_job(job, at, if aborted { JobEnd::Aborted } else { JobEnd::Left });
             }
-            Entry::Note(note) => {
-                let kind = match note {
-                    Note::Moved { task, from, to, why } => MarkKind::Moved { task, from, to, why },
-                    Note::Throttled { task } => MarkKind::Throttled(task),
-                    Note::Replenished { task, deadline } => {
-                        MarkKind::Replenished { task, deadline }
-                    }
-                    Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
-                    Note::Unlisted { task } => MarkKind::Unlisted(task),
-                };
-                self.mark(at, kind);
-            }
+            Entry::Note(note) => self.mark(at, MarkKind::Note(note)),
             Entry::SetSpeed { cpu, speed } => self.mark(at, MarkKind::Speed(cpu, speed)),
             Entry::Granted { index } => self.answer(at, index, None),
             Entry::Refused { index, reason } => self.answer(at, index, Some(reason)),

@@ -19,8 +19,9 @@ pub mod registry;
 mod watched;
 
 pub use highest_first::HighestFirst;
+pub use layland_model::Note;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Count, Event, Needs, Note, Policy, Refusal, RefusalKind,
-    RequestId, Schedules, Speeds, State, TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Refusal, RefusalKind, RequestId,
+    Schedules, Speeds, State, TimerId,
 };
 pub use watched::Watched;

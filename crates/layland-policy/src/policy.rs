@@ -1,8 +1,7 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
 use layland_model::{
-    Change, CpuId, CpuSet, Criticality, JobId, MoveReason, ScheduleRule, Service, Speed, Task,
-    TaskId, Time,
+    Change, CpuId, CpuSet, JobId, Note, ScheduleRule, Service, Speed, Task, TaskId, Time,
 };
 use std::sync::Arc;
 
@@ -198,46 +197,6 @@ pub enum Action {
         request: RequestId,
         /// Why.
         reason: Refusal,
-    },
-}
-
-/// What a policy does that shows in no other action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A task is in the run queue of another CPU from now on.
-    Moved {
-        /// The task.
-        task: TaskId,
-        /// The CPU in whose run queue it was.
-        from: CpuId,
-        /// The CPU in whose run queue it is.
-        to: CpuId,
-        /// Why.
-        why: MoveReason,
-    },
-    /// The server of a task has no budget until it is replenished.
-    Throttled {
-        /// The task.
-        task: TaskId,
-    },
-    /// The server of a task has a new budget.
-    Replenished {
-        /// The task.
-        task: TaskId,
-        /// Its deadline from now on.
-        deadline: Time,
-    },
-    /// The criticality indicator of a CPU has this value from now on.
-    Indicator {
-        /// The CPU.
-        cpu: CpuId,
-        /// The lowest criticality whose jobs it runs.
-        level: Criticality,
-    },
-    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
-    Unlisted {
-        /// The task.
-        task: TaskId,
     },
 }
 

@@ -21,24 +21,26 @@
 //! | `job` | segment | signed: the position of its job less that of the segment before on the CPU |
 //! | `overhead` | segment | signed |
 //! | `at` | mark | after the mark before |
-//! | `kind` | mark | 0 budget exhausted, 1 online, 2 offline, 3 speed, 4 moved, 5 throttled, 6 replenished, 7 criticality level |
-//! | `first` | mark | the task, or the CPU of the kinds 1 to 3 and 7 |
-//! | `second` | mark | CPU of kind 0, target of kind 4, position of the speed in a list of words, level of kind 7; 0 |
-//! | `third` | mark | 4 times the CPU that a task of kind 4 leaves, plus the number of the reason; new deadline of kind 6, signed, after `at`; 0 |
+//! | `kind` | mark | the position of its kind in a list ([`Layout::kinds`]) |
+//! | `of_task` | mark | the task that it is about, plus 1; 0 if none |
+//! | `of_cpu` | mark | its CPU, plus 1; 0 if none |
+//! | `level` | mark | the criticality level that it tells, or else 0 |
+//! | `sign` | mark | the position of its sign in a list of words |
 //!
 //! A script computes with 53 bits. If no value reaches 2^51 after the base (26 days), that is exact.
 //! Otherwise the trace is *wide*: the script then reads with integers of any length and keeps what a
 //! floating-point number loses beside it, so that each time is exact up to 2^63 ns.
 
-use layland_model::{CpuId, Index, JobId, MoveReason, TaskId, Time};
-use layland_trace::{JobEnd, JobRecord, MarkKind, Segment, Trace};
+use layland_model::note::NoteKind;
+use layland_model::{CpuId, Index, JobId, TaskId, Time};
+use layland_trace::{JobEnd, JobRecord, Segment, Trace};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The names of the columns, in their order.
-pub const COLUMNS: [&str; 18] = [
+pub const COLUMNS: [&str; 19] = [
     "arrival", "task", "seq", "release", "deadline", "how", "end", "executed", "on_cpu", "start",
-    "length", "job", "overhead", "at", "kind", "first", "second", "third",
+    "length", "job", "overhead", "at", "kind", "of_task", "of_cpu", "level", "sign",
 ];
 
 /// From here on a trace is wide.
@@ -68,8 +70,19 @@ pub struct Layout {
     pub marks: usize,
     /// The length of each column in bytes before deflation.
     pub columns: Vec<usize>,
-    /// Speeds, as fractions.
-    pub speeds: Vec<String>,
+    /// The kinds of marks that occur, in the order in which they do first.
+    pub kinds: Vec<MarkLegend>,
+    /// The signs of marks that occur.
+    pub signs: Vec<String>,
+}
+
+/// What a page knows of a kind of mark.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct MarkLegend {
+    /// Its name in files: some kinds have a picture of their own in the script.
+    pub name: &'static str,
+    /// What its sign means.
+    pub legend: &'static str,
 }
 
 /// Folds a signed value.
@@ -107,15 +120,11 @@ fn times(trace: &Trace) -> impl Iterator<Item = Time> + '_ {
         let JobRecord { job, end, .. } = *record;
         [Some(job.arrival), Some(job.release), Some(job.deadline), end.map(|(at, _)| at)]
     };
-    let of_mark = |kind: &MarkKind| match *kind {
-        MarkKind::Replenished { deadline, .. } => Some(deadline),
-        _ => None,
-    };
     let jobs = trace.jobs.iter().flat_map(of_job).flatten();
     let segments = trace.segments.iter().flat_map(|segment| [segment.start, segment.end]);
-    let marks = trace.marks.iter().flat_map(move |mark| [Some(mark.at), of_mark(&mark.kind)]);
+    let marks = trace.marks.iter().map(|mark| mark.at);
     let over = [trace.over];
-    jobs.chain(segments).chain(marks.flatten()).chain(over).filter(|at| at.ns() != i64::MAX)
+    jobs.chain(segments).chain(marks).chain(over).filter(|at| at.ns() != i64::MAX)
 }
 
 /// The earliest and the latest time of some traces; the start of time is among them, unless that
@@ -134,7 +143,7 @@ pub fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
     let mut columns = Columns(vec![Vec::new(); COLUMNS.len()]);
     let positions = put_jobs(&mut columns, trace, base);
     put_segments(&mut columns, trace, base, cpus, &positions);
-    let speeds = put_marks(&mut columns, trace, base);
+    let (kinds, signs) = put_marks(&mut columns, trace, base);
     let lengths: Vec<usize> = columns.0.iter().map(Vec::len).collect();
     let raw: Vec<u8> = columns.0.concat();
     let layout = Layout {
@@ -144,7 +153,8 @@ pub fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
         segments: trace.segments.len(),
         marks: trace.marks.len(),
         columns: lengths,
-        speeds,
+        kinds,
+        signs,
     };
     Encoded { bytes: miniz_oxide::deflate::compress_to_vec(&raw, 6), layout }
 }
@@ -223,49 +233,33 @@ fn put_segments(
     }
 }
 
-const REASONS: usize = MoveReason::ALL.len();
-
-/// Returns the speeds, as words.
-fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> Vec<String> {
-    let mut speeds: Vec<String> = Vec::new();
+/// Returns the kinds and the signs that occur.
+fn put_marks(columns: &mut Columns, trace: &Trace, base: i128) -> (Vec<MarkLegend>, Vec<String>) {
+    let (mut kinds, mut signs) = (Vec::new(), Vec::new());
     let mut marks: Vec<_> = trace.marks.iter().collect();
     marks.sort_by_key(|mark| mark.at);
     let mut before = base;
     for mark in marks {
         columns.put("at", (ns(mark.at) - before) as u128);
         before = ns(mark.at);
-        let (kind, first, second, third) = match mark.kind {
-            MarkKind::BudgetExhausted(job, cpu) => (0, job.task.index(), cpu.index(), 0),
-            MarkKind::CpuOnline(cpu) => (1, cpu.index(), 0, 0),
-            MarkKind::CpuOffline(cpu) => (2, cpu.index(), 0, 0),
-            MarkKind::Speed(cpu, ref speed) => {
-                let speed = speed.to_string();
-                let position = speeds.iter().position(|known| *known == speed);
-                let position = position.unwrap_or_else(|| {
-                    speeds.push(speed);
-                    speeds.len() - 1
-                });
-                (3, cpu.index(), position, 0)
-            }
-            MarkKind::Moved { task, from, to, why } => {
-                let why = MoveReason::ALL.iter().position(|&reason| reason == why);
-                let why = why.expect("every reason is one of all");
-                (4, task.index(), to.index(), (from.index() * REASONS + why) as u128)
-            }
-            MarkKind::Throttled(task) => (5, task.index(), 0, 0),
-            MarkKind::Replenished { task, deadline } => {
-                let after = if deadline.ns() == i64::MAX { 0 } else { ns(deadline) - ns(mark.at) };
-                (6, task.index(), 0, fold(after))
-            }
-            MarkKind::Indicator(cpu, level) => (7, cpu.index(), level.level(), 0),
-            MarkKind::Unlisted(task) => (8, task.index(), 0, 0),
-        };
-        columns.put("kind", kind);
-        columns.put("first", first as u128);
-        columns.put("second", second as u128);
-        columns.put("third", third);
+        let description = mark.kind.describe();
+        let NoteKind { name, legend, .. } = *description.kind;
+        columns.put("kind", position(&mut kinds, MarkLegend { name, legend }));
+        columns.put("of_task", description.task().map_or(0, |task| task.index() as u128 + 1));
+        columns.put("of_cpu", description.cpu().map_or(0, |cpu| cpu.index() as u128 + 1));
+        columns.put("level", description.level().map_or(0, |level| level.level() as u128));
+        columns.put("sign", position(&mut signs, description.sign()));
     }
-    speeds
+    (kinds, signs)
+}
+
+/// The position of an item in a list, at whose end it is put if it is not there.
+fn position<T: PartialEq>(list: &mut Vec<T>, item: T) -> u128 {
+    let position = list.iter().position(|known| *known == item).unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    });
+    position as u128
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use crate::{Guarantees, Report, Run, Severity, Table};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
-use layland_trace::{
-    Job, JobEnd, JobRecord, Labels, MarkKind, Summary, Trace, level_stretches, raised,
-};
+use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace, level_stretches, raised};
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
@@ -45,7 +43,7 @@ struct Data<'a> {
     names: Vec<String>,
     levels: &'a [String],
     cpus: usize,
-    columns: [&'static str; 18],
+    columns: [&'static str; COLUMNS.len()],
     /// In nanoseconds after the base, as digits.
     window: (String, String),
     range: (String, String),
@@ -156,7 +154,7 @@ fn whole_labels(report: &Report) -> Labels {
             labels.tasks.push(labels.task(TaskId::from_index(index)));
         }
         for mark in &run.trace.marks {
-            let MarkKind::Indicator(_, highest) = mark.kind else { continue };
+            let Some(highest) = mark.kind.describe().level() else { continue };
             for level in labels.levels.len()..=highest.level() {
                 let level = u8::try_from(level).expect("it is at most that of a mark");
                 labels.levels.push(labels.level(Criticality(level)));

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the environment may name the browser")]
 
-use layland_model::{CpuId, Criticality, Duration, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, Criticality, Duration, JobId, Note, Service, TaskId, Time};
 use layland_report::{
     Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity,
     TaskBound, TestResult,
@@ -68,7 +68,8 @@ fn turns(jobs: u64, cpus: u32, tasks: u32, start: i64) -> Trace {
             let job = Job { id, arrival: at(now), release: at(now), deadline: at(due) };
             trace.ended(&job, at(now + 130), JobEnd::Completed, Service::from_ns(70_000));
         }
-        let kinds = [MarkKind::Throttled(TaskId(0)), MarkKind::CpuOffline(CpuId(0))];
+        let kinds =
+            [MarkKind::Note(Note::Throttled { task: TaskId(0) }), MarkKind::CpuOffline(CpuId(0))];
         if let Some(kind) = kinds.get(round as usize) {
             trace.marked(&Mark { at: at(now), kind: kind.clone() });
         }
@@ -142,7 +143,7 @@ fn criticality_levels_are_drawn() {
     let changes = [(2_000, 1), (3_000, 2), (6_000, 0), (20_000, 2), (20_000, 0), (30_000, 1)];
     for (index, (us, level)) in changes.into_iter().enumerate() {
         let at = Time::from_ns(us * 1000 + index as i64);
-        let kind = MarkKind::Indicator(CpuId(1), Criticality(level));
+        let kind = MarkKind::Note(Note::Indicator { cpu: CpuId(1), level: Criticality(level) });
         trace.marked(&Mark { at, kind });
     }
     let mut levels = report(names, 2, vec![trace, turns(100, 2, 4, 0)]);

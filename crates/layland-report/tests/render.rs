@@ -1,7 +1,7 @@
 //! What a page says and what it must not contain.
 
 use layland_model::{
-    CpuId, CpuSet, Criticality, Duration, JobId, Service, System, Task, TaskId, Time,
+    CpuId, CpuSet, Criticality, Duration, JobId, Note, Service, System, Task, TaskId, Time,
 };
 use layland_report::{
     Answer, Distribution, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Series,
@@ -104,7 +104,7 @@ fn a_page_refers_to_nothing_outside() {
 fn criticality_levels_are_told_by_name() {
     let mut trace = late();
     for (at, level) in [(2, 1), (5, 2), (6, 0), (9, 1)] {
-        let kind = MarkKind::Indicator(CpuId(1), Criticality(level));
+        let kind = MarkKind::Note(Note::Indicator { cpu: CpuId(1), level: Criticality(level) });
         trace.marked(&Mark { at: ms(at), kind });
     }
     let mut report = Report::new("x", labels(&["a", "b", "c"]));

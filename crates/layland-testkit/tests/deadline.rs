@@ -396,7 +396,7 @@ proptest! {
         let trace = run(&system, "apedf:fallback=off", &Options::until(Time::from_ns(400)));
         let mut at = vec![CpuId(0); system.tasks.len()];
         for mark in &trace.marks {
-            if let MarkKind::Moved { task, to, .. } = mark.kind {
+            if let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind {
                 at[task.0 as usize] = to;
             }
         }
@@ -430,7 +430,7 @@ proptest! {
             let trace = run(&system, spec, &Options::until(HORIZON));
             let mut at = vec![CpuId(0); system.tasks.len()];
             for mark in &trace.marks {
-                let MarkKind::Moved { task, to, .. } = mark.kind else { continue };
+                let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind else { continue };
                 // First arrivals are placed even where nothing is overloaded.
                 let everybody_is_in = mark.at > Time::from_ns(12);
                 let loads = (0..system.platform.cpu_count() as u32).map(|cpu| {

@@ -5,7 +5,7 @@
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{
-    Behaviour, Change, CpuId, CpuSet, Duration, Request, RequestKind, Service, System, Task,
+    Behaviour, Change, CpuId, CpuSet, Duration, Note, Request, RequestKind, Service, System, Task,
     TaskId, Time,
 };
 use layland_policy::registry;
@@ -230,7 +230,11 @@ fn examples_5_and_6_are_on_every_version() {
         // At 10 the task with the earlier deadline is preempted, by one that goes to its CPU.
         let trace = run(&example("push-defect"), &spec, 19);
         let moved = trace.marks.iter().find_map(|mark| match mark.kind {
-            MarkKind::Moved { task: TaskId(2), to, .. } if mark.at == Time::from_ms(10) => Some(to),
+            MarkKind::Note(Note::Moved { task: TaskId(2), to, .. })
+                if mark.at == Time::from_ms(10) =>
+            {
+                Some(to)
+            }
             _ => None,
         });
         assert_eq!(moved, Some(CpuId(1)), "{spec}");

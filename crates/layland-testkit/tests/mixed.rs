@@ -5,8 +5,8 @@ use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_gen::{Aspect, Random};
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, ScheduleRule, Service, System,
-    Task, TaskId, Time,
+    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
+    System, Task, TaskId, Time,
 };
 use layland_policy::mixed::PerCpu;
 use layland_policy::mixed::amc::Adaptive;
@@ -354,7 +354,7 @@ fn an_empty_list_is_noted() {
     let trace = run(&system, one_cpu(&system, policy), 30);
     let marks: Vec<(i64, MarkKind)> =
         trace.marks.iter().map(|mark| (mark.at.ns(), mark.kind.clone())).collect();
-    assert_eq!(marks, [(4, MarkKind::Unlisted(TaskId(0)))]);
+    assert_eq!(marks, [(4, MarkKind::Note(Note::Unlisted { task: TaskId(0) }))]);
     let ends = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
     let ends: Vec<i64> = ends.map(|record| record.completion().unwrap().ns()).collect();
     assert_eq!(ends, [1, 12, 21]);

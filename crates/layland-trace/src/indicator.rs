@@ -2,7 +2,7 @@
 //! mechanisms for mixed criticality raise when a job overruns and lower when the CPU is idle.
 
 use crate::{MarkKind, Trace};
-use layland_model::{CpuId, Criticality, Duration, Time};
+use layland_model::{CpuId, Criticality, Duration, Note, Time};
 
 /// A stretch of time in which the indicator of a CPU has one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +33,12 @@ pub fn raised(stretches: &[LevelStretch], from: Time, to: Time) -> (usize, Durat
 /// indicator of any CPU ever changed. An indicator begins at the lowest level.
 ///
 /// ```
-/// use layland_model::{CpuId, Criticality, Time};
+/// use layland_model::{CpuId, Criticality, Note, Time};
 /// use layland_trace::{Mark, MarkKind, Recorder, Trace, level_stretches};
 /// let mut trace = Trace::default();
 /// assert!(level_stretches(&trace, CpuId(0)).is_empty());
 /// for (ms, level) in [(3, 1), (8, 0)] {
-///     let kind = MarkKind::Indicator(CpuId(0), Criticality(level));
+///     let kind = MarkKind::Note(Note::Indicator { cpu: CpuId(0), level: Criticality(level) });
 ///     trace.marked(&Mark { at: Time::from_ms(ms), kind });
 /// }
 /// trace.over(Time::from_ms(9), false);
@@ -56,7 +56,7 @@ pub fn level_stretches(trace: &Trace, cpu: CpuId) -> Vec<LevelStretch> {
     };
     let (mut since, mut level, mut is_known) = (Time::ZERO, Criticality(0), false);
     for mark in &trace.marks {
-        let MarkKind::Indicator(of, next) = mark.kind else { continue };
+        let MarkKind::Note(Note::Indicator { cpu: of, level: next }) = mark.kind else { continue };
         is_known = true;
         if of == cpu && next != level {
             put(since, mark.at, level);

@@ -7,6 +7,7 @@ mod indicator;
 pub mod inversion;
 pub mod json;
 mod labels;
+mod mark;
 mod record;
 mod replay;
 pub mod statistics;
@@ -16,9 +17,8 @@ mod window;
 
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
-pub use record::{
-    Answer, Both, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, NoRecord, Recorder, Segment, Trace,
-};
+pub use mark::{Mark, MarkKind};
+pub use record::{Answer, Both, Errno, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace};
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
 };

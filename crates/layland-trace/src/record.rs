@@ -1,8 +1,8 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
-use layland_model::{
-    CpuId, Criticality, Duration, Index, JobId, MoveReason, Service, Speed, TaskId, Time,
-};
+use crate::Mark;
+use layland_model::{CpuId, Duration, Index, JobId, Service, Time};
+use serde::{Deserialize, Serialize};
 
 /// A job as it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub struct Segment {
 }
 
 /// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JobEnd {
     /// It executed all of its demand.
     Completed,
@@ -51,54 +52,9 @@ pub enum JobEnd {
     Left,
 }
 
-/// A point in time worth showing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub kind: MarkKind,
-}
-
-/// What a [`Mark`] shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MarkKind {
-    /// A job used up the processor time that its policy granted.
-    BudgetExhausted(JobId, CpuId),
-    /// A CPU can be used.
-    CpuOnline(CpuId),
-    /// A CPU can no longer be used.
-    CpuOffline(CpuId),
-    /// A CPU has another speed from now on.
-    Speed(CpuId, Speed),
-    /// A task is in the run queue of another CPU from now on.
-    Moved {
-        /// The task.
-        task: TaskId,
-        /// The CPU in whose run queue it was.
-        from: CpuId,
-        /// The CPU in whose run queue it is.
-        to: CpuId,
-        /// Why.
-        why: MoveReason,
-    },
-    /// The server of a task has no budget until it is replenished.
-    Throttled(TaskId),
-    /// The server of a task has a new budget.
-    Replenished {
-        /// The task.
-        task: TaskId,
-        /// The server's deadline from now on.
-        deadline: Time,
-    },
-    /// The criticality indicator of a CPU has this value from now on.
-    Indicator(CpuId, Criticality),
-    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
-    Unlisted(TaskId),
-}
-
 /// The answer of a kernel to a request that it refuses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Errno {
     /// `EBUSY`: admission control says no.
     Busy,

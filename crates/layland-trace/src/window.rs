@@ -4,7 +4,6 @@
 
 use crate::{Answer, Job, JobEnd, JobRecord, Mark, MarkKind, Recorder, Segment, Trace};
 use layland_model::{CpuId, Service, Time};
-use std::mem::{Discriminant, discriminant};
 
 /// Keeps the earliest deadline that was missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,19 +69,9 @@ impl Window {
 }
 
 /// The CPU of whose state a mark tells, and of which part of it.
-fn state(kind: &MarkKind) -> Option<(CpuId, Discriminant<MarkKind>)> {
-    match *kind {
-        // Online and offline are two values of one state.
-        MarkKind::CpuOnline(cpu) | MarkKind::CpuOffline(cpu) => {
-            Some((cpu, discriminant(&MarkKind::CpuOnline(cpu))))
-        }
-        MarkKind::Speed(cpu, _) | MarkKind::Indicator(cpu, _) => Some((cpu, discriminant(kind))),
-        MarkKind::BudgetExhausted(..)
-        | MarkKind::Moved { .. }
-        | MarkKind::Throttled(_)
-        | MarkKind::Unlisted(_)
-        | MarkKind::Replenished { .. } => None,
-    }
+fn state(kind: &MarkKind) -> Option<(CpuId, &'static str)> {
+    let description = kind.describe();
+    Some((description.cpu()?, description.kind.state?))
 }
 
 impl Recorder for Window {
@@ -154,12 +143,13 @@ impl Recorder for Refusals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layland_model::Criticality;
+    use layland_model::{Criticality, Note};
 
     #[test]
     fn the_state_of_a_cpu_before_a_window_is_known_in_it() {
         let mut window = Window::new(Time::from_ms(10), Time::from_ms(20));
-        let level = |level| MarkKind::Indicator(CpuId(0), Criticality(level));
+        let level =
+            |level| MarkKind::Note(Note::Indicator { cpu: CpuId(0), level: Criticality(level) });
         let marks = [
             (1, MarkKind::CpuOffline(CpuId(1))),
             (2, MarkKind::CpuOnline(CpuId(1))),

@@ -337,22 +337,10 @@ fn cpu_lanes(trace: &Trace, labels: &Labels, from: Time, to: Time) -> Vec<CpuLan
         let mut offline: Vec<(Time, Time)> = Vec::new();
         let mut since = None;
         for mark in &trace.marks {
-            match mark.kind {
-                MarkKind::CpuOffline(cpu) if cpu == id => {
-                    since.get_or_insert(mark.at);
-                }
-                MarkKind::CpuOnline(cpu) if cpu == id => {
-                    offline.extend(since.take().map(|since| (since, mark.at)));
-                }
-                MarkKind::CpuOffline(_)
-                | MarkKind::CpuOnline(_)
-                | MarkKind::BudgetExhausted(..)
-                | MarkKind::Speed(..)
-                | MarkKind::Moved { .. }
-                | MarkKind::Throttled(_)
-                | MarkKind::Replenished { .. }
-                | MarkKind::Indicator(..)
-                | MarkKind::Unlisted(_) => {}
+            if mark.kind == MarkKind::CpuOffline(id) {
+                since.get_or_insert(mark.at);
+            } else if mark.kind == MarkKind::CpuOnline(id) {
+                offline.extend(since.take().map(|since| (since, mark.at)));
             }
         }
         offline.extend(since.map(|since| (since, trace.over)));

@@ -1,7 +1,7 @@
 //! Charts of small schedules as files, and of anything at all without a panic.
 
 use super::*;
-use layland_model::{CpuId, Criticality};
+use layland_model::{CpuId, Criticality, Note};
 use layland_trace::testing::{at, naive, stretched};
 use layland_trace::{JobEnd, Mark, MarkKind};
 
@@ -40,7 +40,10 @@ fn overloaded() -> (Trace, Labels) {
 fn critical() -> (Trace, Labels) {
     let (mut trace, mut labels) = schedule(2, &[(1, 4), (2, 5), (3, 10)], 40, &NAMES[..3]);
     labels.levels = ["LO", "MID", "HI"].map(str::to_owned).to_vec();
-    let level = |ns, level| Mark { at: at(ns), kind: MarkKind::Indicator(CpuId(0), level) };
+    let level = |ns, level| Mark {
+        at: at(ns),
+        kind: MarkKind::Note(Note::Indicator { cpu: CpuId(0), level }),
+    };
     trace.marks = [(8 * MS, 1), (11 * MS, 2), (19 * MS, 0), (30 * MS, 2), (30 * MS + 1, 0)]
         .map(|(ns, value)| level(ns, Criticality(value)))
         .to_vec();
@@ -235,7 +238,10 @@ mod anything {
             let kind = match kind {
                 0..100 => MarkKind::CpuOnline(cpu),
                 100..200 => MarkKind::CpuOffline(cpu),
-                level => MarkKind::Indicator(cpu, Criticality(level.wrapping_sub(200) * 4)),
+                level => {
+                    let level = Criticality(level.wrapping_sub(200) * 4);
+                    MarkKind::Note(Note::Indicator { cpu, level })
+                }
             };
             Mark { at: at(ns), kind }
         });

@@ -8,7 +8,7 @@ use super::line::{Event, Kind, Left, Lines};
 use super::threads::Tasks;
 use super::{Decision, Import, Marker, NO_DEADLINE, Options, ReadError, Threads, Wake};
 use layland_model::{
-    CpuId, Duration, Index, JobId, MoveReason, Service, System, TIME_LIMIT, TaskId, Time,
+    CpuId, Duration, Index, JobId, MoveReason, Note, Service, System, TIME_LIMIT, TaskId, Time,
 };
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -469,7 +469,7 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
                     MoveReason::Pushed
                 };
                 let (from, to) = (cpus.id(from), cpus.id(to));
-                Some(Mark { at, kind: MarkKind::Moved { task, from, to, why } })
+                Some(Mark { at, kind: MarkKind::Note(Note::Moved { task, from, to, why }) })
             }
             Kind::Mark(Marker::Overrun { task, job }) => {
                 let id = JobId { task: tasks.named(task, event.thread.pid)?, seq: job };

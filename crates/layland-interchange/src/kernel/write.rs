@@ -2,7 +2,7 @@
 //! [`read`](super::read) gives the same trace again.
 
 use super::{Marker, comm};
-use layland_model::{CpuId, Index, TaskId, Time};
+use layland_model::{CpuId, Index, Note, TaskId, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
                 let task = name(id.task);
                 mark(ns(event.at), 3, cpu.0, &Marker::Overrun { task: &task, job: id.seq });
             }
-            MarkKind::Moved { task, from, to, why: _ } => {
+            MarkKind::Note(Note::Moved { task, from, to, why: _ }) => {
                 let line = format!(
                     "sched_migrate_task: {} orig_cpu={} dest_cpu={}",
                     thread(task),
@@ -70,10 +70,7 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
             MarkKind::CpuOnline(_)
             | MarkKind::CpuOffline(_)
             | MarkKind::Speed(..)
-            | MarkKind::Throttled(_)
-            | MarkKind::Replenished { .. }
-            | MarkKind::Indicator(..)
-            | MarkKind::Unlisted(_) => {}
+            | MarkKind::Note(_) => {}
         }
     }
     lines.append(&mut moves);

@@ -50,7 +50,6 @@ class WideReader {
 }
 
 const PENDING = 0, COMPLETED = 1, ABORTED = 2, LEFT = 3, UNKNOWN = 4;
-const BUDGET = 0, ONLINE = 1, OFFLINE = 2, SPEED = 3, MOVED = 4, THROTTLED = 5, REPLENISHED = 6, INDICATOR = 7, UNLISTED = 8;
 
 /** Decodes one trace. `wait` lets the page breathe between two steps. */
 async function decode(layout, base64, names, wait) {
@@ -59,7 +58,7 @@ async function decode(layout, base64, names, wait) {
   const readers = {}, wide = layout.wide;
   let from = 0;
   COLUMNS.forEach((name, index) => {
-    const isTime = !["task", "how", "on_cpu", "job", "kind", "first", "second"].includes(name);
+    const isTime = !["task", "how", "on_cpu", "job", "kind", "of_task", "of_cpu", "level", "sign"].includes(name);
     readers[name] = wide && isTime ? new WideReader(bytes, from) : new Reader(bytes, from);
     from += layout.columns[index];
   });
@@ -120,16 +119,18 @@ async function decode(layout, base64, names, wait) {
   }
   await wait();
 
-  const marks = { count: M, at: times(M), kind: new Uint8Array(M), first: new Uint32Array(M),
-    second: new Uint32Array(M), third: times(M) };
+  // A mark without a task or without a CPU has -1 there.
+  const marks = { count: M, at: times(M), kind: new Uint8Array(M), task: new Int32Array(M), cpu: new Int32Array(M),
+    level: new Uint8Array(M), sign: new Uint32Array(M), kinds: layout.kinds, signs: layout.signs };
   let at = zero;
   for (let i = 0; i < M; i++) {
     at += readers.at.next();
     set(marks.at, i, at);
-    const kind = marks.kind[i] = readers.kind.next();
-    marks.first[i] = readers.first.next();
-    marks.second[i] = readers.second.next();
-    set(marks.third, i, kind === REPLENISHED ? at + readers.third.signed() : readers.third.next());
+    marks.kind[i] = readers.kind.next();
+    marks.task[i] = readers.of_task.next() - 1;
+    marks.cpu[i] = readers.of_cpu.next() - 1;
+    marks.level[i] = readers.level.next();
+    marks.sign[i] = readers.sign.next();
     if ((i & 0x3ffff) === 0x3ffff) await wait();
   }
   return { ...shared, jobs, segments, marks, cpus };

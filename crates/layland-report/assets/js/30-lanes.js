@@ -147,29 +147,36 @@ function prepare(trace, names, cpuCount, over) {
     const life = Math.min(Math.max(jobs.end.at[i], jobs.deadline.at[i] < Infinity ? jobs.deadline.at[i] : 0), over) - jobs.arrival.at[i];
     if (life > trace.longest[jobs.task[i]]) trace.longest[jobs.task[i]] = life;
   }
-  const ofCpu = (i) => (marks.kind[i] >= ONLINE && marks.kind[i] <= SPEED) || marks.kind[i] === INDICATOR;
-  trace.marksOf = groupBy(marks.count, tasks + 1, (i) => (ofCpu(i) ? tasks : Math.min(marks.first[i], tasks)));
+  // Those of CPUs come last.
+  trace.marksOf = groupBy(marks.count, tasks + 1, (i) => (marks.task[i] < 0 ? tasks : Math.min(marks.task[i], tasks)));
   trace.levels = levelsOf(trace, over);
   trace.offline = trace.cpus.map(() => []);
+  const online = kindNamed(marks, "cpu_online"), offline = kindNamed(marks, "cpu_offline");
   for (let k = trace.marksOf.from[tasks]; k < trace.marksOf.from[tasks + 1]; k++) {
-    const i = trace.marksOf.order[k], spans = trace.offline[marks.first[i]];
+    const i = trace.marksOf.order[k], spans = trace.offline[marks.cpu[i]];
     if (!spans) continue;
     const open = spans.length && spans[spans.length - 1][1] === Infinity;
-    if (marks.kind[i] === OFFLINE && !open) spans.push([marks.at.at[i], Infinity]);
-    if (marks.kind[i] === ONLINE && open) spans[spans.length - 1][1] = marks.at.at[i];
+    if (marks.kind[i] === offline && !open) spans.push([marks.at.at[i], Infinity]);
+    if (marks.kind[i] === online && open) spans[spans.length - 1][1] = marks.at.at[i];
   }
   return trace;
+}
+
+/** The number of a kind of mark in a trace; -1 if none occurs. */
+function kindNamed(marks, name) {
+  return marks.kinds.findIndex((kind) => kind.name === name);
 }
 
 /** The values of the criticality indicator of each CPU, as { from, to, level, mark } in the order of time, with
  *  the mark that began each; nothing if no indicator ever changed. An indicator begins at the lowest level. */
 function levelsOf({ marks, cpus }, over) {
-  if (!marks.kind.includes(INDICATOR)) return null;
+  const indicator = kindNamed(marks, "indicator");
+  if (indicator < 0) return null;
   const levels = cpus.map(() => [{ from: 0, to: over, level: 0, mark: -1 }]);
   for (let i = 0; i < marks.count; i++) {
-    const spans = marks.kind[i] === INDICATOR ? levels[marks.first[i]] : undefined;
+    const spans = marks.kind[i] === indicator ? levels[marks.cpu[i]] : undefined;
     if (!spans) continue;
-    const last = spans[spans.length - 1], at = marks.at.at[i], level = marks.second[i];
+    const last = spans[spans.length - 1], at = marks.at.at[i], level = marks.level[i];
     if (last.level === level) continue;
     last.to = at;
     spans.push({ from: at, to: over, level, mark: i });

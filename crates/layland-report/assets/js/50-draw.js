@@ -189,7 +189,7 @@ class LaneDrawing {
     }
   }
 
-  /** Budgets: ‖ without budget, ○ replenished, ▾ used up, → moved to another run queue (» pushed, « pulled). */
+  /** Budgets have pictures: ‖ without budget, ○ replenished, ▾ used up. Of every other kind the sign is drawn. */
   drawMarks(lane, base) {
     const { context: c, trace, app } = this, { look, view } = app, { marks } = trace;
     const { from, order } = trace.marksOf, task = lane.index;
@@ -202,12 +202,11 @@ class LaneDrawing {
     for (let k = first; k < last; k++) {
       const i = order[k], x = this.x(marks.at.at[i]), y = base + 1;
       c.beginPath();
-      switch (marks.kind[i]) {
-        case THROTTLED: c.fillRect(x - 3, y - 3, 2, 6); c.fillRect(x + 1, y - 3, 2, 6); break;
-        case REPLENISHED: c.fillStyle = look.paper; c.arc(x, y, 2.8, 0, 7); c.fill(); c.stroke(); c.fillStyle = look.ink; break;
-        case BUDGET: c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y - 4); c.lineTo(x, y + 2); c.fill(); break;
-        case UNLISTED: c.fillText("∅", x + 2, lane.y + 6); break;
-        case MOVED: c.fillText("→»«→"[marks.third.at[i] % 4] + marks.second[i], x + 2, lane.y + 6); break;
+      switch (marks.kinds[marks.kind[i]].name) {
+        case "throttled": c.fillRect(x - 3, y - 3, 2, 6); c.fillRect(x + 1, y - 3, 2, 6); break;
+        case "replenished": c.fillStyle = look.paper; c.arc(x, y, 2.8, 0, 7); c.fill(); c.stroke(); c.fillStyle = look.ink; break;
+        case "budget_exhausted": c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y - 4); c.lineTo(x, y + 2); c.fill(); break;
+        default: c.fillText(marks.signs[marks.sign[i]], x + 2, lane.y + 6);
       }
     }
   }

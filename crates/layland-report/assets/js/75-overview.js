@@ -79,8 +79,19 @@ class Overview {
 function legend(app) {
   const box = document.getElementById("legend"), { look } = app;
   const used = { task: app.mode !== "cpus" };
-  const kinds = new Set(), anywhere = (test) => app.panels.some(({ trace }) => test(trace));
-  app.panels.forEach(({ trace }) => { for (let i = 0; i < Math.min(trace.marks.count, 100000); i++) kinds.add(trace.marks.kind[i]); });
+  const kinds = new Map(), anywhere = (test) => app.panels.some(({ trace }) => test(trace));
+  // Each kind once, with the sign of its first mark.
+  app.panels.forEach(({ trace: { marks } }) => marks.kinds.forEach((kind, number) => {
+    const first = marks.kind.indexOf(number);
+    if (!kinds.has(kind.name)) kinds.set(kind.name, { legend: kind.legend, sign: marks.signs[marks.sign[first]], ofTask: marks.task[first] >= 0 });
+  }));
+  const pictures = {
+    throttled: (c) => { c.fillRect(5, 4, 2, 8); c.fillRect(9, 4, 2, 8); },
+    replenished: (c) => { c.arc(8, 8, 3.5, 0, 7); c.stroke(); },
+    budget_exhausted: (c) => { c.moveTo(3, 4); c.lineTo(13, 4); c.lineTo(8, 12); c.fill(); },
+  };
+  const ofTasks = [...kinds].filter(([, kind]) => kind.ofTask).map(([name, { legend, sign }]) =>
+    [true, pictures[name] ?? ((c) => { c.font = "12px sans-serif"; c.fillText(sign, 0, 12); }), legend]);
   const entries = [
     [true, (c) => { c.moveTo(8, 14); c.lineTo(8, 3); c.stroke(); c.beginPath(); c.moveTo(4, 7); c.lineTo(8, 1); c.lineTo(12, 7); c.fill(); }, "release"],
     [true, (c) => { c.moveTo(8, 2); c.lineTo(8, 13); c.stroke(); c.beginPath(); c.moveTo(4, 9); c.lineTo(8, 15); c.lineTo(12, 9); c.fill(); }, "deadline"],
@@ -91,13 +102,9 @@ function legend(app) {
     [true, (c) => { c.fillStyle = PALETTE[1][0]; c.fillRect(0, 3, 15, 10); c.fillStyle = look.paper; c.moveTo(16, 3); c.lineTo(11, 5); c.lineTo(16, 8); c.lineTo(11, 10); c.lineTo(16, 13); c.fill(); }, "preempted"],
     [true, (c) => { c.moveTo(8, 3); c.lineTo(13, 8); c.lineTo(8, 13); c.lineTo(3, 8); c.fill(); }, "migrated"],
     [anywhere((t) => t.segments.overhead.at.some((x) => x > 0)), (c) => { c.fillStyle = look.over; c.fillRect(0, 9, 16, 4); }, "overhead"],
-    [kinds.has(THROTTLED), (c) => { c.fillRect(5, 4, 2, 8); c.fillRect(9, 4, 2, 8); }, "throttled"],
-    [kinds.has(REPLENISHED), (c) => { c.arc(8, 8, 3.5, 0, 7); c.stroke(); }, "budget replenished"],
-    [kinds.has(BUDGET), (c) => { c.moveTo(3, 4); c.lineTo(13, 4); c.lineTo(8, 12); c.fill(); }, "budget used up"],
-    [kinds.has(MOVED), (c) => { c.font = "12px sans-serif"; c.fillText("»2", 0, 12); }, "moved to the run queue of CPU 2: » pushed, « pulled, → otherwise"],
-    [kinds.has(UNLISTED), (c) => { c.font = "12px sans-serif"; c.fillText("∅", 2, 12); }, "no priority is left: below all others"],
+    ...ofTasks,
     [anywhere((t) => t.levels), (c) => { c.moveTo(1, 13); c.lineTo(6, 13); c.lineTo(6, 4); c.lineTo(15, 4); c.lineTo(15, 14); c.stroke(); }, "criticality level of a CPU: only jobs of at least this level run"],
-    [kinds.has(OFFLINE), (c) => { c.fillStyle = look.hatch(c, look.faint); c.fillRect(0, 2, 16, 12); }, "offline"],
+    [kinds.has("cpu_offline"), (c) => { c.fillStyle = look.hatch(c, look.faint); c.fillRect(0, 2, 16, 12); }, "offline"],
   ];
   box.replaceChildren();
   for (const [shown, paint, text] of entries) {

@@ -39,7 +39,6 @@ class App {
       const over = Number(run.over);
       trace.overExact = BigInt(run.over);
       prepare(trace, this.names, this.data.cpus, over);
-      trace.speeds = run.layout.speeds;
       const panel = new Panel(this, index);
       panel.name = run.name;
       panel.trace = trace;

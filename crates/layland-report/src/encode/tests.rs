@@ -1,10 +1,10 @@
 use super::*;
-use layland_model::{Duration, Service};
-use layland_trace::{Job, Mark};
+use layland_model::{Criticality, Duration, MoveReason, Note, Service};
+use layland_trace::{Job, Mark, MarkKind};
 use proptest::prelude::*;
 
 /// Reads the columns as their table says, slowly and with integers of any length.
-fn decode(encoded: &Encoded) -> Trace {
+fn decode(encoded: &Encoded) -> (Trace, Vec<DrawnMark>) {
     let raw = miniz_oxide::inflate::decompress_to_vec(&encoded.bytes).unwrap();
     let layout = &encoded.layout;
     assert_eq!(layout.columns.iter().sum::<usize>(), raw.len());
@@ -78,44 +78,58 @@ fn decode(encoded: &Encoded) -> Trace {
         }
     }
     let mut at = base;
+    let mut marks = Vec::new();
     for k in 0..layout.marks {
         at += column("at")[k] as i128;
-        let (first, second) = (column("first")[k] as u32, column("second")[k] as u32);
-        let third = column("third")[k];
-        let kind = match column("kind")[k] {
-            0 => MarkKind::BudgetExhausted(JobId { task: TaskId(first), seq: 0 }, CpuId(second)),
-            1 => MarkKind::CpuOnline(CpuId(first)),
-            2 => MarkKind::CpuOffline(CpuId(first)),
-            4 => {
-                let (from, why) = (CpuId(third as u32 / 4), MoveReason::ALL[third as usize % 4]);
-                MarkKind::Moved { task: TaskId(first), from, to: CpuId(second), why }
-            }
-            5 => MarkKind::Throttled(TaskId(first)),
-            6 => {
-                let deadline = time(at + unfold(third));
-                MarkKind::Replenished { task: TaskId(first), deadline }
-            }
-            8 => MarkKind::Unlisted(TaskId(first)),
-            kind => panic!("kind {kind} is not drawn here"),
-        };
-        trace.marks.push(Mark { at: time(at), kind });
+        marks.push(DrawnMark {
+            at: time(at),
+            name: layout.kinds[column("kind")[k] as usize].name,
+            task: column("of_task")[k].checked_sub(1).map(|task| TaskId(task as u32)),
+            cpu: column("of_cpu")[k].checked_sub(1).map(|cpu| CpuId(cpu as u32)),
+            level: column("level")[k],
+            sign: layout.signs[column("sign")[k] as usize].clone(),
+        });
     }
-    trace
+    (trace, marks)
 }
 
-/// In the order in which the columns have it.
-fn sorted(mut trace: Trace) -> Trace {
+/// What a page draws of a mark.
+#[derive(Debug, PartialEq)]
+struct DrawnMark {
+    at: Time,
+    name: &'static str,
+    task: Option<TaskId>,
+    cpu: Option<CpuId>,
+    level: u128,
+    sign: String,
+}
+
+fn drawn(mark: &Mark) -> DrawnMark {
+    let description = mark.kind.describe();
+    DrawnMark {
+        at: mark.at,
+        name: description.kind.name,
+        task: description.task(),
+        cpu: description.cpu(),
+        level: description.level().map_or(0, |level| level.level() as u128),
+        sign: description.sign(),
+    }
+}
+
+/// In the order in which the columns have it, with what is drawn of its marks.
+fn sorted(mut trace: Trace) -> (Trace, Vec<DrawnMark>) {
     trace.jobs.sort_by_key(|record| (record.job.arrival, record.job.id));
     trace.segments.sort_by_key(|segment| (segment.cpu, segment.start, segment.end, segment.job));
     trace.marks.sort_by_key(|mark| mark.at);
     trace.over = Time::ZERO;
-    trace
+    let marks = trace.marks.drain(..).map(|mark| drawn(&mark)).collect();
+    (trace, marks)
 }
 
 fn arbitrary_trace(most: i64) -> impl Strategy<Value = Trace> {
     let job = (0..5u32, 0..most, 0..most, 0..most, 0..5u8, 0..most);
     let segment = (0..3u32, 0..most, 1..most, any::<prop::sample::Index>(), 0..3i64);
-    let mark = (0..most, 0..7u8, 0..5u32, 0..3u32, 0..most);
+    let mark = (0..most, 0..8u8, 0..5u32, 0..3u32, 0..most);
     let parts = (
         prop::collection::vec(job, 1..20),
         prop::collection::vec(segment, 0..30),
@@ -151,11 +165,12 @@ fn arbitrary_trace(most: i64) -> impl Strategy<Value = Trace> {
                 2 => MarkKind::CpuOffline(cpu),
                 3 => {
                     let why = MoveReason::ALL[first as usize % 4];
-                    MarkKind::Moved { task, from: CpuId(second), to: cpu, why }
+                    MarkKind::Note(Note::Moved { task, from: CpuId(second), to: cpu, why })
                 }
-                4 => MarkKind::Throttled(task),
-                5 => MarkKind::Unlisted(task),
-                _ => MarkKind::Replenished { task, deadline: at(third) },
+                4 => MarkKind::Note(Note::Throttled { task }),
+                5 => MarkKind::Note(Note::Unlisted { task }),
+                6 => MarkKind::Note(Note::Replenished { task, deadline: at(third) }),
+                _ => MarkKind::Note(Note::Indicator { cpu, level: Criticality(second as u8) }),
             };
             trace.marks.push(Mark { at: at(when), kind });
         }
@@ -193,7 +208,7 @@ fn late_and_short_is_not_wide() {
     assert!(!encoded.layout.wide);
     assert_eq!(encoded.layout.base, (1u64 << 60).to_string());
     // The job that is in no record is there all the same.
-    let read = decode(&encoded);
+    let (read, _) = decode(&encoded);
     assert_eq!((read.jobs[0].job.id, read.jobs[0].job.arrival), (job, start));
     assert_eq!(read.segments, trace.segments);
 }
@@ -202,5 +217,5 @@ fn late_and_short_is_not_wide() {
 fn an_empty_trace_is_encoded() {
     let trace = Trace::default();
     let encoded = encode(&trace, 2, extent([&trace].into_iter()));
-    assert_eq!(decode(&encoded), trace);
+    assert_eq!(decode(&encoded), (trace, Vec::new()));
 }

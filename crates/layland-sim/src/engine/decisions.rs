@@ -130,14 +130,7 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
     }
 
     pub(super) fn note(&mut self, note: Note) {
-        let kind = match note {
-            Note::Moved { task, from, to, why } => MarkKind::Moved { task, from, to, why },
-            Note::Throttled { task } => MarkKind::Throttled(task),
-            Note::Replenished { task, deadline } => MarkKind::Replenished { task, deadline },
-            Note::Indicator { cpu, level } => MarkKind::Indicator(cpu, level),
-            Note::Unlisted { task } => MarkKind::Unlisted(task),
-        };
-        self.recorder.marked(&Mark { at: self.now, kind });
+        self.recorder.marked(&Mark { at: self.now, kind: MarkKind::Note(note) });
     }
 
     /// Ends the ready job of a task, wherever it is.

@@ -7,7 +7,7 @@ use layland_analysis::Assumption;
 use layland_analysis::partitioned::lopez;
 use layland_analysis::{BoundTest, Tardiness, Verdict, catalogue};
 use layland_gen::Random;
-use layland_model::{CpuId, Duration, Rate, System, TaskMap, Time};
+use layland_model::{CpuId, Duration, Note, Rate, System, TaskMap, Time};
 use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_trace::{Counters, MarkKind, Recorder, Trace};
@@ -224,7 +224,7 @@ fn settled(system: &System, trace: &Trace) -> Option<Time> {
     let mut at: TaskMap<CpuId> = TaskMap::filled(CpuId(0), system.tasks.len());
     let mut last = Time::ZERO;
     for mark in &trace.marks {
-        if let MarkKind::Moved { task, to, .. } = mark.kind {
+        if let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind {
             at[task] = to;
             last = mark.at;
         }

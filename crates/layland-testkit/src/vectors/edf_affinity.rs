@@ -7,8 +7,8 @@
 
 use super::Verdict;
 use layland_model::{
-    Behaviour, Change, CpuId, CpuSet, Duration, Rate, Request, RequestKind, Service, Speed, System,
-    Task, TaskId, Time,
+    Behaviour, Change, CpuId, CpuSet, Duration, Note, Rate, Request, RequestKind, Service, Speed,
+    System, Task, TaskId, Time,
 };
 use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
@@ -313,7 +313,7 @@ impl Found {
         jobs.sort_by(|a, b| (&a.4, a.0).cmp(&(&b.4, b.0)));
         let mut moves = vec![0; ids.len()];
         for mark in &trace.marks {
-            if let MarkKind::Moved { task, .. } = mark.kind {
+            if let MarkKind::Note(Note::Moved { task, .. }) = mark.kind {
                 moves[task.0 as usize] += 1;
             }
         }

@@ -4,8 +4,8 @@
 use super::Verdict;
 use layland_checker::check;
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, ScheduleRule, Service, System,
-    Task, TaskId, Time,
+    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
+    System, Task, TaskId, Time,
 };
 use layland_policy::mixed::PerCpu;
 use layland_policy::mixed::amc::Adaptive;
@@ -166,7 +166,7 @@ fn first_difference(vector: &Value) -> Option<Option<String>> {
     }
     if let Some(switches) = expected.get("switches") {
         let found = trace.marks.iter().filter_map(|mark| match mark.kind {
-            MarkKind::Indicator(_, level) => Some(json!([mark.at.ns(), level.0])),
+            MarkKind::Note(Note::Indicator { level, .. }) => Some(json!([mark.at.ns(), level.0])),
             _ => None,
         });
         let found = Value::Array(found.collect());

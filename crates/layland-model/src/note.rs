@@ -1,0 +1,440 @@
+//! [`Note`]: what a policy says of itself while it runs. Every kind describes itself here, once:
+//! formats, charts and reports go by its [`Description`] and match no kind.
+//!
+//! A new kind is a variant, an arm of [`Note::describe`] and an arm of [`Note::read`].
+
+use crate::{CpuId, Criticality, MoveReason, Speed, TaskId, Time};
+use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a policy does that shows in no other action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A task is in the run queue of another CPU from now on.
+    Moved {
+        /// The task.
+        task: TaskId,
+        /// The CPU in whose run queue it was.
+        from: CpuId,
+        /// The CPU in whose run queue it is.
+        to: CpuId,
+        /// Why.
+        why: MoveReason,
+    },
+    /// The server of a task has no budget until it is replenished.
+    Throttled {
+        /// The task.
+        task: TaskId,
+    },
+    /// The server of a task has a new budget.
+    Replenished {
+        /// The task.
+        task: TaskId,
+        /// The server's deadline from now on.
+        deadline: Time,
+    },
+    /// The criticality indicator of a CPU has this value from now on.
+    Indicator {
+        /// The CPU.
+        cpu: CpuId,
+        /// The lowest criticality whose jobs it runs.
+        level: Criticality,
+    },
+    /// The list of job priorities of a task is empty: the job that has just arrived runs below all others.
+    Unlisted {
+        /// The task.
+        task: TaskId,
+    },
+}
+
+impl Note {
+    /// The note in parts.
+    ///
+    /// ```
+    /// use layland_model::note::Detail;
+    /// use layland_model::{CpuId, MoveReason, Note, TaskId};
+    /// let (from, to, why) = (CpuId(0), CpuId(2), MoveReason::Pushed);
+    /// let description = Note::Moved { task: TaskId(1), from, to, why }.describe();
+    /// assert_eq!(description.kind.name, "moved");
+    /// assert_eq!(description.details[0], Detail::Task(TaskId(1)));
+    /// assert_eq!(description.text(), "pushed from CPU 0 to 2");
+    /// assert_eq!(description.sign(), "»2");
+    /// ```
+    pub fn describe(&self) -> Description {
+        let of = |kind, details| Description { kind, details };
+        match *self {
+            Note::Moved { task, from, to, why } => of(
+                &NoteKind {
+                    name: "moved",
+                    text: "{why} from CPU {from} to {cpu}",
+                    sign: "{why}{cpu}",
+                    legend: "moved to the run queue of this CPU: » pushed, « pulled, → otherwise",
+                    state: None,
+                },
+                smallvec![
+                    Detail::Task(task),
+                    Detail::From(from),
+                    Detail::Cpu(to),
+                    Detail::Why(why)
+                ],
+            ),
+            Note::Throttled { task } => of(
+                &NoteKind {
+                    name: "throttled",
+                    text: "throttled",
+                    sign: "‖",
+                    legend: "throttled",
+                    state: None,
+                },
+                smallvec![Detail::Task(task)],
+            ),
+            Note::Replenished { task, deadline } => of(
+                &NoteKind {
+                    name: "replenished",
+                    text: "replenished",
+                    sign: "○",
+                    legend: "budget replenished",
+                    state: None,
+                },
+                smallvec![Detail::Task(task), Detail::Deadline(deadline)],
+            ),
+            Note::Indicator { cpu, level } => of(
+                &NoteKind {
+                    name: "indicator",
+                    text: "CPU {cpu} at criticality {level}",
+                    sign: "{level}",
+                    legend: "criticality level of a CPU: only jobs of at least this level run",
+                    state: Some("indicator"),
+                },
+                smallvec![Detail::Cpu(cpu), Detail::Level(level)],
+            ),
+            Note::Unlisted { task } => of(
+                &NoteKind {
+                    name: "unlisted",
+                    text: "no priority is left",
+                    sign: "∅",
+                    legend: "no priority is left: below all others",
+                    state: None,
+                },
+                smallvec![Detail::Task(task)],
+            ),
+        }
+    }
+
+    /// The note of a kind, from its details in the order in which [`Note::describe`] gives them; `None` if
+    /// no kind has this name.
+    ///
+    /// # Errors
+    /// If a detail is missing or is not what it should be.
+    pub fn read<D: ReadDetails>(kind: &str, from: &mut D) -> Result<Option<Note>, D::Error> {
+        Ok(Some(match kind {
+            "moved" => Note::Moved {
+                task: from.task()?,
+                from: from.from()?,
+                to: from.cpu()?,
+                why: from.why()?,
+            },
+            "throttled" => Note::Throttled { task: from.task()? },
+            "replenished" => Note::Replenished { task: from.task()?, deadline: from.deadline()? },
+            "indicator" => Note::Indicator { cpu: from.cpu()?, level: from.level()? },
+            "unlisted" => Note::Unlisted { task: from.task()? },
+            _ => return Ok(None),
+        }))
+    }
+}
+
+/// What all notes of one kind have in common. In the texts, the name of a detail in braces stands for its
+/// value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoteKind {
+    /// In files.
+    pub name: &'static str,
+    /// In a few words; about which task is said elsewhere.
+    pub text: &'static str,
+    /// What stands at its time in a chart: a sign or two, with the short form of its details.
+    pub sign: &'static str,
+    /// What the sign means.
+    pub legend: &'static str,
+    /// The state of a CPU that it tells, if it does: it holds until the next note of the same state.
+    pub state: Option<&'static str>,
+}
+
+/// A note in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Of which kind.
+    pub kind: &'static NoteKind,
+    /// What it is about, then what it says of that. No two have the same name.
+    pub details: SmallVec<[Detail; 4]>,
+}
+
+impl Description {
+    /// The task that it is about, if it is about one.
+    pub fn task(&self) -> Option<TaskId> {
+        self.find(|detail| if let Detail::Task(task) = detail { Some(task) } else { None })
+    }
+
+    /// Its CPU, if it has one: the one on which it happened, or that it is about.
+    pub fn cpu(&self) -> Option<CpuId> {
+        self.find(|detail| if let Detail::Cpu(cpu) = detail { Some(cpu) } else { None })
+    }
+
+    /// The criticality that it tells, if it tells one.
+    pub fn level(&self) -> Option<Criticality> {
+        self.find(|detail| if let Detail::Level(level) = detail { Some(level) } else { None })
+    }
+
+    fn find<T>(&self, of: impl Fn(Detail) -> Option<T>) -> Option<T> {
+        self.details.iter().copied().find_map(of)
+    }
+
+    /// In a few words; about which task is said elsewhere.
+    pub fn text(&self) -> String {
+        self.filled(self.kind.text, Detail::to_string)
+    }
+
+    /// What stands at its time in a chart.
+    pub fn sign(&self) -> String {
+        self.filled(self.kind.sign, Detail::short)
+    }
+
+    fn filled(&self, template: &str, value: impl Fn(&Detail) -> String) -> String {
+        self.details.iter().fold(template.to_owned(), |text, detail| {
+            text.replace(&format!("{{{}}}", detail.name()), &value(detail))
+        })
+    }
+}
+
+/// One thing that a note says. The types are those of the vocabulary; a format knows how it writes each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The task that it is about.
+    Task(TaskId),
+    /// The number of the job of that task.
+    Job(u64),
+    /// The CPU before.
+    From(CpuId),
+    /// The CPU.
+    Cpu(CpuId),
+    /// A deadline from now on.
+    Deadline(Time),
+    /// A speed from now on.
+    Speed(Speed),
+    /// The reason of a move.
+    Why(MoveReason),
+    /// A criticality from now on.
+    Level(Criticality),
+}
+
+impl Detail {
+    /// In files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Detail::Task(_) => "task",
+            Detail::Job(_) => "seq",
+            Detail::From(_) => "from",
+            Detail::Cpu(_) => "cpu",
+            Detail::Deadline(_) => "deadline",
+            Detail::Speed(_) => "speed",
+            Detail::Why(_) => "why",
+            Detail::Level(_) => "level",
+        }
+    }
+
+    /// As a number or a word, for a file. Times are in nanoseconds.
+    pub fn value(&self) -> Value<'static> {
+        match *self {
+            Detail::Task(task) => Value::Number(task.0.into()),
+            Detail::Job(seq) => Value::Number(seq.into()),
+            Detail::From(cpu) | Detail::Cpu(cpu) => Value::Number(cpu.0.into()),
+            Detail::Deadline(at) => Value::Number(at.ns().into()),
+            Detail::Speed(speed) => Value::Word(speed.to_string().into()),
+            Detail::Why(why) => Value::Word(why.name().into()),
+            Detail::Level(level) => Value::Number(level.0.into()),
+        }
+    }
+
+    /// As short as it can be.
+    fn short(&self) -> String {
+        match *self {
+            Detail::Why(MoveReason::Placed | MoveReason::Expelled) => "→".to_owned(),
+            Detail::Why(MoveReason::Pushed) => "»".to_owned(),
+            Detail::Why(MoveReason::Pulled) => "«".to_owned(),
+            Detail::Task(_)
+            | Detail::Job(_)
+            | Detail::From(_)
+            | Detail::Cpu(_)
+            | Detail::Deadline(_)
+            | Detail::Speed(_)
+            | Detail::Level(_) => self.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Detail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value().fmt(f)
+    }
+}
+
+/// How a detail stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A whole number.
+    Number(i128),
+    /// A word.
+    Word(Cow<'a, str>),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => number.fmt(f),
+            Value::Word(word) => word.fmt(f),
+        }
+    }
+}
+
+/// Where the details of a note are read from: an object of a JSON document, the words of a line.
+pub trait ReadDetails {
+    /// Why a detail cannot be read.
+    type Error;
+
+    /// The detail of this name; `None` if there is none.
+    fn take(&mut self, name: &'static str) -> Option<Value<'_>>;
+
+    /// The error of a detail that is not there or is not what it should be.
+    fn wrong(&self, name: &'static str, expected: &'static str) -> Self::Error;
+
+    /// A number in the range of a type.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn number<N: TryFrom<i128>>(&mut self, name: &'static str) -> Result<N, Self::Error> {
+        let number = match self.take(name) {
+            Some(Value::Number(number)) => N::try_from(number).ok(),
+            Some(Value::Word(_)) | None => None,
+        };
+        number.ok_or_else(|| self.wrong(name, "a whole number in range"))
+    }
+
+    /// A task.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn task(&mut self) -> Result<TaskId, Self::Error> {
+        self.number("task").map(TaskId)
+    }
+    /// The number of a job.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn seq(&mut self) -> Result<u64, Self::Error> {
+        self.number("seq")
+    }
+    /// The CPU before.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn from(&mut self) -> Result<CpuId, Self::Error> {
+        self.number("from").map(CpuId)
+    }
+    /// The CPU.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn cpu(&mut self) -> Result<CpuId, Self::Error> {
+        self.number("cpu").map(CpuId)
+    }
+    /// A deadline.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn deadline(&mut self) -> Result<Time, Self::Error> {
+        self.number("deadline").map(Time::from_ns)
+    }
+    /// A criticality.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn level(&mut self) -> Result<Criticality, Self::Error> {
+        self.number("level").map(Criticality)
+    }
+    /// A speed.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn speed(&mut self) -> Result<Speed, Self::Error> {
+        let speed = match self.take("speed") {
+            Some(Value::Word(word)) => word.parse().ok().and_then(|rate| Speed::new(&rate)),
+            Some(Value::Number(_)) | None => None,
+        };
+        speed.ok_or_else(|| self.wrong("speed", "a positive fraction"))
+    }
+    /// The reason of a move.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn why(&mut self) -> Result<MoveReason, Self::Error> {
+        let why = match self.take("why") {
+            Some(Value::Word(word)) => MoveReason::ALL.into_iter().find(|why| why.name() == word),
+            Some(Value::Number(_)) | None => None,
+        };
+        why.ok_or_else(|| self.wrong("why", "placed, pushed, pulled or expelled"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads details by position, and holds that their names are asked for in this order.
+    struct InOrder(Vec<Detail>);
+
+    impl ReadDetails for InOrder {
+        type Error = &'static str;
+        fn take(&mut self, name: &'static str) -> Option<Value<'_>> {
+            let detail = self.0.remove(0);
+            assert_eq!(detail.name(), name);
+            Some(detail.value())
+        }
+        fn wrong(&self, name: &'static str, _: &'static str) -> &'static str {
+            name
+        }
+    }
+
+    /// Every kind once: a new kind does not compile here until it is listed.
+    fn after(note: Option<Note>) -> Option<Note> {
+        let (task, cpu) = (TaskId(3), CpuId(1));
+        Some(match note {
+            None => Note::Moved { task, from: CpuId(0), to: cpu, why: MoveReason::Expelled },
+            Some(Note::Moved { .. }) => Note::Throttled { task },
+            Some(Note::Throttled { .. }) => {
+                Note::Replenished { task, deadline: Time::from_ns(i64::MAX) }
+            }
+            Some(Note::Replenished { .. }) => Note::Indicator { cpu, level: Criticality(255) },
+            Some(Note::Indicator { .. }) => Note::Unlisted { task },
+            Some(Note::Unlisted { .. }) => return None,
+        })
+    }
+
+    #[test]
+    fn every_kind_reads_back_as_it_describes_itself() {
+        let mut names = Vec::new();
+        let mut note = after(None);
+        while let Some(now) = note {
+            let Description { kind, details } = now.describe();
+            assert!(!names.contains(&kind.name), "two kinds are called {}", kind.name);
+            names.push(kind.name);
+            let mut details = InOrder(details.to_vec());
+            assert_eq!(Note::read(kind.name, &mut details), Ok(Some(now)));
+            assert!(details.0.is_empty(), "{} does not read {:?}", kind.name, details.0);
+            for text in [now.describe().text(), now.describe().sign()] {
+                assert!(!text.is_empty() && !text.contains('{'), "{text}");
+            }
+            note = after(note);
+        }
+        assert_eq!(Note::read("unheard", &mut InOrder(Vec::new())), Ok(None));
+    }
+}

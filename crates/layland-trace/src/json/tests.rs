@@ -1,0 +1,134 @@
+//! What is written reads back; what is damaged is refused.
+
+use super::*;
+use crate::testing::{at, id, naive};
+use crate::{Errno, JobEnd, MarkKind, Statistics};
+use layland_model::{Criticality, Duration, MoveReason, Note, Rate, Speed, System};
+use proptest::prelude::*;
+
+fn full() -> (Trace, System) {
+    let (system, mut trace) = naive(2, &[(2, 4), (3, 5), (5, 6)], 23);
+    trace.segments[0].overhead = Duration::from_ns(1);
+    trace.jobs[0].end = Some((at(2), JobEnd::Aborted));
+    trace.jobs[1].end = Some((at(3), JobEnd::Left));
+    let note = |ns, note| Mark { at: at(ns), kind: MarkKind::Note(note) };
+    trace.marks = vec![
+        Mark { at: at(1), kind: MarkKind::CpuOffline(CpuId(1)) },
+        Mark { at: at(2), kind: MarkKind::CpuOnline(CpuId(1)) },
+        Mark { at: at(3), kind: MarkKind::BudgetExhausted(id(2, 7), CpuId(0)) },
+        Mark {
+            at: at(4),
+            kind: MarkKind::Note(Note::Moved {
+                task: TaskId(1),
+                from: CpuId(0),
+                to: CpuId(1),
+                why: MoveReason::Pulled,
+            }),
+        },
+        note(5, Note::Throttled { task: TaskId(0) }),
+        Mark {
+            at: at(5),
+            kind: MarkKind::Speed(CpuId(1), Speed::new(&Rate::new(63, 100)).unwrap()),
+        },
+        note(6, Note::Replenished { task: TaskId(0), deadline: at(9) }),
+        note(7, Note::Indicator { cpu: CpuId(1), level: Criticality(2) }),
+        note(7, Note::Unlisted { task: TaskId(1) }),
+    ];
+    trace.answers = vec![
+        Answer {
+            at: at(4),
+            request: "a \"quoted\" request".to_owned(),
+            refused: None,
+            errno: None,
+        },
+        Answer {
+            at: at(5),
+            request: "join".to_owned(),
+            refused: Some("full".to_owned()),
+            errno: Some(Errno::Busy),
+        },
+    ];
+    trace.interrupted = true;
+    (trace, system)
+}
+
+fn written(trace: &Trace, labels: &Labels, summary: Option<&Summary>) -> String {
+    let mut text = Vec::new();
+    write_json(&mut text, trace, labels, summary).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn a_trace_reads_back_as_written() {
+    let (trace, system) = full();
+    let mut labels = Labels::of(&system);
+    let mut statistics = Statistics::default();
+    trace.replay(&mut statistics);
+    let summary = statistics.summary(&labels);
+    for summary in [None, Some(&summary)] {
+        labels.levels = summary.map_or(Vec::new(), |_| vec!["LO".to_owned(), "\"HI\"".to_owned()]);
+        let text = written(&trace, &labels, summary);
+        assert_eq!(read_json(text.as_bytes()).unwrap(), (trace.clone(), labels.clone()));
+        serde_json::from_str::<IgnoredAny>(&text).unwrap();
+    }
+}
+
+#[test]
+fn wrong_documents_are_refused() {
+    let (trace, system) = full();
+    let text = written(&trace, &Labels::of(&system), None);
+    for (from, to, message) in [
+        ("\"version\":1", "\"version\":2", "version 2 of the schema"),
+        ("\"unit\":\"ns\"", "\"unit\":\"ms\"", "unknown variant `ms`"),
+        ("\"over\"", "\"oven\"", "unknown field `oven`"),
+        ("\"cpus\":2", "\"cpus\":1", "names CPU 1, but has 1 CPUs"),
+        ("\"task\":2", "\"task\":3", "names task 3, but has 3 tasks"),
+        ("\"how\":\"aborted\",", "", "both `end` and `how`"),
+        ("\"arrival\":0", "\"arrival\":-1", "a time of -1ns"),
+        ("\"seq\":7,", "", "a mark of kind `budget_exhausted` has a `seq`: a whole"),
+        (
+            "\"why\":\"pulled\"",
+            "\"why\":\"sent\"",
+            "has a `why`: placed, pushed, pulled or expelled",
+        ),
+        ("\"speed\":\"63/100\"", "\"speed\":63", "has a `speed`: a positive fraction"),
+        ("\"level\":2", "\"level\":256", "has a `level`: a whole number in range"),
+        ("\"level\":2", "\"level\":2,\"seq\":1", "a mark of kind `indicator` has no `seq`"),
+        ("\"kind\":\"throttled\"", "\"kind\":\"tired\"", "no mark is called `tired`"),
+        ("]}", "]", "EOF"),
+    ] {
+        let error = read_json(text.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(message), "{message}: {error}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_schedule_reads_back(
+        cpus in 1usize..4,
+        tasks in prop::collection::vec((1i64..5, 5i64..12), 0..5),
+        over in 0i64..60,
+    ) {
+        let (system, trace) = naive(cpus, &tasks, over);
+        let labels = Labels::of(&system);
+        let text = written(&trace, &labels, None);
+        prop_assert_eq!(read_json(text.as_bytes()).unwrap(), (trace, labels));
+    }
+
+    /// What is no trace any more is an error, and never a panic.
+    #[test]
+    fn damaged_documents_are_answered(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let (trace, system) = full();
+        let mut bytes = written(&trace, &Labels::of(&system), None).into_bytes();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let _ = read_json(bytes.as_slice());
+        bytes.truncate(cut.index(bytes.len()));
+        prop_assert!(read_json(bytes.as_slice()).is_err());
+    }
+}
