@@ -18,8 +18,9 @@ mod parts;
 pub mod qps;
 pub mod run;
 
+use crate::Refusal;
 use crate::registry::{OptionInfo, Options, Values};
-use crate::{Refusal, groups};
+use crate::shell::groups;
 use layland_model::{Behaviour, Citation, Duration, Index, Rate, System, TaskId};
 use layland_offline::{
     Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, Rounds,

@@ -1,21 +1,64 @@
 //! Layland's scheduling policies.
 //!
-//! A policy is a pure state machine: it absorbs [`Event`]s, then decides once per instant, with
-//! [`Action`]s. It never reads a clock, draws a random number, prints, spawns, locks or looks into
-//! the engine that drives it. The simulator and the Linux engines drive the very same values.
+//! A policy is a pure state machine. An engine tells it what happens, and asks once per instant what is to
+//! run:
 //!
-//! [`registry`] has every policy by name.
+//! ```text
+//!   simulator, Linux engines                              a policy
+//!   ------------------------                              --------
+//!   a job is ready          on_event(now, Release)  --->  keeps it
+//!   a job has completed     on_event(now, Completion) ->  forgets it
+//!   the instant is over     decide(now, &mut actions) ->  says what changes:
+//!                      <--- Run { cpu, job, .. }, Idle { cpu }, SetTimer { .. }
+//! ```
+//!
+//! It never reads a clock, draws a random number, prints, spawns, locks or looks into the engine that drives
+//! it. So the simulator and the Linux engines drive the very same values, and the same events give the same
+//! actions, on any machine.
+//!
+//! Where to read:
+//! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
+//! - [`HighestFirst`]: global EDF and its relatives, in a page;
+//! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
+//! - [`registry`]: every policy by name;
+//! - one module for each family of policies.
+//!
+//! ```
+//! use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
+//! use layland_policy::{Action, Event, registry};
+//!
+//! let task = |name, wcet, period| {
+//!     Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+//! };
+//! let system = System::new(1, vec![task("slow", 5, 20), task("fast", 1, 5)]);
+//! let [slow, fast] = [0, 1].map(|task| JobId { task: TaskId(task), seq: 0 });
+//! let (cpu, at) = (CpuId(0), Time::from_ms);
+//! let mut policy = registry::build("g-edf", &system)?;
+//! let mut actions = Vec::new();
+//!
+//! policy.on_event(at(0), Event::CpuOnline { cpu });
+//! policy.on_event(at(0), Event::Release { job: slow, release: at(0), deadline: at(20) });
+//! policy.decide(at(0), &mut actions);
+//! assert_eq!(actions, [Action::Run { cpu, job: slow, budget: None }]);
+//!
+//! // At 3 ms a job with an earlier deadline is ready: it preempts.
+//! actions.clear();
+//! policy.on_event(at(3), Event::Release { job: fast, release: at(3), deadline: at(8) });
+//! policy.decide(at(3), &mut actions);
+//! assert_eq!(actions, [Action::Run { cpu, job: fast, budget: None }]);
+//! # Ok::<(), registry::BuildError>(())
+//! ```
 
 pub mod adaptive;
 pub mod affinity;
 pub mod deadline;
 pub mod fair;
-mod groups;
 mod highest_first;
 pub mod mixed;
 pub mod ordered;
 mod policy;
 pub mod registry;
+pub mod shell;
 mod watched;
 
 pub use highest_first::HighestFirst;

@@ -26,12 +26,10 @@ pub mod pt;
 pub mod smc;
 pub mod zss;
 
-use crate::{
-    Action, Count, Event, Needs, Policy, Refusal, RequestId, Schedules, Speeds, State, TimerId,
-};
+use crate::shell::{Refusals, fixed_answer};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, Speeds, State, TimerId};
 use layland_model::{
-    Change, Citation, CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap,
-    Time,
+    Citation, CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use mechanism::{Mechanism, Member, Pending, Processor};
 
@@ -46,7 +44,7 @@ pub struct PerCpu<M> {
     /// The CPU of each task, and its index there.
     home: TaskMap<(CpuId, usize)>,
     rule: ScheduleRule,
-    refusals: Vec<(RequestId, Refusal)>,
+    refusals: Refusals,
 }
 
 impl<M: Mechanism> PerCpu<M> {
@@ -75,7 +73,13 @@ impl<M: Mechanism> PerCpu<M> {
             groups.push(Group { cpus: CpuSet::single(cpu), tasks });
         }
         let rule = ScheduleRule::MixedCriticality { groups, guaranteed: CpuSet::new() };
-        Ok(PerCpu { name, processors: processors.into(), home, rule, refusals: Vec::new() })
+        Ok(PerCpu {
+            name,
+            processors: processors.into(),
+            home,
+            rule,
+            refusals: Refusals::default(),
+        })
     }
 
     /// From now on the rule says that an analysis has accepted the tasks of these CPUs.
@@ -116,10 +120,6 @@ impl<M: Mechanism> PerCpu<M> {
 
 impl<M: Mechanism> Policy for PerCpu<M> {
     fn on_event(&mut self, now: Time, event: Event) {
-        let name = self.name;
-        let fixed = || {
-            Refusal::not_permitted(format!("{name} places and analyses its tasks before the start"))
-        };
         match event {
             Event::Arrival { job: id, release, deadline } => {
                 if let Some((processor, member)) = self.of(id) {
@@ -166,9 +166,12 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.touched = true;
                 }
             }
-            Event::Join { task, request, .. } => {
-                if self.home.get(task).is_none() {
-                    self.refusals.push((request, fixed()));
+            Event::Join { .. } | Event::Reconfigure { .. } | Event::SetClusterCpus { .. } => {
+                let reason =
+                    || format!("{} places and analyses its tasks before the start", self.name);
+                let may_use = |task| self.home.get(task).map(|&(cpu, _)| CpuSet::single(cpu));
+                if let Some((request, refusal)) = fixed_answer(&event, reason, may_use) {
+                    self.refusals.push(request, refusal);
                 }
             }
             Event::Leave { task } => {
@@ -176,20 +179,6 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.left(member);
                 }
             }
-            Event::Reconfigure { task, change, request } => {
-                let keeps = match &change {
-                    Change::Affinity(cpus) => {
-                        self.home.get(task).is_some_and(|(cpu, _)| cpus.contains(*cpu))
-                    }
-                    Change::Parameters { .. } | Change::Cluster(_) => false,
-                };
-                if !keeps {
-                    let Refusal { kind, reason } = fixed();
-                    let reason = format!("{reason}: task {task} cannot change");
-                    self.refusals.push((request, Refusal { kind, reason }));
-                }
-            }
-            Event::SetClusterCpus { request, .. } => self.refusals.push((request, fixed())),
             Event::CpuOnline { cpu } => {
                 let processor = &mut self.processors[cpu];
                 processor.set_online(now, true);
@@ -209,8 +198,7 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                 processor.decide(now, TimerId(index as u32), actions);
             }
         }
-        let refusals = self.refusals.drain(..);
-        actions.extend(refusals.map(|(request, reason)| Action::Refuse { request, reason }));
+        self.refusals.emit(actions);
     }
 
     fn save(&self, now: Time, state: &mut State) {

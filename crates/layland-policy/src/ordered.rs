@@ -6,9 +6,9 @@
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
 //! for ties and placement.
 
-use crate::highest_first::{HighestFirst, Scope};
 use crate::registry::{Citation, Options};
-use crate::{Refusal, groups};
+use crate::shell::{Grouped, Scope};
+use crate::{HighestFirst, Refusal};
 use layland_model::{Algorithm, Form, Order, System};
 
 /// Dhall and Liu 1978.
@@ -47,29 +47,17 @@ pub const LEUNG_WHITEHEAD: Citation = Citation {
 }",
 };
 
-/// Every task has a priority, if the order needs one.
-pub(crate) fn check_priorities(order: Order, system: &System) -> Result<(), Refusal> {
-    let without = system.tasks.values().find(|task| task.priority.is_none());
-    match (order, without) {
-        (Order::Given, Some(task)) => Err(Refusal::invalid(format!(
-            "task `{}` has no priority: give every task one, or use the rate-monotonic or \
-             deadline-monotonic form",
-            task.name
-        ))),
-        (Order::Given, None)
-        | (Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic, _) => Ok(()),
-    }
-}
-
 /// The `m` ready jobs that come first run, on any CPU.
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, or a priority is missing.
-pub fn global(order: Order, system: &System, _options: &Options) -> Result<HighestFirst, Refusal> {
+pub fn global(
+    order: Order,
+    system: &System,
+    options: &Options,
+) -> Result<Grouped<HighestFirst>, Refusal> {
     let name = Algorithm::Ordered(Form::Global, order).to_string();
-    let groups = groups::global(&name, system)?;
-    check_priorities(order, system)?;
-    Ok(HighestFirst::new(name, Scope::Global, order, system, &groups))
+    Grouped::new(name, Scope::Global, order, system, options, HighestFirst::default())
 }
 
 /// Global within each cluster.
@@ -81,11 +69,9 @@ pub fn clustered(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<HighestFirst, Refusal> {
+) -> Result<Grouped<HighestFirst>, Refusal> {
     let name = Algorithm::Ordered(Form::Clustered, order).to_string();
-    let groups = groups::clustered(&name, system, options)?;
-    check_priorities(order, system)?;
-    Ok(HighestFirst::new(name, Scope::Clustered, order, system, &groups))
+    Grouped::new(name, Scope::Clustered, order, system, options, HighestFirst::default())
 }
 
 /// Uniprocessor scheduling on each CPU; tasks are assigned before the start and never migrate.
@@ -96,9 +82,7 @@ pub fn partitioned(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<HighestFirst, Refusal> {
+) -> Result<Grouped<HighestFirst>, Refusal> {
     let name = Algorithm::Ordered(Form::Partitioned, order).to_string();
-    let groups = groups::partitioned(&name, system, options)?;
-    check_priorities(order, system)?;
-    Ok(HighestFirst::new(name, Scope::Partitioned, order, system, &groups))
+    Grouped::new(name, Scope::Partitioned, order, system, options, HighestFirst::default())
 }

@@ -11,6 +11,7 @@
 use super::backlog::Place;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
+use crate::shell::Refusals;
 use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use layland_model::{
     Algorithm, Change, CpuId, CpuMap, CpuSet, Form, Index, JobId, JobOrder, Order, ScheduleRule,
@@ -56,7 +57,7 @@ pub(crate) struct Affine<M> {
     /// What the engine runs.
     running: CpuMap<Option<JobId>>,
     touched: Vec<CpuId>,
-    refusals: Vec<(RequestId, Refusal)>,
+    refusals: Refusals,
 }
 
 impl<M: Matcher> Affine<M> {
@@ -79,7 +80,7 @@ impl<M: Matcher> Affine<M> {
             ran: TaskMap::default(),
             running: CpuMap::filled(None, cpus),
             touched: Vec::with_capacity(cpus),
-            refusals: Vec::new(),
+            refusals: Refusals::default(),
         };
         for task in system.tasks.values() {
             policy.profiles.push(Profile {
@@ -221,7 +222,7 @@ impl<M: Matcher> Affine<M> {
         }
         if parameters.cluster >= self.clusters.len() {
             let reason = format!("cluster {} does not exist", parameters.cluster);
-            return self.refusals.push((request, Refusal::not_permitted(reason)));
+            return self.refusals.push(request, Refusal::not_permitted(reason));
         }
         // A task that the policy was not built with, or that comes back.
         while self.tasks.len() <= task.index() {
@@ -237,7 +238,7 @@ impl<M: Matcher> Affine<M> {
         };
         let mask = self.mask(task);
         if let Err(refusal) = self.refuse_overlap_of(task, &mask) {
-            return self.refusals.push((request, refusal));
+            return self.refusals.push(request, refusal);
         }
         let class = self.class(&mask);
         self.tasks[task] = TaskState {
@@ -312,7 +313,7 @@ impl<M: Matcher> Affine<M> {
             Ok(()) => self.change_masks(&[(task, mask)]),
             Err(refusal) => {
                 self.profiles[task] = before;
-                self.refusals.push((request, refusal));
+                self.refusals.push(request, refusal);
             }
         }
     }
@@ -321,7 +322,7 @@ impl<M: Matcher> Affine<M> {
         let mut others = self.clusters.iter().enumerate().filter(|&(other, _)| other != cluster);
         if others.any(|(_, other)| !other.is_disjoint(&cpus)) {
             let refusal = Refusal::busy("a CPU is in another cluster");
-            return self.refusals.push((request, refusal));
+            return self.refusals.push(request, refusal);
         }
         let before = std::mem::replace(&mut self.clusters[cluster], cpus);
         let masks: Vec<(TaskId, CpuSet)> = self
@@ -332,7 +333,7 @@ impl<M: Matcher> Affine<M> {
             .collect();
         if let Err(refusal) = self.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask))) {
             self.clusters[cluster] = before;
-            return self.refusals.push((request, refusal));
+            return self.refusals.push(request, refusal);
         }
         let mut changes: Vec<(TaskId, CpuSet)> = masks
             .into_iter()
@@ -376,9 +377,7 @@ impl<M: Matcher> Policy for Affine<M> {
 
     #[inline]
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
-        for (request, reason) in self.refusals.drain(..) {
-            actions.push(Action::Refuse { request, reason });
-        }
+        self.refusals.emit(actions);
         self.matcher.settle(now, &self.ran);
         let mut touched = std::mem::take(&mut self.touched);
         self.matcher.take_touched(&mut touched);

@@ -22,8 +22,8 @@ use super::backlog::Place;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
-use crate::ordered::check_priorities;
 use crate::registry::Options;
+use crate::shell::groups::check_priorities;
 use crate::{Policy, Refusal};
 use layland_model::{
     CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,

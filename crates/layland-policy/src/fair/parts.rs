@@ -12,9 +12,10 @@
 //!
 //! An engine that is never late, like the simulator, tells everything at its own instant.
 
-use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId};
+use crate::shell::{Alarm, Refusals, fixed_answer};
+use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Group, Index, JobId, ScheduleRule, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Group, Index, JobId, ScheduleRule, TaskId, TaskMap, Time,
 };
 use std::fmt::Debug;
 
@@ -118,8 +119,8 @@ pub(super) struct Parts<P> {
     /// What the engine runs.
     shown: CpuMap<Option<JobId>>,
     online: CpuSet,
-    /// For when each part's timer is set.
-    timers: Vec<i64>,
+    /// The timer of each part.
+    timers: Vec<Alarm>,
     /// Parts that something happened to since the last decision.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
@@ -127,7 +128,7 @@ pub(super) struct Parts<P> {
     released: Vec<Released>,
     /// Where tasks are whose jobs ended since then, and which; any, if the task has left.
     ended: Vec<((u32, u32), Option<JobId>)>,
-    refusals: Vec<(RequestId, Refusal)>,
+    refusals: Refusals,
 }
 
 impl<P: Part> Parts<P> {
@@ -149,10 +150,10 @@ impl<P: Part> Parts<P> {
             part_of,
             shown: CpuMap::filled(None, cpus),
             online: CpuSet::new(),
-            timers: vec![NEVER; parts.len()],
+            timers: vec![Alarm::OFF; parts.len()],
             touched: Vec::with_capacity(parts.len()),
             is_touched: vec![false; parts.len()],
-            refusals: Vec::new(),
+            refusals: Refusals::default(),
             parts,
         }
     }
@@ -203,8 +204,6 @@ impl<P: Part> Parts<P> {
 
 impl<P: Part> Policy for Parts<P> {
     fn on_event(&mut self, now: Time, event: Event) {
-        let fixed =
-            |name| Refusal::not_permitted(format!("{name} places tasks and CPUs before the start"));
         match event {
             Event::Release { job, release, deadline } => {
                 if let Some(&home) = self.home.get(job.task) {
@@ -219,12 +218,15 @@ impl<P: Part> Policy for Parts<P> {
                 self.end(job.task, Some(job));
             }
             Event::Timer { id } => {
-                self.timers[id.0 as usize] = NEVER;
+                self.timers[id.0 as usize].rang();
                 self.touch(id.0);
             }
-            Event::Join { task, request, .. } => {
-                if self.home.get(task).is_none() {
-                    self.refusals.push((request, fixed(self.name)));
+            Event::Join { .. } | Event::Reconfigure { .. } | Event::SetClusterCpus { .. } => {
+                let reason = || format!("{} places tasks and CPUs before the start", self.name);
+                let cpus = |_| self.part_of.ids().collect();
+                let may_use = |task| self.home.get(task).map(cpus);
+                if let Some((request, refusal)) = fixed_answer(&event, reason, may_use) {
+                    self.refusals.push(request, refusal);
                 }
             }
             Event::Leave { task } => {
@@ -233,17 +235,6 @@ impl<P: Part> Policy for Parts<P> {
                 for shown in self.shown.values_mut() {
                     *shown = shown.filter(|job| job.task != task);
                 }
-            }
-            Event::Reconfigure { task, change, request } => match change {
-                Change::Affinity(cpus) if self.part_of.ids().all(|cpu| cpus.contains(cpu)) => {}
-                Change::Parameters { .. } | Change::Affinity(_) | Change::Cluster(_) => {
-                    let Refusal { kind, reason } = fixed(self.name);
-                    let reason = format!("{reason}: task {task} cannot change");
-                    self.refusals.push((request, Refusal { kind, reason }));
-                }
-            },
-            Event::SetClusterCpus { request, .. } => {
-                self.refusals.push((request, fixed(self.name)));
             }
             // A budget is never granted, and arrivals are not asked for.
             Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
@@ -289,20 +280,11 @@ impl<P: Part> Policy for Parts<P> {
                     None => Action::Idle { cpu },
                 });
             }
-            let timer = &mut timers[index as usize];
-            let next = part.frame().next;
-            if next != *timer {
-                *timer = next;
-                let id = TimerId(index);
-                actions.push(match next {
-                    NEVER => Action::ClearTimer { id },
-                    at => Action::SetTimer { id, at: Time::from_ns(at) },
-                });
-            }
+            let next = Time::from_ns(part.frame().next);
+            timers[index as usize].set(next, TimerId(index), actions);
         }
         self.touched.clear();
-        let refusals = self.refusals.drain(..);
-        actions.extend(refusals.map(|(request, reason)| Action::Refuse { request, reason }));
+        self.refusals.emit(actions);
     }
 
     fn save(&self, now: Time, state: &mut State) {

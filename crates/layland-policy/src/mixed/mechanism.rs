@@ -18,6 +18,7 @@
 //!
 //! What a job has got is the time since its `Run`, unless the engine says otherwise (`Measured`).
 
+use crate::shell::Alarm;
 use crate::{Action, Note, State};
 use layland_model::{CpuId, Criticality, JobId, Service, System, TaskId, Time};
 use std::collections::VecDeque;
@@ -251,7 +252,7 @@ pub(super) struct Processor<M> {
     exhausted: Option<JobId>,
     arrivals: Vec<(usize, Pending)>,
     pub touched: bool,
-    timer: Time,
+    alarm: Alarm,
 }
 
 impl<M: Mechanism> Processor<M> {
@@ -267,7 +268,7 @@ impl<M: Mechanism> Processor<M> {
             exhausted: None,
             arrivals: Vec::new(),
             touched: false,
-            timer: Time::NEVER,
+            alarm: Alarm::OFF,
         }
     }
 
@@ -323,7 +324,7 @@ impl<M: Mechanism> Processor<M> {
     }
 
     pub fn timer(&mut self) {
-        self.timer = Time::NEVER;
+        self.alarm.rang();
     }
 
     pub fn set_online(&mut self, now: Time, online: bool) {
@@ -405,14 +406,7 @@ impl<M: Mechanism> Processor<M> {
             }
         }
         let wake_at = self.mechanism.wake_at(jobs, now);
-        if wake_at != self.timer {
-            self.timer = wake_at;
-            actions.push(if wake_at == Time::NEVER {
-                Action::ClearTimer { id }
-            } else {
-                Action::SetTimer { id, at: wake_at }
-            });
-        }
+        self.alarm.set(wake_at, id, actions);
     }
 
     pub fn save(&self, now: Time, state: &mut State) {

@@ -16,7 +16,8 @@ use super::pt::Transformed;
 use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
 use crate::registry::{OptionInfo, Options, Values};
-use crate::{Policy, Refusal, groups};
+use crate::shell::groups;
+use crate::{Policy, Refusal};
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Index, Rate, RateSum, System, TaskId, TaskMap,
 };

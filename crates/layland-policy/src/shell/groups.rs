@@ -1,9 +1,9 @@
-//! Which CPUs serve which tasks, under global, clustered and partitioned scheduling: the offline
-//! phase of the policies that [`HighestFirst`](crate::HighestFirst) implements.
+//! Which CPUs serve which tasks, under global, clustered and partitioned scheduling: decided before the
+//! start.
 
 use crate::Refusal;
 use crate::registry::Options;
-use layland_model::{CpuId, CpuSet, Rate, System, TaskId};
+use layland_model::{CpuId, CpuSet, Order, Rate, System, TaskId};
 use layland_offline::Heuristic;
 
 pub(crate) type Groups = Vec<(CpuSet, Vec<TaskId>)>;
@@ -156,4 +156,18 @@ pub(crate) fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal>
 
 fn no_packing(heuristic: Heuristic, unplaced: &impl std::fmt::Display) -> Refusal {
     Refusal::busy(format!("{heuristic} {unplaced}; try another fit=.., or a policy that migrates"))
+}
+
+/// Every task has a priority, if the order needs one.
+pub(crate) fn check_priorities(order: Order, system: &System) -> Result<(), Refusal> {
+    let without = system.tasks.values().find(|task| task.priority.is_none());
+    match (order, without) {
+        (Order::Given, Some(task)) => Err(Refusal::invalid(format!(
+            "task `{}` has no priority: give every task one, or use the rate-monotonic or \
+             deadline-monotonic form",
+            task.name
+        ))),
+        (Order::Given, None)
+        | (Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic, _) => Ok(()),
+    }
 }

@@ -1,0 +1,301 @@
+//! A policy of a [`Scheduler`]: one instance for each group of CPUs.
+
+use super::groups::{self, Groups};
+use super::parts::{Alarm, Refusals};
+use super::priority::Priority;
+use super::tasks::{Reseated, Tasks};
+use super::turn::{GroupCpus, Scratch, Turn};
+use super::{Scheduler, Scope};
+use crate::registry::Options;
+use crate::{Action, Count, Event, Needs, Policy, Refusal, State, TimerId};
+use layland_model::{
+    CpuId, CpuMap, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, TaskId, Time,
+};
+
+/// What the shell keeps of a group.
+#[derive(Clone, Debug)]
+pub(super) struct GroupState<S> {
+    pub scheduler: S,
+    pub cpus: GroupCpus,
+    pub tasks: Vec<TaskId>,
+    alarm: Alarm,
+    /// Whether something happened since the last decision.
+    touched: bool,
+}
+
+/// Schedules one or more groups of CPUs, each with a [`Scheduler`] of its own.
+#[derive(Clone, Debug)]
+pub struct Grouped<S> {
+    pub(super) name: String,
+    pub(super) scope: Scope,
+    pub(super) tasks: Tasks,
+    pub(super) groups: Vec<GroupState<S>>,
+    /// The group of each CPU, if it is in one.
+    pub(super) group_of: CpuMap<Option<usize>>,
+    /// The priority of the job that each CPU runs; [`Priority::IDLE`] if it runs nothing.
+    running: CpuMap<Priority>,
+    pub(super) online: CpuSet,
+    touched: Vec<usize>,
+    /// CPUs whose job was taken away without a decision: idle unless something new runs.
+    pub(super) vacated: Vec<CpuId>,
+    pub(super) refusals: Refusals,
+    scratch: Scratch,
+}
+
+impl<S: Scheduler> Grouped<S> {
+    /// A policy with copies of a scheduler. The options are those of the scope: how tasks are packed.
+    ///
+    /// # Errors
+    /// - [`Scope::Global`]: if the system has several clusters, or a task may not use every CPU.
+    /// - [`Scope::Clustered`]: if a task may not use every CPU of its cluster, or `size` splits the CPUs
+    ///   into clusters that the tasks do not fit.
+    /// - [`Scope::Partitioned`]: if the tasks cannot be packed.
+    /// - A task has no priority, and the order needs one.
+    pub fn new(
+        name: impl Into<String>,
+        scope: Scope,
+        order: Order,
+        system: &System,
+        options: &Options,
+        scheduler: S,
+    ) -> Result<Self, Refusal> {
+        let name = name.into();
+        let groups: Groups = match scope {
+            Scope::Global => groups::global(&name, system)?,
+            Scope::Clustered => groups::clustered(&name, system, options)?,
+            Scope::Partitioned => groups::partitioned(&name, system, options)?,
+        };
+        groups::check_priorities(order, system)?;
+        let cpus = system.platform.cpu_count();
+        let mut group_of = CpuMap::filled(None, cpus);
+        for (index, (cpus, _)) in groups.iter().enumerate() {
+            cpus.iter().for_each(|cpu| group_of[cpu] = Some(index));
+        }
+        let tasks = Tasks::new(order, system, groups.iter().map(|(_, tasks)| tasks.as_slice()));
+        let state = |(_, tasks): (CpuSet, Vec<TaskId>)| GroupState {
+            scheduler: scheduler.clone(),
+            cpus: GroupCpus::default(),
+            tasks,
+            alarm: Alarm::OFF,
+            touched: false,
+        };
+        Ok(Self {
+            name,
+            scope,
+            tasks,
+            touched: Vec::with_capacity(groups.len()),
+            groups: groups.into_iter().map(state).collect(),
+            group_of,
+            running: CpuMap::filled(Priority::IDLE, cpus),
+            online: CpuSet::new(),
+            vacated: Vec::new(),
+            refusals: Refusals::default(),
+            scratch: Scratch::new(cpus),
+        })
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, group: usize) {
+        if !self.groups[group].touched {
+            self.groups[group].touched = true;
+            self.touched.push(group);
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, job: JobId, deadline: Time) {
+        let state = self.tasks.of(job.task);
+        state.release(job.seq, deadline);
+        let (group, priority) = (state.group as usize, state.priority());
+        self.groups[group].scheduler.wait(priority);
+        self.touch(group);
+    }
+
+    /// The job of a task is no longer ready; its CPU, if it has one, runs nothing.
+    #[inline]
+    pub(super) fn retire(&mut self, now: Time, task: TaskId) {
+        let state = self.tasks.of(task);
+        if !std::mem::replace(&mut state.ready, false) {
+            return;
+        }
+        let (group, priority) = (state.group as usize, state.priority());
+        match state.cpu() {
+            None => self.groups[group].scheduler.forget(priority),
+            Some(cpu) => {
+                state.stop(now);
+                self.groups[group].cpus.vacate(cpu, &mut self.running);
+            }
+        }
+        self.touch(group);
+    }
+
+    /// A running job waits again, without a decision; its CPU is idle.
+    pub(super) fn suspend(&mut self, now: Time, task: TaskId, cpu: CpuId) {
+        let state = self.tasks.of(task);
+        let (group, priority) = (state.group as usize, state.priority());
+        state.stop(now);
+        self.groups[group].cpus.vacate(cpu, &mut self.running);
+        self.groups[group].scheduler.wait(priority);
+        self.touch(group);
+    }
+
+    /// The task that a CPU runs.
+    pub(super) fn running_on(&self, cpu: CpuId) -> Option<TaskId> {
+        let priority = self.running[cpu];
+        (priority != Priority::IDLE).then(|| self.tasks.task(priority))
+    }
+
+    pub(super) fn cpu_online(&mut self, cpu: CpuId) {
+        self.online.insert(cpu);
+        if let Some(group) = self.group_of[cpu]
+            && self.groups[group].cpus.add(cpu)
+        {
+            self.touch(group);
+        }
+    }
+
+    /// Takes a CPU from its group.
+    pub(super) fn withdraw(&mut self, now: Time, cpu: CpuId) {
+        let Some(group) = self.group_of[cpu] else { return };
+        if self.groups[group].cpus.contains(cpu) {
+            if let Some(task) = self.running_on(cpu) {
+                self.suspend(now, task, cpu);
+            }
+            self.groups[group].cpus.remove(cpu);
+        }
+    }
+
+    /// Tells every scheduler who waits, after priorities have changed.
+    pub(super) fn reseat(&mut self, reseated: Reseated) {
+        match reseated {
+            Reseated::Nobody => return,
+            Reseated::Others => {}
+        }
+        for group in &mut self.groups {
+            group.scheduler.clear();
+            group.cpus.forget_lowest();
+        }
+        for state in self.tasks.iter().filter(|state| state.ready) {
+            match state.cpu() {
+                Some(cpu) => self.running[cpu] = state.priority(),
+                None => self.groups[state.group as usize].scheduler.wait(state.priority()),
+            }
+        }
+    }
+
+    #[inline]
+    fn decide_group(&mut self, now: Time, index: usize, actions: &mut Vec<Action>) {
+        let Self { groups, tasks, running, scratch, .. } = self;
+        let GroupState { scheduler, cpus, alarm, touched, .. } = &mut groups[index];
+        *touched = false;
+        let wake_at = Time::NEVER;
+        let mut turn = Turn { now, cpus, tasks, running, scratch, actions, wake_at };
+        scheduler.decide(&mut turn);
+        let wake_at = turn.wake_at;
+        turn.finish();
+        alarm.set(wake_at, TimerId(index as u32), actions);
+    }
+}
+
+impl<S: Scheduler> Policy for Grouped<S> {
+    #[inline]
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Release { job, release: _, deadline } => self.release(job, deadline),
+            Event::Completion { job, cpu: _, then: _ } => self.retire(now, job.task),
+            Event::Timer { id } => {
+                let group = id.0 as usize;
+                self.groups[group].alarm.rang();
+                self.touch(group);
+            }
+            Event::Join { task, parameters, request } => self.join(task, &parameters, request),
+            Event::Leave { task } => self.leave(now, task),
+            Event::Reconfigure { task, change, request } => {
+                self.reconfigure(now, task, change, request);
+            }
+            Event::SetClusterCpus { cluster, cpus, request } => {
+                self.set_cluster_cpus(now, cluster, &cpus, request);
+            }
+            Event::CpuOnline { cpu } => self.cpu_online(cpu),
+            Event::CpuOffline { cpu } => {
+                self.online.remove(cpu);
+                self.withdraw(now, cpu);
+            }
+            // No budget is granted, and engines tell of arrivals only those who need them.
+            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.refusals.emit(actions);
+        while let Some(group) = self.touched.pop() {
+            self.decide_group(now, group, actions);
+        }
+        for cpu in std::mem::take(&mut self.vacated) {
+            if self.running_on(cpu).is_none() {
+                actions.push(Action::Idle { cpu });
+            }
+        }
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        for task in self.tasks.iter() {
+            state.number(i64::from(task.group));
+            state.number(match task.cpu() {
+                _ if !task.ready => -1,
+                Some(cpu) => i64::from(cpu.0),
+                None => i64::from(u32::MAX),
+            });
+            match task.fixed_key {
+                Some(key) => state.number(key),
+                None if task.ready => state.time(Time::from_ns(task.key), now),
+                None => {}
+            }
+            if task.ready {
+                state.number(i64::from(task.urgent));
+                self.groups[task.group as usize].scheduler.save(task.left_at(now), state);
+            }
+            // How recently it ran matters only against others that ran last on the same CPU.
+            let cpu_of = |last: Option<(CpuId, Time)>| last.map(|(cpu, _)| cpu);
+            let (cpu, until) = (cpu_of(task.last()), task.last().map(|(_, until)| until));
+            state.number(cpu.map_or(-1, |cpu| i64::from(cpu.0)));
+            let more_recent = self
+                .tasks
+                .iter()
+                .map(|other| other.last())
+                .filter(|&other| cpu_of(other) == cpu && other.map(|(_, until)| until) > until);
+            state.number(more_recent.count() as i64);
+        }
+        self.group_of.ids().for_each(|cpu| state.number(i64::from(self.online.contains(cpu))));
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        let cpus = |index: usize| {
+            let all = self.group_of.iter().filter(move |&(_, &of)| of == Some(index));
+            all.map(|(cpu, _)| cpu).collect()
+        };
+        let tasks = |group: &GroupState<S>| {
+            let mut tasks = group.tasks.clone();
+            tasks.sort_by_key(|&task| self.tasks.get(task).map(|state| state.priority().seat()));
+            tasks
+        };
+        let groups = self.groups.iter().enumerate();
+        let groups = groups.map(|(index, group)| Group { cpus: cpus(index), tasks: tasks(group) });
+        let order = match self.tasks.order() {
+            Order::Deadline => JobOrder::Deadline,
+            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
+                JobOrder::Fixed(self.tasks.fixed_keys())
+            }
+        };
+        S::rule(groups.collect(), order)
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
+}

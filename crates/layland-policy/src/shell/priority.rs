@@ -1,0 +1,49 @@
+//! The order of ready jobs, in one number.
+
+/// The priority of a ready job: strict, so that no two jobs have the same.
+///
+/// The job with the smaller key comes first: with the earlier deadline, or the smaller fixed number. Ties
+/// go to the smaller rank, then to the smaller id of the task. A job that is
+/// [urgent](Priority::urgent) comes before all that are not.
+///
+/// `Ord` has the higher priority first: smaller means *before*. Where it matters, say
+/// [`is_higher_than`](Self::is_higher_than).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Priority(u128);
+
+/// From high to low: not urgent, the key plus one, the seat of the task.
+const NOT_URGENT: u128 = 1 << 97;
+
+impl Priority {
+    /// Before every job: what a CPU has that runs nothing, so that it is never the one to preempt.
+    pub(super) const IDLE: Priority = Priority(0);
+
+    #[inline]
+    pub(super) fn new(key: i64, seat: u32) -> Priority {
+        // Signed keys in unsigned order, and one more so that IDLE is before all.
+        let key = u128::from(key as u64 ^ 1 << 63) + 1;
+        Priority(NOT_URGENT | key << 32 | u128::from(seat))
+    }
+
+    /// Where its task is in the order of rank and id.
+    #[inline]
+    pub(super) fn seat(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    /// Whether its job runs before the job of the other.
+    #[inline]
+    pub fn is_higher_than(self, other: Priority) -> bool {
+        self < other
+    }
+
+    /// The same job, before all that are not urgent. The order of urgent jobs is the same as before.
+    pub fn urgent(self) -> Priority {
+        Priority(self.0 & !NOT_URGENT)
+    }
+
+    /// Whether its job comes before all that are not urgent.
+    pub fn is_urgent(self) -> bool {
+        self.0 & NOT_URGENT == 0
+    }
+}

@@ -1,0 +1,162 @@
+//! How [`Grouped`] answers requests: who may enter, and what may change.
+
+use super::{Grouped, Scheduler, Scope};
+use crate::{Refusal, RequestId};
+use layland_model::{Change, CpuSet, Order, Task, TaskId, Time};
+
+impl<S: Scheduler> Grouped<S> {
+    pub(super) fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
+        let order = self.tasks.order();
+        if self.tasks.get(task).is_some_and(|state| state.is_in) {
+            // The policy was built with it.
+            self.tasks.of(task).fixed_key = order.fixed_key(parameters);
+            return;
+        }
+        let group = match self.scope {
+            Scope::Global => Ok(0),
+            Scope::Clustered if parameters.cluster < self.groups.len() => Ok(parameters.cluster),
+            Scope::Clustered => Err(format!("cluster {} does not exist", parameters.cluster)),
+            Scope::Partitioned => self.only_group(parameters.affinity.as_ref()).ok_or_else(|| {
+                format!(
+                    "{} assigns tasks before the start: a later one needs an affinity to one CPU",
+                    self.name
+                )
+            }),
+        };
+        match group {
+            Ok(group) => {
+                if let Some(before) = self.tasks.get(task).map(|state| state.group as usize) {
+                    self.groups[before].tasks.retain(|&other| other != task);
+                }
+                self.groups[group].tasks.push(task);
+                let reseated = self.tasks.add(task, group, parameters);
+                self.reseat(reseated);
+            }
+            Err(reason) => self.refusals.push(request, Refusal::not_permitted(reason)),
+        }
+    }
+
+    pub(super) fn leave(&mut self, now: Time, task: TaskId) {
+        self.retire(now, task);
+        self.tasks.of(task).is_in = false;
+    }
+
+    /// The group of the only CPU in an affinity.
+    fn only_group(&self, affinity: Option<&CpuSet>) -> Option<usize> {
+        let cpu = affinity.filter(|cpus| cpus.len() == 1)?.lowest()?;
+        *self.group_of.get(cpu)?
+    }
+
+    /// Moves a task to another group; if its job runs, the job waits there.
+    fn move_to(&mut self, now: Time, task: TaskId, group: usize) {
+        let state = self.tasks.of(task);
+        let (before, cpu) = (state.group as usize, state.cpu());
+        if before == group {
+            return;
+        }
+        if let Some(cpu) = cpu {
+            self.suspend(now, task, cpu);
+            self.vacated.push(cpu);
+        }
+        let state = self.tasks.of(task);
+        state.group = group as u32;
+        if state.ready {
+            let priority = state.priority();
+            self.groups[before].scheduler.forget(priority);
+            self.groups[group].scheduler.wait(priority);
+        }
+        self.groups[before].tasks.retain(|&other| other != task);
+        self.groups[group].tasks.push(task);
+        self.touch(before);
+        self.touch(group);
+    }
+
+    pub(super) fn reconfigure(
+        &mut self,
+        now: Time,
+        task: TaskId,
+        change: Change,
+        request: RequestId,
+    ) {
+        let refusal = match change {
+            // These count from the next job on.
+            Change::Parameters { wcet, period, deadline } => {
+                let order = self.tasks.order();
+                let state = self.tasks.of(task);
+                state.wcet = wcet;
+                state.fixed_key = match order {
+                    Order::Deadline => None,
+                    Order::RateMonotonic => Some(period.ns()),
+                    Order::DeadlineMonotonic => Some(deadline.ns()),
+                    Order::Given => state.fixed_key,
+                };
+                return;
+            }
+            Change::Affinity(cpus) => {
+                let group = self.tasks.of(task).group as usize;
+                let covers =
+                    self.group_of.iter().all(|(cpu, &of)| of != Some(group) || cpus.contains(cpu));
+                if covers {
+                    return;
+                }
+                match (self.scope, self.only_group(Some(&cpus))) {
+                    (Scope::Partitioned, Some(group)) => return self.move_to(now, task, group),
+                    (Scope::Partitioned, None) => Refusal::not_permitted(format!(
+                        "{} needs an affinity to one CPU, or one that has the CPU of the task",
+                        self.name
+                    )),
+                    (Scope::Global | Scope::Clustered, _) => Refusal::not_permitted(format!(
+                        "{} lets a task migrate over all CPUs of its cluster",
+                        self.name
+                    )),
+                }
+            }
+            Change::Cluster(cluster) => match self.scope {
+                Scope::Clustered => return self.move_to(now, task, cluster),
+                Scope::Global | Scope::Partitioned => {
+                    Refusal::not_permitted(format!("{} has no clusters to move between", self.name))
+                }
+            },
+        };
+        self.refusals.push(request, refusal);
+    }
+
+    pub(super) fn set_cluster_cpus(
+        &mut self,
+        now: Time,
+        cluster: usize,
+        cpus: &CpuSet,
+        request: RequestId,
+    ) {
+        let taken = cpus.iter().any(|cpu| self.group_of[cpu].is_some_and(|group| group != cluster));
+        let refusal = match self.scope {
+            Scope::Partitioned => Refusal::not_permitted(format!(
+                "{} assigned every task to a CPU before the start",
+                self.name
+            )),
+            Scope::Global | Scope::Clustered if taken => {
+                Refusal::busy("a CPU is in another cluster")
+            }
+            Scope::Global | Scope::Clustered => {
+                for cpu in self.group_of.ids() {
+                    let is_in = self.group_of[cpu] == Some(cluster);
+                    if is_in && !cpus.contains(cpu) {
+                        if self.running_on(cpu).is_some() {
+                            self.vacated.push(cpu);
+                        }
+                        self.withdraw(now, cpu);
+                        self.group_of[cpu] = None;
+                    } else if !is_in && cpus.contains(cpu) {
+                        self.group_of[cpu] = Some(cluster);
+                        if self.online.contains(cpu) {
+                            self.cpu_online(cpu);
+                        }
+                    }
+                }
+                self.touch(cluster);
+                return;
+            }
+        };
+        self.refusals.push(request, refusal);
+    }
+}

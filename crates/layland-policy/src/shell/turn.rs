@@ -1,0 +1,235 @@
+//! One decision for one group of CPUs.
+//!
+//! Where the jobs run that start (the locality rule of Bonifaci et al. 2016, Algorithm 6, for masks that
+//! are all the same):
+//!
+//! 1. A job that goes on running stays where it is.
+//! 2. The jobs that start now are taken in the order in which the scheduler starts them. Each is *preferred*
+//!    by the CPU on which its task ran last, if that CPU is idle now; if several tasks ran last on one CPU,
+//!    the one that ran most recently is preferred, among equals the first in the order.
+//! 3. A preferred job takes its CPU; any other takes the lowest idle CPU that prefers nobody.
+
+use super::priority::Priority;
+use super::tasks::Tasks;
+use crate::Action;
+use layland_model::{CpuId, CpuMap, CpuSet, Duration, Service, TaskId, Time};
+
+/// The CPUs of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GroupCpus {
+    /// Those that are online, as a set and as a list.
+    online: CpuSet,
+    online_list: Vec<CpuId>,
+    /// Those of them that run nothing.
+    idle: CpuSet,
+    idle_count: usize,
+    /// The CPU that runs the job of lowest priority, if that is known: it is looked for, in O(m), only
+    /// after that job has stopped.
+    lowest: Option<CpuId>,
+}
+
+impl GroupCpus {
+    /// Whether a CPU is online.
+    pub(super) fn contains(&self, cpu: CpuId) -> bool {
+        self.online.contains(cpu)
+    }
+
+    /// An idle CPU comes online. False if it already was.
+    pub(super) fn add(&mut self, cpu: CpuId) -> bool {
+        let is_new = self.online.insert(cpu);
+        if is_new {
+            self.online_list = self.online.iter().collect();
+            self.idle.insert(cpu);
+            self.idle_count += 1;
+        }
+        is_new
+    }
+
+    /// An idle CPU goes offline.
+    pub(super) fn remove(&mut self, cpu: CpuId) {
+        self.online.remove(cpu);
+        self.online_list = self.online.iter().collect();
+        self.idle.remove(cpu);
+        self.idle_count -= 1;
+    }
+
+    /// A CPU runs nothing from now on.
+    #[inline]
+    pub(super) fn vacate(&mut self, cpu: CpuId, running: &mut CpuMap<Priority>) {
+        running[cpu] = Priority::IDLE;
+        if self.lowest == Some(cpu) {
+            self.lowest = None;
+        }
+        self.idle.insert(cpu);
+        self.idle_count += 1;
+    }
+
+    /// The priorities of running jobs have changed.
+    pub(super) fn forget_lowest(&mut self) {
+        self.lowest = None;
+    }
+
+    /// The CPU that runs the job of lowest priority.
+    #[inline]
+    fn lowest_running(&mut self, running: &CpuMap<Priority>) -> Option<CpuId> {
+        if self.lowest.is_none() {
+            self.lowest = self.online_list.iter().copied().max_by_key(|&cpu| running[cpu]);
+        }
+        self.lowest.filter(|&cpu| running[cpu] != Priority::IDLE)
+    }
+}
+
+/// What placing several jobs needs, kept from turn to turn so that no turn allocates.
+#[derive(Clone, Debug)]
+pub(super) struct Scratch {
+    starting: Vec<Priority>,
+    /// By CPU: whom it prefers, and until when that task ran there.
+    claims: CpuMap<Option<(Time, TaskId)>>,
+}
+
+impl Scratch {
+    pub(super) fn new(cpus: usize) -> Self {
+        Self { starting: Vec::with_capacity(cpus), claims: CpuMap::filled(None, cpus) }
+    }
+}
+
+/// The turn of a group to decide: what its [`Scheduler`](super::Scheduler) sees and does.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    pub(super) now: Time,
+    pub(super) cpus: &'a mut GroupCpus,
+    pub(super) tasks: &'a mut Tasks,
+    pub(super) running: &'a mut CpuMap<Priority>,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) actions: &'a mut Vec<Action>,
+    pub(super) wake_at: Time,
+}
+
+impl Turn<'_> {
+    /// The time of this decision.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Whether there is an idle CPU for another job than those that start already.
+    #[inline]
+    pub fn has_idle_cpu(&self) -> bool {
+        self.scratch.starting.len() < self.cpus.idle_count
+    }
+
+    /// The jobs that run, in the order of their CPUs.
+    pub fn running(&self) -> impl Iterator<Item = Priority> + '_ {
+        let all = self.cpus.online_list.iter().map(|&cpu| self.running[cpu]);
+        all.filter(|&job| job != Priority::IDLE)
+    }
+
+    /// The running job of lowest priority. Jobs that start in this turn do not count.
+    #[inline]
+    pub fn lowest_running(&mut self) -> Option<Priority> {
+        let cpu = self.cpus.lowest_running(self.running)?;
+        Some(self.running[cpu])
+    }
+
+    /// Stops the running job of lowest priority: its CPU is idle, and nobody has told the scheduler that it
+    /// waits.
+    #[inline]
+    pub fn preempt_lowest(&mut self) {
+        if let Some(cpu) = self.cpus.lowest_running(self.running) {
+            let victim = self.tasks.task(self.running[cpu]);
+            self.tasks.of(victim).stop(self.now);
+            self.cpus.vacate(cpu, self.running);
+        }
+    }
+
+    /// Starts a job that waits, on an idle CPU that is chosen by the locality rule at the end of the turn.
+    /// Jobs are to be started in the order of their priorities.
+    #[inline]
+    pub fn start(&mut self, job: Priority) {
+        debug_assert!(self.has_idle_cpu(), "there is an idle CPU for each job that starts");
+        self.scratch.starting.push(job);
+    }
+
+    /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
+    /// laxity is zero. One that has exceeded its WCET needs nothing more. For orders by deadline.
+    pub fn zero_laxity_at(&self, job: Priority) -> Time {
+        let (state, _) = self.tasks.job(job);
+        let left = state.left_at(self.now).max(Service::ZERO);
+        Time::from_ns(state.key) - Duration::from_ns(left.ns())
+    }
+
+    /// Makes a job [urgent](Priority::urgent), until it ends. Its priority from now on.
+    pub fn make_urgent(&mut self, job: Priority) -> Priority {
+        let task = self.tasks.task(job);
+        let state = self.tasks.of(task);
+        state.urgent = true;
+        if let Some(cpu) = state.cpu() {
+            self.running[cpu] = job.urgent();
+            self.cpus.forget_lowest();
+        }
+        job.urgent()
+    }
+
+    /// Asks for another turn at this time, if nothing else happens before; at none if it is
+    /// [`Time::NEVER`]. Holds for one turn only.
+    pub fn wake_at(&mut self, at: Time) {
+        self.wake_at = at;
+    }
+
+    /// Places the jobs that start.
+    #[inline]
+    pub(super) fn finish(mut self) {
+        if let &[job] = self.scratch.starting.as_slice() {
+            let last = self.tasks.job(job).0.last();
+            let own = last.map(|(cpu, _)| cpu).filter(|&cpu| self.cpus.idle.contains(cpu));
+            self.run(job, own.unwrap_or_else(|| self.lowest_idle()));
+        } else if !self.scratch.starting.is_empty() {
+            self.place();
+        }
+        self.scratch.starting.clear();
+    }
+
+    fn lowest_idle(&self) -> CpuId {
+        self.cpus.idle.lowest().expect("there is an idle CPU for each job that starts")
+    }
+
+    /// Places several jobs, by the rule of the file header.
+    fn place(&mut self) {
+        for &job in &self.scratch.starting {
+            let (state, id) = self.tasks.job(job);
+            let Some((cpu, time)) = state.last() else { continue };
+            let claim = &mut self.scratch.claims[cpu];
+            if self.cpus.idle.contains(cpu) && claim.is_none_or(|(recent, _)| time > recent) {
+                *claim = Some((time, id.task));
+            }
+        }
+        // The CPUs that prefer somebody are all different, so these can start first.
+        for at in 0..self.scratch.starting.len() {
+            let job = self.scratch.starting[at];
+            let (state, id) = self.tasks.job(job);
+            let Some((cpu, _)) = state.last() else { continue };
+            if self.scratch.claims[cpu].is_some_and(|(_, preferred)| preferred == id.task) {
+                self.scratch.claims[cpu] = None;
+                self.run(job, cpu);
+            }
+        }
+        for at in 0..self.scratch.starting.len() {
+            let job = self.scratch.starting[at];
+            if self.tasks.job(job).0.cpu().is_none() {
+                self.run(job, self.lowest_idle());
+            }
+        }
+    }
+
+    #[inline]
+    fn run(&mut self, priority: Priority, cpu: CpuId) {
+        let (_, job) = self.tasks.job(priority);
+        self.tasks.of(job.task).start(self.now, cpu);
+        self.running[cpu] = priority;
+        self.cpus.idle.remove(cpu);
+        self.cpus.idle_count -= 1;
+        if self.cpus.lowest.is_some_and(|lowest| self.running[lowest].is_higher_than(priority)) {
+            self.cpus.lowest = Some(cpu);
+        }
+        self.actions.push(Action::Run { cpu, job, budget: None });
+    }
+}
