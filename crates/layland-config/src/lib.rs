@@ -14,7 +14,7 @@
 //! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
 //!
-//! Other files in TOML are read by their own crates, with [`parse_toml`] and [`Problems`].
+//! Other files in TOML are read by their own crates, with [`document`] and [`Problems`].
 //!
 //! ```
 //! use layland_config::{Format, Host, read, to_toml};
@@ -36,6 +36,7 @@
 
 mod cpus;
 mod demos;
+pub mod document;
 mod inline;
 mod json;
 mod keys;
@@ -54,7 +55,7 @@ pub use read::{Format, Host, Loaded, MAX_BYTES, MAX_TASKS, read};
 pub use rtapp::to_rt_app;
 pub use schema::schema;
 pub use table::to_csv;
-pub use taskset::{parse_toml, to_toml};
+pub use taskset::to_toml;
 pub use xml::{to_schedcat, to_simso};
 
 /// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.

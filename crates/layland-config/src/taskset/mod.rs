@@ -14,15 +14,15 @@ mod write;
 
 pub use write::to_toml;
 
+use crate::document::{KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
 use crate::read::Host;
-use layland_model::{Duration, Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
+use layland_model::{Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
 use task::TaskTable;
 use toml::de::{DeTable, DeValue};
-use value::{Reader, entry, in_table};
 
 /// The version that this reader understands.
 const VERSION: i64 = 1;
@@ -40,8 +40,7 @@ pub(crate) use {
 
 /// More signs and words than this are refused: the parser needs some 50 bytes for each.
 const MAX_TOKENS: usize = 10_000_000;
-/// In longer texts only the first fault of TOML is looked for.
-const RECOVERABLE: usize = 1 << 20;
+
 /// Reads a task-set file, with where each task is; `None` if there are errors.
 pub(crate) fn read(
     text: &str,
@@ -55,7 +54,7 @@ pub(crate) fn read(
         problems.push(Problem::error("layland::text::too_long", message).help(help));
         return None;
     }
-    let (document, faults) = parse(text);
+    let (document, faults) = parse_with_faults(text);
     let broken_from = faults.iter().filter_map(|fault| fault.span()).map(|span| span.start).min();
     for fault in &faults {
         problems.push(syntax(fault, text));
@@ -78,22 +77,6 @@ pub(crate) fn read(
     system.filter(|_| !failed)
 }
 
-/// A TOML document with the places of its keys and values; what is wrong with it goes to `problems`.
-pub fn parse_toml<'t>(text: &'t str, problems: &mut Problems) -> toml::Spanned<DeTable<'t>> {
-    let (document, faults) = parse(text);
-    faults.iter().for_each(|fault| problems.push(syntax(fault, text)));
-    document
-}
-
-/// Parses, with every fault if the text is not too long for that.
-fn parse(text: &str) -> (toml::Spanned<DeTable<'_>>, Vec<toml::de::Error>) {
-    match DeTable::parse(text) {
-        Ok(document) => (document, Vec::new()),
-        Err(_) if text.len() <= RECOVERABLE => DeTable::parse_recoverable(text),
-        Err(first) => (DeTable::parse_recoverable("").0, vec![first]),
-    }
-}
-
 /// About the number of tokens of the text; hardly ever less.
 fn tokens(text: &str) -> usize {
     let is_quote = |byte: u8| byte == b'"' || byte == b'\'';
@@ -110,37 +93,6 @@ fn tokens(text: &str) -> usize {
         before = byte;
     }
     count
-}
-
-/// A fault of TOML as a problem.
-fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
-    let span = fault.span().unwrap_or(0..0);
-    let word = text.get(span.clone()).unwrap_or_default();
-    if fault.message() == "duplicate key" {
-        let message = format!("`{word}` is given twice");
-        let problem = Problem::error("layland::taskset::duplicate_key", message);
-        return problem.at(span, "again").help("remove one of the two");
-    }
-    let mut problem =
-        Problem::error("layland::toml::syntax", format!("not TOML: {}", fault.message()));
-    if fault.span().is_some() {
-        problem = problem.at(span.clone(), "here");
-    }
-    let before = text.get(..span.start).unwrap_or_default();
-    let after = &text[before.len()..];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let start = before.rfind(['=', '[', ',', '\n']).map_or(0, |at| at + 1);
-    let end = before.len() + after.find(['\n', ',', ']', '}', '#']).unwrap_or(after.len());
-    let value = text[start..end].trim();
-    if value.len() < 40 && value.parse::<Duration>().is_ok() {
-        problem.help(format!("a time is written in quotes: \"{value}\""))
-    } else if fault.message().contains("recurs") {
-        problem.help("lists and tables are nested too deep: is a bracket left open?")
-    } else if text[line_start..].starts_with('[') {
-        problem.help("write [platform] or [[task]] on a line of its own, with all brackets")
-    } else {
-        problem.help("a value is \"text\", 12, true, [ .. ] or { key = .. }")
-    }
 }
 
 /// Reads one document.
@@ -165,7 +117,7 @@ fn bit(field: Field) -> u16 {
 
 impl<'p, 'h> Decoder<'p, 'h> {
     fn new(problems: &'p mut Problems, host: &'h Host) -> Self {
-        Decoder { reader: Reader { problems }, host }
+        Decoder { reader: Reader::new(problems, &value::CODES), host }
     }
 
     fn document<'t>(&mut self, top: &'t DeTable<'t>) -> Option<(System, Vec<Span>)> {
@@ -180,7 +132,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let defaults = self.defaults(top, &platform, &levels);
         let (tasks, origin) = self.tasks(&tables, defaults, &platform, &levels, &mut broken);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
-        let provenance = entry(top, "provenance").and_then(|entry| self.provenance(&entry));
+        let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
         let system = System { platform, levels, tasks: tasks.into(), requests, provenance };
         for invalid in system.validate() {
             let places = Places {
@@ -202,7 +154,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
 
     /// Whether this is the version that we read.
     fn version(&mut self, top: &DeTable<'_>) -> bool {
-        let Some(entry) = entry(top, "layland") else {
+        let Some(entry) = value_of(top, "layland") else {
             let problem =
                 Problem::error("layland::taskset::missing", "the file has no `layland` key");
             let help = "start it with `layland = 1`, the version of the format";
@@ -236,18 +188,18 @@ impl<'p, 'h> Decoder<'p, 'h> {
     }
 
     fn levels(&mut self, top: &DeTable<'_>, broken: &mut Broken) -> Levels {
-        let Some(section) = entry(top, "criticality") else { return Levels::default() };
+        let Some(section) = value_of(top, "criticality") else { return Levels::default() };
         let names = self.level_names(&section);
         broken.levels = names.is_none();
         Levels::new(names.unwrap_or_default())
     }
 
-    fn level_names(&mut self, section: &value::Entry<'_>) -> Option<Vec<String>> {
+    fn level_names(&mut self, section: &KeyValue<'_>) -> Option<Vec<String>> {
         const EXAMPLE: &str = "[\"LO\", \"HI\"]";
         let reader = &mut self.reader;
         let table = reader.table(section, "[criticality]")?;
         reader.only(table, CRITICALITY, "[criticality]");
-        let Some(list) = entry(table, "levels") else {
+        let Some(list) = value_of(table, "levels") else {
             let help = format!("name the levels from low to high: levels = {EXAMPLE}");
             reader.missing(section.key_span.clone(), "[criticality]", "levels", help);
             return None;
@@ -280,11 +232,11 @@ impl<'p, 'h> Decoder<'p, 'h> {
         Some(names)
     }
 
-    fn provenance(&mut self, section: &value::Entry<'_>) -> Option<Provenance> {
+    fn provenance(&mut self, section: &KeyValue<'_>) -> Option<Provenance> {
         let reader = &mut self.reader;
         let table = reader.table(section, "[provenance]")?;
         reader.only(table, PROVENANCE, "[provenance]");
-        let generator = match entry(table, "generator") {
+        let generator = match value_of(table, "generator") {
             Some(entry) => reader.text(&entry, "layland gen 0.1.0 uunifast").map(str::to_owned),
             None => {
                 let help = "name the program: generator = \"layland gen\"";
@@ -292,9 +244,9 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 None
             }
         };
-        let seed = match entry(table, "seed") {
+        let seed = match value_of(table, "seed") {
             // TOML promises 63 bits only, so larger seeds are written as texts.
-            Some(value::Entry { value: DeValue::String(text), span, .. }) => {
+            Some(KeyValue { value: DeValue::String(text), span, .. }) => {
                 let seed = text.parse::<u64>().ok();
                 if seed.is_none() {
                     let help = "write a whole number below 2^64: seed = 7";
@@ -311,9 +263,9 @@ impl<'p, 'h> Decoder<'p, 'h> {
             }
         };
         let mut parameters = BTreeMap::new();
-        if let Some(entry) = entry(table, "parameters") {
+        if let Some(entry) = value_of(table, "parameters") {
             for (key, value) in reader.table(&entry, "[provenance.parameters]")?.iter() {
-                let entry = in_table(key, value);
+                let entry = KeyValue::new(key, value);
                 if let Some(text) = reader.text(&entry, "0.75") {
                     parameters.insert(entry.key.to_owned(), text.to_owned());
                 }
@@ -419,7 +371,8 @@ impl Places<'_, '_> {
     fn field(&self, table: usize, field: Field) -> Span {
         let table = &self.tables[table];
         let found = keys_of(field).iter().find_map(|key| {
-            entry(table.table, key).or_else(|| self.defaults.and_then(|table| entry(table, key)))
+            value_of(table.table, key)
+                .or_else(|| self.defaults.and_then(|table| value_of(table, key)))
         });
         found.map_or(table.span.clone(), |entry| entry.span)
     }

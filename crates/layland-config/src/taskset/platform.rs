@@ -1,8 +1,9 @@
 //! The `[platform]` table.
 
-use super::value::{Entry, cpu_indices, entry, in_table};
+use super::value::cpu_indices;
 use super::{Broken, Decoder, stand_in};
 use crate::cpus::topology_name_fault;
+use crate::document::{KeyValue, value_of};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Overheads, Platform, Speed};
 use std::collections::BTreeMap;
@@ -44,12 +45,12 @@ impl Decoder<'_, '_> {
         top: &'t DeTable<'t>,
         spans: &mut PlatformSpans,
     ) -> Option<Platform> {
-        let Some(section) = entry(top, "platform") else {
+        let Some(section) = value_of(top, "platform") else {
             return self.default_platform(None);
         };
         let table = self.reader.table(&section, "[platform]")?;
         self.reader.only(table, PLATFORM, "[platform]");
-        let count = match entry(table, "cpus") {
+        let count = match value_of(table, "cpus") {
             Some(entry) => {
                 spans.cpus = Some(entry.span.clone());
                 self.cpu_count(&entry)
@@ -57,7 +58,7 @@ impl Decoder<'_, '_> {
             None => self.default_platform(Some(section.key_span)).map(|p| p.cpu_count()),
         };
         // Without the number of CPUs nothing else of the platform can be checked but the times.
-        let overheads = match entry(table, "overhead") {
+        let overheads = match value_of(table, "overhead") {
             Some(entry) => {
                 spans.overhead = Some(entry.span.clone());
                 self.overheads(&entry)
@@ -66,17 +67,17 @@ impl Decoder<'_, '_> {
         };
         let mut platform = Platform::identical(count?);
         let all = platform.all_cpus();
-        if let Some(entry) = entry(table, "topology") {
+        if let Some(entry) = value_of(table, "topology") {
             platform.topology = self.topology(&entry, &all)?;
         }
-        let speeds = match entry(table, "speed") {
+        let speeds = match value_of(table, "speed") {
             Some(entry) => {
                 spans.speed = Some(entry.span.clone());
                 self.speeds(&entry, &platform)
             }
             None => Some(platform.speeds.clone()),
         };
-        if let Some(entry) = entry(table, "clusters") {
+        if let Some(entry) = value_of(table, "clusters") {
             let mut clusters = Vec::new();
             for element in self.reader.list(&entry, "[\"0-1\", \"2-3\"]")? {
                 clusters.push(self.reader.fixed_cpus(&element, &platform.topology, &all)?);
@@ -112,7 +113,7 @@ impl Decoder<'_, '_> {
         None
     }
 
-    fn cpu_count(&mut self, entry: &Entry<'_>) -> Option<usize> {
+    fn cpu_count(&mut self, entry: &KeyValue<'_>) -> Option<usize> {
         let code = "layland::taskset::cpus";
         match entry.value {
             DeValue::Integer(_) => self.reader.integer(entry, 1..=CpuSet::MAX_CPUS as i128),
@@ -154,7 +155,7 @@ impl Decoder<'_, '_> {
 
     fn topology(
         &mut self,
-        section: &Entry<'_>,
+        section: &KeyValue<'_>,
         all: &CpuSet,
     ) -> Option<BTreeMap<String, Vec<CpuSet>>> {
         let reader = &mut self.reader;
@@ -163,7 +164,7 @@ impl Decoder<'_, '_> {
         let mut ok = true;
         for (key, value) in reader.table(section, "topology = { l3 = [\"0-1\", \"2-3\"] }")?.iter()
         {
-            let entry = in_table(key, value);
+            let entry = KeyValue::new(key, value);
             if let Some(fault) = topology_name_fault(entry.key) {
                 let message = format!("`{}` cannot be a name of the topology", entry.key);
                 let code = "layland::taskset::cpus";
@@ -191,7 +192,7 @@ impl Decoder<'_, '_> {
         ok.then_some(topology)
     }
 
-    fn speeds(&mut self, section: &Entry<'_>, platform: &Platform) -> Option<CpuMap<Speed>> {
+    fn speeds(&mut self, section: &KeyValue<'_>, platform: &Platform) -> Option<CpuMap<Speed>> {
         let all = platform.all_cpus();
         let code = "layland::taskset::speed";
         let mut speeds = platform.speeds.clone();
@@ -199,7 +200,7 @@ impl Decoder<'_, '_> {
         let mut ok = true;
         let table = self.reader.table(section, "speed = { \"4-7\" = \"0.446\" }")?;
         for (key, value) in table.iter() {
-            let entry = in_table(key, value);
+            let entry = KeyValue::new(key, value);
             let mut choice = crate::cpus::Choice::default();
             if let Err((message, help)) = choice.add(entry.key, &platform.topology) {
                 self.reader.error(code, entry.key_span, message, "not a set of CPUs", help);
@@ -207,7 +208,7 @@ impl Decoder<'_, '_> {
                 continue;
             }
             let cpus = choice.of(&all).unwrap_or_else(|| all.clone());
-            let at_key = Entry { span: entry.key_span.clone(), ..entry.clone() };
+            let at_key = KeyValue { span: entry.key_span.clone(), ..entry.clone() };
             if !self.reader.exist(&at_key, &cpus, &all) {
                 ok = false;
                 continue;
@@ -238,7 +239,7 @@ impl Decoder<'_, '_> {
         ok.then_some(speeds)
     }
 
-    fn overheads(&mut self, section: &Entry<'_>) -> Option<Overheads> {
+    fn overheads(&mut self, section: &KeyValue<'_>) -> Option<Overheads> {
         let reader = &mut self.reader;
         let table = reader.table(section, "overhead = { context_switch = \"2us\" }")?;
         reader.only(table, OVERHEAD, "overhead");
@@ -253,7 +254,7 @@ impl Decoder<'_, '_> {
             ("tick", &mut overheads.tick),
             ("tick_period", &mut overheads.tick_period),
         ] {
-            if let Some(entry) = entry(table, key) {
+            if let Some(entry) = value_of(table, key) {
                 match reader.time(&entry) {
                     Some(time) => *field = time,
                     None => ok = false,

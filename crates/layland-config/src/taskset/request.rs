@@ -1,7 +1,7 @@
 //! The `[[request]]` tables: what is asked of the system while it runs.
 
 use super::Decoder;
-use super::value::{Entry, entry};
+use crate::document::{KeyValue, value_of};
 use crate::problem::Span;
 use layland_model::nearest;
 use layland_model::{Change, CpuId, CpuSet, Index, Platform, Request, RequestKind, Task, TaskId};
@@ -24,7 +24,7 @@ impl Decoder<'_, '_> {
         platform: &Platform,
         tasks: &[Task],
     ) -> (Vec<Request>, Vec<Span>, bool) {
-        let Some(section) = entry(top, "request") else { return (Vec::new(), Vec::new(), true) };
+        let Some(section) = value_of(top, "request") else { return (Vec::new(), Vec::new(), true) };
         if let DeValue::Table(_) = section.value {
             let help = "write [[request]], with two brackets, before each request";
             self.reader.wrong_type(&section, "a list of tables", help);
@@ -50,13 +50,13 @@ impl Decoder<'_, '_> {
 
     fn request(
         &mut self,
-        element: &Entry<'_>,
+        element: &KeyValue<'_>,
         platform: &Platform,
         names: &BTreeMap<&str, TaskId>,
     ) -> Option<Request> {
         let table = self.reader.table(element, "[[request]] before each request")?;
         self.reader.only(table, REQUEST, "a request");
-        let at = match entry(table, "at") {
+        let at = match value_of(table, "at") {
             Some(entry) => self.reader.time(&entry),
             None => {
                 let help = "say when: at = \"25ms\"";
@@ -65,13 +65,13 @@ impl Decoder<'_, '_> {
             }
         };
         // What is asked shows in the keys other than `at` and `task`, in the order of REQUEST.
-        let asked: Vec<Entry<'_>> = REQUEST
+        let asked: Vec<KeyValue<'_>> = REQUEST
             .iter()
             .filter(|key| !matches!(**key, "at" | "task"))
-            .filter_map(|key| entry(table, key))
+            .filter_map(|key| value_of(table, key))
             .collect();
         let keys: Vec<&str> = asked.iter().map(|entry| entry.key).collect();
-        let task = entry(table, "task").map(|entry| self.named_task(&entry, names));
+        let task = value_of(table, "task").map(|entry| self.named_task(&entry, names));
         let kind = match (task, &keys[..], &asked[..]) {
             (Some(task), ["leave"], [leave]) => {
                 if !self.reader.boolean(leave)? {
@@ -134,7 +134,11 @@ impl Decoder<'_, '_> {
         Some(Request { at: at?, kind: kind? })
     }
 
-    fn named_task(&mut self, entry: &Entry<'_>, names: &BTreeMap<&str, TaskId>) -> Option<TaskId> {
+    fn named_task(
+        &mut self,
+        entry: &KeyValue<'_>,
+        names: &BTreeMap<&str, TaskId>,
+    ) -> Option<TaskId> {
         let name = self.reader.text(entry, "control")?;
         let task = names.get(name).copied();
         if task.is_none() {
@@ -156,7 +160,7 @@ impl Decoder<'_, '_> {
     }
 
     /// CPUs that exist; with several clusters, written out.
-    fn requested_cpus(&mut self, entry: &Entry<'_>, platform: &Platform) -> Option<CpuSet> {
+    fn requested_cpus(&mut self, entry: &KeyValue<'_>, platform: &Platform) -> Option<CpuSet> {
         let all = platform.all_cpus();
         let choice = self.reader.cpus(entry, &platform.topology)?;
         if choice.is_relative() && platform.clusters.len() > 1 {

@@ -1,7 +1,7 @@
 //! The `[[task]]` tables and `[defaults]`.
 
-use super::value::{Entry, entry};
 use super::{Broken, Decoder, bit};
+use crate::document::{KeyValue, value_of};
 use crate::problem::{Problem, Span};
 use crate::read::MAX_TASKS;
 use layland_model::nearest;
@@ -49,8 +49,8 @@ struct Lookup<'t> {
 }
 
 impl<'t> Lookup<'t> {
-    fn get(&self, key: &str) -> Option<Entry<'t>> {
-        entry(self.table, key).or_else(|| self.defaults.and_then(|table| entry(table, key)))
+    fn get(&self, key: &str) -> Option<KeyValue<'t>> {
+        value_of(self.table, key).or_else(|| self.defaults.and_then(|table| value_of(table, key)))
     }
 }
 
@@ -71,7 +71,7 @@ impl Faults {
 impl Decoder<'_, '_> {
     /// Every `[[task]]`.
     pub(super) fn task_tables<'t>(&mut self, top: &'t DeTable<'t>) -> Vec<TaskTable<'t>> {
-        let Some(section) = entry(top, "task") else { return Vec::new() };
+        let Some(section) = value_of(top, "task") else { return Vec::new() };
         if let DeValue::Table(_) = section.value {
             let help = "write [[task]], with two brackets, before each task";
             self.reader.wrong_type(&section, "a list of tables", help);
@@ -94,10 +94,10 @@ impl Decoder<'_, '_> {
         platform: &Platform,
         levels: &Levels,
     ) -> Option<&'t DeTable<'t>> {
-        let section = entry(top, "defaults")?;
+        let section = value_of(top, "defaults")?;
         let table = self.reader.table(&section, "[defaults]")?;
         for key in TASK.iter().filter(|key| !DEFAULTS.contains(key)) {
-            if let Some(entry) = entry(table, key) {
+            if let Some(entry) = value_of(table, key) {
                 let message = format!("`{key}` has no default");
                 let help = "give it in every [[task]]";
                 let code = "layland::taskset::unknown_key";
@@ -131,7 +131,7 @@ impl Decoder<'_, '_> {
             let mut faults = Faults::default();
             let task = self.task(table, &lookup, platform, levels, &mut faults);
             broken.fields.push(faults.0);
-            let count = match entry(table.table, "count") {
+            let count = match value_of(table.table, "count") {
                 None => Some(None),
                 Some(entry) => self.reader.integer(&entry, 1..=MAX_TASKS as i128).map(Some),
             };
@@ -152,7 +152,7 @@ impl Decoder<'_, '_> {
                     None => task.name.clone(),
                 };
                 // Ranks are positions, so that ties break in the order of the file.
-                let rank = if entry(table.table, "rank").is_some() {
+                let rank = if value_of(table.table, "rank").is_some() {
                     task.rank
                 } else {
                     tasks.len() as i64
@@ -259,7 +259,7 @@ impl Decoder<'_, '_> {
     }
 
     /// The name of a level.
-    fn level(&mut self, entry: &Entry<'_>, levels: &Levels) -> Option<Criticality> {
+    fn level(&mut self, entry: &KeyValue<'_>, levels: &Levels) -> Option<Criticality> {
         let name = self.reader.text(entry, "HI")?;
         let level = levels.find(name);
         if level.is_none() {
@@ -285,7 +285,7 @@ impl Decoder<'_, '_> {
     /// the table leaves out get the time of its own level: the task never runs longer than that.
     fn wcet(
         &mut self,
-        entry: &Entry<'_>,
+        entry: &KeyValue<'_>,
         what: &str,
         levels: &Levels,
         own: Option<Criticality>,
@@ -296,7 +296,7 @@ impl Decoder<'_, '_> {
         let mut times: Vec<Option<Service>> = vec![None; levels.count()];
         let mut ok = true;
         for (key, value) in table.iter() {
-            let of_level = super::in_table(key, value);
+            let of_level = KeyValue::new(key, value);
             let time = self.reader.time(&of_level);
             match levels.find(of_level.key) {
                 Some(level) => times[level.level()] = time,
@@ -400,7 +400,7 @@ impl Decoder<'_, '_> {
         let reader = &mut self.reader;
         let (kind, kind_span, table) = match release.value {
             DeValue::String(kind) => (&**kind, release.span.clone(), None),
-            DeValue::Table(table) => match entry(table, "kind") {
+            DeValue::Table(table) => match value_of(table, "kind") {
                 Some(entry) => (reader.text(&entry, "sporadic")?, entry.span, Some(table)),
                 None => {
                     let help = "write { kind = \"sporadic\", extra = \"4ms\" }";
@@ -436,7 +436,7 @@ impl Decoder<'_, '_> {
                 return None;
             }
         };
-        let value = parameter.and_then(|(key, _)| entry(table?, key));
+        let value = parameter.and_then(|(key, _)| value_of(table?, key));
         if let Some(table) = table {
             let known: &[&str] = match parameter {
                 Some((key, _)) => &["kind", key],
@@ -467,14 +467,14 @@ impl Decoder<'_, '_> {
     }
 
     /// `extra` of a sporadic release.
-    fn separation(&mut self, value: &Entry<'_>) -> Option<Separation> {
+    fn separation(&mut self, value: &KeyValue<'_>) -> Option<Separation> {
         const EXPONENTIAL: &str = "{ dist = \"exponential\", mean = \"4ms\", max = \"20ms\" }";
         const UNIFORM: &str = "{ dist = \"uniform\", max = \"4ms\" }";
         let reader = &mut self.reader;
         let DeValue::Table(table) = value.value else {
             return reader.time(value).map(|max| Separation::Uniform { max });
         };
-        let Some(dist) = entry(table, "dist") else {
+        let Some(dist) = value_of(table, "dist") else {
             reader.missing(value.span.clone(), "`extra`", "dist", format!("write {EXPONENTIAL}"));
             return None;
         };
@@ -491,7 +491,7 @@ impl Decoder<'_, '_> {
             }
         };
         reader.only(table, keys, "`extra`");
-        let mut time = |key: &str| match entry(table, key) {
+        let mut time = |key: &str| match value_of(table, key) {
             Some(entry) => reader.time(&entry),
             None => {
                 reader.missing(value.span.clone(), "`extra`", key, format!("write {example}"));
@@ -530,7 +530,7 @@ impl Decoder<'_, '_> {
         let reader = &mut self.reader;
         let (name, name_span, table) = match exec.value {
             DeValue::String(name) => (&**name, exec.span.clone(), None),
-            DeValue::Table(table) => match entry(table, "model") {
+            DeValue::Table(table) => match value_of(table, "model") {
                 Some(entry) => (reader.text(&entry, "uniform")?, entry.span, Some(table)),
                 None => {
                     let help = format!("write {}", MODELS[3].2);
@@ -562,10 +562,10 @@ impl Decoder<'_, '_> {
             reader.only(table, keys, "this execution model");
         }
         let mut all_there = true;
-        let found: Vec<Entry<'_>> = keys[1..]
+        let found: Vec<KeyValue<'_>> = keys[1..]
             .iter()
             .filter_map(|key| {
-                let value = table.and_then(|table| entry(table, key));
+                let value = table.and_then(|table| value_of(table, key));
                 if value.is_none() {
                     let what = format!("the execution model `{name}`");
                     reader.missing(exec.span.clone(), &what, key, format!("write {example}"));
@@ -610,7 +610,7 @@ impl Decoder<'_, '_> {
     }
 
     /// A list of execution times.
-    fn services(&mut self, values: &Entry<'_>) -> Option<Vec<Service>> {
+    fn services(&mut self, values: &KeyValue<'_>) -> Option<Vec<Service>> {
         let list = self.reader.list(values, "[\"1ms\", \"2ms\"]")?;
         let times: Vec<Option<Service>> =
             list.iter().map(|value| self.reader.time(value)).collect();

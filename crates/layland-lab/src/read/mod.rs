@@ -43,19 +43,29 @@
 
 mod show;
 mod threads;
-mod value;
 
 use crate::experiment::*;
 use crate::metric::{MEASURED, METRICS};
 use crate::parameters::{PARAMETERS, Parameters};
 use layland_analysis::catalogue;
-use layland_config::{Problem, Problems, Report, Severity, Span, parse_toml};
+use layland_config::document::{self, Codes, KeyValue, Reader, Section, in_file_order, value_of};
+use layland_config::{Problem, Problems, Report, Severity, Span};
 use layland_model::{Duration, ParseTimeError, Time};
 use layland_policy::registry;
 use layland_sim::Horizon;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
-use value::{Entry, Reader, Section, entries, entry};
+
+/// The codes of an experiment's file.
+const CODES: Codes = Codes {
+    missing: "layland::lab::missing",
+    unknown_key: "layland::lab::unknown_key",
+    wrong_type: "layland::lab::wrong_type",
+    out_of_range: "layland::lab::out_of_range",
+    invalid: "layland::lab::invalid",
+    unknown_name: "layland::lab::unknown_name",
+    reserved: &[],
+};
 
 /// The version of the format.
 pub const VERSION: u64 = 1;
@@ -112,12 +122,12 @@ pub fn read(name: &str, file: &str, bytes: &[u8]) -> Result<Experiment, Report> 
             return Err(Report::new(file, good, problems));
         }
     };
-    let document = parse_toml(text, &mut problems);
+    let document = document::parse(text, &mut problems);
     if problems.has_errors() {
         return Err(Report::new(file, text, problems));
     }
     let mut decoder = Decoder {
-        reader: Reader { problems: &mut problems },
+        reader: Reader::new(&mut problems, &CODES),
         series: Vec::new(),
         grids: Vec::new(),
         figures: Vec::new(),
@@ -162,9 +172,9 @@ struct Decoder<'p> {
 
 impl Decoder<'_> {
     fn experiment(&mut self, name: &str, top: &Section<'_>, text: &str) -> Experiment {
-        self.reader.only(top, TOP);
+        self.reader.only(top.table, TOP, &top.what);
         if let Some(entry) = self.reader.required(top, "lab", "1")
-            && self.reader.count(&entry, 1).is_some_and(|version| version != VERSION)
+            && self.count(&entry, 1).is_some_and(|version| version != VERSION)
         {
             let message = "this version of the format is not known";
             self.reader.invalid(&entry, message, format!("this program reads lab = {VERSION}"));
@@ -174,18 +184,18 @@ impl Decoder<'_> {
         let notes = self.text(top, "notes", "");
         let mut count = |key, least, example| {
             let entry = self.reader.required(top, key, example);
-            entry.and_then(|entry| self.reader.count(&entry, least)).unwrap_or(least)
+            entry.and_then(|entry| self.count(&entry, least)).unwrap_or(least)
         };
         let (sets, seed) = (count("sets", 1, "10"), count("seed", 0, "1"));
-        let block = entry(top.table, "block").and_then(|entry| self.reader.count(&entry, 1));
-        let pooled = entry(top.table, "pooled").and_then(|entry| self.reader.boolean(&entry));
+        let block = value_of(top.table, "block").and_then(|entry| self.count(&entry, 1));
+        let pooled = value_of(top.table, "pooled").and_then(|entry| self.reader.boolean(&entry));
         let horizon = self.horizon(top);
         for section in self.reader.sections(top.table, "series") {
             if let Some(series) = self.one_series(&section) {
                 self.series.push(series);
             }
         }
-        if entry(top.table, "series").is_none() {
+        if value_of(top.table, "series").is_none() {
             let message = "nothing is compared";
             let help = "add [[series]] with a name and a policy or a test";
             self.reader.error("layland::lab::missing", 0..0, message, "here", help);
@@ -232,31 +242,28 @@ impl Decoder<'_> {
 
     fn horizon(&mut self, section: &Section<'_>) -> Option<Horizon> {
         let entry = self.reader.required(section, "horizon", "\"2 hyperperiods\"")?;
-        let text = self.reader.text(&entry)?;
+        let text = self.reader.text(&entry, "..")?;
         parse_horizon(text)
             .map_err(|error| self.reader.invalid(&entry, error, "a time has a unit"))
             .ok()
     }
 
     fn timing(&mut self, top: &Section<'_>) -> Option<Timing> {
-        let entry_of = entry(top.table, "timing")?;
-        let DeValue::Table(table) = entry_of.value else {
-            self.reader.wrong_type(&entry_of, "a table", "write [timing]");
-            return None;
-        };
+        let entry_of = value_of(top.table, "timing")?;
+        let table = self.reader.table(&entry_of, "[timing]")?;
         let section = Section { what: "[timing]".to_owned(), span: entry_of.span.clone(), table };
-        self.reader.only(&section, TIMING);
+        self.reader.only(section.table, TIMING, &section.what);
         let sets = self.reader.required(&section, "sets", "2");
-        let sets = sets.and_then(|entry| self.reader.count(&entry, 1));
+        let sets = sets.and_then(|entry| self.count(&entry, 1));
         let horizon = self.horizon(&section);
         let mut reported = Vec::new();
         for section in self.reader.sections(table, "reported") {
-            self.reader.only(&section, REPORTED);
+            self.reader.only(section.table, REPORTED, &section.what);
             let series = self.timed_series(&section, "series");
             let statistic = self.reader.required(&section, "statistic", "\"q0.999\"");
             let statistic = statistic.and_then(|entry| self.statistic_of(&entry));
             let us = self.reader.required(&section, "us", "\"5.79\"").and_then(|entry| {
-                let text = self.reader.text(&entry)?;
+                let text = self.reader.text(&entry, "..")?;
                 let us = text.parse().ok().filter(|us: &f64| us.is_finite() && *us >= 0.0);
                 if us.is_none() {
                     let help = "write a number of microseconds in quotes";
@@ -270,7 +277,7 @@ impl Decoder<'_> {
         }
         let mut claims = Vec::new();
         for section in self.reader.sections(table, "claim") {
-            self.reader.only(&section, TIMING_CLAIM);
+            self.reader.only(section.table, TIMING_CLAIM, &section.what);
             let text = self.required_text(&section, "text", "\"what is claimed\"");
             let source = self.text(&section, "source", "");
             let statistics = self.reader.required(&section, "statistics", "[\"median\"]");
@@ -291,7 +298,7 @@ impl Decoder<'_> {
 
     fn timed_series(&mut self, section: &Section<'_>, key: &str) -> Option<usize> {
         let entry = self.reader.required(section, key, "\"a-name\"")?;
-        let name = self.reader.text(&entry)?;
+        let name = self.reader.text(&entry, "..")?;
         let at = self.find_series(&entry, name)?;
         let what = match self.series[at].measured {
             Measured::Policy(_) => return Some(at),
@@ -304,8 +311,8 @@ impl Decoder<'_> {
         None
     }
 
-    fn statistic_of(&mut self, entry: &Entry<'_>) -> Option<Statistic> {
-        let name = self.reader.text(entry)?;
+    fn statistic_of(&mut self, entry: &KeyValue<'_>) -> Option<Statistic> {
+        let name = self.reader.text(entry, "..")?;
         let found = Statistic::parse(name)
             .filter(|statistic| !matches!(statistic, Statistic::Sum | Statistic::Weighted));
         if found.is_none() {
@@ -317,20 +324,25 @@ impl Decoder<'_> {
 
     // --- Pieces -------------------------------------------------------------------------------
 
+    /// A whole number of at least `least`. TOML promises 63 bits.
+    fn count(&mut self, entry: &KeyValue<'_>, least: u64) -> Option<u64> {
+        self.reader.integer(entry, i128::from(least)..=i128::from(i64::MAX))
+    }
+
     fn required_text(&mut self, section: &Section<'_>, key: &str, example: &str) -> Option<String> {
         let entry = self.reader.required(section, key, example)?;
-        self.reader.text(&entry).map(str::to_owned)
+        self.reader.text(&entry, "..").map(str::to_owned)
     }
 
     fn text(&mut self, section: &Section<'_>, key: &str, default: &str) -> String {
-        let text = entry(section.table, key).and_then(|entry| self.reader.text(&entry));
+        let text = value_of(section.table, key).and_then(|entry| self.reader.text(&entry, ".."));
         text.unwrap_or(default).to_owned()
     }
 
     /// The name of a section: a word that can be a file, and that no other one has.
     fn name(&mut self, section: &Section<'_>, taken: &[&str]) -> Option<String> {
         let entry = self.reader.required(section, "name", "\"a-name\"")?;
-        let name = self.reader.text(&entry)?;
+        let name = self.reader.text(&entry, "..")?;
         let fine = |c: char| c.is_ascii_alphanumeric() || "-_+.:=".contains(c);
         if name.is_empty() || name.starts_with('.') || !name.chars().all(fine) {
             let help = "use letters, digits, and - _ + . : =";
@@ -345,14 +357,14 @@ impl Decoder<'_> {
     }
 
     fn one_series(&mut self, section: &Section<'_>) -> Option<Series> {
-        self.reader.only(section, SERIES);
+        self.reader.only(section.table, SERIES, &section.what);
         let taken: Vec<String> = self.series.iter().map(|series| series.name.clone()).collect();
         let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>())?;
         let label = self.text(section, "label", &name);
         let measured = self.measured(section)?;
-        let bound = match entry(section.table, "bound") {
+        let bound = match value_of(section.table, "bound") {
             Some(entry) => {
-                let name = self.reader.text(&entry)?;
+                let name = self.reader.text(&entry, "..")?;
                 if catalogue::bound(name).is_none() {
                     let known = catalogue::BOUNDS.iter().map(|bound| bound.name);
                     self.reader.unknown(&entry, "tardiness bound", name, known);
@@ -362,24 +374,25 @@ impl Decoder<'_> {
             }
             None => None,
         };
-        let affinities = entry(section.table, "affinities");
-        let ignores_affinities = affinities.is_some_and(|entry| match self.reader.text(&entry) {
-            Some("ignored") => true,
-            Some("kept") | None => false,
-            Some(_) => {
-                let message = "affinities are `kept` or `ignored`";
-                self.reader.invalid(&entry, message, "leave it out to keep them");
-                false
-            }
-        });
+        let affinities = value_of(section.table, "affinities");
+        let ignores_affinities =
+            affinities.is_some_and(|entry| match self.reader.text(&entry, "..") {
+                Some("ignored") => true,
+                Some("kept") | None => false,
+                Some(_) => {
+                    let message = "affinities are `kept` or `ignored`";
+                    self.reader.invalid(&entry, message, "leave it out to keep them");
+                    false
+                }
+            });
         Some(Series { name, label, measured, bound, ignores_affinities })
     }
 
     /// What a series measures: it says exactly one thing.
     fn measured(&mut self, section: &Section<'_>) -> Option<Measured> {
         let keys = ["policy", "test", "guarantee", "structure"];
-        let said: Vec<Entry<'_>> =
-            keys.iter().filter_map(|key| entry(section.table, key)).collect();
+        let said: Vec<KeyValue<'_>> =
+            keys.iter().filter_map(|key| value_of(section.table, key)).collect();
         let [entry] = said.as_slice() else {
             let message = format!("{} has either a `policy` or a `test`", section.what);
             let help = "write policy = \"g-edf\", test = \"GFB\", guarantee = \"p-edf\" (what is \
@@ -388,7 +401,7 @@ impl Decoder<'_> {
             self.reader.error("layland::lab::missing", span, message, "here", help);
             return None;
         };
-        let name = self.reader.text(entry)?;
+        let name = self.reader.text(entry, "..")?;
         if entry.key == "test" {
             if catalogue::test(name).is_none() {
                 let known = catalogue::TESTS.iter().map(|test| test.name);
@@ -417,7 +430,7 @@ impl Decoder<'_> {
     }
 
     /// The value of a parameter as text.
-    fn parameter(&mut self, entry: &Entry<'_>) -> Option<String> {
+    fn parameter(&mut self, entry: &KeyValue<'_>) -> Option<String> {
         match entry.value {
             DeValue::String(text) => Some(text.to_string()),
             DeValue::Integer(number) => Some(number.as_str().to_owned()),
@@ -439,13 +452,13 @@ impl Decoder<'_> {
         let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
         let mut shared = Parameters::default();
         let mut places: BTreeMap<String, Span> = BTreeMap::new();
-        if let Some(entry) = entry(top.table, "generator") {
+        if let Some(entry) = value_of(top.table, "generator") {
             match entry.value {
                 DeValue::Table(table) => {
                     let what = "the generator".to_owned();
                     let section = Section { what, span: entry.span.clone(), table };
-                    self.reader.only(&section, &names);
-                    for entry in entries(table) {
+                    self.reader.only(section.table, &names, &section.what);
+                    for entry in in_file_order(table) {
                         if let Some(value) = self.parameter(&entry) {
                             shared.put(entry.key, value);
                             places.insert(entry.key.to_owned(), entry.span);
@@ -457,16 +470,16 @@ impl Decoder<'_> {
         }
         let known: Vec<&str> = GRID.iter().copied().chain(names).collect();
         for section in self.reader.sections(top.table, "grid") {
-            self.reader.only(&section, &known);
+            self.reader.only(section.table, &known, &section.what);
             let taken: Vec<String> = self.grids.iter().map(|grid| grid.name.clone()).collect();
             let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
             let Some(name) = self.name(&section, &taken) else { continue };
             let series = self.some_series(&section, None);
-            let own = entry(section.table, "pooled");
+            let own = value_of(section.table, "pooled");
             let pooled = own.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(pooled);
             let mut grid = Grid { name, axes: Vec::new(), fixed: shared.clone(), series, pooled };
             let mut places = places.clone();
-            for entry in entries(section.table) {
+            for entry in in_file_order(section.table) {
                 if GRID.contains(&entry.key) {
                     continue;
                 }
@@ -516,10 +529,10 @@ impl Decoder<'_> {
             Some(grid) => self.grids[grid].series.clone(),
             None => (0..self.series.len()).collect(),
         };
-        let Some(entry) = entry(section.table, "series") else { return all };
+        let Some(entry) = value_of(section.table, "series") else { return all };
         let mut chosen = Vec::new();
         for element in self.reader.one_or_more(&entry) {
-            let Some(name) = self.reader.text(&element) else { continue };
+            let Some(name) = self.reader.text(&element, "..") else { continue };
             match self.find_series(&element, name) {
                 Some(at) if all.contains(&at) => chosen.push(at),
                 Some(_) => {
@@ -532,7 +545,7 @@ impl Decoder<'_> {
         chosen
     }
 
-    fn find_series(&mut self, entry: &Entry<'_>, name: &str) -> Option<usize> {
+    fn find_series(&mut self, entry: &KeyValue<'_>, name: &str) -> Option<usize> {
         let at = self.series.iter().position(|series| series.name == name);
         if at.is_none() {
             let known = self.series.iter().map(|series| series.name.as_str());
@@ -543,7 +556,7 @@ impl Decoder<'_> {
 
     fn find_grid(&mut self, section: &Section<'_>) -> Option<usize> {
         let entry = self.reader.required(section, "grid", "\"the name of a grid\"")?;
-        let name = self.reader.text(&entry)?;
+        let name = self.reader.text(&entry, "..")?;
         let at = self.grids.iter().position(|grid| grid.name == name);
         if at.is_none() {
             let known = self.grids.iter().map(|grid| grid.name.as_str());
@@ -552,7 +565,12 @@ impl Decoder<'_> {
         at
     }
 
-    fn metric(&mut self, entry: &Entry<'_>, name: &str, also: &[&'static str]) -> Option<String> {
+    fn metric(
+        &mut self,
+        entry: &KeyValue<'_>,
+        name: &str,
+        also: &[&'static str],
+    ) -> Option<String> {
         let known = METRICS.iter().chain(MEASURED).map(|metric| metric.name);
         let known = known.chain(also.iter().copied());
         if known.clone().any(|known| known == name) {
@@ -562,7 +580,7 @@ impl Decoder<'_> {
         None
     }
 
-    fn statistic(&mut self, entry: &Entry<'_>, name: &str) -> Option<Statistic> {
+    fn statistic(&mut self, entry: &KeyValue<'_>, name: &str) -> Option<Statistic> {
         let statistic = Statistic::parse(name);
         if statistic.is_none() {
             let help = "use mean, median, min, max, sum, weighted, or a quantile such as q0.95";

@@ -1,9 +1,9 @@
 //! What an experiment makes of its results: figures, tables and claims.
 
 use super::Decoder;
-use super::value::{Entry, Section, entries, entry};
 use crate::experiment::*;
 use crate::metric::is_measured;
+use layland_config::document::{KeyValue, Section, in_file_order, value_of};
 use layland_model::Rate;
 use toml::de::DeValue;
 
@@ -30,13 +30,13 @@ const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "lef
 
 impl Decoder<'_> {
     pub(super) fn figure(&mut self, section: &Section<'_>) -> Option<Figure> {
-        self.reader.only(section, FIGURE);
+        self.reader.only(section.table, FIGURE, &section.what);
         let taken: Vec<String> = self.figures.iter().map(|figure| figure.name.clone()).collect();
         let name = self.name(section, &taken.iter().map(String::as_str).collect::<Vec<_>>());
         let grid = self.find_grid(section)?;
-        let kind = match entry(section.table, "kind") {
+        let kind = match value_of(section.table, "kind") {
             None => FigureKind::Lines,
-            Some(entry) => match self.reader.text(&entry)? {
+            Some(entry) => match self.reader.text(&entry, "..")? {
                 "lines" => FigureKind::Lines,
                 "distribution" => FigureKind::Distribution,
                 "bars" => FigureKind::Bars,
@@ -53,10 +53,10 @@ impl Decoder<'_> {
             FigureKind::Lines => {
                 let x = self.axis(section, grid);
                 let entry = self.reader.required(section, "y", "\"miss_ratio\"")?;
-                let y = self.reader.text(&entry)?;
+                let y = self.reader.text(&entry, "..")?;
                 let y = self.metric(&entry, y, &[]);
                 let entry = self.reader.required(section, "statistic", "\"mean\"")?;
-                let statistic = self.reader.text(&entry)?;
+                let statistic = self.reader.text(&entry, "..")?;
                 (x?, y?, self.statistic(&entry, statistic)?)
             }
         };
@@ -69,9 +69,9 @@ impl Decoder<'_> {
             x_name = "tardiness / period".to_owned();
             y_name = "share of jobs".to_owned();
         }
-        let log_y = entry(section.table, "log_y").and_then(|entry| self.reader.boolean(&entry));
+        let log_y = value_of(section.table, "log_y").and_then(|entry| self.reader.boolean(&entry));
         let mut interval = |key| {
-            entry(section.table, key)
+            value_of(section.table, key)
                 .and_then(|entry| self.reader.interval(&entry).map(|bounds| (entry, bounds)))
         };
         let (x_bounds, y_bounds) = (interval("x_range"), interval("y_range"));
@@ -105,12 +105,12 @@ impl Decoder<'_> {
     /// What the bars of a figure show, with what is written below them.
     fn bars(&mut self, section: &Section<'_>) -> Option<Vec<Bar>> {
         let entry_of = self.reader.required(section, "bars", "[\"preemptions_per_job:mean\"]")?;
-        let labels = entry(section.table, "bar_labels");
+        let labels = value_of(section.table, "bar_labels");
         let labels: Vec<String> = labels
             .map(|entry| self.reader.one_or_more(&entry))
             .unwrap_or_default()
             .iter()
-            .filter_map(|entry| self.reader.text(entry).map(str::to_owned))
+            .filter_map(|entry| self.reader.text(entry, "..").map(str::to_owned))
             .collect();
         let columns = self.columns(&entry_of, &[]);
         if !labels.is_empty() && labels.len() != columns.len() {
@@ -129,12 +129,12 @@ impl Decoder<'_> {
     /// Metrics with their statistics, as in `miss_ratio:mean`, and each as a heading.
     fn columns(
         &mut self,
-        entry: &Entry<'_>,
+        entry: &KeyValue<'_>,
         also: &[&'static str],
     ) -> Vec<(String, Statistic, String)> {
         let mut columns = Vec::new();
         for element in self.reader.one_or_more(entry) {
-            let Some(text) = self.reader.text(&element) else { continue };
+            let Some(text) = self.reader.text(&element, "..") else { continue };
             let (metric, statistic) = text.split_once(':').unwrap_or((text, "mean"));
             let metric = self.metric(&element, metric, also);
             let statistic = self.statistic(&element, statistic);
@@ -149,7 +149,7 @@ impl Decoder<'_> {
     /// The axis that `x` names; its values are numbers.
     fn axis(&mut self, section: &Section<'_>, grid: usize) -> Option<String> {
         let entry = self.reader.required(section, "x", "\"utilization\"")?;
-        let name = self.reader.text(&entry)?;
+        let name = self.reader.text(&entry, "..")?;
         let Some(axis) = self.grids[grid].axis(name) else {
             let grid = self.grids[grid].clone();
             let known = grid.axes.iter().map(|(axis, _)| axis.as_str());
@@ -177,13 +177,10 @@ impl Decoder<'_> {
     ) -> Option<Vec<(String, String)>> {
         let mut only = Vec::new();
         let mut place = section.span.clone();
-        if let Some(given) = entry(section.table, "only") {
+        if let Some(given) = value_of(section.table, "only") {
             place = given.span.clone();
-            let DeValue::Table(table) = given.value else {
-                self.reader.wrong_type(&given, "a table", "write only = { tasks = 16 }");
-                return None;
-            };
-            for entry in entries(table) {
+            let table = self.reader.table(&given, "only = { tasks = 16 }")?;
+            for entry in in_file_order(table) {
                 let value = self.parameter(&entry)?;
                 let axes = self.grids[grid].axes.clone();
                 match axes.iter().find(|(axis, _)| axis == entry.key) {
@@ -218,7 +215,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn table(&mut self, section: &Section<'_>) -> Option<Table> {
-        self.reader.only(section, TABLE);
+        self.reader.only(section.table, TABLE, &section.what);
         let name = self.name(section, &[]);
         let grid = self.find_grid(section)?;
         let series = self.some_series(section, Some(grid));
@@ -235,13 +232,13 @@ impl Decoder<'_> {
     }
 
     pub(super) fn claim(&mut self, section: &Section<'_>) -> Option<Claim> {
-        self.reader.only(section, CLAIM);
+        self.reader.only(section.table, CLAIM, &section.what);
         let name = self.name(section, &[]);
         let text = self.required_text(section, "text", "\"what is claimed\"");
         let mut figures = Vec::new();
         let entry_of_figures = self.reader.required(section, "figures", "[\"a figure\"]")?;
         for element in self.reader.one_or_more(&entry_of_figures) {
-            let Some(name) = self.reader.text(&element) else { continue };
+            let Some(name) = self.reader.text(&element, "..") else { continue };
             match self.figures.iter().position(|figure| figure.name == name) {
                 Some(at) if self.figures[at].kind != FigureKind::Distribution => figures.push(at),
                 Some(_) => {
@@ -256,12 +253,12 @@ impl Decoder<'_> {
                 }
             }
         }
-        let mut bound = |key| entry(section.table, key).and_then(|e| self.reader.number(&e));
+        let mut bound = |key| value_of(section.table, key).and_then(|e| self.reader.number(&e));
         let range = Range { from: bound("from"), to: bound("to") };
         let left = self.reader.required(section, "left", "\"a series\"")?;
-        let left = self.reader.text(&left).and_then(|text| self.operand(&left, text));
+        let left = self.reader.text(&left, "..").and_then(|text| self.operand(&left, text));
         let is = self.reader.required(section, "is", "\"at most\"")?;
-        let comparison = self.reader.text(&is)?;
+        let comparison = self.reader.text(&is, "..")?;
         let comparison = match comparison {
             "rising" => Comparison::Rises,
             "falling" => Comparison::Falls,
@@ -288,7 +285,7 @@ impl Decoder<'_> {
     }
 
     /// `series` or `series/metric`, of another figure with `@figure` behind it.
-    fn operand(&mut self, entry: &Entry<'_>, text: &str) -> Option<Operand> {
+    fn operand(&mut self, entry: &KeyValue<'_>, text: &str) -> Option<Operand> {
         let (text, figure) = match text.split_once('@') {
             Some((text, name)) => {
                 let at = self.figures.iter().position(|figure| figure.name == name);
