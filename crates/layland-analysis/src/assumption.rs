@@ -1,7 +1,8 @@
 //! What the tests assume, as data that can be listed and checked.
 
 use layland_model::{
-    Behaviour, CpuSet, Duration, ExecutionModel, Field, Place, Rate, Service, System, Task, TaskId,
+    Behaviour, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart, Task,
+    TaskId,
 };
 use std::fmt;
 
@@ -67,7 +68,7 @@ pub struct Refusal {
     /// The assumption that is broken.
     pub assumption: Assumption,
     /// Where.
-    pub place: Place,
+    pub part: SystemPart,
     /// What the system has instead.
     pub message: String,
     /// What to do.
@@ -77,14 +78,14 @@ pub struct Refusal {
 impl Refusal {
     /// The task that breaks the assumption, if it is one.
     pub fn task(&self) -> Option<TaskId> {
-        match self.place {
-            Place::Task(task, _) => Some(task),
-            Place::Set
-            | Place::Cpus
-            | Place::Speed(_)
-            | Place::Cluster(_)
-            | Place::Overheads
-            | Place::Request(_) => None,
+        match self.part {
+            SystemPart::Task(task, _) => Some(task),
+            SystemPart::Set
+            | SystemPart::Cpus
+            | SystemPart::Speed(_)
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => None,
         }
     }
 }
@@ -180,13 +181,13 @@ impl Assumption {
             for (id, task) in system.tasks.iter() {
                 if let Some(what) = broken(id, task) {
                     let message = format!("task `{}` {what}", task.name);
-                    let place = Place::Task(id, field);
-                    return Err(Refusal { assumption: self, place, message, help });
+                    let part = SystemPart::Task(id, field);
+                    return Err(Refusal { assumption: self, part, message, help });
                 }
             }
             Ok(())
         };
-        let refuse = |place, message, help| Err(Refusal { assumption: self, place, message, help });
+        let refuse = |part, message, help| Err(Refusal { assumption: self, part, message, help });
         match self {
             SporadicReleases => tasks(
                 Field::Behaviour,
@@ -244,7 +245,7 @@ impl Assumption {
             NoOverheads => match system.platform.overheads.is_zero() {
                 true => Ok(()),
                 false => refuse(
-                    Place::Overheads,
+                    SystemPart::Overheads,
                     "the platform has overheads".to_owned(),
                     "add them to the WCETs and set them to zero",
                 ),
@@ -253,7 +254,7 @@ impl Assumption {
                 match system.platform.speeds.iter().find(|(_, s)| s.rate() != Rate::ONE) {
                     None => Ok(()),
                     Some((cpu, speed)) => refuse(
-                        Place::Speed(cpu),
+                        SystemPart::Speed(cpu),
                         format!("CPU {cpu} has speed {speed}"),
                         "give every CPU speed 1 and scale the WCETs",
                     ),
@@ -262,7 +263,7 @@ impl Assumption {
             NoRequests => match system.requests.first() {
                 None => Ok(()),
                 Some(request) => refuse(
-                    Place::Request(0),
+                    SystemPart::Request(0),
                     format!("the system changes at {}", request.at),
                     "analyse the system before and after the change as two systems",
                 ),
@@ -279,7 +280,7 @@ impl Assumption {
             OneCluster => match &system.platform.clusters[..] {
                 [only] if *only == system.platform.all_cpus() => Ok(()),
                 _ => refuse(
-                    Place::Cluster(0),
+                    SystemPart::Cluster(0),
                     "the platform is divided into clusters".to_owned(),
                     "leave out `clusters`, or analyse each one as a system",
                 ),
@@ -326,7 +327,7 @@ impl Assumption {
             TwoCriticalities => match system.levels.count() {
                 1 | 2 => Ok(()),
                 more => refuse(
-                    Place::Set,
+                    SystemPart::Set,
                     format!("there are {more} criticality levels"),
                     "use AMC-RT or AMC-IA, which are for any number of levels",
                 ),

@@ -26,7 +26,7 @@
 
 use crate::{Assumption, Citation, Refusal};
 use layland_model::{
-    Duration, ExecutionModel, Overheads, Place, Rate, Service, System, TIME_LIMIT, TaskMap,
+    Duration, ExecutionModel, Overheads, Rate, Service, System, SystemPart, TIME_LIMIT, TaskMap,
 };
 
 /// Brandenburg 2011.
@@ -92,7 +92,7 @@ pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Ref
     let costs = &system.platform.overheads;
     let refuse = |message: String| Refusal {
         assumption: Assumption::NoOverheads,
-        place: Place::Overheads,
+        part: SystemPart::Overheads,
         message,
         help: "lower the overheads or the rates of the tasks",
     };

@@ -35,6 +35,7 @@
 //! ```
 
 mod cpus;
+mod csv;
 mod demos;
 pub mod document;
 mod inline;
@@ -44,17 +45,16 @@ mod problem;
 mod read;
 mod rtapp;
 mod schema;
-mod table;
 mod taskset;
 mod xml;
 
+pub use csv::to_csv;
 pub use demos::{Demo, demo, demos};
 pub use inline::parse_inline;
 pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Host, Loaded, MAX_BYTES, MAX_TASKS, read};
 pub use rtapp::to_rt_app;
 pub use schema::schema;
-pub use table::to_csv;
 pub use taskset::to_toml;
 pub use xml::{to_schedcat, to_simso};
 

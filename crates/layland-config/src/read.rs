@@ -1,7 +1,7 @@
 //! From bytes to a system: which format it is, what is refused before any parsing, and [`read`].
 
 use crate::problem::{Position, Problem, Problems, Report, positions};
-use crate::{rtapp, table, taskset, xml};
+use crate::{csv, rtapp, taskset, xml};
 use layland_model::{CpuSet, Duration, System};
 
 /// Longer texts are refused.
@@ -161,7 +161,7 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         }
         Format::RtApp => rtapp::read(text, host, &mut problems),
         Format::Csv => {
-            table::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+            csv::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
         }
         Format::Simso => xml::read_simso(text, &mut problems),
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems)

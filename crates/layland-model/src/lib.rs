@@ -14,6 +14,7 @@ mod rule;
 mod system;
 mod task;
 mod time;
+mod validity;
 mod wording;
 
 pub use algorithm::{Algorithm, Form, Mechanism, Order, PriorityAssignment};
@@ -24,7 +25,8 @@ pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, MoveReason, ScheduleRule};
-pub use system::{Change, Field, Invalid, Place, Provenance, Request, RequestKind, System};
+pub use system::{Change, Provenance, Request, RequestKind, System};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
+pub use validity::{Field, Invalid, SystemPart};
 pub use wording::{counted, nearest};

@@ -35,7 +35,7 @@
 //! Who needs numbers that hold counts in a simulation.
 
 use crate::{Assumption, Refusal};
-use layland_model::{Duration, Overheads, Place, Rate, Service, System, TIME_LIMIT};
+use layland_model::{Duration, Overheads, Rate, Service, System, SystemPart, TIME_LIMIT};
 pub use layland_offline::Heuristic;
 use layland_offline::{RateGrid, ReductionRules, reduce};
 
@@ -181,7 +181,7 @@ const ROUNDS: usize = 10;
 pub fn inflate(system: &System, costs: &Costs, fit: Heuristic) -> Result<Inflated, Refusal> {
     let refuse = |message: String| Refusal {
         assumption: Assumption::NoOverheads,
-        place: Place::Overheads,
+        part: SystemPart::Overheads,
         message,
         help: "lower the overheads or the rates of the tasks",
     };

@@ -30,7 +30,9 @@ use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
 use crate::read::{Host, MAX_TASKS, default_cpus};
 use layland_model::nearest;
-use layland_model::{CpuSet, Duration, Index, Levels, Place, Platform, System, TIME_LIMIT, Task};
+use layland_model::{
+    CpuSet, Duration, Index, Levels, Platform, System, SystemPart, TIME_LIMIT, Task,
+};
 use std::collections::BTreeSet;
 
 const THREAD: &[&str] = &[
@@ -101,14 +103,14 @@ pub(crate) fn read(
     };
     for invalid in system.validate() {
         let problem = Problem::error("layland::rtapp::invalid", invalid.message).help(invalid.help);
-        problems.push(match invalid.place {
-            Place::Task(task, _) => problem.at(spans[task.index()].clone(), "this thread"),
-            Place::Set
-            | Place::Cpus
-            | Place::Speed(_)
-            | Place::Cluster(_)
-            | Place::Overheads
-            | Place::Request(_) => problem,
+        problems.push(match invalid.part {
+            SystemPart::Task(task, _) => problem.at(spans[task.index()].clone(), "this thread"),
+            SystemPart::Set
+            | SystemPart::Cpus
+            | SystemPart::Speed(_)
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => problem,
         });
     }
     Some((system, until, spans))

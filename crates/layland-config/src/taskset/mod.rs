@@ -6,6 +6,7 @@
 //! A text with faults of TOML itself still has its values checked, as far as these faults leave
 //! them readable.
 
+mod behaviour;
 mod platform;
 mod request;
 mod task;
@@ -18,7 +19,7 @@ use crate::document::{KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
 use crate::read::Host;
-use layland_model::{Field, Index, Invalid, Levels, Place, Platform, Provenance, System};
+use layland_model::{Field, Index, Invalid, Levels, Platform, Provenance, System, SystemPart};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
 use task::TaskTable;
@@ -290,27 +291,34 @@ struct Places<'a, 't> {
 impl Places<'_, '_> {
     /// The problem that an invalid part is, if it is not the consequence of another.
     fn problem(&self, system: &System, invalid: Invalid) -> Option<Problem> {
-        let Invalid { place, message, help } = invalid;
+        let Invalid { part, message, help } = invalid;
         let problem = Problem::error("layland::taskset::invalid", message).help(help);
         let platform = &self.platform;
-        let place = match place {
-            Place::Set if self.tables.is_empty() => return Some(problem),
-            Place::Set if self.broken.platform || self.broken.fields.iter().any(|&f| f != 0) => {
+        let place = match part {
+            SystemPart::Set if self.tables.is_empty() => return Some(problem),
+            SystemPart::Set
+                if self.broken.platform || self.broken.fields.iter().any(|&f| f != 0) =>
+            {
                 return None;
             }
-            Place::Set => platform.speed.clone(),
-            Place::Cpus | Place::Cluster(_) | Place::Overheads | Place::Speed(_)
+            SystemPart::Set => platform.speed.clone(),
+            SystemPart::Cpus
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Speed(_)
                 if self.broken.platform =>
             {
                 return None;
             }
-            Place::Cpus => platform.cpus.clone(),
-            Place::Speed(_) => platform.speed.clone(),
-            Place::Cluster(index) => platform.cluster(index),
-            Place::Overheads => platform.overhead.clone(),
-            Place::Request(_) if !self.requests_complete || self.broken.platform => return None,
-            Place::Request(index) => self.requests.get(index).cloned(),
-            Place::Task(task, field) => {
+            SystemPart::Cpus => platform.cpus.clone(),
+            SystemPart::Speed(_) => platform.speed.clone(),
+            SystemPart::Cluster(index) => platform.cluster(index),
+            SystemPart::Overheads => platform.overhead.clone(),
+            SystemPart::Request(_) if !self.requests_complete || self.broken.platform => {
+                return None;
+            }
+            SystemPart::Request(index) => self.requests.get(index).cloned(),
+            SystemPart::Task(task, field) => {
                 let (table, copy) = self.origin[task.index()];
                 let table = table as usize;
                 if self.follows(table, field) || (copy && field != Field::Name) {

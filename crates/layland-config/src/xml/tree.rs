@@ -2,7 +2,7 @@
 
 use crate::problem::{Problem, Problems, Span};
 use crate::read::MAX_TASKS;
-use layland_model::{Field, Invalid, Place, TIME_LIMIT};
+use layland_model::{Field, Invalid, SystemPart, TIME_LIMIT};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -224,17 +224,17 @@ impl Attributes<'_> {
     ) {
         let problem = Problem::error(code, invalid.message).help(invalid.help);
         let element = |task: layland_model::TaskId| tasks.get(layland_model::Index::index(task));
-        self.problems.push(match invalid.place {
-            Place::Task(task, field) => match element(task) {
+        self.problems.push(match invalid.part {
+            SystemPart::Task(task, field) => match element(task) {
                 Some(element) => problem.at(element.place(names(field)), "here"),
                 None => problem,
             },
-            Place::Set
-            | Place::Cpus
-            | Place::Speed(_)
-            | Place::Cluster(_)
-            | Place::Overheads
-            | Place::Request(_) => problem,
+            SystemPart::Set
+            | SystemPart::Cpus
+            | SystemPart::Speed(_)
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => problem,
         });
     }
 }

@@ -1,0 +1,169 @@
+//! What stands above the rows: comments about the platform and the titles of the columns.
+
+use super::rows::Cell;
+use super::{COLUMNS, TIMES, TableReader, UNITS};
+use crate::problem::{Problem, Span};
+use layland_model::{CpuSet, Levels, nearest};
+
+/// What a column means.
+pub(super) struct Column {
+    /// The key.
+    pub key: &'static str,
+    /// The level of an execution time.
+    pub level: Option<String>,
+    /// The unit of its numbers.
+    pub unit: Option<&'static str>,
+    /// As written.
+    pub title: String,
+}
+
+/// What the comments say.
+#[derive(Default)]
+pub(super) struct Preamble {
+    pub cpus: Option<usize>,
+    pub cpus_span: Option<Span>,
+    pub clusters: Vec<(CpuSet, Span)>,
+    pub levels: Option<Vec<String>>,
+}
+
+impl TableReader<'_> {
+    /// The comments on top, and where the header starts.
+    pub(super) fn preamble(&mut self, text: &str) -> (Preamble, usize) {
+        let mut preamble = Preamble::default();
+        let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        for line in text[at..].split_inclusive('\n') {
+            let trimmed = line.trim();
+            if !trimmed.is_empty() && !trimmed.starts_with('#') {
+                break;
+            }
+            let span = at..at + line.trim_end().len();
+            at += line.len();
+            let Some((key, value)) = trimmed.trim_start_matches('#').split_once('=') else {
+                continue;
+            };
+            let words = || value.split_whitespace();
+            match key.trim() {
+                "cpus" => {
+                    let count = value.trim().parse().ok();
+                    preamble.cpus = count.filter(|count| (1..=CpuSet::MAX_CPUS).contains(count));
+                    preamble.cpus_span = Some(span.clone());
+                    if preamble.cpus.is_none() {
+                        let message = format!("`{}` is not a number of CPUs", value.trim());
+                        self.error("layland::csv::cpus", span, message, "write # cpus = 4");
+                    }
+                }
+                "clusters" => {
+                    for word in words() {
+                        match word.parse() {
+                            Ok(cpus) => preamble.clusters.push((cpus, span.clone())),
+                            Err(error) => {
+                                let help = "write # clusters = 0-1 2-3";
+                                let message = format!("{error}");
+                                self.error("layland::csv::cpus", span.clone(), message, help);
+                            }
+                        }
+                    }
+                }
+                "levels" => {
+                    let names: Vec<String> = words().map(str::to_owned).collect();
+                    let mut sorted = names.clone();
+                    sorted.sort();
+                    sorted.dedup();
+                    if names.is_empty() || sorted.len() < names.len() || names.len() > 256 {
+                        let message = "the levels need different names, at most 256".to_owned();
+                        self.error("layland::csv::levels", span, message, "write # levels = LO HI");
+                    } else {
+                        preamble.levels = Some(names);
+                    }
+                }
+                _ => {}
+            }
+        }
+        (preamble, at.min(text.len()))
+    }
+
+    /// What the columns mean; none for those that are not known.
+    pub(super) fn header(&mut self, cells: &[Cell<'_>]) -> Vec<Option<Column>> {
+        let mut columns: Vec<Option<Column>> = Vec::new();
+        let mut meant: Vec<&str> = Vec::new();
+        for cell in cells {
+            let title = cell.text.trim();
+            let column = column(title);
+            let twice = columns.iter().flatten().any(|other| {
+                column.as_ref().is_some_and(|new| new.key == other.key && new.level == other.level)
+            });
+            if twice {
+                let message = format!("the column `{title}` is there twice");
+                self.error("layland::csv::header", cell.span.clone(), message, "remove one");
+            } else if column.is_none() {
+                let base = title.split(['.', '_']).next().unwrap_or_default();
+                let near = nearest(base, COLUMNS.iter().copied());
+                meant.extend(near);
+                let help = match near {
+                    Some(near) if near == base && TIMES.contains(&near) => {
+                        format!(
+                            "write {near}, or a unit: {near}_ns, {near}_us, {near}_ms, {near}_s"
+                        )
+                    }
+                    Some(near) if near == base => format!("write {near}"),
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("there are: {}", COLUMNS.join(", ")),
+                };
+                let message = format!("unknown column `{title}`");
+                self.error("layland::csv::unknown_column", cell.span.clone(), message, &help);
+            }
+            columns.push(column);
+        }
+        let whole = match (cells.first(), cells.last()) {
+            (Some(first), Some(last)) => first.span.start..last.span.end,
+            (None, _) | (_, None) => 0..0,
+        };
+        for key in ["name", "period", "wcet"] {
+            let there = columns.iter().flatten().any(|column| column.key == key);
+            if !there && !meant.contains(&key) {
+                let message = format!("the table has no column `{key}`");
+                let help = "name, period and wcet are required";
+                self.error("layland::csv::header", whole.clone(), message, help);
+            }
+        }
+        columns
+    }
+
+    /// The levels: from the comment, or else the execution-time columns from left to right.
+    pub(super) fn levels(&mut self, preamble: &Preamble, columns: &[Option<Column>]) -> Levels {
+        let named = columns.iter().flatten().filter_map(|column| column.level.clone());
+        let named: Vec<String> = named.collect();
+        let Some(levels) = &preamble.levels else {
+            return Levels::new(named.into_iter().take(256).collect());
+        };
+        for name in named.iter().filter(|name| !levels.contains(name)) {
+            let message = format!("`{name}` is not one of the levels");
+            let problem = Problem::error("layland::csv::levels", message);
+            self.problems.push(problem.help(format!("the levels are {}", levels.join(" "))));
+        }
+        Levels::new(levels.clone())
+    }
+}
+
+/// The meaning of a title, if it has one.
+fn column(title: &str) -> Option<Column> {
+    let find = |name: &str| COLUMNS.iter().copied().find(|key| *key == name);
+    let title = title.to_owned();
+    if let Some(key) = find(&title) {
+        return Some(Column { key, level: None, unit: None, title });
+    }
+    let split_unit = |text: &str| {
+        let (rest, unit) = text.rsplit_once('_')?;
+        let unit = UNITS.iter().copied().find(|known| *known == unit)?;
+        Some((rest.to_owned(), unit))
+    };
+    let (rest, unit) = match split_unit(&title) {
+        Some((rest, unit)) => (rest, Some(unit)),
+        None => (title.clone(), None),
+    };
+    if let Some(level) = rest.strip_prefix("wcet.").filter(|level| !level.is_empty()) {
+        return Some(Column { key: "wcet", level: Some(level.to_owned()), unit, title });
+    }
+    let key = find(&rest).filter(|key| TIMES.contains(key))?;
+    Some(Column { key, level: None, unit, title })
+}

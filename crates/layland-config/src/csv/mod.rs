@@ -1,0 +1,172 @@
+//! Task sets as tables: CSV with commas, semicolons or tabs.
+//!
+//! The first line names the columns with the keys of the task-set file. A time is a text with a
+//! unit, or a plain number under a header with a unit (`period_ms`). `wcet.LO` and `wcet.HI` are
+//! execution times by criticality level. An empty cell is a key that is left out. Comments before
+//! the header say what is not about a task:
+//!
+//! ```text
+//! # cpus = 4
+//! # clusters = 0-1 2-3
+//! # levels = LO HI
+//! name,period_ms,wcet_us,affinity
+//! control,5,1200,0-1
+//! ```
+
+mod header;
+mod rows;
+mod task;
+mod write;
+
+pub use write::to_csv;
+
+use crate::keys::keys_of;
+use crate::problem::{Problem, Problems, Span};
+use crate::read::{Host, MAX_TASKS, default_cpus};
+use header::Column;
+use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task};
+use rows::{Cell, RawRow, Rows, separator};
+
+pub(crate) const COLUMNS: &[&str] = &[
+    "name",
+    "period",
+    "deadline",
+    "wcet",
+    "budget",
+    "criticality",
+    "affinity",
+    "cluster",
+    "offset",
+    "jitter",
+    "rank",
+    "priority",
+    "jobs",
+];
+const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
+const UNITS: &[&str] = &["ns", "us", "ms", "s"];
+
+/// Reads a table, with where each task is; `None` if there are errors.
+pub(crate) fn read(
+    text: &str,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
+    let mut reader = TableReader { problems };
+    let (preamble, header_at) = reader.preamble(text);
+    let rest = &text[header_at..];
+    let header_line = rest.lines().next().unwrap_or_default();
+    if header_line.trim().is_empty() {
+        let problem = Problem::error("layland::csv::header", "the table is empty");
+        reader.problems.push(problem.help("start with a line of names: name,period,wcet"));
+        return None;
+    }
+    let separator = separator(header_line);
+    let mut rows = Rows { text, at: header_at, separator };
+    let header = reader.row(rows.next()?)?;
+    let columns = reader.header(&header);
+    let levels = reader.levels(&preamble, &columns);
+    let (mut tasks, mut spans) = (Vec::new(), Vec::new());
+    for row in rows {
+        let Some(cells) = reader.row(row) else { continue };
+        let blank = cells.iter().all(|cell| cell.text.trim().is_empty());
+        if blank || text[cells[0].span.clone()].trim_start().starts_with('#') {
+            continue;
+        }
+        if tasks.len() == MAX_TASKS {
+            let message = format!("the table has more than {MAX_TASKS} rows");
+            reader.error("layland::csv::too_many", cells[0].span.clone(), message, "split it");
+            break;
+        }
+        if let Some(task) = reader.task(&columns, &cells, &levels, tasks.len()) {
+            spans.push(RowSpans::of(&columns, &cells));
+            tasks.push(task);
+        }
+    }
+    let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
+    let used = used.max().map(|cpu| cpu.index() + 1);
+    let cpus = match preamble.cpus {
+        Some(cpus) => cpus,
+        None => default_cpus(host, used, "the table", reader.problems)?,
+    };
+    let mut platform = Platform::identical(cpus);
+    if !preamble.clusters.is_empty() {
+        platform.clusters = preamble.clusters.iter().map(|(cpus, _)| cpus.clone()).collect();
+    }
+    let system = System {
+        levels,
+        tasks: tasks
+            .into_iter()
+            .map(|row| {
+                let cluster = platform.clusters.get(row.task.cluster).cloned();
+                let affinity = row.affinity.of(&cluster.unwrap_or_default());
+                Task { affinity: if row.has_affinity { affinity } else { None }, ..row.task }
+            })
+            .collect(),
+        platform,
+        requests: Vec::new(),
+        provenance: None,
+    };
+    if reader.problems.has_errors() {
+        return None;
+    }
+    for invalid in system.validate() {
+        let problem = Problem::error("layland::csv::invalid", invalid.message).help(invalid.help);
+        reader.problems.push(match invalid.part {
+            SystemPart::Task(task, field) => problem.at(spans[task.index()].field(field), "here"),
+            SystemPart::Cluster(index) => match preamble.clusters.get(index) {
+                Some((_, span)) => problem.at(span.clone(), "here"),
+                None => problem,
+            },
+            SystemPart::Cpus => match &preamble.cpus_span {
+                Some(span) => problem.at(span.clone(), "here"),
+                None => problem,
+            },
+            SystemPart::Set
+            | SystemPart::Speed(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => problem,
+        });
+    }
+    Some((system, spans.into_iter().map(|spans| spans.row).collect()))
+}
+
+/// Where the fields of a task stand.
+struct RowSpans {
+    row: Span,
+    fields: Vec<(&'static str, Span)>,
+}
+
+impl RowSpans {
+    fn of(columns: &[Option<Column>], cells: &[Cell<'_>]) -> RowSpans {
+        let fields = columns.iter().zip(cells).filter(|(_, cell)| !cell.text.trim().is_empty());
+        RowSpans {
+            row: cells.first().map_or(0..0, |cell| cell.span.clone()),
+            fields: fields
+                .filter_map(|(column, cell)| Some((column.as_ref()?.key, cell.span.clone())))
+                .collect(),
+        }
+    }
+
+    fn field(&self, field: Field) -> Span {
+        let find = |key: &&str| self.fields.iter().find(|(of, _)| of == key);
+        keys_of(field).iter().find_map(find).map_or(self.row.clone(), |(_, span)| span.clone())
+    }
+}
+
+struct TableReader<'p> {
+    problems: &'p mut Problems,
+}
+
+impl TableReader<'_> {
+    fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+        self.problems.push(Problem::error(code, message).at(span, "here").help(help));
+    }
+
+    fn row<'t>(&mut self, row: RawRow<'t>) -> Option<Vec<Cell<'t>>> {
+        row.map_err(|span| {
+            let message = "the quote is not closed".to_owned();
+            self.error("layland::csv::quote", span, message, "close it with \"");
+        })
+        .ok()
+    }
+}

@@ -1,0 +1,192 @@
+//! A row as a task.
+
+use super::header::Column;
+use super::rows::Cell;
+use super::{TIMES, TableReader};
+use crate::cpus::Choice;
+use layland_model::{
+    Behaviour, Criticality, Duration, ExecutionModel, Levels, ParseTimeError, Service, Task,
+};
+use std::collections::BTreeMap;
+
+/// A task whose affinity is still a choice.
+pub(super) struct Row {
+    pub task: Task,
+    pub has_affinity: bool,
+    pub affinity: Choice,
+}
+
+impl TableReader<'_> {
+    pub(super) fn task(
+        &mut self,
+        columns: &[Option<Column>],
+        cells: &[Cell<'_>],
+        levels: &Levels,
+        position: usize,
+    ) -> Option<Row> {
+        if cells.len() > columns.len() {
+            let extra = &cells[columns.len()];
+            let message =
+                format!("the row has {} cells, the header {}", cells.len(), columns.len());
+            let help = "remove the rest, or put a text with separators in quotes: \"0,2\"";
+            self.error("layland::csv::row", extra.span.clone(), message, help);
+            return None;
+        }
+        let mut texts: BTreeMap<&str, &Cell<'_>> = BTreeMap::new();
+        let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+        let mut by_level: Vec<Option<i64>> = vec![None; levels.count()];
+        let mut ok = true;
+        for (column, cell) in columns.iter().zip(cells) {
+            let Some(column) = column else { continue };
+            if cell.text.trim().is_empty() {
+                continue;
+            }
+            if !TIMES.contains(&column.key) {
+                texts.insert(column.key, cell);
+                continue;
+            }
+            let Some(ns) = self.time(column, cell) else {
+                ok = false;
+                continue;
+            };
+            match column.level.as_ref().map(|level| levels.find(level)) {
+                Some(Some(level)) => by_level[level.level()] = Some(ns),
+                // Reported with the header.
+                Some(None) => ok = false,
+                None => drop(times.insert(column.key, ns)),
+            }
+        }
+        let row = cells.first().map_or(0..0, |cell| cell.span.clone());
+        let Some(name) = texts.get("name").map(|cell| cell.text.trim().to_owned()) else {
+            self.error("layland::csv::missing", row, "the row has no name".to_owned(), "name it");
+            return None;
+        };
+        let has_wcet = times.contains_key("wcet") || by_level.iter().any(Option::is_some);
+        for (key, there) in [("period", times.contains_key("period")), ("wcet", has_wcet)] {
+            if !there && ok {
+                let message = format!("task `{name}` has no {key}");
+                let help = "fill the cell: there is no default";
+                self.error("layland::csv::missing", row.clone(), message, help);
+            }
+        }
+        let criticality = match texts.get("criticality") {
+            None => Criticality::default(),
+            Some(cell) => match levels.find(cell.text.trim()) {
+                Some(level) => level,
+                None => {
+                    let message = format!("`{}` is not a criticality level", cell.text.trim());
+                    let help = format!("the levels are {}", levels.names().join(" "));
+                    self.error("layland::csv::levels", cell.span.clone(), message, &help);
+                    return None;
+                }
+            },
+        };
+        let mut affinity = Choice::default();
+        if let Some(cell) = texts.get("affinity")
+            && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
+        {
+            self.error("layland::csv::cpus", cell.span.clone(), message, &help);
+            ok = false;
+        }
+        let (rank, priority) =
+            (self.whole("rank", &texts, &mut ok), self.whole("priority", &texts, &mut ok));
+        let (cluster, jobs) =
+            (self.whole("cluster", &texts, &mut ok), self.whole("jobs", &texts, &mut ok));
+        let period = Duration::from_ns(*times.get("period").filter(|_| ok)?);
+        let wcet = match times.get("wcet") {
+            Some(&ns) if by_level.iter().all(Option::is_none) => {
+                vec![Service::from_ns(ns); levels.count()]
+            }
+            Some(_) => {
+                let message = format!("task `{name}` has `wcet` and times by level");
+                let help = "fill either one column or the other";
+                self.error("layland::csv::row", row, message, help);
+                return None;
+            }
+            None => {
+                if !has_wcet {
+                    return None;
+                }
+                let own = by_level[..=criticality.level()].iter().try_fold(0, |_, time| *time);
+                let Some(own) = own else {
+                    let message = format!("task `{name}` has no wcet for each level up to its own");
+                    let help = "fill the cells: there is no default";
+                    self.error("layland::csv::missing", row, message, help);
+                    return None;
+                };
+                by_level.iter().map(|time| Service::from_ns(time.unwrap_or(own))).collect()
+            }
+        };
+        let time = |key: &str| times.get(key).copied();
+        let length = |key: &str| Duration::from_ns(time(key).unwrap_or(0));
+        Some(Row {
+            has_affinity: texts.contains_key("affinity"),
+            affinity,
+            task: Task {
+                name,
+                period,
+                deadline: time("deadline").map_or(period, Duration::from_ns),
+                wcet,
+                criticality,
+                budget: time("budget").map(Service::from_ns),
+                offset: length("offset"),
+                jitter: length("jitter"),
+                affinity: None,
+                cluster: cluster.unwrap_or(0),
+                rank: rank.unwrap_or(position as i64),
+                priority,
+                behaviour: Behaviour::Periodic,
+                execution: ExecutionModel::Wcet,
+                jobs,
+            },
+        })
+    }
+
+    fn whole<T: std::str::FromStr>(
+        &mut self,
+        key: &str,
+        texts: &BTreeMap<&str, &Cell<'_>>,
+        ok: &mut bool,
+    ) -> Option<T> {
+        let cell = texts.get(key)?;
+        let number = cell.text.trim().parse().ok();
+        if number.is_none() {
+            let message = format!("`{key}` is a whole number, not `{}`", cell.text.trim());
+            self.error("layland::csv::not_a_number", cell.span.clone(), message, "as in 1");
+            *ok = false;
+        }
+        number
+    }
+
+    /// A time with a unit, or a number under a header with one.
+    fn time(&mut self, column: &Column, cell: &Cell<'_>) -> Option<i64> {
+        let text = cell.text.trim();
+        let read: Result<Duration, ParseTimeError> = match column.unit {
+            Some(unit) => format!("{text}{unit}").parse(),
+            None => text.parse(),
+        };
+        let fault = match read {
+            Ok(time) => return Some(time.ns()),
+            Err(fault) => fault,
+        };
+        let bare = matches!(fault, ParseTimeError::MissingUnit { .. });
+        let title = &column.title;
+        let (message, help) = match column.unit {
+            Some(unit) if text.ends_with(char::is_alphabetic) => (
+                format!("`{text}` has a unit, and the column `{title}` has one too"),
+                format!("write the number of {unit} alone, or call the column {}", column.key),
+            ),
+            Some(unit) => (
+                format!("`{text}` is not a number of {unit}"),
+                format!("write a decimal number, with a point: {fault}"),
+            ),
+            None if bare => (
+                format!("`{title}`: {fault}"),
+                format!("write {text}ms, or call the column {}_ms", column.key),
+            ),
+            None => (fault.to_string(), fault.help().replace('"', "")),
+        };
+        self.error("layland::csv::time", cell.span.clone(), message, &help);
+        None
+    }
+}

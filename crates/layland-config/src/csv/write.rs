@@ -1,0 +1,111 @@
+//! A system as a table.
+
+use crate::problem::Problem;
+use layland_model::{Behaviour, CpuSet, ExecutionModel, Index, Levels, Overheads, System, Task};
+
+/// The text of a task in a column.
+type Text<'a> = &'a dyn Fn(usize, &Task) -> String;
+
+/// A system as a table with commas, and everything that is lost on the way.
+///
+/// ```
+/// use layland_config::to_csv;
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+/// let (text, lost) = to_csv(&System::new(2, vec![task]));
+/// assert_eq!(text, "# cpus = 2\nname,period,wcet\ncontrol,5ms,1ms\n");
+/// assert!(lost.is_empty());
+/// ```
+pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
+    let platform = &system.platform;
+    let lost = lost(system);
+    let mut out = format!("# cpus = {}\n", platform.cpu_count());
+    if platform.clusters != [platform.all_cpus()] {
+        let clusters: Vec<String> = platform.clusters.iter().map(CpuSet::to_string).collect();
+        out += &format!("# clusters = {}\n", clusters.join(" "));
+    }
+    let mixed = system.levels != Levels::default();
+    if mixed {
+        out += &format!("# levels = {}\n", system.levels.names().join(" "));
+    }
+    let any = |differs: &dyn Fn(usize, &Task) -> bool| {
+        system.tasks.iter().any(|(id, task)| differs(id.index(), task))
+    };
+    let mut titles: Vec<String> = vec!["name".to_owned(), "period".to_owned()];
+    let mut columns: Vec<Text<'_>> =
+        vec![&|_, task| task.name.clone(), &|_, task| task.period.to_string()];
+    let optional: [(&str, bool, Text<'_>); 10] = [
+        ("deadline", any(&|_, t| t.deadline != t.period), &|_, t| t.deadline.to_string()),
+        ("wcet", !mixed, &|_, t| t.own_wcet().to_string()),
+        ("budget", any(&|_, t| t.budget.is_some()), &|_, t| {
+            t.budget.map_or(String::new(), |budget| budget.to_string())
+        }),
+        ("criticality", any(&|_, t| t.criticality.level() > 0), &|_, t| {
+            system.levels.names().get(t.criticality.level()).cloned().unwrap_or_default()
+        }),
+        ("affinity", any(&|_, t| t.affinity.is_some()), &|_, t| {
+            t.affinity.as_ref().map_or(String::new(), CpuSet::to_string)
+        }),
+        ("cluster", any(&|_, t| t.cluster > 0), &|_, t| t.cluster.to_string()),
+        ("offset", any(&|_, t| t.offset.ns() != 0), &|_, t| t.offset.to_string()),
+        ("jitter", any(&|_, t| t.jitter.ns() != 0), &|_, t| t.jitter.to_string()),
+        ("rank", any(&|at, t| t.rank != at as i64), &|_, t| t.rank.to_string()),
+        ("priority", any(&|_, t| t.priority.is_some()), &|_, t| {
+            t.priority.map_or(String::new(), |priority| priority.to_string())
+        }),
+    ];
+    for (title, present, column) in optional {
+        if present {
+            titles.push(title.to_owned());
+            columns.push(column);
+        }
+    }
+    let jobs: Text<'_> = &|_, t| t.jobs.map_or(String::new(), |jobs| jobs.to_string());
+    if any(&|_, t| t.jobs.is_some()) {
+        titles.push("jobs".to_owned());
+        columns.push(jobs);
+    }
+    let levels = if mixed { system.levels.count() } else { 0 };
+    titles.extend(system.levels.names().iter().take(levels).map(|name| format!("wcet.{name}")));
+    let quoted: Vec<String> = titles.iter().map(|title| cell(title)).collect();
+    out += &format!("{}\n", quoted.join(","));
+    for (id, task) in system.tasks.iter() {
+        let mut cells: Vec<String> =
+            columns.iter().map(|column| cell(&column(id.index(), task))).collect();
+        cells.extend(
+            (0..levels)
+                .map(|level| task.wcet.get(level).map_or(String::new(), |wcet| wcet.to_string())),
+        );
+        out += &format!("{}\n", cells.join(","));
+    }
+    (out, lost)
+}
+
+/// What a table cannot say.
+fn lost(system: &System) -> Vec<Problem> {
+    let mut lost = Vec::new();
+    let mut lose = |is: bool, what: String| {
+        if is {
+            let problem = Problem::warning("layland::csv::lost", format!("{what} lost"));
+            lost.push(problem.help("a table has no column for it: write a task-set file"));
+        }
+    };
+    let platform = &system.platform;
+    lose(!platform.is_unit_speed(), "the speeds of the CPUs are".to_owned());
+    lose(!platform.topology.is_empty(), "the names of the topology are".to_owned());
+    lose(platform.overheads != Overheads::default(), "the overheads are".to_owned());
+    lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
+    lose(system.provenance.is_some(), "the provenance is".to_owned());
+    for task in system.tasks.values() {
+        let name = &task.name;
+        lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));
+        lose(task.execution != ExecutionModel::Wcet, format!("the execution of `{name}` is"));
+    }
+    lost
+}
+
+/// A cell, in quotes where it needs them.
+fn cell(text: &str) -> String {
+    let plain = !text.contains([',', '"', '\n', '\r', ';', '\t', '#']) && text.trim() == text;
+    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
+}

@@ -1,0 +1,240 @@
+//! How a task behaves: `release` says when its jobs come, `exec` how long they take.
+
+use super::Decoder;
+use super::task::Lookup;
+use crate::document::{KeyValue, value_of};
+use crate::problem::Problem;
+use layland_model::{Behaviour, ExecutionModel, Levels, Separation, Service, nearest};
+use toml::de::DeValue;
+
+impl Decoder<'_, '_> {
+    /// `release`.
+    pub(super) fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
+        const KINDS: &[&str] =
+            &["periodic", "sporadic", "explicit", "self-suspending", "hog", "yield"];
+        const SPORADIC: &str = "write { kind = \"sporadic\", extra = \"4ms\" }: jobs come up to 4ms later than the period";
+        let Some(release) = lookup.get("release") else { return Some(Behaviour::Periodic) };
+        let reader = &mut self.reader;
+        let (kind, kind_span, table) = match release.value {
+            DeValue::String(kind) => (&**kind, release.span.clone(), None),
+            DeValue::Table(table) => match value_of(table, "kind") {
+                Some(entry) => (reader.text(&entry, "sporadic")?, entry.span, Some(table)),
+                None => {
+                    let help = "write { kind = \"sporadic\", extra = \"4ms\" }";
+                    reader.missing(release.span, "`release`", "kind", help);
+                    return None;
+                }
+            },
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => {
+                let help =
+                    "write release = \"periodic\", or { kind = \"sporadic\", extra = \"4ms\" }";
+                reader.wrong_type(&release, "a text or a table", help);
+                return None;
+            }
+        };
+        let parameter = match kind {
+            "periodic" | "hog" | "yield" => None,
+            "sporadic" => Some(("extra", SPORADIC)),
+            "explicit" => Some(("at", "write { kind = \"explicit\", at = [\"0s\", \"5ms\"] }")),
+            "self-suspending" => {
+                Some(("gap", "write { kind = \"self-suspending\", gap = \"1ms\" }"))
+            }
+            _ => {
+                let help = match nearest(kind, KINDS.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("there are: {}", KINDS.join(", ")),
+                };
+                let message = format!("`{kind}` is not a way to release jobs");
+                reader.error("layland::taskset::release", kind_span, message, "unknown", help);
+                return None;
+            }
+        };
+        let value = parameter.and_then(|(key, _)| value_of(table?, key));
+        if let Some(table) = table {
+            let known: &[&str] = match parameter {
+                Some((key, _)) => &["kind", key],
+                None => &["kind"],
+            };
+            reader.only(table, known, "this release");
+        }
+        let Some((key, help)) = parameter else {
+            return match kind {
+                "hog" => Some(Behaviour::Hog),
+                "yield" => Some(Behaviour::Yield),
+                _ => Some(Behaviour::Periodic),
+            };
+        };
+        let Some(value) = value else {
+            reader.missing(release.span, &format!("the {kind} release"), key, help);
+            return None;
+        };
+        match key {
+            "gap" => reader.time(&value).map(|gap| Behaviour::SelfSuspending { gap }),
+            "at" => {
+                let times = reader.list(&value, "[\"0s\", \"5ms\"]")?;
+                let read: Vec<_> = times.iter().map(|time| reader.time(time)).collect();
+                read.into_iter().collect::<Option<Vec<_>>>().map(Behaviour::Explicit)
+            }
+            _ => self.separation(&value).map(Behaviour::Sporadic),
+        }
+    }
+
+    /// `extra` of a sporadic release.
+    fn separation(&mut self, value: &KeyValue<'_>) -> Option<Separation> {
+        const EXPONENTIAL: &str = "{ dist = \"exponential\", mean = \"4ms\", max = \"20ms\" }";
+        const UNIFORM: &str = "{ dist = \"uniform\", max = \"4ms\" }";
+        let reader = &mut self.reader;
+        let DeValue::Table(table) = value.value else {
+            return reader.time(value).map(|max| Separation::Uniform { max });
+        };
+        let Some(dist) = value_of(table, "dist") else {
+            reader.missing(value.span.clone(), "`extra`", "dist", format!("write {EXPONENTIAL}"));
+            return None;
+        };
+        let name = reader.text(&dist, "exponential")?;
+        let (keys, example): (&[&str], _) = match name {
+            "exponential" => (&["dist", "mean", "max"], EXPONENTIAL),
+            "uniform" => (&["dist", "max"], UNIFORM),
+            _ => {
+                let message = format!("`{name}` is not a distribution");
+                let help = format!("write {EXPONENTIAL} or {UNIFORM}");
+                let code = "layland::taskset::release";
+                reader.error(code, dist.span, message, "unknown", help);
+                return None;
+            }
+        };
+        reader.only(table, keys, "`extra`");
+        let mut time = |key: &str| match value_of(table, key) {
+            Some(entry) => reader.time(&entry),
+            None => {
+                reader.missing(value.span.clone(), "`extra`", key, format!("write {example}"));
+                None
+            }
+        };
+        let max = time("max");
+        match name {
+            "exponential" => {
+                let mean = time("mean");
+                Some(Separation::Exponential { mean: mean?, max: max? })
+            }
+            _ => Some(Separation::Uniform { max: max? }),
+        }
+    }
+
+    /// `exec`.
+    pub(super) fn execution(
+        &mut self,
+        lookup: &Lookup<'_>,
+        levels: &Levels,
+    ) -> Option<ExecutionModel> {
+        const MODELS: &[(&str, &[&str], &str)] = &[
+            ("wcet", &["model"], "\"wcet\""),
+            ("level", &["model", "level"], "{ model = \"level\", level = \"HI\" }"),
+            ("fraction", &["model", "of"], "{ model = \"fraction\", of = \"0.95\" }"),
+            (
+                "uniform",
+                &["model", "min", "max"],
+                "{ model = \"uniform\", min = \"1ms\", max = \"2ms\" }",
+            ),
+            (
+                "discrete",
+                &["model", "values", "weights"],
+                "{ model = \"discrete\", values = [\"1ms\", \"2ms\"], weights = [9, 1] }",
+            ),
+            ("list", &["model", "values"], "{ model = \"list\", values = [\"1ms\", \"2ms\"] }"),
+        ];
+        let Some(exec) = lookup.get("exec") else { return Some(ExecutionModel::Wcet) };
+        let reader = &mut self.reader;
+        let (name, name_span, table) = match exec.value {
+            DeValue::String(name) => (&**name, exec.span.clone(), None),
+            DeValue::Table(table) => match value_of(table, "model") {
+                Some(entry) => (reader.text(&entry, "uniform")?, entry.span, Some(table)),
+                None => {
+                    let help = format!("write {}", MODELS[3].2);
+                    reader.missing(exec.span, "`exec`", "model", help);
+                    return None;
+                }
+            },
+            DeValue::Integer(_)
+            | DeValue::Float(_)
+            | DeValue::Boolean(_)
+            | DeValue::Datetime(_)
+            | DeValue::Array(_) => {
+                let help = format!("write exec = {}", MODELS[3].2);
+                reader.wrong_type(&exec, "a text or a table", help);
+                return None;
+            }
+        };
+        let Some((_, keys, example)) = MODELS.iter().find(|(model, ..)| *model == name) else {
+            let names = || MODELS.iter().map(|(model, ..)| *model);
+            let help = match nearest(name, names()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            let message = format!("`{name}` is not an execution model");
+            reader.error("layland::taskset::exec", name_span, message, "unknown", help);
+            return None;
+        };
+        if let Some(table) = table {
+            reader.only(table, keys, "this execution model");
+        }
+        let mut all_there = true;
+        let found: Vec<KeyValue<'_>> = keys[1..]
+            .iter()
+            .filter_map(|key| {
+                let value = table.and_then(|table| value_of(table, key));
+                if value.is_none() {
+                    let what = format!("the execution model `{name}`");
+                    reader.missing(exec.span.clone(), &what, key, format!("write {example}"));
+                    all_there = false;
+                }
+                value
+            })
+            .collect();
+        if !all_there {
+            return None;
+        }
+        match (name, &found[..]) {
+            ("level", [level]) => self.level(level, levels).map(ExecutionModel::Level),
+            ("fraction", [of]) => reader.rate(of).map(ExecutionModel::Fraction),
+            ("uniform", [min, max]) => {
+                let (min, max) = (reader.time(min), reader.time(max));
+                Some(ExecutionModel::Uniform { min: min?, max: max? })
+            }
+            ("discrete", [values, weights]) => {
+                let times = self.services(values);
+                let reader = &mut self.reader;
+                let list = reader.list(weights, "[9, 1]")?;
+                let numbers: Vec<Option<u64>> =
+                    list.iter().map(|weight| reader.integer(weight, 0..=1 << 59)).collect();
+                let (times, numbers) = (times?, numbers.into_iter().collect::<Option<Vec<_>>>()?);
+                if times.len() != numbers.len() {
+                    let message =
+                        format!("there are {} values and {} weights", times.len(), numbers.len());
+                    let code = "layland::taskset::exec";
+                    let problem = Problem::error(code, message)
+                        .at(weights.span.clone(), "weights")
+                        .and_at(values.span.clone(), "values")
+                        .help("give one weight for each value");
+                    reader.problems.push(problem);
+                    return None;
+                }
+                Some(ExecutionModel::Discrete(times.into_iter().zip(numbers).collect()))
+            }
+            ("list", [values]) => self.services(values).map(ExecutionModel::List),
+            _ => Some(ExecutionModel::Wcet),
+        }
+    }
+
+    /// A list of execution times.
+    fn services(&mut self, values: &KeyValue<'_>) -> Option<Vec<Service>> {
+        let list = self.reader.list(values, "[\"1ms\", \"2ms\"]")?;
+        let times: Vec<Option<Service>> =
+            list.iter().map(|value| self.reader.time(value)).collect();
+        times.into_iter().collect()
+    }
+}

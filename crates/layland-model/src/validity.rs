@@ -1,0 +1,424 @@
+//! The rules that make a [`System`] valid, and what is wrong with one that is not.
+
+use crate::{
+    Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Request, RequestKind,
+    Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, Time,
+};
+use num_integer::Integer;
+use std::collections::BTreeMap;
+
+/// The part of a task that is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named as the fields of Task")]
+pub enum Field {
+    Name,
+    Period,
+    Deadline,
+    Wcet,
+    Criticality,
+    Budget,
+    Offset,
+    Jitter,
+    Affinity,
+    Cluster,
+    Behaviour,
+    Execution,
+    Priority,
+}
+
+/// The part of a system that is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemPart {
+    /// The set as a whole.
+    Set,
+    /// The number of CPUs.
+    Cpus,
+    /// The speed of a CPU.
+    Speed(CpuId),
+    /// A cluster, by index.
+    Cluster(usize),
+    /// The overheads.
+    Overheads,
+    /// A field of a task.
+    Task(TaskId, Field),
+    /// A request, by index.
+    Request(usize),
+}
+
+/// One reason why a system is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Invalid {
+    /// Which part.
+    pub part: SystemPart,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl System {
+    /// Every reason why this system is invalid; valid if there is none.
+    ///
+    /// Utilizations above what the CPUs can carry are valid: whether such a set works is what the
+    /// analyses and the simulator answer.
+    pub fn validate(&self) -> Vec<Invalid> {
+        let mut found = Vec::new();
+        let mut wrong = |part, message: String, help: &str| {
+            found.push(Invalid { part, message, help: help.to_owned() });
+        };
+        self.validate_platform(&mut wrong);
+        if self.tasks.is_empty() {
+            wrong(
+                SystemPart::Set,
+                "the set has no task".to_owned(),
+                "add a [[task]], or -t name=1ms/5ms",
+            );
+        }
+        let mut names = BTreeMap::new();
+        for (id, task) in self.tasks.iter() {
+            if let Some(first) = names.insert(task.name.as_str(), id) {
+                wrong(
+                    SystemPart::Task(id, Field::Name),
+                    format!("the name `{}` is taken by task {}", task.name, first.0 + 1),
+                    "give every task a name of its own",
+                );
+            }
+            self.validate_task(id, task, &mut wrong);
+        }
+        for (index, request) in self.requests.iter().enumerate() {
+            self.validate_request(index, request, &mut wrong);
+        }
+        found
+    }
+
+    fn validate_platform(&self, wrong: &mut impl FnMut(SystemPart, String, &str)) {
+        let platform = &self.platform;
+        if !(1..=CpuSet::MAX_CPUS).contains(&platform.cpu_count()) {
+            let message = format!("{} CPUs", platform.cpu_count());
+            wrong(SystemPart::Cpus, message, "a system has 1 to 4096 CPUs");
+        }
+        let mut common = 1i64;
+        for (cpu, speed) in platform.speeds.iter() {
+            common = common.lcm(&speed.denominator());
+            if common > Speed::LIMIT {
+                let message = "the speeds have no small common denominator".to_owned();
+                wrong(SystemPart::Speed(cpu), message, "round them, to three decimals for example");
+                break;
+            }
+        }
+        let longest =
+            self.tasks.values().flat_map(|task| &task.wcet).max().copied().unwrap_or_default();
+        if i128::from(longest.ns()) * i128::from(common) > i128::from(TIME_LIMIT) {
+            let message = "execution times and speeds are too long to be kept exactly".to_owned();
+            wrong(SystemPart::Set, message, "use speeds with smaller denominators");
+        }
+        let mut seen = CpuSet::new();
+        for (index, cluster) in platform.clusters.iter().enumerate() {
+            if cluster.is_empty() {
+                wrong(
+                    SystemPart::Cluster(index),
+                    format!("cluster {index} is empty"),
+                    "give it CPUs",
+                );
+            }
+            let outside = cluster.difference(&platform.all_cpus());
+            if !outside.is_empty() {
+                let message = format!("cluster {index} has CPU {outside}, which does not exist");
+                let help = format!("the CPUs are {}", platform.all_cpus());
+                wrong(SystemPart::Cluster(index), message, &help);
+            }
+            let twice = cluster.intersection(&seen);
+            if !twice.is_empty() {
+                let message = format!("CPU {twice} is in two clusters");
+                wrong(SystemPart::Cluster(index), message, "clusters are disjoint");
+            }
+            seen = seen.union(cluster);
+        }
+        if platform.clusters.is_empty() {
+            wrong(
+                SystemPart::Cpus,
+                "there is no cluster".to_owned(),
+                "leave `clusters` out for one of all CPUs",
+            );
+        }
+        let costs = &platform.overheads;
+        let all = [
+            costs.release,
+            costs.scheduling,
+            costs.context_switch,
+            costs.migration,
+            costs.interrupt,
+            costs.tick,
+            costs.tick_period,
+        ];
+        if all.iter().any(|&cost| cost < Duration::ZERO) {
+            wrong(SystemPart::Overheads, "an overhead is negative".to_owned(), "use 0s for none");
+        }
+        if costs.tick > Duration::ZERO && costs.tick >= costs.tick_period {
+            let message = format!("a tick of {} every {}", costs.tick, costs.tick_period);
+            wrong(SystemPart::Overheads, message, "`tick_period` must be longer than `tick`");
+        }
+    }
+
+    fn validate_task(
+        &self,
+        id: TaskId,
+        task: &Task,
+        wrong: &mut impl FnMut(SystemPart, String, &str),
+    ) {
+        let name = &task.name;
+        let mut field =
+            |field, message: String, help: &str| wrong(SystemPart::Task(id, field), message, help);
+        if name.is_empty() {
+            field(
+                Field::Name,
+                "a task has no name".to_owned(),
+                "name it, as in name = \"control\"",
+            );
+        }
+        for (which, label, length, least) in [
+            (Field::Period, "period", task.period, 1),
+            (Field::Deadline, "deadline", task.deadline, 1),
+            (Field::Offset, "offset", task.offset, 0),
+            (Field::Jitter, "jitter", task.jitter, 0),
+        ] {
+            if !(least..=TIME_LIMIT).contains(&length.ns()) {
+                let help = if least == 1 {
+                    "it must be longer than zero"
+                } else {
+                    "it cannot be negative"
+                };
+                field(which, format!("{label} of `{name}` is {length}"), help);
+            }
+        }
+        if task.wcet.len() != self.levels.count() {
+            let message = format!(
+                "`{name}` has {} execution times for {} criticality levels",
+                task.wcet.len(),
+                self.levels.count()
+            );
+            field(Field::Wcet, message, "give one time, or one per level");
+        } else if task.criticality.level() >= self.levels.count() {
+            let message = format!("`{name}` has a criticality that is not a level");
+            field(Field::Criticality, message, "list it under [criticality] levels");
+        } else {
+            if task.own_wcet() <= Service::ZERO || task.wcet.iter().any(|&c| c < Service::ZERO) {
+                field(
+                    Field::Wcet,
+                    format!("wcet of `{name}` is {}", task.own_wcet()),
+                    "it must be longer than zero",
+                );
+            }
+            if task.wcet[..=task.criticality.level()].windows(2).any(|pair| pair[0] > pair[1]) {
+                let message =
+                    format!("wcet of `{name}` falls from one criticality level to the next");
+                field(Field::Wcet, message, "a higher level allows for more, never for less");
+            }
+        }
+        if task.wcet.iter().any(|c| c.ns() > TIME_LIMIT) {
+            field(
+                Field::Wcet,
+                format!("wcet of `{name}` is too long"),
+                "at most about 36 years fit",
+            );
+        }
+        if let Some(budget) = task.budget {
+            if budget <= Service::ZERO {
+                field(
+                    Field::Budget,
+                    format!("budget of `{name}` is {budget}"),
+                    "it must be longer than zero",
+                );
+            } else if budget.at_unit_speed() > task.deadline {
+                let message = format!(
+                    "budget of `{name}` ({budget}) is larger than its deadline ({})",
+                    task.deadline
+                );
+                field(Field::Budget, message, "raise `deadline` or lower `budget`");
+            }
+        }
+        match self.platform.clusters.get(task.cluster) {
+            None => {
+                let message =
+                    format!("`{name}` is in cluster {}, which does not exist", task.cluster);
+                let help = format!(
+                    "there are clusters 0 to {}",
+                    self.platform.clusters.len().saturating_sub(1)
+                );
+                field(Field::Cluster, message, &help);
+            }
+            Some(cluster) => {
+                if let Some(affinity) = &task.affinity
+                    && (affinity.is_empty() || !affinity.is_subset(cluster))
+                {
+                    let message = format!(
+                        "`{name}` may run on CPUs {affinity}, but its cluster has {cluster}"
+                    );
+                    field(
+                        Field::Affinity,
+                        message,
+                        "an affinity is a non-empty part of the cluster",
+                    );
+                }
+            }
+        }
+        match &task.behaviour {
+            Behaviour::Explicit(releases) => {
+                let out_of_range = |&at: &Time| !(0..=TIME_LIMIT).contains(&at.ns());
+                if releases.iter().any(out_of_range)
+                    || releases.windows(2).any(|pair| pair[0] > pair[1])
+                {
+                    let message = format!("the releases of `{name}` are not in order");
+                    field(
+                        Field::Behaviour,
+                        message,
+                        "list them from the earliest to the latest, from 0s on",
+                    );
+                }
+            }
+            Behaviour::SelfSuspending { gap } if *gap < Duration::ZERO => {
+                field(
+                    Field::Behaviour,
+                    format!("`{name}` sleeps for {gap}"),
+                    "it cannot be negative",
+                );
+            }
+            Behaviour::Sporadic(
+                Separation::Uniform { max } | Separation::Exponential { max, mean: _ },
+            ) if *max < Duration::ZERO => {
+                field(
+                    Field::Behaviour,
+                    format!("`{name}` comes {max} later"),
+                    "it cannot be negative",
+                );
+            }
+            Behaviour::Sporadic(Separation::Exponential { mean, .. })
+                if *mean <= Duration::ZERO =>
+            {
+                field(
+                    Field::Behaviour,
+                    format!("`{name}` comes {mean} later on average"),
+                    "the mean is positive",
+                );
+            }
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Hog
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => {}
+        }
+        let in_range = |c: Service| (0..=TIME_LIMIT).contains(&c.ns());
+        let execution_ok = match &task.execution {
+            ExecutionModel::Wcet => true,
+            ExecutionModel::Level(level) => level.level() < self.levels.count(),
+            ExecutionModel::Fraction(rate) => rate
+                .as_i64_pair()
+                .is_some_and(|(n, d)| n > 0 && n <= Speed::LIMIT && d <= Speed::LIMIT),
+            ExecutionModel::Uniform { min, max } => min <= max && in_range(*min) && in_range(*max),
+            ExecutionModel::Discrete(values) => {
+                values.iter().all(|&(c, _)| in_range(c))
+                    && values.iter().map(|&(_, weight)| u128::from(weight)).sum::<u128>() > 0
+                    && values.iter().map(|&(_, weight)| u128::from(weight)).sum::<u128>() < 1 << 60
+            }
+            ExecutionModel::List(values) => {
+                !values.is_empty() && values.iter().all(|&c| in_range(c))
+            }
+        };
+        if !execution_ok {
+            let message = format!("the execution times of `{name}` are out of range");
+            field(
+                Field::Execution,
+                message,
+                "times from 0 on, min <= max, a fraction above 0, at least one value with a weight",
+            );
+        }
+    }
+
+    fn validate_request(
+        &self,
+        index: usize,
+        request: &Request,
+        wrong: &mut impl FnMut(SystemPart, String, &str),
+    ) {
+        let mut here =
+            |message: String, help: &str| wrong(SystemPart::Request(index), message, help);
+        if !(0..=TIME_LIMIT).contains(&request.at.ns()) {
+            here(format!("a request at {}", request.at), "requests come at 0s or later");
+        }
+        let mut cpu_exists = |cpu: CpuId| {
+            if cpu.index() >= self.platform.cpu_count() {
+                let help = format!("the CPUs are {}", self.platform.all_cpus());
+                here(format!("CPU {cpu} does not exist"), &help);
+            }
+        };
+        match &request.kind {
+            RequestKind::Leave(_) => {}
+            RequestKind::CpuOnline(cpu) | RequestKind::CpuOffline(cpu) => cpu_exists(*cpu),
+            RequestKind::SetClusterCpus { cluster, cpus } => {
+                cpus.iter().for_each(cpu_exists);
+                if cpus.is_empty() || *cluster >= self.platform.clusters.len() {
+                    here(
+                        format!("cluster {cluster} gets CPUs {cpus}"),
+                        "name a cluster and at least one CPU",
+                    );
+                }
+            }
+            RequestKind::Reconfigure(_, change) => match change {
+                Change::Affinity(cpus) => {
+                    cpus.iter().for_each(cpu_exists);
+                    if cpus.is_empty() {
+                        here("an empty affinity".to_owned(), "name at least one CPU");
+                    }
+                }
+                Change::Cluster(cluster) => {
+                    if *cluster >= self.platform.clusters.len() {
+                        here(format!("cluster {cluster} does not exist"), "clusters count from 0");
+                    }
+                }
+                Change::Parameters { wcet, period, deadline } => {
+                    let positive = |ns: i64| (1..=TIME_LIMIT).contains(&ns);
+                    if !positive(wcet.ns()) || !positive(period.ns()) || !positive(deadline.ns()) {
+                        here(
+                            "a parameter that is not positive".to_owned(),
+                            "use times longer than zero",
+                        );
+                    }
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(name: &str, c: i64, t: i64) -> Task {
+        Task::implicit(name, Service::from_ms(c), Duration::from_ms(t))
+    }
+
+    #[test]
+    fn every_fault_is_found_in_one_pass() {
+        let mut bad = task("a", 0, 4);
+        bad.jitter = Duration::from_ns(-1);
+        bad.affinity = Some(CpuSet::single(CpuId(7)));
+        let mut budget = task("a", 1, 4);
+        budget.budget = Some(Service::from_ms(5));
+        let mut system = System::new(2, vec![bad, budget]);
+        system.requests.push(Request { at: Time::ZERO, kind: RequestKind::CpuOffline(CpuId(2)) });
+        let parts: Vec<SystemPart> = system.validate().iter().map(|invalid| invalid.part).collect();
+        let (first, second) = (TaskId(0), TaskId(1));
+        assert_eq!(
+            parts,
+            [
+                SystemPart::Task(first, Field::Jitter),
+                SystemPart::Task(first, Field::Wcet),
+                SystemPart::Task(first, Field::Affinity),
+                SystemPart::Task(second, Field::Name),
+                SystemPart::Task(second, Field::Budget),
+                SystemPart::Request(0),
+            ]
+        );
+    }
+}
