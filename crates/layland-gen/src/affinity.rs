@@ -2,8 +2,7 @@
 
 use crate::parameters::{Reader, Writer};
 use crate::{GenError, Random};
-use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System};
-use std::collections::BTreeMap;
+use layland_model::{CpuId, CpuSet, Index, Rate, System};
 
 /// How affinities are drawn. The sets of CPUs of every kind are nested or disjoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,24 +146,9 @@ fn cut(cpus: usize, parts: usize) -> Vec<CpuSet> {
     (0..parts).map(|i| part(i).collect()).collect()
 }
 
-/// Hall's condition for sets of CPUs that are nested or disjoint, on unit-speed CPUs: every
-/// utilization is at most 1, and for every set `S` that is somebody's, and for all CPUs, the tasks
-/// that may run in `S` alone have a utilization of at most `|S|`. Exact, and for implicit deadlines
+/// Whether every utilization is at most 1 and Hall's condition holds. Exact, and for implicit deadlines
 /// equivalent to feasibility.
 pub(crate) fn hall_condition(system: &System) -> bool {
-    let mut family: BTreeMap<CpuSet, RateSum> = BTreeMap::new();
-    family.entry(system.platform.all_cpus()).or_default();
-    for (id, _) in system.tasks.iter() {
-        family.entry(system.allowed_cpus(id)).or_default();
-    }
-    let mut fits = true;
-    for (id, task) in system.tasks.iter() {
-        let (allowed, utilization) = (system.allowed_cpus(id), task.utilization());
-        fits &= utilization <= Rate::ONE;
-        for (set, load) in family.iter_mut().filter(|(set, _)| allowed.is_subset(set)) {
-            fits &= load.fits(&utilization, &Rate::whole(set.len() as i64));
-            load.add(&utilization);
-        }
-    }
-    fits
+    let confined = system.hall().expect("drawn affinities are nested or disjoint");
+    confined.fits && system.tasks.values().all(|task| task.utilization() <= Rate::ONE)
 }

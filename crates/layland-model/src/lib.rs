@@ -2,10 +2,41 @@
 //! tasks, platforms and the [`System`] that a task-set file describes.
 //!
 //! Nothing in here knows a scheduling policy, a file format or a floating-point deadline.
+//!
+//! ```text
+//! System
+//!   platform   CPUs with speeds, clusters, overheads
+//!   levels     the names of the criticality levels
+//!   tasks      C, T, D of each task, affinity, criticality, priority, ..
+//!   requests   what changes while the system runs
+//!
+//!      arrival   release           completion      absolute deadline
+//!         |---------|-- executes C ----|--------------|-----------> Time
+//!         |<-jitter>|                  |              |
+//!         |<------ response time ----->|              |
+//!         |<--------- relative deadline D ----------->|
+//! ```
+//!
+//! Three integer types, all in nanoseconds, keep points, lengths and work apart: `Time - Time` is a
+//! [`Duration`], `Time + Time` does not compile, and execution times are [`Service`], which becomes a
+//! [`Duration`] on a CPU of a given speed. [`Rate`] is an exact fraction, so that a utilization of
+//! exactly 1 is exactly 1.
+//!
+//! ```
+//! use layland_model::{Duration, Rate, Service, System, Task};
+//!
+//! let control = Task::implicit("control", Service::from_ms(2), Duration::from_ms(10));
+//! let video = Task::implicit("video", Service::from_ms(12), Duration::from_ms(15));
+//! let system = System::new(2, vec![control, video]);
+//! assert_eq!(system.validate(), []);
+//! assert_eq!(system.utilization().exact(), Rate::ONE);
+//! assert_eq!(system.hyperperiod(), Some(Duration::from_ms(30)));
+//! ```
 
 mod algorithm;
 mod citation;
 mod cpuset;
+mod hall;
 mod id;
 pub mod note;
 mod platform;
@@ -20,6 +51,7 @@ mod wording;
 pub use algorithm::{Algorithm, Form, Mechanism, Order, PriorityAssignment};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
+pub use hall::Confined;
 pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};

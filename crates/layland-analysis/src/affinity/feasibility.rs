@@ -10,7 +10,7 @@
 //! of the tasks whose affinity `alpha_i` lies within `S` sum to at most `|S|`.
 //!
 //! - Where the affinities are laminar (any two nested or disjoint) only the affinities themselves
-//!   need to be looked at, [`by_hall`]: O(tasks + CPUs * affinities).
+//!   need to be looked at, [`by_hall`].
 //! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: feasible if and
 //!   only if all of it arrives. If not, the CPUs that a minimum cut reaches are an `S` that fails.
 //!
@@ -18,9 +18,9 @@
 //! large: exact in both cases.
 
 use crate::Assumption::*;
-use crate::group::{Group, exact_in_the_long_run};
+use crate::group::exact_in_the_long_run;
 use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
-use layland_model::{CpuSet, Index, Rate, RateSum, System};
+use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
 use num_integer::Integer;
 use std::collections::VecDeque;
 use std::ops::{Add, Sub};
@@ -89,42 +89,14 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// Hall's condition for laminar affinities; `None` if they are not laminar. For a system that keeps
 /// the assumptions.
 pub fn by_hall(system: &System) -> Option<Finding> {
-    let mut masks = masks(system);
-    // Ascending by size; the tasks confined to a mask are those of the mask and of its children.
-    masks.sort_by_key(|(mask, _)| mask.len());
-    let all = system.platform.all_cpus();
-    if masks.last().is_none_or(|(largest, _)| *largest != all) {
-        masks.push((all, RateSum::default()));
-    }
-    // Of each CPU, the largest mask so far that contains it.
-    let mut top: Vec<Option<usize>> = vec![None; system.platform.cpu_count()];
-    let mut confined: Vec<RateSum> = Vec::with_capacity(masks.len());
-    let mut violated = None;
-    for (at, (mask, own)) in masks.iter().enumerate() {
-        let mut sum = own.clone();
-        let mut children: Vec<usize> = mask.iter().filter_map(|cpu| top[cpu.index()]).collect();
-        children.sort_unstable();
-        children.dedup();
-        for &child in &children {
-            if !masks[child].0.is_subset(mask) {
-                return None;
-            }
-            sum.add(&confined[child].exact());
-        }
-        mask.iter().for_each(|cpu| top[cpu.index()] = Some(at));
-        if violated.is_none() && !sum.fits(&Rate::ZERO, &Rate::whole(mask.len() as i64)) {
-            violated = Some(at);
-        }
-        confined.push(sum);
-    }
-    let at = violated.unwrap_or(masks.len() - 1);
-    Some(finding(system, &masks[at].0, confined[at].exact(), violated.is_none()))
+    let Confined { cpus, utilization, fits } = system.hall()?;
+    Some(finding(system, &cpus, utilization, fits))
 }
 
 /// The utilizations sent to CPUs by a maximum flow (Dinic 1970). For a system that keeps the
 /// assumptions.
 pub fn by_flow(system: &System) -> Finding {
-    let masks = masks(system);
+    let masks = system.affinities();
     let one = Rate::ONE;
     let sums: Vec<Rate> = masks.iter().map(|(_, sum)| sum.exact()).collect();
     let cut = match scale(system, &masks) {
@@ -140,12 +112,6 @@ pub fn by_flow(system: &System) -> Finding {
         Some(cpus) => finding(system, &cpus, total(&cpus), false),
         None => finding(system, &all, total(&all), true),
     }
-}
-
-/// The different affinities, each with the sum of the utilizations of its tasks.
-fn masks(system: &System) -> Vec<(CpuSet, RateSum)> {
-    let groups = Group::affinities(system);
-    groups.iter().map(|group| (group.cpus.clone(), group.utilization())).collect()
 }
 
 fn finding(system: &System, cpus: &CpuSet, sum: Rate, hall: bool) -> Finding {
