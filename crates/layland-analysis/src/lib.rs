@@ -8,6 +8,26 @@
 //!
 //! [`catalogue`] lists every test and bound: that is what a program that "checks" a system walks.
 //!
+//! ```text
+//!   System --> assumptions hold? --no--> Refusal: this test says nothing about this system
+//!                    | yes
+//!                    v
+//!                 decide --> Finding: Verdict (yes, no, unknown) with its Reasons
+//! ```
+//!
+//! ```
+//! use layland_analysis::{Verdict, global_edf::gfb};
+//! use layland_model::{Duration, Service, System, Task};
+//!
+//! // Dhall's effect: two light tasks can make the heavy one late.
+//! let tasks = [(1, 10), (1, 10), (10, 11)]
+//!     .map(|(c, t)| Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t)));
+//! let system = System::new(2, tasks.to_vec());
+//! let finding = gfb::TEST.run(&system).unwrap();
+//! // The utilization of 1.11 exceeds the bound. The test is sufficient only, so that is not a *no*.
+//! assert_eq!(finding.verdict, Verdict::Unknown);
+//! ```
+//!
 //! | module | question |
 //! |---|---|
 //! | [`necessary`] | can any scheduler do it? |

@@ -3,7 +3,13 @@
 //! [`read`] takes the bytes of a file and gives a [`Loaded`] system or a [`Report`] that points at
 //! every place that is wrong, all of them in one pass, and says what to do. It never panics, never
 //! defaults silently, and refuses what would need unreasonable memory. It looks at nothing but its
-//! arguments: files, the machine and the terminal are the caller's.
+//! arguments: files, the machine and the terminal are the caller's business.
+//!
+//! ```text
+//!   bytes --> format: values with their places --> System --> rules of a valid system --> Loaded
+//!                        |                                          |
+//!                        `------- problems, each with a span -------'--> Report
+//! ```
 //!
 //! | format | in | out |
 //! |---|---|---|

@@ -1,8 +1,29 @@
-//! Random task sets: seeded, portable, and made again from their provenance.
+//! Random task sets: seeded, portable, and reproducible from their provenance.
 //!
-//! A [`Recipe`] holds every parameter; [`Recipe::generate`] makes its `index`-th set, a
+//! A [`Recipe`] holds every parameter. [`Recipe::generate`] makes its `index`-th set, a
 //! [`System`](layland_model::System) whose provenance is enough to make it again
 //! ([`Recipe::from_provenance`]).
+//!
+//! ```text
+//!   Recipe, seed, index
+//!      |-- stream of utilizations --> u_i --.
+//!      |-- stream of periods ------> T_i ---+--> C_i = u_i T_i, rounded --> System, provenance
+//!      |-- stream of affinities --> CPUs ---'
+//!      `-- ..
+//! ```
+//!
+//! Each aspect draws from a stream of its own, so that a set keeps its periods when only the parameters of
+//! its utilizations change.
+//!
+//! ```
+//! use layland_gen::{Recipe, Utilizations};
+//! use layland_model::Rate;
+//!
+//! let recipe = Recipe::new(2, Utilizations::UUniFast { tasks: 4, total: Rate::ONE }, 1);
+//! let system = recipe.generate(3).unwrap();
+//! assert_eq!(system.tasks.len(), 4);
+//! assert_eq!(recipe.generate(3).unwrap(), system);
+//! ```
 //!
 //! | what | from |
 //! |------|------|
@@ -15,8 +36,8 @@
 //! The Dirichlet-rescale algorithm (DRS) is left out on purpose: its authors withdrew it because
 //! its vectors are not uniform. [`ConvolutionalFixedSum`] takes its place.
 //!
-//! Floating point draws; what it draws is rounded to integers by a stated rule. Logarithms and
-//! exponentials are those of `libm`, in software, so a seed gives the same bytes on every machine.
+//! Floating point draws, and a stated rule rounds what it draws to integers. Logarithms and
+//! exponentials come from `libm`, in software, so that a seed gives the same bytes on every machine.
 
 mod affinity;
 mod error;

@@ -1,10 +1,17 @@
-//! Layland's experiments: a grid of parameters, random systems, policies and analyses, and what is
-//! made of them: tables of results, figures, and claims that hold or do not.
+//! Layland's experiments. A grid of parameters and a list of policies and analyses go in; tables of
+//! results, figures, and claims that hold or do not come out.
 //!
 //! An [`Experiment`] is read from a TOML file ([`read()`]) or comes with the crate ([`packaged`]).
-//! [`Runner`] measures it on all cores, shard by shard, and goes on where it was interrupted;
+//! [`Runner`] measures it on all cores, shard by shard, and resumes an interrupted run;
 //! [`Results`] are what was measured, in the order of the experiment, the same bytes for any number of
 //! threads.
+//!
+//! ```text
+//!   experiment.toml --> grid of points x systems per point --> shards, one file each
+//!                              x series (policy, test, ..)        |
+//!                                                                 v
+//!   figures (SVG, PDF), tables (CSV, Parquet), claims <-- Results: one row per system and series
+//! ```
 //!
 //! | file | what it has |
 //! |---|---|

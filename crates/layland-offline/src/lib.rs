@@ -1,12 +1,29 @@
 //! What is decided before the first release.
 //!
-//! - [`packing`]: tasks onto CPUs, by ten bin-packing heuristics or by exhaustive search;
-//! - [`fair`]: tasks into the servers of RUN and QPS, and rates whose budgets are whole;
-//! - [`criticality`]: priority orders, zero-slack instants, slices and job lists for several
+//! - [`packing`] assigns tasks to CPUs, by ten bin-packing heuristics or by exhaustive search;
+//! - [`fair`] groups tasks into the servers of RUN and QPS, and rounds rates so that every budget is whole;
+//! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
 //!   criticality levels.
 //!
-//! An offline stage is a verdict to an analysis and a parameter to a policy, so it knows neither.
+//! ```text
+//!                    +--> an analysis: a partition exists, so this is schedulable
+//!   System --> here -+
+//!                    +--> a policy: schedule these tasks on these CPUs
+//! ```
+//!
+//! The same result is a verdict to an analysis and a parameter to a policy, so this crate knows neither.
 //! Every comparison is exact.
+//!
+//! ```
+//! use layland_model::{CpuId, Duration, Service, System, Task, TaskId};
+//! use layland_offline::{Heuristic, partition};
+//!
+//! let tasks = [(2, 3), (1, 2), (1, 2), (1, 3)]
+//!     .map(|(c, t)| Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t)));
+//! // 2/3 + 1/3 and 1/2 + 1/2: two full CPUs.
+//! let cpu_of = partition(&System::new(2, tasks.to_vec()), Heuristic::Ff).unwrap();
+//! assert_eq!(cpu_of[TaskId(3)], CpuId(0));
+//! ```
 
 pub mod criticality;
 pub mod fair;
