@@ -1,7 +1,34 @@
 //! What all engines share.
 //!
-//! [`streams`] draw what tasks ask for: when their jobs arrive and how long they execute. Every engine draws from
-//! the same streams in the same order, so that the jobs of a run on real threads are those of the simulation with
-//! the same seed.
+//! An engine turns what happens in its world into the events of a policy, and carries out what the policy
+//! decides. Most of that is the same whatever the world is, a simulation or threads of Linux, and stands here:
+//!
+//! ```text
+//!                  rounds, jobs, requests                      Policy
+//!                 +-----------------------+      events
+//!    Engine  ---->|  Ledger: jobs, what   |----------------->  on_event
+//!   (its CPUs,    |  was asked, what is   |      actions
+//!   its record) <-|  due next             |<-----------------  decide
+//!                 +-----------------------+
+//!                             ^
+//!                          streams: when jobs arrive, and what they need
+//! ```
+//!
+//! An engine owns a [`Ledger`], implements [`Engine`] (its CPUs, and where it writes down what happens), and has
+//! a loop of its own: it waits for what is due next, sets [`Ledger::now`], and calls [`rounds::round`].
+//!
+//! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
+//! jobs of a run on real threads are those of the simulation with the same seed.
 
+mod agenda;
+mod engine;
+pub mod jobs;
+mod ledger;
+pub mod record;
+mod requests;
+pub mod rounds;
 pub mod streams;
+
+pub use agenda::Agenda;
+pub use engine::Engine;
+pub use ledger::{Asked, ENDLESS, Ledger, Status, TaskRun, reconfigured};

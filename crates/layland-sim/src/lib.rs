@@ -3,12 +3,11 @@
 //! It names no policy and reads no clock. Everything random is drawn from streams seeded per task,
 //! so that the same system, policy and seed give the same schedule on any machine.
 
-mod agenda;
-mod engine;
 mod explore;
 mod grains;
 mod options;
+mod simulator;
 
-pub use engine::simulate;
 pub use explore::with_random_ranks;
 pub use options::{Cycle, Horizon, Options, Outcome, SimError};
+pub use simulator::simulate;

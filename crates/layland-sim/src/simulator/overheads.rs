@@ -1,19 +1,19 @@
 //! Overheads: what the kernel takes from the CPUs.
 
-use super::Engine;
+use super::Simulator;
 use super::state::NONE;
 use layland_model::{CpuId, Duration, JobId, TaskId};
 use layland_policy::Policy;
 use layland_trace::Recorder;
 
-impl<P: Policy, R: Recorder> Engine<'_, P, R> {
+impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
     /// The kernel takes a CPU for some time: its job, if any, goes on afterwards.
     pub(super) fn steal(&mut self, cpu: CpuId, cost: Duration) {
         self.charge(cpu);
         let run = &mut self.cpus[cpu];
-        run.busy_until = run.busy_until.max(self.now) + cost;
+        run.busy_until = run.busy_until.max(self.ledger.now) + cost;
         if run.task != NONE {
-            run.progress_from = run.progress_from.max(self.now) + cost;
+            run.progress_from = run.progress_from.max(self.ledger.now) + cost;
             self.schedule_end(cpu);
         }
     }
@@ -21,9 +21,9 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
     #[cold]
     pub(super) fn tick(&mut self) {
         let Some(costs) = self.costs.clone() else { return };
-        self.next_tick = self.now + costs.tick_period;
+        self.next_tick = self.ledger.now + costs.tick_period;
         for cpu in self.system.platform.cpus() {
-            if self.cpus[cpu].online {
+            if self.ledger.online[cpu] {
                 self.steal(cpu, costs.tick);
             }
         }
@@ -42,7 +42,7 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
     pub(super) fn pay_dispatch(&mut self, cpu: CpuId, job: JobId) {
         let Some(costs) = &self.costs else { return };
         let mut cost = costs.scheduling;
-        let last_cpu = self.tasks[job.task].last_cpu;
+        let last_cpu = self.ledger.tasks[job.task].own.last_cpu;
         let run = &mut self.cpus[cpu];
         if run.loaded != Some(job) {
             cost += costs.context_switch;
@@ -50,10 +50,10 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
         if last_cpu != NONE && last_cpu != cpu.0 {
             cost += costs.migration;
         }
-        if run.entered_at != self.now {
+        if run.entered_at != self.ledger.now {
             cost += costs.interrupt;
         }
         run.loaded = Some(job);
-        run.busy_until = run.busy_until.max(self.now) + cost;
+        run.busy_until = run.busy_until.max(self.ledger.now) + cost;
     }
 }

@@ -1,31 +1,31 @@
 //! CPUs: what they run, for how long it lasts, and the segments that show it.
 
-use super::Engine;
-use super::state::{NONE, Status};
+use super::Simulator;
+use super::state::NONE;
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::{Recorder, Segment};
 
-impl<P: Policy, R: Recorder> Engine<'_, P, R> {
+impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
     /// Accounts for what the job on a CPU did since it was last accounted for.
     #[inline]
     pub(super) fn charge(&mut self, cpu: CpuId) {
         let cpu = &mut self.cpus[cpu];
-        if cpu.task == NONE || self.now <= cpu.progress_from {
+        if cpu.task == NONE || self.ledger.now <= cpu.progress_from {
             return;
         }
-        let length = self.now - cpu.progress_from;
+        let length = self.ledger.now - cpu.progress_from;
         let done = length.ns() * cpu.per_ns;
-        cpu.progress_from = self.now;
+        cpu.progress_from = self.ledger.now;
         cpu.segment_progress += length;
-        self.tasks[TaskId(cpu.task)].remaining -= done;
+        self.ledger.tasks[TaskId(cpu.task)].own.remaining -= done;
     }
 
     /// Puts the next end on a CPU, of its job or of its budget, among the events.
     #[inline]
     pub(super) fn schedule_end(&mut self, cpu: CpuId) {
         let run = &self.cpus[cpu];
-        let left = self.tasks[TaskId(run.task)].remaining.max(0);
+        let left = self.ledger.tasks[TaskId(run.task)].own.remaining.max(0);
         let length = if run.per_ns == 1 { left } else { (left + run.per_ns - 1) / run.per_ns };
         let end = run.progress_from + Duration::from_ns(length);
         self.ends.set(cpu.index(), end.min(run.budget_end));
@@ -37,7 +37,7 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
         self.charge(cpu);
         let task = std::mem::replace(&mut self.cpus[cpu].task, NONE);
         if task != NONE {
-            self.tasks[TaskId(task)].cpu = NONE;
+            self.ledger.tasks[TaskId(task)].own.cpu = NONE;
             self.ends.clear(cpu.index());
             self.mark_dirty(cpu);
         }
@@ -53,18 +53,13 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
 
     #[inline]
     pub(super) fn run_job(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
-        let task = &self.tasks[job.task];
-        assert!(
-            task.status == Status::Ready && task.job.id == job && self.cpus[cpu].online,
-            "the policy runs {job:?}, which is not ready, on {cpu:?}"
-        );
         let per_ns = self.cpus[cpu].per_ns;
         let budget_end = budget.map_or(Time::NEVER, |budget| {
             let grains = self.grains.from(budget);
             let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
-            self.now.saturating_add(Duration::from_ns(length))
+            self.ledger.now.saturating_add(Duration::from_ns(length))
         });
-        let from = task.cpu;
+        let from = self.ledger.tasks[job.task].own.cpu;
         if from == cpu.0 {
             self.charge(cpu);
             self.cpus[cpu].budget_end = budget_end;
@@ -80,11 +75,11 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
         if self.costs.is_some() {
             self.pay_dispatch(cpu, job);
         }
-        self.tasks[job.task].cpu = cpu.0;
+        self.ledger.tasks[job.task].own.cpu = cpu.0;
         let run = &mut self.cpus[cpu];
         run.task = job.task.0;
         run.budget_end = budget_end;
-        run.progress_from = self.now.max(run.busy_until);
+        run.progress_from = self.ledger.now.max(run.busy_until);
         self.schedule_end(cpu);
         self.mark_dirty(cpu);
     }
@@ -94,14 +89,15 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
     pub(super) fn close_segment(&mut self, cpu: CpuId) {
         let run = &mut self.cpus[cpu];
         let task = std::mem::replace(&mut run.shown, NONE);
-        if task != NONE && self.now > run.segment_start {
+        if task != NONE && self.ledger.now > run.segment_start {
             let job = JobId { task: TaskId(task), seq: run.shown_seq };
-            let overhead = (self.now - run.segment_start) - run.segment_progress;
-            let owner = &mut self.tasks[job.task];
+            let overhead = (self.ledger.now - run.segment_start) - run.segment_progress;
+            let owner = &mut self.ledger.tasks[job.task];
             if owner.job.id.seq == job.seq {
-                owner.last_cpu = cpu.0;
+                owner.own.last_cpu = cpu.0;
             }
-            let segment = Segment { job, cpu, start: run.segment_start, end: self.now, overhead };
+            let segment =
+                Segment { job, cpu, start: run.segment_start, end: self.ledger.now, overhead };
             self.recorder.executed(&segment);
         }
     }
@@ -117,14 +113,14 @@ impl<P: Policy, R: Recorder> Engine<'_, P, R> {
             let run = &mut self.cpus[cpu];
             run.dirty = false;
             let task = run.task;
-            let seq = if task == NONE { 0 } else { self.tasks[TaskId(task)].job.id.seq };
+            let seq = if task == NONE { 0 } else { self.ledger.tasks[TaskId(task)].job.id.seq };
             if task == run.shown && (task == NONE || seq == run.shown_seq) {
                 continue;
             }
             self.close_segment(cpu);
             let run = &mut self.cpus[cpu];
             (run.shown, run.shown_seq) = (task, seq);
-            run.segment_start = self.now;
+            run.segment_start = self.ledger.now;
             run.segment_progress = Duration::ZERO;
         }
         self.dirty.clear();

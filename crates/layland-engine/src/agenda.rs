@@ -31,7 +31,7 @@ impl Entry {
 
 /// See the file header. Times are not negative; ties go to the smaller number.
 #[derive(Clone, Debug)]
-pub(crate) struct Agenda {
+pub struct Agenda {
     /// Node 1 is the root. Node `i` wins between the two of pair `i`, which are the nodes `2i` and
     /// `2i + 1`; the last level has the entries.
     pairs: Vec<[Entry; 2]>,

@@ -1,0 +1,145 @@
+//! Jobs: they arrive, are ready, and end.
+
+use crate::ledger::Status;
+use crate::rounds::tell;
+use crate::{Asked, ENDLESS, Engine};
+use layland_model::TaskId;
+use layland_policy::{AfterJob, Event, Schedules};
+use layland_trace::{Job, JobEnd};
+
+/// The next job of a task arrives, or is ready because the one before it has ended.
+#[inline]
+pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
+    if engine.ledger().schedules == Schedules::ArrivingJobs {
+        arrive_followed(engine, id);
+        return;
+    }
+    let ledger = engine.ledger_mut();
+    let task = &mut ledger.tasks[id];
+    match task.status {
+        Status::Ready => {
+            task.blocked = true;
+            ledger.arrivals.clear(task.position as usize);
+            return;
+        }
+        Status::Outside => join(engine, id),
+        Status::Idle | Status::Gone => {}
+    }
+    release(engine, id);
+}
+
+/// The same for a policy that follows arrivals: it is told of every job that has arrived, and then of
+/// the one that is ready, if none was.
+fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
+    if engine.ledger().tasks[id].status == Status::Outside {
+        join(engine, id);
+    }
+    while engine.ledger().tasks[id].next_release <= engine.ledger().now {
+        let task = &engine.ledger().tasks[id];
+        let job = task.next_job(task.job.id.seq.wrapping_add(1 + task.waiting.len() as u64));
+        let demand = draw(engine, id, job);
+        engine.ledger_mut().tasks[id].waiting.push_back((job, demand));
+        let Job { id: job, release, deadline, .. } = job;
+        tell(engine, Event::Arrival { job, release, deadline });
+    }
+    let ledger = engine.ledger_mut();
+    ledger.notice(id, ledger.tasks[id].next_release);
+    let task = &mut ledger.tasks[id];
+    if task.status == Status::Idle
+        && let Some((job, demand)) = task.waiting.pop_front()
+    {
+        task.status = Status::Ready;
+        (task.job, task.demand) = (job, demand);
+        tell_release(engine, id);
+    }
+    let task = &mut engine.ledger_mut().tasks[id];
+    task.blocked = !task.waiting.is_empty();
+}
+
+#[cold]
+fn join(engine: &mut impl Engine, id: TaskId) {
+    let ledger = engine.ledger_mut();
+    ledger.tasks[id].status = Status::Idle;
+    let request = ledger.new_request(Asked::Join(id));
+    let parameters = ledger.streams[id].parameters();
+    tell(engine, Event::Join { task: id, parameters, request });
+}
+
+#[inline]
+fn release(engine: &mut impl Engine, id: TaskId) {
+    let task = &mut engine.ledger_mut().tasks[id];
+    task.status = Status::Ready;
+    let job = task.next_job(task.job.id.seq.wrapping_add(1));
+    task.job = job;
+    let demand = if task.endless {
+        task.dated = true;
+        task.set_next(None);
+        ENDLESS
+    } else {
+        draw(engine, id, job)
+    };
+    let ledger = engine.ledger_mut();
+    ledger.tasks[id].demand = demand;
+    // A job that has arrived already is noticed within this round, and waits.
+    ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
+    tell_release(engine, id);
+    engine.ledger_mut().tasks[id].blocked = false;
+}
+
+/// What a job that arrives needs; and when the one after it arrives.
+#[inline]
+fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
+    let task = &mut engine.ledger_mut().tasks[id];
+    if let Some((period, demand)) = task.regular {
+        task.next_arrival += period;
+        task.next_release = task.next_arrival;
+        return demand;
+    }
+    let stream = &mut engine.ledger_mut().streams[id];
+    let demand = stream.demand(job.id.seq);
+    let next = stream.next(job.id.seq, job.arrival);
+    engine.ledger_mut().tasks[id].set_next(next);
+    engine.amount(demand)
+}
+
+#[inline]
+fn tell_release(engine: &mut impl Engine, id: TaskId) {
+    let Job { id: job, release, deadline, .. } = engine.ledger().tasks[id].job;
+    tell(engine, Event::Release { job, release, deadline });
+    engine.released(id);
+}
+
+/// The ready job of a task, which is on no CPU any more, has completed. What its thread does next.
+#[inline]
+pub fn complete(engine: &mut impl Engine, id: TaskId) -> AfterJob {
+    end(engine, id, JobEnd::Completed)
+}
+
+/// Ends the ready job of a task, wherever it is.
+pub(crate) fn stop(engine: &mut impl Engine, id: TaskId, how: JobEnd) {
+    engine.withdraw(id);
+    end(engine, id, how);
+}
+
+#[inline]
+fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
+    engine.ledger_mut().tasks[id].status = Status::Idle;
+    engine.ended(id, how);
+    let ledger = engine.ledger_mut();
+    let (now, task) = (ledger.now, &ledger.tasks[id]);
+    if task.blocked {
+        ledger.notice(id, now);
+        return AfterJob::Continues;
+    }
+    if task.regular.is_none() {
+        let stream = &mut ledger.streams[id];
+        let yields = stream.yields();
+        if let Some(arrival) = stream.after_completion(task.job.id.seq, now) {
+            ledger.set_next(id, Some(arrival));
+        }
+        if yields {
+            return AfterJob::Yields;
+        }
+    }
+    if ledger.tasks[id].next_release <= now { AfterJob::Continues } else { AfterJob::Blocks }
+}

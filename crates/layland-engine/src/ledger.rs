@@ -1,0 +1,363 @@
+//! [`Ledger`]: what every engine keeps of its tasks, of requests, and of what is due next.
+
+use crate::Agenda;
+use crate::streams::{Arrival, Stream};
+use layland_model::{
+    Behaviour, Change, CpuMap, Duration, ExecutionModel, JobId, Request, Service, System, Task,
+    TaskId, TaskMap, Time,
+};
+use layland_policy::{Action, Policy, Refusal, RefusalKind, RequestId, Schedules};
+use layland_trace::Job;
+use rand_pcg::Pcg64;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The demand of a job that does not end by itself.
+pub const ENDLESS: i64 = 1 << 61;
+
+/// Where a task is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It has not asked to enter yet.
+    Outside,
+    /// It has no ready job.
+    Idle,
+    /// It has a ready job.
+    Ready,
+    /// It has left, or was refused.
+    Gone,
+}
+
+/// What an engine keeps of a task; `T` is what it keeps besides what all engines do.
+///
+/// Amounts of work are in the unit of the engine ([`Engine::amount`](crate::Engine::amount)).
+#[derive(Clone, Debug)]
+pub struct TaskRun<T> {
+    /// Where the task is in its life.
+    pub status: Status,
+    /// Whether the next job has arrived and waits for this one to end.
+    pub blocked: bool,
+    /// Whether it is a hog whose thread the policy schedules: one job without an end, which the policy cuts
+    /// into jobs.
+    pub endless: bool,
+    /// Of such a hog: whether the part that is ready has dates yet.
+    pub dated: bool,
+    /// How it was refused when it asked to enter, if it was.
+    turned_away: Option<RefusalKind>,
+    /// Its position among the arrivals, in the order of ranks.
+    pub(crate) position: u32,
+    /// The ready job, or the last one.
+    pub job: Job,
+    /// What that job needs in all.
+    pub demand: i64,
+    /// The job after it.
+    pub next_arrival: Time,
+    /// When that one can run first.
+    pub next_release: Time,
+    deadline: Duration,
+    /// Where arrivals and demands are the same for every job: the period and the demand. Most tasks are like
+    /// that, and need not ask their stream.
+    pub regular: Option<(Duration, i64)>,
+    /// The jobs that have arrived and wait for this one to end, with what they need: only where the policy
+    /// follows arrivals.
+    pub waiting: VecDeque<(Job, i64)>,
+    /// What the engine itself keeps.
+    pub own: T,
+}
+
+impl<T: Default> TaskRun<T> {
+    fn new(id: TaskId, position: u32) -> Self {
+        let never = Time::NEVER;
+        // The first release makes the sequence number 0.
+        let id = JobId { task: id, seq: u64::MAX };
+        Self {
+            status: Status::Outside,
+            blocked: false,
+            endless: false,
+            dated: false,
+            turned_away: None,
+            position,
+            job: Job { id, arrival: never, release: never, deadline: never },
+            demand: 0,
+            next_arrival: never,
+            next_release: never,
+            deadline: Duration::ZERO,
+            regular: None,
+            waiting: VecDeque::new(),
+            own: T::default(),
+        }
+    }
+}
+
+impl<T> TaskRun<T> {
+    /// Whether this is its ready job.
+    #[inline]
+    pub fn is_ready(&self, job: JobId) -> bool {
+        self.status == Status::Ready && self.job.id == job
+    }
+
+    pub(crate) fn turned_away(&self) -> Option<RefusalKind> {
+        self.turned_away
+    }
+
+    pub(crate) fn turn_away(&mut self, kind: RefusalKind) {
+        self.turned_away = Some(kind);
+    }
+
+    pub(crate) fn set_next(&mut self, arrival: Option<Arrival>) {
+        (self.next_arrival, self.next_release) =
+            arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
+    }
+
+    /// The job that arrives next.
+    #[inline]
+    pub(crate) fn next_job(&self, seq: u64) -> Job {
+        Job {
+            id: JobId { task: self.job.id.task, seq },
+            arrival: self.next_arrival,
+            release: self.next_release,
+            deadline: self.next_arrival + self.deadline,
+        }
+    }
+}
+
+/// What was asked of the policy, and may be refused by its next decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// This task asked to enter.
+    Join(TaskId),
+    /// The request of the system with this index.
+    Request(usize),
+}
+
+/// What every engine keeps: the policy, the jobs of each task, what was asked, and what is due next.
+///
+/// An engine owns one and drives it with the functions of [`rounds`](crate::rounds) and
+/// [`jobs`](crate::jobs), which call it back through [`Engine`](crate::Engine).
+pub struct Ledger<P, T> {
+    /// The policy.
+    pub policy: P,
+    /// The time of this instant.
+    pub now: Time,
+    /// The tasks.
+    pub tasks: TaskMap<TaskRun<T>>,
+    /// What they draw.
+    pub streams: TaskMap<Stream>,
+    /// Whether each CPU can be used.
+    pub online: CpuMap<bool>,
+    /// How many events the policy was told.
+    pub events: u64,
+    /// How many decisions it made.
+    pub decisions: u64,
+    /// What the policy schedules.
+    pub schedules: Schedules,
+    pub(crate) timers: Agenda,
+    pub(crate) arrivals: Agenda,
+    /// The tasks by their position among the arrivals.
+    pub(crate) by_position: Vec<TaskId>,
+    requests: Vec<Request>,
+    next_request: usize,
+    pub(crate) asked: Vec<(RequestId, Asked, Option<Refusal>)>,
+    request_ids: u32,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) exploration: Option<Pcg64>,
+}
+
+impl<P: Policy, T: Default> Ledger<P, T> {
+    /// The ledger of a run that has not begun.
+    pub fn new(system: &System, policy: P, seed: u64, amount: impl Fn(Service) -> i64) -> Self {
+        let by_position = system.by_rank();
+        let mut positions = TaskMap::filled(0, by_position.len());
+        for (position, &task) in by_position.iter().enumerate() {
+            positions[task] = position as u32;
+        }
+        let schedules = policy.needs().schedules;
+        let (n, m) = (system.tasks.len(), system.platform.cpu_count());
+        let mut ledger = Self {
+            now: Time::ZERO,
+            tasks: system.tasks.ids().map(|id| TaskRun::new(id, positions[id])).collect(),
+            streams: (system.tasks.iter())
+                .map(|(id, task)| Stream::new(id, Arc::new(task.clone()), seed))
+                .collect(),
+            online: CpuMap::filled(false, m),
+            events: 0,
+            decisions: 0,
+            schedules,
+            policy,
+            timers: Agenda::new(0),
+            arrivals: Agenda::new(n),
+            by_position,
+            requests: system.requests.clone(),
+            next_request: 0,
+            asked: Vec::with_capacity(n.min(64) + system.requests.len()),
+            request_ids: 0,
+            actions: Vec::with_capacity(2 * m),
+            exploration: None,
+        };
+        for (id, task) in system.tasks.iter() {
+            ledger.tasks[id].endless = schedules == Schedules::Threads && matches!(task.behaviour, Behaviour::Hog);
+            let regular = ledger.take_parameters(id);
+            ledger.tasks[id].regular = regular.map(|(period, demand)| (period, amount(demand)));
+            let first = ledger.streams[id].first();
+            ledger.set_next(id, first);
+        }
+        ledger
+    }
+}
+
+impl<P: Policy, T> Ledger<P, T> {
+    /// When something is due next that the ledger knows of: an arrival, a timer, a request.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        let next = self.arrivals.next().min(self.timers.next());
+        match self.requests.get(self.next_request) {
+            Some(request) => next.min(request.at),
+            None => next,
+        }
+    }
+
+    /// Makes room for so many timers, requests and actions, and waiting jobs of each task, so that the run
+    /// need not allocate for them.
+    pub fn reserve(&mut self, timers: usize, actions: usize, waiting: usize) {
+        self.timers.grow(timers);
+        self.actions.reserve(actions);
+        self.asked.reserve(self.tasks.len() + self.requests.len());
+        if self.schedules == Schedules::ArrivingJobs {
+            self.tasks.values_mut().for_each(|task| task.waiting.reserve(waiting));
+        }
+    }
+
+    /// Deals simultaneous events in a random order and in random batches.
+    pub fn explore(&mut self, random: Pcg64) {
+        self.exploration = Some(random);
+    }
+
+    /// The timers that are set, in the order in which they are due.
+    pub fn timers(&self) -> Vec<(usize, Time)> {
+        let (mut timers, mut found) = (self.timers.clone(), Vec::new());
+        while let Some(timer) = timers.first() {
+            found.push((timer, timers.next()));
+            timers.clear(timer);
+        }
+        found
+    }
+
+    /// How many requests of the system are still to come.
+    pub fn requests_left(&self) -> usize {
+        self.requests.len() - self.next_request
+    }
+
+    pub(crate) fn take_request(&mut self) -> Option<(usize, Request)> {
+        let index = self.next_request;
+        let due = self.requests.get(index).filter(|request| request.at <= self.now)?.clone();
+        self.next_request += 1;
+        Some((index, due))
+    }
+
+    /// The request of the system with this index.
+    pub(crate) fn request(&self, index: usize) -> &Request {
+        &self.requests[index]
+    }
+
+    pub(crate) fn new_request(&mut self, asked: Asked) -> RequestId {
+        let id = RequestId(self.request_ids);
+        self.request_ids += 1;
+        self.asked.push((id, asked, None));
+        id
+    }
+
+    /// Nothing of this task arrives any more.
+    pub(crate) fn end_arrivals(&mut self, id: TaskId) {
+        let task = &mut self.tasks[id];
+        task.waiting.clear();
+        task.set_next(None);
+        self.arrivals.clear(task.position as usize);
+    }
+
+    /// The job that a task releases next arrives then.
+    pub(crate) fn set_next(&mut self, id: TaskId, arrival: Option<Arrival>) {
+        self.tasks[id].set_next(arrival);
+        self.notice(id, self.tasks[id].next_release);
+    }
+
+    /// The next arrival of a task is noticed at this time.
+    #[inline]
+    pub(crate) fn notice(&mut self, id: TaskId, at: Time) {
+        self.arrivals.set(self.tasks[id].position as usize, at);
+    }
+
+    /// Takes over the parameters that the stream of a task has. Where all its jobs are alike: their period and
+    /// their demand.
+    fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
+        let (task, stream) = (&mut self.tasks[id], &mut self.streams[id]);
+        task.deadline = stream.task().deadline;
+        let regular = !task.endless && is_regular(stream.task());
+        regular.then(|| (stream.task().period, stream.demand(0)))
+    }
+
+    /// Other parameters from the next job on, whose arrival stands. Gives what [`TaskRun::regular`] becomes, if
+    /// the change is one of parameters.
+    pub(crate) fn reconfigure(
+        &mut self,
+        id: TaskId,
+        change: &Change,
+    ) -> Option<Option<(Duration, Service)>> {
+        let changed = reconfigured(self.streams[id].task(), change)?;
+        self.streams[id].reconfigure(Arc::new(changed));
+        Some(self.take_parameters(id))
+    }
+
+    /// The next job of a task that has arrived but will never be ready, because the run is over.
+    pub fn next_unready(&mut self, id: TaskId) -> Option<Job> {
+        let task = &mut self.tasks[id];
+        if task.status != Status::Ready || !task.blocked {
+            return None;
+        }
+        if let Some((job, _)) = task.waiting.pop_front() {
+            task.job.id = job.id;
+            return Some(job);
+        }
+        if task.next_release > self.now {
+            return None;
+        }
+        let job = task.next_job(task.job.id.seq.wrapping_add(1));
+        task.job.id = job.id;
+        task.set_next(self.streams[id].next(job.id.seq, job.arrival));
+        Some(job)
+    }
+}
+
+/// A task with the parameters that a request asks for; `None` if the request is about something else.
+pub fn reconfigured(task: &Task, change: &Change) -> Option<Task> {
+    match change {
+        Change::Parameters { wcet, period, deadline } => {
+            let mut changed = task.clone();
+            let own = changed.criticality.level();
+            changed.wcet[own] = *wcet;
+            changed.budget = changed.budget.map(|_| *wcet);
+            (changed.period, changed.deadline) = (*period, *deadline);
+            Some(changed)
+        }
+        Change::Affinity(_) | Change::Cluster(_) => None,
+    }
+}
+
+/// Whether all jobs of a task arrive a period apart, without end, and need the same.
+fn is_regular(task: &Task) -> bool {
+    let arrivals = match task.behaviour {
+        Behaviour::Periodic | Behaviour::Hog => {
+            task.jitter == Duration::ZERO && task.jobs.is_none()
+        }
+        Behaviour::Yield
+        | Behaviour::Sporadic(_)
+        | Behaviour::Explicit(_)
+        | Behaviour::SelfSuspending { .. } => false,
+    };
+    let demands = match task.execution {
+        ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => true,
+        ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_) | ExecutionModel::List(_) => {
+            false
+        }
+    };
+    arrivals && demands
+}

@@ -1,0 +1,140 @@
+//! Requests: what tasks and CPUs ask for, what the policy refuses, and what is granted.
+
+use crate::ledger::Status;
+use crate::rounds::tell;
+use crate::{Asked, Engine, jobs};
+use layland_model::{RequestKind, TaskId};
+use layland_policy::{Event, Refusal, RefusalKind, RequestId};
+use layland_trace::JobEnd;
+
+/// Asks for everything that is requested by now.
+#[inline]
+pub(crate) fn ask(engine: &mut impl Engine) {
+    while let Some((index, request)) = engine.ledger_mut().take_request() {
+        ask_for(engine, index, request.kind);
+    }
+}
+
+#[cold]
+fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
+    let asked = Asked::Request(index);
+    match kind {
+        RequestKind::Leave(task) => {
+            engine.ledger_mut().new_request(asked);
+            leave(engine, task);
+        }
+        RequestKind::Reconfigure(task, change) => {
+            let run = &engine.ledger().tasks[task];
+            match run.status {
+                Status::Outside | Status::Gone => {
+                    // A task that was turned away gets the same answer again.
+                    let kind = run.turned_away().unwrap_or(RefusalKind::Invalid);
+                    let reason = "the task is not in the system".to_owned();
+                    engine.answered(asked, Some(Refusal { kind, reason }));
+                }
+                Status::Idle | Status::Ready => {
+                    let request = engine.ledger_mut().new_request(asked);
+                    tell(engine, Event::Reconfigure { task, change, request });
+                }
+            }
+        }
+        RequestKind::SetClusterCpus { cluster, cpus } => {
+            let request = engine.ledger_mut().new_request(asked);
+            tell(engine, Event::SetClusterCpus { cluster, cpus, request });
+        }
+        RequestKind::CpuOnline(cpu) => {
+            engine.ledger_mut().new_request(asked);
+            if !std::mem::replace(&mut engine.ledger_mut().online[cpu], true) {
+                tell(engine, Event::CpuOnline { cpu });
+            }
+        }
+        RequestKind::CpuOffline(cpu) => {
+            engine.ledger_mut().new_request(asked);
+            if std::mem::replace(&mut engine.ledger_mut().online[cpu], false) {
+                engine.vacate(cpu);
+                tell(engine, Event::CpuOffline { cpu });
+            }
+        }
+    }
+}
+
+/// A task leaves, with its ready job.
+fn leave(engine: &mut impl Engine, id: TaskId) {
+    let task = &engine.ledger().tasks[id];
+    let before = task.status;
+    if before == Status::Ready {
+        if task.endless {
+            // The policy may still say that a job of the hog ended in this instant: see `grant`.
+            engine.withdraw(id);
+        } else {
+            jobs::stop(engine, id, JobEnd::Left);
+        }
+    }
+    depart(engine, id);
+    match before {
+        Status::Idle | Status::Ready => tell(engine, Event::Leave { task: id }),
+        Status::Outside | Status::Gone => {}
+    }
+}
+
+fn depart(engine: &mut impl Engine, id: TaskId) {
+    engine.ledger_mut().tasks[id].status = Status::Gone;
+    engine.ledger_mut().end_arrivals(id);
+}
+
+/// The policy refuses what was asked.
+#[cold]
+pub(crate) fn refuse(engine: &mut impl Engine, request: RequestId, reason: Refusal) {
+    let ledger = engine.ledger_mut();
+    let found = ledger.asked.iter_mut().find(|(id, ..)| *id == request);
+    let (_, asked, refused) = found.expect("the policy refuses what was not asked");
+    let (asked, kind) = (*asked, reason.kind);
+    *refused = Some(reason);
+    if let Asked::Join(id) = asked {
+        ledger.tasks[id].turn_away(kind);
+        if ledger.tasks[id].status == Status::Ready {
+            jobs::stop(engine, id, JobEnd::Left);
+            engine.ledger_mut().tasks[id].dated = false;
+        }
+        depart(engine, id);
+    }
+}
+
+/// What the last decision did not refuse is granted.
+#[cold]
+pub(crate) fn grant(engine: &mut impl Engine) {
+    let mut all = std::mem::take(&mut engine.ledger_mut().asked);
+    for (_, asked, refused) in all.drain(..) {
+        match asked {
+            Asked::Join(_) => {}
+            Asked::Request(index) => {
+                match (engine.ledger().request(index).kind.clone(), &refused) {
+                    (RequestKind::Leave(id), _) => left(engine, id),
+                    (RequestKind::Reconfigure(id, change), None) => {
+                        if let Some(regular) = engine.ledger_mut().reconfigure(id, &change) {
+                            let regular = regular.map(|(period, c)| (period, engine.amount(c)));
+                            engine.ledger_mut().tasks[id].regular = regular;
+                        }
+                    }
+                    (
+                        RequestKind::Reconfigure(..)
+                        | RequestKind::SetClusterCpus { .. }
+                        | RequestKind::CpuOnline(_)
+                        | RequestKind::CpuOffline(_),
+                        _,
+                    ) => {}
+                }
+            }
+        }
+        engine.answered(asked, refused);
+    }
+    engine.ledger_mut().asked = all;
+}
+
+/// A task has left, and the policy has decided since: a part of a hog that has dates ends now.
+fn left(engine: &mut impl Engine, id: TaskId) {
+    let task = &mut engine.ledger_mut().tasks[id];
+    if task.endless && std::mem::take(&mut task.dated) {
+        engine.ended(id, JobEnd::Left);
+    }
+}

@@ -1,0 +1,204 @@
+//! Rounds: the policy is told what is due, decides, and its decision is passed on.
+//!
+//! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions and exhausted
+//! budgets by CPU; timers; arrivals; requests; what was measured. Timers and arrivals come in the order in which
+//! they were due; those due at the same time by id, and by the rank of the task.
+
+use crate::ledger::Status;
+use crate::streams::uniform;
+use crate::{ENDLESS, Engine, jobs, requests};
+use layland_model::{JobId, Time};
+use layland_policy::{Action, Event, Policy, TimerId};
+use layland_trace::JobEnd;
+
+/// Tells the policy of an event, now.
+#[inline]
+pub fn tell(engine: &mut impl Engine, event: Event) {
+    engine.told(&event);
+    let ledger = engine.ledger_mut();
+    ledger.events += 1;
+    ledger.policy.on_event(ledger.now, event);
+}
+
+/// Begins a run: every CPU comes online, and the policy decides for the first time.
+pub fn begin(engine: &mut impl Engine) {
+    for cpu in engine.ledger().online.ids() {
+        engine.ledger_mut().online[cpu] = true;
+        tell(engine, Event::CpuOnline { cpu });
+    }
+    decide(engine);
+}
+
+/// One round: tells the policy what is due by now, and lets it decide. Whether there was anything to tell.
+#[inline]
+pub fn round(engine: &mut impl Engine) -> bool {
+    let before = engine.ledger().events;
+    engine.tell_ends();
+    if engine.ledger().exploration.is_some() {
+        explore(engine, before);
+    } else {
+        while engine.ledger().timers.next() <= engine.ledger().now {
+            if let Some(timer) = engine.ledger().timers.first() {
+                fire(engine, timer);
+            }
+        }
+        while engine.ledger().arrivals.next() <= engine.ledger().now {
+            if let Some(position) = engine.ledger().arrivals.first() {
+                jobs::arrive(engine, engine.ledger().by_position[position]);
+            }
+        }
+        requests::ask(engine);
+    }
+    if engine.ledger().events > before {
+        decide(engine);
+        return true;
+    }
+    if !engine.ledger().asked.is_empty() {
+        requests::grant(engine);
+    }
+    false
+}
+
+#[inline]
+fn fire(engine: &mut impl Engine, timer: usize) {
+    let id = TimerId(timer as u32);
+    let due = engine.ledger().timers.next();
+    engine.ledger_mut().timers.clear(timer);
+    engine.fired(id, due);
+    tell(engine, Event::Timer { id });
+}
+
+/// What is due, while exploring.
+enum Due {
+    Timer(usize),
+    Arrival(usize),
+}
+
+/// Deals a random batch of what is due, in random order; the rest has another round.
+#[cold]
+fn explore(engine: &mut impl Engine, events_before: u64) {
+    let ledger = engine.ledger_mut();
+    let now = ledger.now;
+    let mut due = Vec::new();
+    while ledger.timers.next() <= now {
+        if let Some(timer) = ledger.timers.first() {
+            ledger.timers.clear(timer);
+            due.push(Due::Timer(timer));
+        }
+    }
+    while ledger.arrivals.next() <= now {
+        if let Some(position) = ledger.arrivals.first() {
+            ledger.arrivals.clear(position);
+            due.push(Due::Arrival(position));
+        }
+    }
+    if due.is_empty() {
+        requests::ask(engine);
+        return;
+    }
+    let random = ledger.exploration.as_mut().expect("only called while exploring");
+    for last in (1..due.len()).rev() {
+        due.swap(last, uniform(random, last as u64) as usize);
+    }
+    let least = u64::from(ledger.events == events_before);
+    let batch = (least + uniform(random, due.len() as u64 - least)) as usize;
+    for left in due.drain(batch..) {
+        match left {
+            Due::Timer(timer) => ledger.timers.set(timer, now),
+            Due::Arrival(position) => ledger.arrivals.set(position, now),
+        }
+    }
+    for one in due {
+        match one {
+            Due::Timer(timer) => {
+                let id = TimerId(timer as u32);
+                engine.fired(id, now);
+                tell(engine, Event::Timer { id });
+            }
+            Due::Arrival(position) => jobs::arrive(engine, engine.ledger().by_position[position]),
+        }
+    }
+}
+
+/// Asks the policy, and passes on what it says.
+#[inline]
+fn decide(engine: &mut impl Engine) {
+    engine.tell_measured();
+    engine.ledger_mut().decisions += 1;
+    let mut actions = std::mem::take(&mut engine.ledger_mut().actions);
+    engine.consult(&mut actions);
+    for action in actions.drain(..) {
+        engine.decided(&action);
+        act(engine, action);
+    }
+    engine.ledger_mut().actions = actions;
+    engine.enact();
+    if !engine.ledger().asked.is_empty() {
+        requests::grant(engine);
+    }
+}
+
+#[inline]
+fn act(engine: &mut impl Engine, action: Action) {
+    match action {
+        Action::Run { cpu, job, budget } => {
+            let ledger = engine.ledger();
+            assert!(
+                ledger.tasks[job.task].is_ready(job) && ledger.online[cpu],
+                "the policy runs {job:?}, which is not ready, on {cpu:?}"
+            );
+            engine.run(cpu, job, budget);
+        }
+        Action::Idle { cpu } => engine.idle(cpu),
+        Action::SetTimer { id, at } => {
+            let ledger = engine.ledger_mut();
+            ledger.timers.grow(id.0 as usize + 1);
+            ledger.timers.set(id.0 as usize, at.max(ledger.now));
+        }
+        Action::ClearTimer { id } => {
+            let ledger = engine.ledger_mut();
+            ledger.timers.grow(id.0 as usize + 1);
+            ledger.timers.clear(id.0 as usize);
+        }
+        Action::Abort { job } => {
+            assert!(
+                engine.ledger().tasks[job.task].is_ready(job),
+                "the policy aborts {job:?}, which is not ready"
+            );
+            jobs::stop(engine, job.task, JobEnd::Aborted);
+        }
+        Action::EndJob { job } => end_job(engine, job),
+        Action::SetDates { job, release, deadline } => set_dates(engine, job, release, deadline),
+        Action::SetSpeed { cpu, speed } => engine.set_speed(cpu, speed),
+        // It says what went on inside, and asks for nothing.
+        Action::Note { .. } => {}
+        Action::Refuse { request, reason } => requests::refuse(engine, request, reason),
+    }
+}
+
+/// The policy cuts the work of a hog: the ready job is over, and the next one is ready.
+fn end_job(engine: &mut impl Engine, job: JobId) {
+    let task = &engine.ledger().tasks[job.task];
+    // A hog that leaves in this instant is gone already, and its last job may still end.
+    assert!(
+        task.endless && task.job.id == job && task.status != Status::Idle,
+        "the policy ends {job:?}, which is not the ready job of a hog"
+    );
+    engine.cut(job.task);
+    let task = &mut engine.ledger_mut().tasks[job.task];
+    task.job.id.seq += 1;
+    task.demand = ENDLESS;
+    task.dated = false;
+}
+
+fn set_dates(engine: &mut impl Engine, job: JobId, release: Time, deadline: Time) {
+    let task = &mut engine.ledger_mut().tasks[job.task];
+    assert!(task.is_ready(job), "the policy dates {job:?}, which is not ready");
+    task.job.deadline = deadline;
+    if task.endless {
+        (task.job.arrival, task.job.release) = (release, release);
+        if !std::mem::replace(&mut task.dated, true) {
+            engine.dated(job.task);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The event loop.
+//!
+//! One *instant* is one or more *rounds* at the same time ([`layland_engine::rounds`]). An instant has a
+//! further round only if something more is due at the same time (a job with nothing to execute, a
+//! timer set for now).
+//!
+//! Work is counted in grains (see `grains.rs`), so that a CPU of any speed does a whole number of
+//! them per nanosecond: the work that is left is always exact. A job ends at the first whole
+//! nanosecond by which it has got all its work. On unit-speed CPUs nothing is ever rounded.
+//!
+//! A segment is recorded when the instant in which its job was taken off is over, and only if it
+//! has a positive length: what a policy does and undoes within one instant leaves no mark.
+//!
+//! The next arrival of every task, the next end on every CPU and every timer are in three agendas
+//! ([`Agenda`]): an event costs O(log n + log m).
+
+mod cpus;
+mod engine;
+mod overheads;
+mod recurrence;
+mod state;
+
+use crate::grains::Grains;
+use crate::options::{Horizon, Options, Outcome, SimError};
+use layland_engine::streams::generator;
+use layland_engine::{Agenda, Ledger, Status, rounds};
+use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
+use layland_policy::Policy;
+use layland_trace::Recorder;
+use recurrence::Checkpoints;
+use state::{CpuRun, TaskState};
+use std::sync::atomic::Ordering;
+
+/// Simulates a valid system under a policy that was built for it.
+///
+/// # Errors
+/// If the horizon needs a hyperperiod and there is none, or is out of range.
+///
+/// # Panics
+/// If the policy breaks its contract.
+///
+/// ```
+/// use layland_model::{Duration, Service, System, Task, Time};
+/// use layland_sim::{Options, simulate};
+/// use layland_trace::Trace;
+/// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+/// // Dhall's effect: two light tasks make a heavy one late under global EDF.
+/// let system = System::new(2, vec![task("a", 2, 10), task("b", 2, 10), task("c", 10, 11)]);
+/// let policy = layland_policy::registry::build("g-edf", &system).unwrap();
+/// let mut trace = Trace::default();
+/// simulate(&system, policy, &mut trace, &Options::until(Time::from_ms(40))).unwrap();
+/// let late = trace.jobs.iter().find(|job| job.missed(trace.over)).unwrap();
+/// assert_eq!(late.completion(), Some(Time::from_ms(12)));
+/// ```
+pub fn simulate<P: Policy, R: Recorder>(
+    system: &System,
+    policy: P,
+    recorder: &mut R,
+    options: &Options<'_>,
+) -> Result<Outcome, SimError> {
+    let end = options.horizon.end(system)?;
+    let checkpoints = match options.horizon {
+        Horizon::At(_) | Horizon::Hyperperiods(_) => None,
+        Horizon::Recurrence { .. } => Checkpoints::of(system),
+    };
+    Ok(Simulator::new(system, policy, recorder, options).run(end, checkpoints))
+}
+
+struct Simulator<'a, P, R> {
+    system: &'a System,
+    ledger: Ledger<P, TaskState>,
+    recorder: &'a mut R,
+    options: &'a Options<'a>,
+    grains: Grains,
+    /// The overheads, if there are any.
+    costs: Option<Overheads>,
+    cpus: CpuMap<CpuRun>,
+    /// For each CPU: when its job or the budget of its job ends.
+    ends: Agenda,
+    next_tick: Time,
+    /// The CPUs whose open segment may differ from what they run.
+    dirty: Vec<CpuId>,
+}
+
+impl<'a, P: Policy, R: Recorder> Simulator<'a, P, R> {
+    fn new(system: &'a System, policy: P, recorder: &'a mut R, options: &'a Options<'a>) -> Self {
+        let platform = &system.platform;
+        let grains = Grains::new(&platform.speeds);
+        let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
+        if let Some(seed) = options.explore {
+            ledger.explore(generator(seed, u64::MAX));
+        }
+        let cpus =
+            platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
+        let costs = (!platform.overheads.is_zero()).then(|| platform.overheads.clone());
+        let ticks = costs.as_ref().filter(|costs| costs.tick > Duration::ZERO);
+        let next_tick = ticks.map_or(Time::NEVER, |costs| Time::ZERO + costs.tick_period);
+        Self {
+            system,
+            ledger,
+            recorder,
+            options,
+            grains,
+            costs,
+            cpus,
+            ends: Agenda::new(platform.cpu_count()),
+            next_tick,
+            dirty: Vec::with_capacity(platform.cpu_count()),
+        }
+    }
+
+    fn run(mut self, end: Time, mut checkpoints: Option<Checkpoints>) -> Outcome {
+        let mut cycle = None;
+        let mut interrupted = false;
+        let mut instants = 0u32;
+        rounds::begin(&mut self);
+        loop {
+            let mut next = self.next_time();
+            let now = self.ledger.now;
+            if next > now {
+                if let Some(points) = &checkpoints {
+                    next = points.no_later(next, now);
+                }
+                if next > end {
+                    if now < end {
+                        self.show();
+                        self.ledger.now = end;
+                    }
+                    break;
+                }
+                instants += 1;
+                if instants.is_multiple_of(4096) {
+                    if let Some(progress) = self.options.progress {
+                        progress(now);
+                    }
+                    if self.options.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                        interrupted = true;
+                        break;
+                    }
+                }
+                if let Some(points) = &mut checkpoints {
+                    cycle = points.recurs(now, |state| self.save(state));
+                    if cycle.is_some() {
+                        break;
+                    }
+                    next = points.no_later(next, now);
+                }
+                self.show();
+                self.ledger.now = next;
+            }
+            rounds::round(&mut self);
+        }
+        self.finish(interrupted);
+        let Ledger { now, events, decisions, .. } = self.ledger;
+        Outcome { end: now, interrupted, cycle, events, decisions }
+    }
+
+    #[inline]
+    fn next_time(&self) -> Time {
+        self.ends.next().min(self.ledger.next_time()).min(self.next_tick)
+    }
+
+    fn finish(&mut self, interrupted: bool) {
+        let now = self.ledger.now;
+        for cpu in self.system.platform.cpus() {
+            self.detach(cpu);
+        }
+        self.show();
+        for id in self.ledger.tasks.ids() {
+            let task = &self.ledger.tasks[id];
+            if task.status != Status::Ready || (task.endless && !task.dated) {
+                continue;
+            }
+            let executed = self.grains.to_service(task.demand - task.own.remaining.max(0));
+            self.recorder.pending(&task.job, now, executed);
+            while let Some(job) = self.ledger.next_unready(id) {
+                self.recorder.released(&job);
+                self.recorder.pending(&job, now, Service::ZERO);
+            }
+        }
+        self.recorder.over(now, interrupted);
+    }
+}

@@ -1,0 +1,222 @@
+//! The simulator as an engine: what it does when a policy decides, and what it records.
+
+use super::Simulator;
+use super::state::{NONE, TaskState};
+use layland_engine::{Asked, ENDLESS, Engine, Ledger, jobs, record, rounds};
+use layland_model::{CpuId, Index, JobId, Service, Speed, TaskId, Time};
+use layland_policy::{Action, Event, Policy, Refusal, TimerId};
+use layland_trace::{JobEnd, Mark, MarkKind, Recorder};
+
+impl<P: Policy, R: Recorder> Engine for Simulator<'_, P, R> {
+    type Policy = P;
+    type Task = TaskState;
+
+    #[inline]
+    fn ledger(&self) -> &Ledger<P, TaskState> {
+        &self.ledger
+    }
+    #[inline]
+    fn ledger_mut(&mut self) -> &mut Ledger<P, TaskState> {
+        &mut self.ledger
+    }
+
+    #[inline]
+    fn amount(&self, work: Service) -> i64 {
+        self.grains.from(work)
+    }
+
+    #[inline]
+    fn tell_ends(&mut self) {
+        let now = self.ledger.now;
+        if self.next_tick == now {
+            self.tick();
+        }
+        while self.ends.next() == now {
+            if let Some(cpu) = self.ends.first() {
+                self.end_on(CpuId::from_index(cpu));
+            }
+        }
+    }
+
+    /// Its budgets and its clock are exact: there is nothing to correct.
+    #[inline]
+    fn tell_measured(&mut self) {}
+
+    #[inline]
+    fn consult(&mut self, actions: &mut Vec<Action>) {
+        self.ledger.policy.decide(self.ledger.now, actions);
+    }
+
+    #[inline]
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
+        self.run_job(cpu, job, budget);
+    }
+
+    #[inline]
+    fn idle(&mut self, cpu: CpuId) {
+        self.detach(cpu);
+    }
+
+    /// Each action was carried out when it was passed on.
+    #[inline]
+    fn enact(&mut self) {}
+
+    fn vacate(&mut self, cpu: CpuId) {
+        self.detach(cpu);
+    }
+
+    fn withdraw(&mut self, task: TaskId) {
+        let cpu = self.ledger.tasks[task].own.cpu;
+        if cpu != NONE {
+            self.detach(CpuId(cpu));
+        }
+    }
+
+    #[cold]
+    fn set_speed(&mut self, cpu: CpuId, speed: Speed) {
+        self.charge(cpu);
+        let factor = self.grains.refine(speed);
+        if factor > 1 {
+            self.system.platform.cpus().for_each(|other| self.charge(other));
+            self.rescale(factor);
+        }
+        self.cpus[cpu].per_ns = self.grains.per_ns(speed);
+        if self.cpus[cpu].task != NONE {
+            self.schedule_end(cpu);
+        }
+    }
+
+    #[inline]
+    fn told(&mut self, event: &Event) {
+        let kind = match *event {
+            Event::BudgetExhausted { job, cpu } => MarkKind::BudgetExhausted(job, cpu),
+            // CPUs that are online before the first decision are the platform.
+            Event::CpuOnline { cpu } if self.ledger.decisions > 0 => MarkKind::CpuOnline(cpu),
+            Event::CpuOffline { cpu } => MarkKind::CpuOffline(cpu),
+            Event::CpuOnline { .. }
+            | Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Release { .. }
+            | Event::Completion { .. }
+            | Event::Timer { .. } => return,
+        };
+        self.recorder.marked(&Mark { at: self.ledger.now, kind });
+    }
+
+    #[inline]
+    fn decided(&mut self, action: &Action) {
+        let kind = match *action {
+            Action::SetSpeed { cpu, speed } => MarkKind::Speed(cpu, speed),
+            Action::Note { note } => record::mark(note),
+            Action::Run { .. }
+            | Action::Idle { .. }
+            | Action::SetTimer { .. }
+            | Action::ClearTimer { .. }
+            | Action::Abort { .. }
+            | Action::EndJob { .. }
+            | Action::SetDates { .. }
+            | Action::Refuse { .. } => return,
+        };
+        self.recorder.marked(&Mark { at: self.ledger.now, kind });
+    }
+
+    #[inline]
+    fn fired(&mut self, _timer: TimerId, _due: Time) {}
+
+    #[inline]
+    fn released(&mut self, id: TaskId) {
+        let task = &mut self.ledger.tasks[id];
+        task.own.last_cpu = NONE;
+        task.own.remaining = task.demand;
+        self.recorder.released(&task.job);
+        if self.costs.is_some() {
+            self.pay_release(id);
+        }
+    }
+
+    fn dated(&mut self, task: TaskId) {
+        self.recorder.released(&self.ledger.tasks[task].job);
+    }
+
+    fn cut(&mut self, id: TaskId) {
+        let cpu = CpuId(self.ledger.tasks[id].own.cpu);
+        if cpu.0 != NONE {
+            self.charge(cpu);
+            self.mark_dirty(cpu);
+        }
+        let task = &mut self.ledger.tasks[id];
+        let executed = self.grains.to_service(task.demand - task.own.remaining);
+        self.recorder.ended(&task.job, self.ledger.now, JobEnd::Completed, executed);
+        task.own.remaining = ENDLESS;
+        task.own.last_cpu = NONE;
+    }
+
+    #[inline]
+    fn ended(&mut self, id: TaskId, end: JobEnd) {
+        let task = &mut self.ledger.tasks[id];
+        task.own.cpu = NONE;
+        let executed = self.grains.to_service(task.demand - task.own.remaining.max(0));
+        self.recorder.ended(&task.job, self.ledger.now, end, executed);
+    }
+
+    fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {
+        let request = match asked {
+            Asked::Join(task) => {
+                // A task of the set that enters is nothing to report, unless it may not.
+                if refused.is_none() {
+                    return;
+                }
+                format!("task `{}` enters", self.system.tasks[task].name)
+            }
+            Asked::Request(index) => self.system.describe(&self.system.requests[index].kind),
+        };
+        self.recorder.answered(&record::answer(self.ledger.now, request, refused));
+    }
+}
+
+impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
+    /// The job on a CPU has got all its work, or used up its budget.
+    #[inline]
+    fn end_on(&mut self, cpu: CpuId) {
+        self.charge(cpu);
+        let id = TaskId(self.cpus[cpu].task);
+        self.cpus[cpu].entered_at = self.ledger.now;
+        let task = &self.ledger.tasks[id];
+        let job = task.job.id;
+        if task.own.remaining > 0 {
+            self.cpus[cpu].budget_end = Time::NEVER;
+            self.schedule_end(cpu);
+            rounds::tell(self, Event::BudgetExhausted { job, cpu });
+            return;
+        }
+        self.cpus[cpu].task = NONE;
+        self.ends.clear(cpu.index());
+        self.mark_dirty(cpu);
+        let then = jobs::complete(self, id);
+        rounds::tell(self, Event::Completion { job, cpu, then });
+    }
+
+    /// Every grain becomes `factor` grains.
+    fn rescale(&mut self, factor: i64) {
+        for cpu in self.cpus.values_mut() {
+            cpu.per_ns *= factor;
+        }
+        for task in self.ledger.tasks.values_mut() {
+            if task.endless {
+                task.own.remaining = task.demand - (task.demand - task.own.remaining) * factor;
+                continue;
+            }
+            let scale = |grains: i64| {
+                grains.checked_mul(factor).expect("execution times fit the speeds of the policy")
+            };
+            task.own.remaining = scale(task.own.remaining);
+            task.demand = scale(task.demand);
+            task.waiting.iter_mut().for_each(|(_, demand)| *demand = scale(*demand));
+            task.regular = task.regular.map(|(period, demand)| (period, scale(demand)));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What the simulator keeps of each task and of each CPU, besides what is in the ledger.
+
+use layland_model::{Duration, JobId, Time};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What the simulator keeps of a task.
+#[derive(Clone, Debug)]
+pub(super) struct TaskState {
+    /// The CPU that runs the ready job, or [`NONE`].
+    pub(super) cpu: u32,
+    /// The CPU that the ready job ran on last, or [`NONE`].
+    pub(super) last_cpu: u32,
+    /// What the ready job still needs, in grains.
+    pub(super) remaining: i64,
+}
+
+impl Default for TaskState {
+    fn default() -> Self {
+        Self { cpu: NONE, last_cpu: NONE, remaining: 0 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct CpuRun {
+    /// The task whose job it runs, or [`NONE`].
+    pub(super) task: u32,
+    /// Grains per nanosecond.
+    pub(super) per_ns: i64,
+    /// The job makes progress from here on; before, the CPU is busy with overheads.
+    pub(super) progress_from: Time,
+    /// When the budget that the policy granted ends, [`Time::NEVER`] if it is unlimited.
+    pub(super) budget_end: Time,
+    /// The job whose segment is open: task (or [`NONE`]) and sequence number.
+    pub(super) shown: u32,
+    pub(super) shown_seq: u64,
+    pub(super) segment_start: Time,
+    /// How long the job of the open segment has made progress in it.
+    pub(super) segment_progress: Duration,
+    /// Whether what it runs may differ from what its open segment shows.
+    pub(super) dirty: bool,
+    /// For overheads: the end of the work of the kernel, the job loaded last, and the last time
+    /// that the CPU itself had reason to schedule.
+    pub(super) busy_until: Time,
+    pub(super) loaded: Option<JobId>,
+    pub(super) entered_at: Time,
+}
+
+impl CpuRun {
+    pub(super) fn new(per_ns: i64) -> Self {
+        Self {
+            task: NONE,
+            per_ns,
+            progress_from: Time::ZERO,
+            budget_end: Time::NEVER,
+            shown: NONE,
+            shown_seq: 0,
+            segment_start: Time::ZERO,
+            segment_progress: Duration::ZERO,
+            dirty: false,
+            busy_until: Time::ZERO,
+            loaded: None,
+            entered_at: Time::NEVER,
+        }
+    }
+}
