@@ -1,5 +1,6 @@
 //! [`Engine`]: what an engine has to provide.
 
+use crate::programs::Visit;
 use crate::{Asked, Ledger};
 use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
@@ -27,6 +28,8 @@ pub trait Engine {
     /// Tells the policy which jobs have completed ([`jobs::complete`](crate::jobs::complete)) and which budgets
     /// are used up, by CPU.
     fn tell_ends(&mut self);
+    /// What a program has done by now, if any has come or gone ([`programs`](crate::programs)).
+    fn visit(&mut self) -> Option<Visit>;
     /// Tells the policy what it has measured ([`Event::Measured`]), if it measures and the policy wants to know.
     fn tell_measured(&mut self);
     /// Asks the policy for its decision: `policy.decide(now, actions)`. An engine may take the time.
@@ -60,6 +63,6 @@ pub trait Engine {
     fn cut(&mut self, task: TaskId);
     /// The ready job of a task, which is on no CPU any more, is over.
     fn ended(&mut self, task: TaskId, end: JobEnd);
-    /// A request was granted, or refused for this reason.
+    /// What was asked was granted, or refused for this reason.
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>);
 }

@@ -2,14 +2,15 @@
 
 use crate::Agenda;
 use crate::streams::{Arrival, Stream};
+use layland_gen::Random;
 use layland_model::{
-    Behaviour, Change, CpuMap, Duration, ExecutionModel, JobId, Request, Service, System, Task,
-    TaskId, TaskMap, Time,
+    Behaviour, Change, CpuMap, Duration, ExecutionModel, Index, JobId, Request, RequestKind,
+    Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Policy, Refusal, RefusalKind, RequestId, Schedules};
 use layland_trace::Job;
-use rand_pcg::Pcg64;
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// The demand of a job that does not end by itself.
@@ -43,7 +44,7 @@ pub struct TaskRun<T> {
     /// Of such a hog: whether the part that is ready has dates yet.
     pub dated: bool,
     /// How it was refused when it asked to enter, if it was.
-    turned_away: Option<RefusalKind>,
+    pub(crate) turned_away: Option<RefusalKind>,
     /// Its position among the arrivals, in the order of ranks.
     pub(crate) position: u32,
     /// The ready job, or the last one.
@@ -96,14 +97,6 @@ impl<T> TaskRun<T> {
         self.status == Status::Ready && self.job.id == job
     }
 
-    pub(crate) fn turned_away(&self) -> Option<RefusalKind> {
-        self.turned_away
-    }
-
-    pub(crate) fn turn_away(&mut self, kind: RefusalKind) {
-        self.turned_away = Some(kind);
-    }
-
     pub(crate) fn set_next(&mut self, arrival: Option<Arrival>) {
         (self.next_arrival, self.next_release) =
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
@@ -124,10 +117,14 @@ impl<T> TaskRun<T> {
 /// What was asked of the policy, and may be refused by its next decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// This task asked to enter.
+    /// This task of the set asked to enter.
     Join(TaskId),
-    /// The request of the system with this index.
+    /// The request of the set with this index.
     Request(usize),
+    /// A program asked to enter, and was given this id.
+    Enter(TaskId),
+    /// The program that was this task has left.
+    Exit(TaskId),
 }
 
 /// What every engine keeps: the policy, the jobs of each task, what was asked, and what is due next.
@@ -159,8 +156,11 @@ pub struct Ledger<P, T> {
     next_request: usize,
     pub(crate) asked: Vec<(RequestId, Asked, Option<Refusal>)>,
     request_ids: u32,
+    /// The ids that can be given to programs, apart from new ones.
+    free: BinaryHeap<Reverse<TaskId>>,
+    seed: u64,
     pub(crate) actions: Vec<Action>,
-    pub(crate) exploration: Option<Pcg64>,
+    pub(crate) exploration: Option<Random>,
 }
 
 impl<P: Policy, T: Default> Ledger<P, T> {
@@ -191,17 +191,50 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             next_request: 0,
             asked: Vec::with_capacity(n.min(64) + system.requests.len()),
             request_ids: 0,
+            free: BinaryHeap::new(),
+            seed,
             actions: Vec::with_capacity(2 * m),
             exploration: None,
         };
         for (id, task) in system.tasks.iter() {
-            ledger.tasks[id].endless = schedules == Schedules::Threads && matches!(task.behaviour, Behaviour::Hog);
+            ledger.tasks[id].endless =
+                schedules == Schedules::Threads && matches!(task.behaviour, Behaviour::Hog);
             let regular = ledger.take_parameters(id);
             ledger.tasks[id].regular = regular.map(|(period, demand)| (period, amount(demand)));
             let first = ledger.streams[id].first();
             ledger.set_next(id, first);
         }
         ledger
+    }
+}
+
+impl<P: Policy, T: Default> Ledger<P, T> {
+    /// Gives a program that asks to enter the lowest id that is free.
+    pub(crate) fn settle(&mut self, parameters: Arc<Task>) -> TaskId {
+        let id = match self.free.pop() {
+            Some(Reverse(id)) => id,
+            None => {
+                let position = self.by_position.len();
+                let id =
+                    self.tasks.push(TaskRun::new(TaskId::from_index(position), position as u32));
+                self.by_position.push(id);
+                self.arrivals.grow(position + 1);
+                // Replaced below.
+                self.streams.push(Stream::new(id, Arc::clone(&parameters), self.seed));
+                id
+            }
+        };
+        let old = &self.tasks[id];
+        // The numbers of jobs go on where those of the last program with this id ended.
+        let mut task = TaskRun::new(id, old.position);
+        task.job = old.job;
+        task.status = Status::Idle;
+        let hog = matches!(parameters.behaviour, Behaviour::Hog);
+        task.endless = hog && self.schedules == Schedules::Threads;
+        let first = old.job.id.seq.wrapping_add(1);
+        self.tasks[id] = task;
+        self.streams[id] = Stream::from(id, parameters, self.seed, self.now, first);
+        id
     }
 }
 
@@ -227,9 +260,9 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// Deals simultaneous events in a random order and in random batches.
-    pub fn explore(&mut self, random: Pcg64) {
-        self.exploration = Some(random);
+    /// Deals simultaneous events in a random order and in random batches, drawn from this seed.
+    pub fn explore(&mut self, seed: u64) {
+        self.exploration = Some(Random::of_task(seed, u64::MAX));
     }
 
     /// The timers that are set, in the order in which they are due.
@@ -245,6 +278,11 @@ impl<P: Policy, T> Ledger<P, T> {
     /// How many requests of the system are still to come.
     pub fn requests_left(&self) -> usize {
         self.requests.len() - self.next_request
+    }
+
+    /// What was asked under this name, until it is answered.
+    pub fn asked(&self, request: RequestId) -> Option<Asked> {
+        self.asked.iter().find(|(id, ..)| *id == request).map(|&(_, asked, _)| asked)
     }
 
     pub(crate) fn take_request(&mut self) -> Option<(usize, Request)> {
@@ -288,7 +326,7 @@ impl<P: Policy, T> Ledger<P, T> {
 
     /// Takes over the parameters that the stream of a task has. Where all its jobs are alike: their period and
     /// their demand.
-    fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
+    pub(crate) fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
         let (task, stream) = (&mut self.tasks[id], &mut self.streams[id]);
         task.deadline = stream.task().deadline;
         let regular = !task.endless && is_regular(stream.task());
@@ -305,6 +343,26 @@ impl<P: Policy, T> Ledger<P, T> {
         let changed = reconfigured(self.streams[id].task(), change)?;
         self.streams[id].reconfigure(Arc::new(changed));
         Some(self.take_parameters(id))
+    }
+
+    /// The first job of a program that was let in arrives when its stream says, and not before now.
+    pub(crate) fn admit(&mut self, id: TaskId) {
+        let first = self.streams[id].first();
+        self.tasks[id].set_next(first);
+        self.notice(id, self.tasks[id].next_release.max(self.now));
+    }
+
+    /// The id of a task that is gone can be given again, unless a request of the set names the task later.
+    pub(crate) fn free(&mut self, id: TaskId) {
+        let names = |request: &Request| match &request.kind {
+            RequestKind::Leave(task) | RequestKind::Reconfigure(task, _) => *task == id,
+            RequestKind::SetClusterCpus { .. }
+            | RequestKind::CpuOnline(_)
+            | RequestKind::CpuOffline(_) => false,
+        };
+        if !self.requests[self.next_request..].iter().any(names) {
+            self.free.push(Reverse(id));
+        }
     }
 
     /// The next job of a task that has arrived but will never be ready, because the run is over.

@@ -24,6 +24,7 @@ mod agenda;
 mod engine;
 pub mod jobs;
 mod ledger;
+pub mod programs;
 pub mod record;
 mod requests;
 pub mod rounds;

@@ -3,7 +3,7 @@
 use crate::ledger::Status;
 use crate::rounds::tell;
 use crate::{Asked, Engine, jobs};
-use layland_model::{RequestKind, TaskId};
+use layland_model::{Duration, RequestKind, Service, TaskId};
 use layland_policy::{Event, Refusal, RefusalKind, RequestId};
 use layland_trace::JobEnd;
 
@@ -28,7 +28,7 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
             match run.status {
                 Status::Outside | Status::Gone => {
                     // A task that was turned away gets the same answer again.
-                    let kind = run.turned_away().unwrap_or(RefusalKind::Invalid);
+                    let kind = run.turned_away.unwrap_or(RefusalKind::Invalid);
                     let reason = "the task is not in the system".to_owned();
                     engine.answered(asked, Some(Refusal { kind, reason }));
                 }
@@ -59,7 +59,7 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
 }
 
 /// A task leaves, with its ready job.
-fn leave(engine: &mut impl Engine, id: TaskId) {
+pub(crate) fn leave(engine: &mut impl Engine, id: TaskId) {
     let task = &engine.ledger().tasks[id];
     let before = task.status;
     if before == Status::Ready {
@@ -90,8 +90,8 @@ pub(crate) fn refuse(engine: &mut impl Engine, request: RequestId, reason: Refus
     let (_, asked, refused) = found.expect("the policy refuses what was not asked");
     let (asked, kind) = (*asked, reason.kind);
     *refused = Some(reason);
-    if let Asked::Join(id) = asked {
-        ledger.tasks[id].turn_away(kind);
+    if let Asked::Join(id) | Asked::Enter(id) = asked {
+        ledger.tasks[id].turned_away = Some(kind);
         if ledger.tasks[id].status == Status::Ready {
             jobs::stop(engine, id, JobEnd::Left);
             engine.ledger_mut().tasks[id].dated = false;
@@ -107,13 +107,25 @@ pub(crate) fn grant(engine: &mut impl Engine) {
     for (_, asked, refused) in all.drain(..) {
         match asked {
             Asked::Join(_) => {}
+            Asked::Enter(id) if refused.is_some() => engine.ledger_mut().free(id),
+            Asked::Enter(id) => {
+                let regular = engine.ledger_mut().take_parameters(id);
+                set_regular(engine, id, regular);
+                engine.ledger_mut().admit(id);
+            }
+            Asked::Exit(id) => {
+                left(engine, id);
+                engine.ledger_mut().free(id);
+            }
             Asked::Request(index) => {
                 match (engine.ledger().request(index).kind.clone(), &refused) {
-                    (RequestKind::Leave(id), _) => left(engine, id),
+                    (RequestKind::Leave(id), _) => {
+                        left(engine, id);
+                        engine.ledger_mut().free(id);
+                    }
                     (RequestKind::Reconfigure(id, change), None) => {
                         if let Some(regular) = engine.ledger_mut().reconfigure(id, &change) {
-                            let regular = regular.map(|(period, c)| (period, engine.amount(c)));
-                            engine.ledger_mut().tasks[id].regular = regular;
+                            set_regular(engine, id, regular);
                         }
                     }
                     (
@@ -137,4 +149,10 @@ fn left(engine: &mut impl Engine, id: TaskId) {
     if task.endless && std::mem::take(&mut task.dated) {
         engine.ended(id, JobEnd::Left);
     }
+}
+
+/// The jobs of a task arrive so far apart and need so much each, if they are all alike.
+fn set_regular<E: Engine>(engine: &mut E, id: TaskId, regular: Option<(Duration, Service)>) {
+    let regular = regular.map(|(period, demand)| (period, engine.amount(demand)));
+    engine.ledger_mut().tasks[id].regular = regular;
 }

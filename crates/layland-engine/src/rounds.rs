@@ -5,8 +5,7 @@
 //! they were due; those due at the same time by id, and by the rank of the task.
 
 use crate::ledger::Status;
-use crate::streams::uniform;
-use crate::{ENDLESS, Engine, jobs, requests};
+use crate::{ENDLESS, Engine, jobs, programs, requests};
 use layland_model::{JobId, Time};
 use layland_policy::{Action, Event, Policy, TimerId};
 use layland_trace::JobEnd;
@@ -48,6 +47,9 @@ pub fn round(engine: &mut impl Engine) -> bool {
             }
         }
         requests::ask(engine);
+        while let Some(visit) = engine.visit() {
+            programs::receive(engine, visit);
+        }
     }
     if engine.ledger().events > before {
         decide(engine);
@@ -94,14 +96,15 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     }
     if due.is_empty() {
         requests::ask(engine);
+        while let Some(visit) = engine.visit() {
+            programs::receive(engine, visit);
+        }
         return;
     }
     let random = ledger.exploration.as_mut().expect("only called while exploring");
-    for last in (1..due.len()).rev() {
-        due.swap(last, uniform(random, last as u64) as usize);
-    }
-    let least = u64::from(ledger.events == events_before);
-    let batch = (least + uniform(random, due.len() as u64 - least)) as usize;
+    random.shuffle(&mut due);
+    let least = i64::from(ledger.events == events_before);
+    let batch = random.between(least, due.len() as i64) as usize;
     for left in due.drain(batch..) {
         match left {
             Due::Timer(timer) => ledger.timers.set(timer, now),

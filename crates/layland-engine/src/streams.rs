@@ -1,49 +1,19 @@
 //! What one task draws: release times and execution times, from a seeded stream of its own.
 //!
-//! The stream of task `i` is PCG-64 seeded with splitmix64 of (seed, i), so that adding a task
-//! does not change what the others draw. Uniform integers are drawn by multiplication with
-//! rejection, without bias; exponential ones by the inverse of the distribution function with a
-//! portable logarithm.
+//! Every task has a stream of random numbers of its own ([`Random::of_task`]), so that adding a task does not
+//! change what the others draw. Uniform integers are drawn without bias; exponential ones by the inverse of the
+//! distribution function with a portable logarithm.
 
+use layland_gen::Random;
 use layland_model::{Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Time};
-use rand::Rng;
-use rand_pcg::Pcg64;
 use std::sync::Arc;
 
-/// The seed of a stream: a full-period mix of a run's seed and an index.
-fn mix(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-/// A generator for a stream.
-pub fn generator(seed: u64, index: u64) -> Pcg64 {
-    let state = u128::from(mix(seed, index)) << 64 | u128::from(mix(!seed, index));
-    Pcg64::new(state, u128::from(mix(seed ^ 0x5bd1_e995, index)))
-}
-
-/// A uniform integer in `0..=max`.
-pub fn uniform(random: &mut Pcg64, max: u64) -> u64 {
-    if max == u64::MAX {
-        return random.next_u64();
-    }
-    let width = u128::from(max) + 1;
-    let unbiased_from = (u128::from(u64::MAX) + 1) % width;
-    loop {
-        let product = u128::from(random.next_u64()) * width;
-        if product & u128::from(u64::MAX) >= unbiased_from {
-            return (product >> 64) as u64;
-        }
-    }
-}
-
-fn uniform_length(random: &mut Pcg64, max: Duration) -> Duration {
+fn uniform_length(random: &mut Random, max: Duration) -> Duration {
+    // Nothing is drawn where there is nothing to choose.
     if max <= Duration::ZERO {
         Duration::ZERO
     } else {
-        Duration::from_ns(uniform(random, max.ns() as u64) as i64)
+        Duration::from_ns(random.between(0, max.ns()))
     }
 }
 
@@ -60,20 +30,33 @@ pub struct Arrival {
 #[derive(Clone, Debug)]
 pub struct Stream {
     task: Arc<Task>,
-    random: Option<Box<Pcg64>>,
+    random: Option<Box<Random>>,
+    /// Offset and listed releases count from here.
+    origin: Time,
+    /// The number of its first job.
+    first: u64,
 }
 
 impl Stream {
-    /// The stream of a task in a run with this seed.
+    /// The stream of a task of the set, in a run with this seed.
     pub fn new(id: TaskId, task: Arc<Task>, seed: u64) -> Self {
+        Self::from(id, task, seed, Time::ZERO, 0)
+    }
+
+    /// The stream of a program that enters at `origin` as this task, and whose first job has the number `first`.
+    /// It draws other numbers than the programs that had the id before.
+    pub fn from(id: TaskId, task: Arc<Task>, seed: u64, origin: Time, first: u64) -> Self {
         let draws = task.jitter > Duration::ZERO
             || matches!(task.behaviour, Behaviour::Sporadic(_))
             || matches!(
                 task.execution,
                 ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_)
             );
-        let random = draws.then(|| Box::new(generator(seed, u64::from(id.0))));
-        Self { task, random }
+        let random = draws.then(|| {
+            let generation = seed.wrapping_add(first.wrapping_mul(0x5851_f42d_4c95_7f2d));
+            Box::new(Random::of_task(generation, u64::from(id.0)))
+        });
+        Self { task, random, origin, first }
     }
 
     /// The parameters in force.
@@ -94,7 +77,7 @@ impl Stream {
     /// Where it is after job `seq` in what does not depend on the time: the position in a list of
     /// execution times or of releases, and the number of jobs that are left.
     pub fn phase(&self, seq: u64) -> i64 {
-        let done = seq.wrapping_add(1);
+        let done = seq.wrapping_add(1).wrapping_sub(self.first);
         let position = match &self.task.execution {
             ExecutionModel::List(values) => done % values.len() as u64,
             ExecutionModel::Wcet
@@ -131,20 +114,31 @@ impl Stream {
             return None;
         }
         let at = match &self.task.behaviour {
-            Behaviour::Explicit(releases) => *releases.first()?,
+            Behaviour::Explicit(releases) => self.listed(releases, 0)?,
             Behaviour::Periodic
             | Behaviour::Sporadic(_)
             | Behaviour::Hog
             | Behaviour::Yield
-            | Behaviour::SelfSuspending { .. } => Time::ZERO + self.task.offset,
+            | Behaviour::SelfSuspending { .. } => self.origin + self.task.offset,
         };
         Some(self.with_jitter(at))
+    }
+
+    /// A release of the list.
+    fn listed(&self, releases: &[Time], index: u64) -> Option<Time> {
+        let at = releases.get(usize::try_from(index).ok()?)?;
+        Some(self.origin + at.since_start())
+    }
+
+    /// Whether the limit on the number of jobs leaves none after job `seq`.
+    fn is_last(&self, seq: u64) -> bool {
+        self.task.jobs.is_some_and(|jobs| seq - self.first + 1 >= jobs)
     }
 
     /// The arrival after that of job `seq` at `previous`, if any; `None` also where it is known
     /// only when that job completes ([`Stream::after_completion`]).
     pub fn next(&mut self, seq: u64, previous: Time) -> Option<Arrival> {
-        if self.task.jobs.is_some_and(|jobs| seq + 1 >= jobs) {
+        if self.is_last(seq) {
             return None;
         }
         let at = match &self.task.behaviour {
@@ -155,14 +149,14 @@ impl Stream {
                     Separation::Uniform { max } => uniform_length(random, max),
                     Separation::Exponential { mean, max } => {
                         // 53 random bits in (0, 1].
-                        let unit = ((random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                        let unit = ((random.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64;
                         let drawn = -libm::log(unit) * mean.ns() as f64;
                         Duration::from_ns(drawn.min(max.ns() as f64) as i64)
                     }
                 };
                 previous + self.task.period + extra
             }
-            Behaviour::Explicit(releases) => *releases.get(usize::try_from(seq + 1).ok()?)?,
+            Behaviour::Explicit(releases) => self.listed(releases, seq - self.first + 1)?,
             Behaviour::SelfSuspending { .. } => return None,
         };
         Some(self.with_jitter(at))
@@ -171,9 +165,7 @@ impl Stream {
     /// The arrival after job `seq`, which completed at `now`, of a task that suspends itself.
     pub fn after_completion(&mut self, seq: u64, now: Time) -> Option<Arrival> {
         match self.task.behaviour {
-            Behaviour::SelfSuspending { gap }
-                if self.task.jobs.is_none_or(|jobs| seq + 1 < jobs) =>
-            {
+            Behaviour::SelfSuspending { gap } if !self.is_last(seq) => {
                 Some(self.with_jitter(now + gap))
             }
             Behaviour::SelfSuspending { .. }
@@ -208,12 +200,12 @@ impl Stream {
             }
             ExecutionModel::Uniform { min, max } => {
                 let random = self.random.as_mut().expect("a drawing task has a stream");
-                *min + Service::from_ns(uniform(random, (max.ns() - min.ns()) as u64) as i64)
+                Service::from_ns(random.between(min.ns(), max.ns()))
             }
             ExecutionModel::Discrete(values) => {
                 let random = self.random.as_mut().expect("a drawing task has a stream");
                 let total: u64 = values.iter().map(|&(_, weight)| weight).sum();
-                let mut left = uniform(random, total - 1);
+                let mut left = random.below(total);
                 for &(value, weight) in values {
                     if left < weight {
                         return value;
@@ -222,7 +214,9 @@ impl Stream {
                 }
                 unreachable!("the draw is below the sum of the weights")
             }
-            ExecutionModel::List(values) => values[(seq % values.len() as u64) as usize],
+            ExecutionModel::List(values) => {
+                values[((seq - self.first) % values.len() as u64) as usize]
+            }
         }
     }
 }
@@ -230,17 +224,6 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn uniform_draws_reach_both_ends_evenly() {
-        let mut random = generator(7, 3);
-        let mut counts = [0u32; 10];
-        for _ in 0..100_000 {
-            counts[uniform(&mut random, 9) as usize] += 1;
-        }
-        // Each count is binomial with mean 10 000 and standard deviation 95.
-        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 500), "{counts:?}");
-    }
 
     #[test]
     fn exponential_separations_have_the_mean_and_the_cut() {

@@ -15,6 +15,9 @@
 //!
 //! So every set is independent of the sets before it, and the periods of a set stay the same when
 //! only the parameters of its utilizations change.
+//!
+//! What a task draws while it runs ([`Random::of_task`]) is seeded by the seed of the run and the task alone, so
+//! that adding a task does not change what the others draw.
 
 use rand::Rng;
 use rand_pcg::Pcg64;
@@ -57,6 +60,12 @@ impl Random {
         let h = split_mix(split_mix(split_mix(seed) ^ index) ^ aspect as u64);
         let word = |k: u64| u128::from(split_mix(h.wrapping_add(GOLDEN.wrapping_mul(k))));
         Random(Pcg64::new(word(0) << 64 | word(1), word(2) << 64 | word(3)))
+    }
+
+    /// The stream of one task in a run with this seed; other numbers than those of tasks name other streams.
+    pub fn of_task(seed: u64, task: u64) -> Random {
+        let word = |seed: u64| u128::from(split_mix(seed.wrapping_add(GOLDEN.wrapping_mul(task))));
+        Random(Pcg64::new(word(seed) << 64 | word(!seed), word(seed ^ 0x5bd1_e995)))
     }
 
     /// The next 64 bits.

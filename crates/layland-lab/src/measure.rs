@@ -6,7 +6,7 @@ use crate::observe::Observer;
 use crate::structure::{Structure, structure};
 use layland_analysis::{Reason, Tardiness, Verdict, catalogue};
 use layland_model::{Duration, Rate, System};
-use layland_policy::{Policy, Watched, registry};
+use layland_policy::{Policy, registry};
 use layland_sim::{Horizon, Options, SimError, simulate};
 use layland_trace::{Both, Counters, TaskCounters};
 use std::sync::atomic::AtomicBool;
@@ -105,7 +105,6 @@ pub fn measure(
             return Ok(Some(row));
         }
     };
-    let (policy, watched) = Watched::new(policy);
     let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(counters, Observer::new(system, conditions.distribution));
     let options = Options {
@@ -115,7 +114,8 @@ pub fn measure(
         interrupt: conditions.interrupt,
         progress: None,
     };
-    if simulate(system, policy, &mut recorder, &options)?.interrupted {
+    let outcome = simulate(system, policy, &mut recorder, &options)?;
+    if outcome.interrupted {
         return Ok(None);
     }
     let Both(counters, observer) = recorder;
@@ -123,7 +123,7 @@ pub fn measure(
     if observer.due > 0 {
         let per_job = |count: u64| count as f64 / observer.due as f64;
         row.put("events_per_job", per_job(observer.changes));
-        for count in watched.lock().expect("the simulation is over").counts() {
+        for count in outcome.policy.counts() {
             match count.name {
                 "events" => row.put("events_per_job", per_job(count.count)),
                 "updates" => row.put("updates_per_job", per_job(count.count)),

@@ -26,7 +26,7 @@ impl Manager<'_> {
     pub fn prepare(&mut self, tasks: &[TaskId]) -> Result<(), RunError> {
         for &id in tasks {
             let host = self.first_host(id);
-            let task = &mut self.tasks[id];
+            let task = self.thread_mut(id);
             let help = || "choose other CPUs with --host-cpus".to_owned();
             sys::pin(task.tid, host)
                 .map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
@@ -42,7 +42,7 @@ impl Manager<'_> {
 
     /// What the ready job of a task has got so far.
     pub fn used_now(&self, id: TaskId) -> i64 {
-        let (task, post) = (&self.tasks[id], self.post(id));
+        let (task, post) = (self.thread(id), self.post(id));
         if !task.sent {
             return task.used;
         }
@@ -57,7 +57,7 @@ impl Manager<'_> {
     }
 
     /// Brings the CPUs to what they are to run.
-    pub fn enact(&mut self) {
+    pub fn bring_to_cpus(&mut self) {
         let began = sys::monotonic_ns();
         let mut changed = false;
         for index in 0..self.cpus.len() {
@@ -100,7 +100,7 @@ impl Manager<'_> {
 
     /// Whether that is news.
     fn note_busy(&mut self, cpu: CpuId, busy: bool) -> bool {
-        let now = self.now;
+        let now = self.ledger.now;
         let run = &mut self.cpus[cpu];
         if busy {
             let is_news = run.busy_since.is_none();
@@ -115,7 +115,7 @@ impl Manager<'_> {
     }
 
     /// Takes the job off a CPU. It stays ready.
-    pub fn vacate(&mut self, cpu: CpuId) {
+    pub fn take_off(&mut self, cpu: CpuId) {
         self.lower(cpu);
         self.account(cpu);
     }
@@ -123,13 +123,13 @@ impl Manager<'_> {
     /// Takes the thread off a CPU; what it has got is still to be accounted for.
     fn lower(&mut self, cpu: CpuId) {
         let Some(id) = self.cpus[cpu].task.take() else { return };
-        if self.tasks[id].sent && !self.is_done(id) {
+        if self.thread(id).sent && !self.is_done(id) {
             // Fails only if the thread is gone, and then it runs no more.
-            let _ = sys::set_fifo(self.tasks[id].tid, WAIT);
+            let _ = sys::set_fifo(self.thread(id).tid, WAIT);
             self.measured.demotions += 1;
-            self.tasks[id].promoted = false;
+            self.thread_mut(id).promoted = false;
         }
-        let task = &mut self.tasks[id];
+        let task = self.thread_mut(id);
         task.thread = if task.sent { Thread::Demoted } else { Thread::Asleep };
         if task.want.is_none() && self.cpus[cpu].want.is_none() {
             // The CPU is to idle: at the lowest priority the thread would go on.
@@ -149,8 +149,8 @@ impl Manager<'_> {
             until = until.min(self.time_of(self.post(id).done_ns.load(Ordering::Relaxed)));
         }
         self.collect(id);
-        let task = &mut self.tasks[id];
-        let (job, part) = (task.job, used - task.used_on);
+        let (job, task) = (self.job(id), self.thread_mut(id));
+        let part = used - task.used_on;
         task.used = used;
         self.note_lost(job, used);
         // At the lowest priority it may have gone on until its clock was read.
@@ -158,17 +158,17 @@ impl Manager<'_> {
         if leaked > 0 {
             self.note_leak(job, leaked);
         }
-        self.log.push(self.now, Entry::Off { cpu, job, used: Service::from_ns(part), until });
+        self.note(Entry::Off { cpu, job, used: Service::from_ns(part), until });
     }
 
     /// Records that a CPU was given a job.
     fn note_start(&mut self, cpu: CpuId) {
         let Some(since) = self.cpus[cpu].began.take() else { return };
         let Some(id) = self.cpus[cpu].task else { return };
-        let job = self.tasks[id].job;
+        let job = self.job(id);
         self.cpus[cpu].since = since;
         self.note_busy(cpu, true);
-        self.log.push(self.now, Entry::On { cpu, job, since });
+        self.note(Entry::On { cpu, job, since });
         if let Some(markers) = self.markers {
             markers.decision(cpu, Some(job));
         }
@@ -184,9 +184,10 @@ impl Manager<'_> {
         let began = sys::monotonic_ns();
         let post = self.post(id);
         let done = self.is_done(id);
-        let used = if self.tasks[id].sent { self.used_now(id) } else { 0 };
-        let task = &mut self.tasks[id];
-        let (job, leaked) = (task.job, used - task.used);
+        let used = if self.thread(id).sent { self.used_now(id) } else { 0 };
+        let run = &mut self.ledger.tasks[id];
+        let (job, task) = (run.job.id, &mut run.own);
+        let leaked = used - task.used;
         task.used_on = if done { task.used } else { used };
         task.migrated = task.host != host;
         if !done {
@@ -210,8 +211,8 @@ impl Manager<'_> {
             if !task.sent {
                 task.sent = true;
                 task.gate = task.gate.wrapping_add(1);
-                post.demand.store(task.demand(), Ordering::Relaxed);
-                post.seq.store(task.job.seq, Ordering::Relaxed);
+                post.demand.store(run.demand, Ordering::Relaxed);
+                post.seq.store(job.seq, Ordering::Relaxed);
                 post.gate.store(task.gate, Ordering::Release);
                 sys::wake(&post.gate);
             }
@@ -228,21 +229,21 @@ impl Manager<'_> {
 
     fn note_leak(&mut self, job: JobId, leaked_ns: i64) {
         self.measured.leaked_ns += leaked_ns;
-        self.log.push(self.now, Entry::Leaked { job, got: Service::from_ns(leaked_ns) });
+        self.note(Entry::Leaked { job, got: Service::from_ns(leaked_ns) });
     }
 
     /// Parks every waiting thread of a CPU that is to idle; whether there was one.
     fn park_on(&mut self, host: usize) -> bool {
         let mut found = false;
-        for index in 0..self.tasks.len() {
+        for index in 0..self.ledger.tasks.len() {
             let id = TaskId::from_index(index);
-            let task = &self.tasks[id];
+            let task = self.thread(id);
             if task.thread != Thread::Demoted || task.host != host || self.is_done(id) {
                 continue;
             }
             let post = self.post(id);
             post.park.store(1, Ordering::Release);
-            let task = &mut self.tasks[id];
+            let task = self.thread_mut(id);
             let _ = sys::signal(task.tid, park_signal());
             task.thread = Thread::Parked;
             self.measured.parks += 1;
@@ -254,22 +255,22 @@ impl Manager<'_> {
     /// Lets a parked thread go on, at the priority that it has.
     pub fn unpark(&mut self, id: TaskId) {
         let post = self.post(id);
-        if self.tasks[id].thread == Thread::Parked {
+        if self.thread(id).thread == Thread::Parked {
             post.park.store(0, Ordering::Release);
             sys::wake(&post.park);
-            self.tasks[id].thread = Thread::Demoted;
+            self.thread_mut(id).thread = Thread::Demoted;
         }
     }
 
     /// The thread of a task gives up its job, which may be on a CPU.
     pub fn give_up(&mut self, id: TaskId, on: Option<CpuId>) {
         if let Some(cpu) = on {
-            self.vacate(cpu);
+            self.take_off(cpu);
             self.cpus[cpu].leave();
         }
         self.unpark(id);
         let post = self.post(id);
-        let task = &mut self.tasks[id];
+        let task = self.thread_mut(id);
         if task.sent {
             task.gate = task.gate.wrapping_add(1);
             post.demand.store(NO_JOB, Ordering::Relaxed);
@@ -283,7 +284,7 @@ impl Manager<'_> {
     /// Measures the last dispatch of a task, if its thread has noticed it.
     pub fn collect(&mut self, id: TaskId) {
         let post = self.post(id);
-        let task = &mut self.tasks[id];
+        let task = &mut self.ledger.tasks[id].own;
         let Some(dispatched) = task.dispatched_ns else { return };
         if post.seen_turn.load(Ordering::Acquire) != task.turn {
             return;
@@ -297,7 +298,7 @@ impl Manager<'_> {
         }
         let fresh = std::mem::take(&mut task.fresh);
         if fresh && post.started_gate.load(Ordering::Acquire) == task.gate {
-            let release = task.release();
+            let release = self.ledger.tasks[id].job.release;
             let started = post.started_ns.load(Ordering::Relaxed);
             let latency = self.time_of(started) - release;
             self.measured.dispatch.record(latency.ns());

@@ -201,10 +201,14 @@ impl Log {
         }
     }
 
-    /// Keeps a refusal, and says where.
-    pub fn refusal(&mut self, refusal: Refusal) -> u32 {
-        self.refusals.push(refusal);
-        self.refusals.len() as u32 - 1
+    /// Keeps a refusal, once, and says where.
+    pub fn refusal(&mut self, refusal: &Refusal) -> u32 {
+        let known = self.refusals.iter().rposition(|known| known == refusal);
+        let index = known.unwrap_or_else(|| {
+            self.refusals.push(refusal.clone());
+            self.refusals.len() - 1
+        });
+        index as u32
     }
 
     /// Whether there is little room left: enough to end the run in order.

@@ -1,6 +1,6 @@
 //! The manager: it turns what happens into events, asks the policy, and has the decisions carried
-//! out (see `enact.rs`). It mirrors the loop of the simulator; what differs is where things come
-//! from:
+//! out (see `enact.rs`). Jobs, requests and the order of a round are those of all engines
+//! ([`layland_engine`]); what differs is where things come from:
 //!
 //! | event | comes from |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | budget exhausted | the same time-out, then the clock of the thread |
 //!
 //! One *round* drains every report, then reads the clock once, tells the policy everything that has
-//! happened up to then in the order of the contract of [`Policy`], and lets it decide. So the `now` of
+//! happened up to then ([`rounds::round`]), and lets it decide. So the `now` of
 //! a round is after all that it tells of. Rounds follow each other until nothing has happened.
 //!
 //! Deviations from the simulator, all of them because time goes on while the manager works:
@@ -21,25 +21,21 @@
 //!    policy that schedules threads, and so accounts for budgets itself by what it was told, it is
 //!    measured by the time since `Run`, as its contract says.
 //!
-//! Nothing here allocates once the run has begun, but for requests of the system that change
-//! parameters. What the policy does is the policy's business.
+//! Nothing here allocates once the run has begun, but for requests of the system. What the policy does is the
+//! policy's business.
 
-mod decisions;
+mod engine;
 mod jobs;
-mod requests;
 
 use crate::log::{Entry, Log};
 use crate::markers::Markers;
 use crate::overheads::Measured;
 use crate::sys::{self, Tid};
-use crate::worker::{NO_JOB, Post, Shared};
-use layland_engine::streams::{Arrival, Stream};
-use layland_model::{
-    Behaviour, CpuId, CpuMap, Duration, JobId, Service, System, Task, TaskId, TaskMap, Time,
-};
-use layland_policy::{Action, Event, Policy, RefusalKind, RequestId, Schedules, TimerId};
-use std::collections::VecDeque;
-use std::sync::Arc;
+use crate::worker::{Post, Shared};
+use layland_engine::{Ledger, rounds};
+use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
+use layland_policy::Policy;
+use layland_trace::Job;
 use std::sync::atomic::Ordering;
 
 /// Records that are kept free to end the run in order.
@@ -52,18 +48,11 @@ const LEAST_LOOK: Duration = Duration::from_us(50);
 /// Jobs that can wait behind one of their task before the manager has to allocate.
 const WAITING: usize = 256;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Outside,
-    Idle,
-    Ready,
-    Gone,
-}
-
 /// Where the thread of a task is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Thread {
     /// It waits for a job.
+    #[default]
     Asleep,
     /// It holds a CPU.
     Running,
@@ -73,18 +62,9 @@ pub(crate) enum Thread {
     Parked,
 }
 
-#[derive(Debug)]
-pub(crate) struct TaskRun {
-    status: Status,
-    blocked: bool,
-    pub job: JobId,
-    release: Time,
-    next_arrival: Time,
-    next_release: Time,
-    deadline: Duration,
-    endless: bool,
-    dated: bool,
-    demand: i64,
+/// What the manager keeps of the thread of a task.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadRun {
     /// The CPU that the policy wants it on, within a decision; otherwise the one that it is on.
     pub want: Option<CpuId>,
     pub thread: Thread,
@@ -104,24 +84,12 @@ pub(crate) struct TaskRun {
     pub migrated: bool,
     /// The job was released in this round, or its first dispatch is still to be measured.
     pub fresh: bool,
-    /// The jobs that have arrived and wait for this one to end: only where the policy follows arrivals.
-    waiting: VecDeque<Waiting>,
-}
-
-/// A job that waits for its predecessor.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    arrival: Time,
-    release: Time,
-    deadline: Time,
-    demand: i64,
 }
 
 #[derive(Debug)]
 pub(crate) struct CpuRun {
     pub task: Option<TaskId>,
     pub want: Option<TaskId>,
-    online: bool,
     /// In this round: its job has reported its end.
     ended: bool,
     budget: Option<Service>,
@@ -134,12 +102,6 @@ pub(crate) struct CpuRun {
     pub began: Option<Time>,
     /// Since when it has what it runs.
     pub since: Time,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Asked {
-    Join(TaskId),
-    Request(usize),
 }
 
 /// How a run ended.
@@ -157,32 +119,17 @@ pub(crate) struct Finished {
 
 pub(crate) struct Manager<'a> {
     system: &'a System,
-    policy: Box<dyn Policy>,
-    threads: bool,
-    /// Whether the policy follows arrivals; and what jobs had got when they lost their CPUs, which it is
-    /// to be told.
-    follows: bool,
+    pub ledger: Ledger<Box<dyn Policy>, ThreadRun>,
+    /// What jobs had got when they lost their CPUs, if the policy is to be told.
     lost: Vec<(JobId, i64)>,
     pub shared: &'a Shared,
     pub hosts: &'a CpuMap<usize>,
     pub markers: Option<&'a Markers>,
     pub log: Log,
     pub measured: Measured,
-    pub tasks: TaskMap<TaskRun>,
-    streams: TaskMap<Stream>,
     pub cpus: CpuMap<CpuRun>,
-    by_rank: Vec<TaskId>,
-    timers: Vec<Time>,
-    next_request: usize,
-    actions: Vec<Action>,
-    asked: Vec<(RequestId, Asked, Option<u32>)>,
-    turned_away: TaskMap<Option<RefusalKind>>,
-    request_ids: u32,
     epoch_ns: i64,
     end: Time,
-    pub now: Time,
-    events: u64,
-    decisions: u64,
     unsupported: Option<String>,
 }
 
@@ -202,25 +149,15 @@ pub(crate) struct Start<'a> {
 impl<'a> Manager<'a> {
     pub fn new(start: Start<'a>) -> Self {
         let Start { system, policy, shared, hosts, markers, log, seed, epoch_ns, end } = start;
-        let threads = policy.needs().schedules == Schedules::Threads;
-        let mut streams: TaskMap<Stream> = (system.tasks.iter())
-            .map(|(id, task)| Stream::new(id, Arc::new(task.clone()), seed))
-            .collect();
-        let follows = policy.needs().schedules == Schedules::ArrivingJobs;
-        let mut tasks: TaskMap<TaskRun> = (system.tasks.iter())
-            .map(|(id, task)| {
-                let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
-                let endless = threads && matches!(task.behaviour, Behaviour::Hog);
-                TaskRun::new(id, task, tid, endless, streams[id].first())
-            })
-            .collect();
-        if follows {
-            tasks.values_mut().for_each(|task| task.waiting.reserve(WAITING));
+        let (n, m) = (system.tasks.len(), system.platform.cpu_count());
+        let mut ledger: Ledger<_, ThreadRun> = Ledger::new(system, policy, seed, |work| work.ns());
+        ledger.reserve(4 * n + 64, 8 * (n + m) + 64, WAITING);
+        for id in system.tasks.ids() {
+            ledger.tasks[id].own.tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
         }
         let cpu = || CpuRun {
             task: None,
             want: None,
-            online: false,
             ended: false,
             budget: None,
             budget_end: Time::NEVER,
@@ -230,33 +167,18 @@ impl<'a> Manager<'a> {
             began: None,
             since: Time::ZERO,
         };
-        let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         Self {
             system,
-            policy,
-            threads,
-            follows,
+            ledger,
             lost: Vec::with_capacity(2 * m),
             shared,
             hosts,
             markers,
             log,
             measured: Measured::default(),
-            tasks,
-            streams,
             cpus: (0..m).map(|_| cpu()).collect(),
-            by_rank: system.by_rank(),
-            timers: vec![Time::NEVER; 4 * n + 64],
-            next_request: 0,
-            actions: Vec::with_capacity(8 * (n + m) + 64),
-            asked: Vec::with_capacity(n + system.requests.len()),
-            turned_away: TaskMap::filled(None, n),
-            request_ids: 0,
             epoch_ns,
             end,
-            now: Time::ZERO,
-            events: 0,
-            decisions: 0,
             unsupported: None,
         }
     }
@@ -280,19 +202,37 @@ impl<'a> Manager<'a> {
         self.epoch_ns.saturating_add(at.ns())
     }
 
+    /// Writes a record of this round.
+    pub fn note(&mut self, entry: Entry) {
+        self.log.push(self.ledger.now, entry);
+    }
+
+    /// The ready job of a task, or the last one.
+    pub fn job(&self, id: TaskId) -> JobId {
+        self.ledger.tasks[id].job.id
+    }
+
+    pub fn thread(&self, id: TaskId) -> &ThreadRun {
+        &self.ledger.tasks[id].own
+    }
+
+    pub fn thread_mut(&mut self, id: TaskId) -> &mut ThreadRun {
+        &mut self.ledger.tasks[id].own
+    }
+
+    /// The CPU that has the thread of a task.
+    fn cpu_of(&self, id: TaskId) -> Option<CpuId> {
+        self.cpus.iter().find(|(_, run)| run.task == Some(id)).map(|(cpu, _)| cpu)
+    }
+
     /// Runs to the end.
     pub fn run(mut self) -> Finished {
-        for cpu in self.system.platform.cpus() {
-            self.cpus[cpu].online = true;
-            self.log.push(self.now, Entry::Online { cpu });
-            self.tell(Event::CpuOnline { cpu });
-        }
-        self.decide();
+        rounds::begin(&mut self);
         let log_full = loop {
             let heard = self.shared.bell.load(Ordering::Acquire);
             let woke = sys::monotonic_ns();
             self.shared.awake_by_ns.store(woke, Ordering::Relaxed);
-            let before = self.events;
+            let before = self.ledger.events;
             while self.round() {
                 if self.shared.tripped.load(Ordering::Relaxed) {
                     break;
@@ -305,7 +245,7 @@ impl<'a> Manager<'a> {
             let next = self.next_time();
             let wake_at = self.absolute_ns(next);
             self.shared.awake_by_ns.store(wake_at, Ordering::Relaxed);
-            if self.events > before {
+            if self.ledger.events > before {
                 self.measured.invocation.record(sys::monotonic_ns() - woke);
             }
             sys::wait_while_until(&self.shared.bell, heard, wake_at);
@@ -322,29 +262,13 @@ impl<'a> Manager<'a> {
     }
 
     fn next_time(&self) -> Time {
-        let mut next = self.end;
-        for task in self.tasks.values() {
-            if task.status != Status::Ready || !task.blocked || self.follows {
-                next = next.min(task.next_release);
-            }
-        }
-        for &timer in &self.timers {
-            next = next.min(timer);
-        }
+        let mut next = self.end.min(self.ledger.next_time());
         for cpu in self.cpus.values() {
             if cpu.task.is_some() {
                 next = next.min(cpu.budget_end);
             }
         }
-        match self.system.requests.get(self.next_request) {
-            Some(request) => next.min(request.at),
-            None => next,
-        }
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.events += 1;
-        self.policy.on_event(self.now, event);
+        next
     }
 
     pub fn post(&self, task: TaskId) -> &'a Post {
@@ -353,7 +277,7 @@ impl<'a> Manager<'a> {
 
     /// Whether the thread has reported the end of the ready job.
     pub fn is_done(&self, task: TaskId) -> bool {
-        let run = &self.tasks[task];
+        let run = self.thread(task);
         run.sent && self.post(task).done_gate.load(Ordering::Acquire) == run.gate
     }
 
@@ -367,47 +291,8 @@ impl<'a> Manager<'a> {
         if clock < Time::ZERO || clock >= self.end {
             return false;
         }
-        let now = clock.max(self.now);
-        self.now = now;
-        let before = self.events;
-        for cpu in self.system.platform.cpus() {
-            let Some(task) = self.cpus[cpu].task else { continue };
-            if self.cpus[cpu].ended {
-                self.complete(cpu, task);
-            } else if self.cpus[cpu].budget_end <= now {
-                self.check_budget(cpu, task);
-            }
-        }
-        for timer in 0..self.timers.len() {
-            if self.timers[timer] <= now {
-                let id = TimerId(timer as u32);
-                let due = std::mem::replace(&mut self.timers[timer], Time::NEVER);
-                self.measured.timer.record((now - due).ns());
-                self.log.push(now, Entry::Timer { id });
-                self.tell(Event::Timer { id });
-            }
-        }
-        for at in 0..self.by_rank.len() {
-            let task = self.by_rank[at];
-            let run = &self.tasks[task];
-            if run.next_release <= now || (run.status == Status::Idle && !run.waiting.is_empty()) {
-                self.arrive(task);
-            }
-        }
-        while let Some(request) = self.system.requests.get(self.next_request)
-            && request.at <= now
-        {
-            self.ask(self.next_request);
-            self.next_request += 1;
-        }
-        if self.events == before {
-            if !self.asked.is_empty() {
-                self.grant();
-            }
-            return false;
-        }
-        self.decide();
-        true
+        self.ledger.now = clock.max(self.ledger.now);
+        rounds::round(self)
     }
 
     fn finish(mut self, log_full: bool) -> Finished {
@@ -415,101 +300,39 @@ impl<'a> Manager<'a> {
             || self.shared.tripped.load(Ordering::Relaxed)
             || log_full
             || self.unsupported.is_some();
-        let now = self.clock().max(self.now);
-        self.now = now;
+        let end = self.clock().max(self.ledger.now);
+        self.ledger.now = end;
         for cpu in self.system.platform.cpus() {
             let done = self.cpus[cpu].task.filter(|&task| self.is_done(task));
             if let Some(task) = done {
                 // It ended before the run did, and nobody needs to be told.
                 self.complete(cpu, task);
             } else {
-                self.vacate(cpu);
+                self.take_off(cpu);
             }
         }
-        let end = now;
         for id in self.system.tasks.ids() {
-            let task = &mut self.tasks[id];
-            if task.status != Status::Ready || !task.blocked {
-                continue;
-            }
-            let stream = &mut self.streams[id];
-            let mut job = task.job;
-            while let Some(next) = task.waiting.pop_front() {
-                job.seq = job.seq.wrapping_add(1);
-                let Waiting { arrival, release, deadline, demand: _ } = next;
-                self.log.push(end, Entry::NeverReady { job, arrival, release, deadline });
-            }
-            while task.next_release <= now {
-                job.seq = job.seq.wrapping_add(1);
-                let (arrival, release) = (task.next_arrival, task.next_release);
-                let deadline = arrival + task.deadline;
-                self.log.push(end, Entry::NeverReady { job, arrival, release, deadline });
-                // What it would have asked for, so that the stream stays in step.
-                let _ = stream.demand(job.seq);
-                task.set_next(stream.next(job.seq, arrival));
+            while let Some(job) = self.ledger.next_unready(id) {
+                let Job { id: job, arrival, release, deadline } = job;
+                self.note(Entry::NeverReady { job, arrival, release, deadline });
             }
         }
-        self.log.push(end, Entry::Over { interrupted });
+        self.note(Entry::Over { interrupted });
         if let Some(markers) = self.markers {
             markers.end(end);
         }
-        let Self { log, measured, events, decisions, unsupported, .. } = self;
+        let Self { log, measured, unsupported, .. } = self;
+        let Ledger { events, decisions, .. } = self.ledger;
         Finished { log, measured, end, interrupted, log_full, events, decisions, unsupported }
     }
 }
 
-impl TaskRun {
-    fn new(id: TaskId, task: &Task, tid: Tid, endless: bool, first: Option<Arrival>) -> TaskRun {
-        let mut run = TaskRun {
-            status: Status::Outside,
-            blocked: false,
-            // The first release makes this 0.
-            job: JobId { task: id, seq: u64::MAX },
-            release: Time::NEVER,
-            next_arrival: Time::NEVER,
-            next_release: Time::NEVER,
-            deadline: task.deadline,
-            endless,
-            dated: false,
-            demand: NO_JOB,
-            want: None,
-            thread: Thread::Asleep,
-            tid,
-            promoted: false,
-            host: usize::MAX,
-            gate: 0,
-            sent: false,
-            used: 0,
-            used_on: 0,
-            turn: 0,
-            dispatched_ns: None,
-            migrated: false,
-            fresh: false,
-            waiting: VecDeque::new(),
-        };
-        run.set_next(first);
-        run
-    }
-
-    fn set_next(&mut self, arrival: Option<Arrival>) {
-        (self.next_arrival, self.next_release) =
-            arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
-    }
-
+impl ThreadRun {
     /// A new job is ready.
     fn begin(&mut self) {
         self.sent = false;
         (self.used, self.used_on) = (0, 0);
         self.dispatched_ns = None;
-    }
-
-    pub fn demand(&self) -> i64 {
-        self.demand
-    }
-
-    /// When the ready job could have run first.
-    pub fn release(&self) -> Time {
-        self.release
     }
 }
 

@@ -17,7 +17,7 @@ pub const RUN: i32 = 60;
 pub const WAIT: i32 = 1;
 
 /// A thread of this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tid(pub i32);
 
 impl Tid {

@@ -301,7 +301,7 @@ impl<'a> Words<'a> {
                 }
             }
         }
-        Some(log.refusal(Refusal { kind, reason }))
+        Some(log.refusal(&Refusal { kind, reason }))
     }
 
     fn record(mut self, log: &mut Log) -> Option<Record> {

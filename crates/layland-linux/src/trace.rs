@@ -17,11 +17,11 @@
 
 use crate::log::{Entry, Log};
 use layland_checker::{Violation, check, check_within};
+use layland_engine::record;
 use layland_model::{
     CpuId, CpuMap, Duration, Index, JobId, ScheduleRule, Service, System, TaskId, TaskMap, Time,
 };
-use layland_policy::RefusalKind;
-use layland_trace::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
+use layland_trace::{Job, JobEnd, JobRecord, Mark, MarkKind, Segment, Trace};
 use std::collections::BTreeSet;
 
 /// How many violations are found at most.
@@ -225,14 +225,8 @@ impl Builder<'_> {
     }
 
     fn answer_text(&mut self, at: Time, request: String, reason: Option<u32>) {
-        let refusal = reason.and_then(|reason| self.log.refusals.get(reason as usize));
-        let errno = refusal.map(|refusal| match refusal.kind {
-            RefusalKind::Busy => Errno::Busy,
-            RefusalKind::NotPermitted => Errno::NotPermitted,
-            RefusalKind::Invalid => Errno::Invalid,
-        });
-        let refused = refusal.map(|refusal| refusal.reason.clone());
-        self.trace.answers.push(Answer { at, request, refused, errno });
+        let refused = reason.and_then(|reason| self.log.refusals.get(reason as usize)).cloned();
+        self.trace.answers.push(record::answer(at, request, refused));
     }
 
     fn close(&mut self, cpu: CpuId, job: JobId, used: Service, end: Time) {

@@ -18,8 +18,6 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// The demand of a job that does not end by itself.
-pub(crate) const ENDLESS: i64 = i64::MAX;
 /// There is no job in this generation.
 pub(crate) const NO_JOB: i64 = -1;
 

@@ -59,7 +59,6 @@ pub mod ordered;
 mod policy;
 pub mod registry;
 pub mod shell;
-mod watched;
 
 pub use highest_first::HighestFirst;
 pub use layland_model::Note;
@@ -67,4 +66,3 @@ pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Refusal, RefusalKind, RequestId,
     Schedules, Speeds, State, TimerId,
 };
-pub use watched::Watched;

@@ -1,6 +1,6 @@
 //! Random exploration: other tie-breaks, other orders of simultaneous events.
 
-use layland_engine::streams::{generator, uniform};
+use layland_gen::Random;
 use layland_model::System;
 
 /// The same system with the ranks, which break ties, in an order drawn from a seed.
@@ -9,11 +9,9 @@ use layland_model::System;
 /// default tie-breaks do not show; each seed is one schedule, and repeats it.
 pub fn with_random_ranks(system: &System, seed: u64) -> System {
     let mut system = system.clone();
-    let mut random = generator(seed, u64::MAX - 1);
+    let mut random = Random::of_task(seed, u64::MAX - 1);
     let mut ranks: Vec<i64> = (0..system.tasks.len() as i64).collect();
-    for last in (1..ranks.len()).rev() {
-        ranks.swap(last, uniform(&mut random, last as u64) as usize);
-    }
+    random.shuffle(&mut ranks);
     system.tasks.values_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
     system
 }

@@ -10,4 +10,4 @@ mod simulator;
 
 pub use explore::with_random_ranks;
 pub use options::{Cycle, Horizon, Options, Outcome, SimError};
-pub use simulator::simulate;
+pub use simulator::{simulate, simulate_with};

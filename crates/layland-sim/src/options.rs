@@ -56,9 +56,11 @@ pub struct Cycle {
     pub length: Duration,
 }
 
-/// What came out of a simulation, besides what was recorded.
+/// What came out of a simulation of a policy of type `P`, besides what was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Outcome<P> {
+    /// The policy, as the simulation left it: what it counted of itself can be read.
+    pub policy: P,
     /// When it ended.
     pub end: Time,
     /// Whether that was before the horizon, because it was interrupted.
@@ -85,6 +87,9 @@ pub enum SimError {
         /// What it draws.
         what: &'static str,
     },
+    /// What programs do never recurs.
+    #[error("the state never recurs: programs come and go")]
+    ProgramsNeverRecur,
     /// The horizon is negative or beyond the time limit.
     #[error("the horizon {at} is out of range: up to about 36 years can be simulated")]
     OutOfRange {

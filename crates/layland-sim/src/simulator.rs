@@ -22,7 +22,7 @@ mod state;
 
 use crate::grains::Grains;
 use crate::options::{Horizon, Options, Outcome, SimError};
-use layland_engine::streams::generator;
+use layland_engine::programs::{NoPrograms, Programs};
 use layland_engine::{Agenda, Ledger, Status, rounds};
 use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
 use layland_policy::Policy;
@@ -57,19 +57,44 @@ pub fn simulate<P: Policy, R: Recorder>(
     policy: P,
     recorder: &mut R,
     options: &Options<'_>,
-) -> Result<Outcome, SimError> {
+) -> Result<Outcome<P>, SimError> {
     let end = options.horizon.end(system)?;
     let checkpoints = match options.horizon {
         Horizon::At(_) | Horizon::Hyperperiods(_) => None,
         Horizon::Recurrence { .. } => Checkpoints::of(system),
     };
-    Ok(Simulator::new(system, policy, recorder, options).run(end, checkpoints))
+    let mut none = NoPrograms;
+    let simulator = Simulator::new(system, policy, recorder, options, &mut none);
+    Ok(simulator.run(end, checkpoints))
 }
 
-struct Simulator<'a, P, R> {
+/// The same, with programs that come and go while the simulation runs.
+///
+/// # Errors
+/// If the horizon is a recurrence, or as for [`simulate`].
+///
+/// # Panics
+/// If the policy breaks its contract, or a program leaves that is not there.
+pub fn simulate_with<P: Policy, R: Recorder, G: Programs>(
+    system: &System,
+    policy: P,
+    recorder: &mut R,
+    options: &Options<'_>,
+    programs: &mut G,
+) -> Result<Outcome<P>, SimError> {
+    match options.horizon {
+        Horizon::At(_) | Horizon::Hyperperiods(_) => {}
+        Horizon::Recurrence { .. } => return Err(SimError::ProgramsNeverRecur),
+    }
+    let end = options.horizon.end(system)?;
+    Ok(Simulator::new(system, policy, recorder, options, programs).run(end, None))
+}
+
+struct Simulator<'a, P, R, G> {
     system: &'a System,
     ledger: Ledger<P, TaskState>,
     recorder: &'a mut R,
+    programs: &'a mut G,
     options: &'a Options<'a>,
     grains: Grains,
     /// The overheads, if there are any.
@@ -82,13 +107,19 @@ struct Simulator<'a, P, R> {
     dirty: Vec<CpuId>,
 }
 
-impl<'a, P: Policy, R: Recorder> Simulator<'a, P, R> {
-    fn new(system: &'a System, policy: P, recorder: &'a mut R, options: &'a Options<'a>) -> Self {
+impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
+    fn new(
+        system: &'a System,
+        policy: P,
+        recorder: &'a mut R,
+        options: &'a Options<'a>,
+        programs: &'a mut G,
+    ) -> Self {
         let platform = &system.platform;
         let grains = Grains::new(&platform.speeds);
         let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
         if let Some(seed) = options.explore {
-            ledger.explore(generator(seed, u64::MAX));
+            ledger.explore(seed);
         }
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
@@ -99,6 +130,7 @@ impl<'a, P: Policy, R: Recorder> Simulator<'a, P, R> {
             system,
             ledger,
             recorder,
+            programs,
             options,
             grains,
             costs,
@@ -109,7 +141,7 @@ impl<'a, P: Policy, R: Recorder> Simulator<'a, P, R> {
         }
     }
 
-    fn run(mut self, end: Time, mut checkpoints: Option<Checkpoints>) -> Outcome {
+    fn run(mut self, end: Time, mut checkpoints: Option<Checkpoints>) -> Outcome<P> {
         let mut cycle = None;
         let mut interrupted = false;
         let mut instants = 0u32;
@@ -151,13 +183,14 @@ impl<'a, P: Policy, R: Recorder> Simulator<'a, P, R> {
             rounds::round(&mut self);
         }
         self.finish(interrupted);
-        let Ledger { now, events, decisions, .. } = self.ledger;
-        Outcome { end: now, interrupted, cycle, events, decisions }
+        let Ledger { policy, now, events, decisions, .. } = self.ledger;
+        Outcome { policy, end: now, interrupted, cycle, events, decisions }
     }
 
     #[inline]
     fn next_time(&self) -> Time {
-        self.ends.next().min(self.ledger.next_time()).min(self.next_tick)
+        let next = self.ends.next().min(self.ledger.next_time());
+        next.min(self.next_tick).min(self.programs.next())
     }
 
     fn finish(&mut self, interrupted: bool) {

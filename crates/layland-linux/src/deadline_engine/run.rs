@@ -6,7 +6,9 @@ use crate::markers::Markers;
 use crate::sys::{self, Tid};
 use crate::undo::{Guardian, Undo};
 use layland_engine::streams::Stream;
-use layland_model::{CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time};
+use layland_model::{
+    Change, CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time,
+};
 use layland_trace::{Answer, Trace};
 use std::collections::VecDeque;
 use std::io;
@@ -121,9 +123,6 @@ impl RunError {
     }
 }
 
-/// A task, and its WCET, period and deadline from now on.
-type Changed = (TaskId, (Service, Duration, Duration));
-
 /// What the threads share.
 pub(super) struct Shared {
     /// Time 0, or 0 while it is not known.
@@ -139,7 +138,7 @@ pub(super) struct Shared {
     /// By task: the kernel id of its thread.
     threads: Vec<AtomicI32>,
     /// Parameters that a task has got, and that its thread has not taken yet.
-    pub changes: Mutex<Vec<Changed>>,
+    pub changes: Mutex<Vec<(TaskId, Change)>>,
 }
 
 /// Runs a set on the kernel's scheduler.

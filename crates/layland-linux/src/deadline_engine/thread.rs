@@ -14,6 +14,7 @@
 use super::Plan;
 use super::run::Shared;
 use crate::sys::{self, Tid};
+use layland_engine::reconfigured;
 use layland_engine::streams::{Arrival, Stream};
 use layland_model::{
     Behaviour, Change, CpuId, Duration, Index, JobId, RequestKind, Service, TaskId, Time,
@@ -78,17 +79,16 @@ pub fn carry_out(
         RequestKind::Reconfigure(_, Change::Cluster(cluster)) => {
             plan.clusters.get(*cluster).map_or(Ok(()), tie)
         }
-        RequestKind::Reconfigure(task, Change::Parameters { wcet, period, deadline }) => {
+        RequestKind::Reconfigure(task, change @ Change::Parameters { wcet, period, deadline }) => {
             let reservation = sys::Reservation {
                 runtime: wcet.at_unit_speed(),
                 deadline: *deadline,
                 period: *period,
             };
             sys::set_deadline(thread, reservation, true)?;
-            let changed = (*wcet, *period, *deadline);
             let mut changes =
                 shared.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            changes.push((*task, changed));
+            changes.push((*task, change.clone()));
             Ok(())
         }
         // Plans with other requests are refused.
@@ -238,22 +238,10 @@ impl Worker<'_> {
     fn take_changes(&mut self) {
         let mut changes =
             self.shared.changes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let own = self.id;
-        let mut last = None;
-        changes.retain(|&(task, change)| {
-            if task == own {
-                last = Some(change);
+        for (_, change) in changes.extract_if(.., |(task, _)| *task == self.id) {
+            if let Some(changed) = reconfigured(self.stream.task(), &change) {
+                self.stream.reconfigure(std::sync::Arc::new(changed));
             }
-            task != own
-        });
-        drop(changes);
-        if let Some((wcet, period, deadline)) = last {
-            let mut task = self.stream.task().clone();
-            let level = task.criticality.level();
-            task.wcet[level] = wcet;
-            task.budget = task.budget.map(|_| wcet);
-            (task.period, task.deadline) = (period, deadline);
-            self.stream.reconfigure(std::sync::Arc::new(task));
         }
     }
 

@@ -2,11 +2,12 @@
 
 use super::Simulator;
 use super::state::NONE;
+use layland_engine::programs::Programs;
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::{Recorder, Segment};
 
-impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
+impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// Accounts for what the job on a CPU did since it was last accounted for.
     #[inline]
     pub(super) fn charge(&mut self, cpu: CpuId) {

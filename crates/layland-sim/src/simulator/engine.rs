@@ -2,12 +2,13 @@
 
 use super::Simulator;
 use super::state::{NONE, TaskState};
+use layland_engine::programs::{Programs, Visit};
 use layland_engine::{Asked, ENDLESS, Engine, Ledger, jobs, record, rounds};
 use layland_model::{CpuId, Index, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
 use layland_trace::{JobEnd, Mark, MarkKind, Recorder};
 
-impl<P: Policy, R: Recorder> Engine for Simulator<'_, P, R> {
+impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     type Policy = P;
     type Task = TaskState;
 
@@ -36,6 +37,12 @@ impl<P: Policy, R: Recorder> Engine for Simulator<'_, P, R> {
                 self.end_on(CpuId::from_index(cpu));
             }
         }
+    }
+
+    #[inline]
+    fn visit(&mut self) -> Option<Visit> {
+        let now = self.ledger.now;
+        if self.programs.next() > now { None } else { self.programs.visit(now) }
     }
 
     /// Its budgets and its clock are exact: there is nothing to correct.
@@ -111,7 +118,7 @@ impl<P: Policy, R: Recorder> Engine for Simulator<'_, P, R> {
     fn decided(&mut self, action: &Action) {
         let kind = match *action {
             Action::SetSpeed { cpu, speed } => MarkKind::Speed(cpu, speed),
-            Action::Note { note } => record::mark(note),
+            Action::Note { note } => MarkKind::Note(note),
             Action::Run { .. }
             | Action::Idle { .. }
             | Action::SetTimer { .. }
@@ -173,12 +180,19 @@ impl<P: Policy, R: Recorder> Engine for Simulator<'_, P, R> {
                 format!("task `{}` enters", self.system.tasks[task].name)
             }
             Asked::Request(index) => self.system.describe(&self.system.requests[index].kind),
+            Asked::Enter(task) => {
+                self.programs.entered(self.ledger.now, task, refused.as_ref());
+                format!("program `{}` enters as task {task}", self.ledger.streams[task].task().name)
+            }
+            Asked::Exit(task) => {
+                format!("program `{}`, task {task}, leaves", self.ledger.streams[task].task().name)
+            }
         };
         self.recorder.answered(&record::answer(self.ledger.now, request, refused));
     }
 }
 
-impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
+impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// The job on a CPU has got all its work, or used up its budget.
     #[inline]
     fn end_on(&mut self, cpu: CpuId) {

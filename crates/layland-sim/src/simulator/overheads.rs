@@ -2,11 +2,12 @@
 
 use super::Simulator;
 use super::state::NONE;
+use layland_engine::programs::Programs;
 use layland_model::{CpuId, Duration, JobId, TaskId};
 use layland_policy::Policy;
 use layland_trace::Recorder;
 
-impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
+impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// The kernel takes a CPU for some time: its job, if any, goes on afterwards.
     pub(super) fn steal(&mut self, cpu: CpuId, cost: Duration) {
         self.charge(cpu);
@@ -32,7 +33,7 @@ impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
     #[cold]
     pub(super) fn pay_release(&mut self, id: TaskId) {
         let cost = self.costs.as_ref().map_or(Duration::ZERO, |costs| costs.release);
-        let cluster = &self.system.platform.clusters[self.system.tasks[id].cluster];
+        let cluster = &self.system.platform.clusters[self.ledger.streams[id].task().cluster];
         if let (true, Some(cpu)) = (cost > Duration::ZERO, cluster.lowest()) {
             self.steal(cpu, cost);
         }

@@ -4,6 +4,7 @@ use super::Simulator;
 use super::state::NONE;
 use crate::options::{Cycle, last_offset};
 use layland_engine::Status;
+use layland_engine::programs::Programs;
 use layland_model::{CpuId, Duration, System, Time};
 use layland_policy::{Policy, Schedules, State};
 use layland_trace::Recorder;
@@ -44,7 +45,7 @@ impl Checkpoints {
     }
 }
 
-impl<P: Policy, R: Recorder> Simulator<'_, P, R> {
+impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// Writes all that the future depends on, at the end of an instant.
     pub(super) fn save(&self, state: &mut State) {
         let ledger = &self.ledger;

@@ -10,9 +10,9 @@ use layland_offline::{
     Client, Clients, Heuristic, Hierarchy, Infeasible, QuasiRule, Reduction, ReductionRules,
     numerator, quasi_partition, reduce,
 };
+use layland_policy::Policy;
 use layland_policy::fair::{qps, run};
 use layland_policy::registry;
-use layland_policy::{Policy, Watched};
 use layland_sim::{Options, simulate};
 use layland_trace::{Both, Counters, NoRecord, Trace};
 use num_integer::Integer;
@@ -163,9 +163,7 @@ fn run_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
         same(key, &expect[key], &found.value(key))?;
     }
     found.canonical("canonical", &expect["canonical"])?;
-    let (policy, watch) = Watched::new(policy);
-    before_the_end(system, policy, scale, expect)?;
-    let updates = watch.lock().expect("the simulation is over").updates();
+    let updates = before_the_end(system, policy, scale, expect)?.updates();
     same("update_instants", &expect["update_instants"], &json!(updates))
 }
 
@@ -235,9 +233,7 @@ fn qps_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
         }
         let canonical = &expect[format!("canonical_{rule}")];
         found.canonical(rule, canonical)?;
-        let (policy, watch) = Watched::new(policy);
-        before_the_end(system, policy, scale, expect)?;
-        let counts = watch.lock().expect("the simulation is over").counts();
+        let counts = before_the_end(system, policy, scale, expect)?.counts();
         for (key, found) in [
             ("mode_changes", counts.mode_changes),
             ("qps_intervals", counts.intervals),
@@ -367,17 +363,17 @@ impl Found {
     }
 }
 
-/// Runs up to, and without, the instant of the horizon.
-fn before_the_end(
+/// Runs up to, and without, the instant of the horizon. Gives the policy back.
+fn before_the_end<P: Policy>(
     system: &System,
-    policy: impl Policy,
+    policy: P,
     scale: i64,
     expect: &Value,
-) -> Result<(), String> {
+) -> Result<P, String> {
     let horizon = read(expect["horizon"].as_i64(), "horizon")? * scale;
     let options = Options::until(Time::from_ns(horizon - 1));
-    simulate(system, policy, &mut NoRecord, &options).map_err(|error| error.to_string())?;
-    Ok(())
+    let outcome = simulate(system, policy, &mut NoRecord, &options);
+    Ok(outcome.map_err(|error| error.to_string())?.policy)
 }
 
 // --- Rejections and grids -----------------------------------------------------------------------

@@ -39,7 +39,7 @@ pub struct Simulated {
 /// What one simulation told.
 pub struct Ran {
     policy: Box<dyn Policy>,
-    pub outcome: layland_sim::Outcome,
+    pub outcome: layland_sim::Outcome<Box<dyn Policy>>,
     pub summary: Summary,
     pub first_miss: Option<Time>,
     pub refusals: Refusals,
@@ -113,7 +113,7 @@ fn after_hyperperiods(system: &System, count: u32) -> Option<Duration> {
 fn cannot_start(error: SimError) -> Failure {
     let failure = Failure::usage(error.to_string());
     match error {
-        SimError::NoHyperperiod | SimError::NeverRecurs { .. } => {
+        SimError::NoHyperperiod | SimError::NeverRecurs { .. } | SimError::ProgramsNeverRecur => {
             failure.help("use --until TIME, as in --until 10s")
         }
         SimError::OutOfRange { .. } => failure.help("choose a time within that range"),

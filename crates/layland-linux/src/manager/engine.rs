@@ -1,0 +1,229 @@
+//! The manager as an engine: what the policy wants is noted for `enact.rs`, and everything is logged.
+
+use super::{Manager, ThreadRun};
+use crate::log::Entry;
+use crate::sys;
+use layland_engine::programs::Visit;
+use layland_engine::{Asked, Engine, Ledger};
+use layland_model::{CpuId, Duration, JobId, Service, Speed, TaskId, Time};
+use layland_policy::{Action, Event, Policy, Refusal, Schedules, TimerId};
+use layland_trace::{Job, JobEnd};
+
+impl Engine for Manager<'_> {
+    type Policy = Box<dyn Policy>;
+    type Task = ThreadRun;
+
+    fn ledger(&self) -> &Ledger<Box<dyn Policy>, ThreadRun> {
+        &self.ledger
+    }
+    fn ledger_mut(&mut self) -> &mut Ledger<Box<dyn Policy>, ThreadRun> {
+        &mut self.ledger
+    }
+
+    fn amount(&self, work: Service) -> i64 {
+        work.ns()
+    }
+
+    fn tell_ends(&mut self) {
+        for cpu in self.system.platform.cpus() {
+            let Some(task) = self.cpus[cpu].task else { continue };
+            if self.cpus[cpu].ended {
+                self.complete(cpu, task);
+            } else if self.cpus[cpu].budget_end <= self.ledger.now {
+                self.check_budget(cpu, task);
+            }
+        }
+    }
+
+    /// Its tasks are those of the set.
+    fn visit(&mut self) -> Option<Visit> {
+        None
+    }
+
+    fn tell_measured(&mut self) {
+        self.tell_lost();
+    }
+
+    fn consult(&mut self, actions: &mut Vec<Action>) {
+        let began = sys::monotonic_ns();
+        self.ledger.policy.decide(self.ledger.now, actions);
+        let cost = sys::monotonic_ns() - began;
+        self.measured.decision.record(cost);
+        let (count, cost_ns) = (actions.len() as u32, cost.clamp(0, i64::from(u32::MAX)) as u32);
+        self.note(Entry::Decide { actions: count, cost_ns });
+    }
+
+    fn run(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
+        let id = job.task;
+        match self.thread(id).want {
+            Some(from) if from == cpu => {}
+            from => {
+                if let Some(from) = from {
+                    self.cpus[from].want = None;
+                }
+                if let Some(other) = self.cpus[cpu].want.replace(id) {
+                    self.thread_mut(other).want = None;
+                }
+                self.thread_mut(id).want = Some(cpu);
+            }
+        }
+        let stays = self.cpus[cpu].task == Some(id);
+        let from = (stays && budget.is_some()).then(|| self.used_now(id));
+        let end = budget.map(|budget| Duration::from_ns(budget.ns()));
+        let run = &mut self.cpus[cpu];
+        run.budget = budget;
+        run.budget_from = from;
+        run.budget_end = end.map_or(Time::NEVER, |end| self.ledger.now.saturating_add(end));
+    }
+
+    fn idle(&mut self, cpu: CpuId) {
+        let run = &mut self.cpus[cpu];
+        run.budget = None;
+        run.budget_end = Time::NEVER;
+        if let Some(id) = run.want.take() {
+            self.thread_mut(id).want = None;
+        }
+    }
+
+    fn enact(&mut self) {
+        self.bring_to_cpus();
+        for task in self.ledger.tasks.values_mut() {
+            task.own.fresh &= task.own.dispatched_ns.is_some();
+        }
+    }
+
+    fn vacate(&mut self, cpu: CpuId) {
+        self.idle(cpu);
+        self.take_off(cpu);
+    }
+
+    fn withdraw(&mut self, id: TaskId) {
+        let on = self.cpu_of(id);
+        if let Some(cpu) = self.thread_mut(id).want.take() {
+            self.cpus[cpu].want = None;
+        }
+        self.give_up(id, on);
+    }
+
+    fn set_speed(&mut self, cpu: CpuId, _speed: Speed) {
+        self.unsupported.get_or_insert_with(|| {
+            format!("the policy sets the speed of CPU {cpu}, which real CPUs do not offer")
+        });
+    }
+
+    fn told(&mut self, event: &Event) {
+        let entry = match *event {
+            Event::Join { task, request, parameters: _ } => Entry::Join { task, request },
+            Event::Leave { task } => Entry::Leave { task },
+            Event::Reconfigure { request, .. } | Event::SetClusterCpus { request, .. } => {
+                match self.ledger.asked(request) {
+                    Some(Asked::Request(index)) => Entry::Asks { index: index as u32, request },
+                    Some(Asked::Join(_) | Asked::Enter(_) | Asked::Exit(_)) | None => return,
+                }
+            }
+            Event::Arrival { job, release, deadline } => {
+                self.measured.release.record((self.ledger.now - release).ns());
+                Entry::Arrival { job, release, deadline }
+            }
+            Event::Measured { job, executed } => Entry::Measured { job, executed },
+            Event::Release { job, release, deadline } => Entry::Release { job, release, deadline },
+            Event::Completion { job, cpu, then } => Entry::Completion { job, cpu, then },
+            Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
+            Event::Timer { id } => Entry::Timer { id },
+            Event::CpuOnline { cpu } => Entry::Online { cpu },
+            Event::CpuOffline { cpu } => Entry::Offline { cpu },
+        };
+        self.note(entry);
+    }
+
+    fn decided(&mut self, action: &Action) {
+        let entry = match *action {
+            Action::Run { cpu, job, budget } => Entry::Run { cpu, job, budget },
+            Action::Idle { cpu } => Entry::Idle { cpu },
+            Action::SetTimer { id, at } => Entry::SetTimer { id, at },
+            Action::ClearTimer { id } => Entry::ClearTimer { id },
+            Action::Abort { job } => Entry::Abort { job },
+            Action::EndJob { job } => Entry::EndJob { job },
+            Action::SetDates { job, release, deadline } => {
+                if let Some(markers) = self.markers {
+                    markers.release(job, release, deadline);
+                }
+                Entry::SetDates { job, release, deadline }
+            }
+            Action::SetSpeed { cpu, speed } => Entry::SetSpeed { cpu, speed },
+            Action::Note { note } => Entry::Note(note),
+            Action::Refuse { request, ref reason } => {
+                Entry::Refuse { request, reason: self.log.refusal(reason) }
+            }
+        };
+        self.note(entry);
+    }
+
+    fn fired(&mut self, _timer: TimerId, due: Time) {
+        self.measured.timer.record((self.ledger.now - due).ns());
+    }
+
+    fn released(&mut self, id: TaskId) {
+        let task = &mut self.ledger.tasks[id];
+        task.own.begin();
+        // A job that had to wait for its predecessor was not late because of the manager.
+        task.own.fresh = !task.blocked;
+        let Job { id: job, arrival, release, deadline } = task.job;
+        let demand = (!task.endless).then(|| Service::from_ns(task.demand));
+        if !task.blocked && self.ledger.schedules != Schedules::ArrivingJobs {
+            self.measured.release.record((self.ledger.now - release).ns());
+        }
+        self.note(Entry::Asked { job, arrival, demand });
+        if let (Some(markers), Some(_)) = (self.markers, demand) {
+            markers.release(job, arrival, deadline);
+        }
+    }
+
+    /// `decided` has written it already.
+    fn dated(&mut self, _task: TaskId) {}
+
+    fn cut(&mut self, id: TaskId) {
+        let now = self.ledger.now;
+        let (job, used) = (self.job(id), self.used_now(id));
+        if let Some(cpu) = self.cpu_of(id) {
+            let part = Service::from_ns(used - self.thread(id).used_on);
+            self.note(Entry::Off { cpu, job, used: part, until: now });
+            self.thread_mut(id).used_on = used;
+            // The next one begins here, unless it has to go by the same decision.
+            self.cpus[cpu].began = Some(now);
+        }
+        self.note(Entry::Done { job, end: now, used: Service::ZERO });
+        if let Some(markers) = self.markers {
+            markers.complete(job);
+        }
+    }
+
+    fn ended(&mut self, id: TaskId, end: JobEnd) {
+        let job = self.job(id);
+        self.thread_mut(id).sent = false;
+        let aborted = match end {
+            // Its thread has reported, and `complete` writes what it said.
+            JobEnd::Completed => return,
+            JobEnd::Aborted => true,
+            JobEnd::Left => false,
+        };
+        self.note(Entry::Dropped { job, aborted });
+        if let Some(markers) = self.markers {
+            markers.abort(job);
+        }
+    }
+
+    fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {
+        let reason = refused.map(|refusal| self.log.refusal(&refusal));
+        match (asked, reason) {
+            (Asked::Join(_) | Asked::Enter(_) | Asked::Exit(_), None) => {}
+            (Asked::Join(task) | Asked::Enter(task) | Asked::Exit(task), Some(reason)) => {
+                self.note(Entry::TurnedAway { task, reason })
+            }
+            (Asked::Request(index), None) => self.note(Entry::Granted { index: index as u32 }),
+            (Asked::Request(index), Some(reason)) => {
+                self.note(Entry::Refused { index: index as u32, reason });
+            }
+        }
+    }
+}
