@@ -129,7 +129,7 @@ const DEMOS: &[Demo] = &[
     },
 ];
 
-/// Every bundled task set. Each is a valid task-set file that starts with what it shows.
+/// Every bundled task set. Each is a valid task-set file, and its first lines say what it shows.
 pub fn demos() -> &'static [Demo] {
     DEMOS
 }

@@ -1,8 +1,8 @@
 //! A TOML document whose keys and values know their places, read strictly: every fault becomes a problem.
 //!
 //! [`parse`] gives the document. A [`Reader`] then takes typed values out of it: a value of the wrong type, a
-//! number out of range, a key that is missing or that nobody knows is reported at its place, and reading
-//! goes on, so that one pass finds everything that is wrong.
+//! number out of range, a missing or an unknown key is reported at its place, and reading continues, so that
+//! one pass finds every fault.
 //!
 //! ```
 //! use layland_config::document::{Codes, Reader, Section, parse};
@@ -155,7 +155,7 @@ pub struct Section<'t> {
 pub struct Codes {
     /// A key is missing.
     pub missing: &'static str,
-    /// Nobody knows this key.
+    /// A key does not exist in this format.
     pub unknown_key: &'static str,
     /// A value has the wrong type.
     pub wrong_type: &'static str,

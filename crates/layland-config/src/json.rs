@@ -298,7 +298,7 @@ impl Parser<'_> {
                     .filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
                     .and_then(|hex| u32::from_str_radix(hex, 16).ok());
                 match code {
-                    // One half of a pair stands for nothing by itself.
+                    // One half of a surrogate pair is no character.
                     Some(code) => {
                         self.at += 5;
                         out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));

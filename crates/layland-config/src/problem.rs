@@ -1,5 +1,6 @@
-//! What is wrong with a file: [`Problem`]s with places, collected into a [`Report`].
+//! Faults of a file: [`Problem`]s with their places, collected into a [`Report`].
 
+use layland_model::counted;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError};
 use miette::{
     MietteSpanContents, SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
@@ -154,9 +155,9 @@ impl Diagnostic for Problem {
     }
 }
 
-/// At most so many bytes of a span are marked in a picture.
+/// The most bytes of a span that a picture marks.
 const MARKED: usize = 80;
-/// At most so many bytes of a line are shown on either side of a mark.
+/// The most bytes of a line that are shown on either side of a mark.
 const SHOWN: usize = 160;
 
 /// Everything that is wrong with one text, and the text. Never panics on any span.
@@ -195,7 +196,7 @@ impl Report {
             }
         }
         let start = |problem: &Problem| problem.span.as_ref().map(|span| span.start);
-        // What has no place comes last.
+        // Problems without a place come last.
         let rank = |problem: &Problem| start(problem).unwrap_or(usize::MAX);
         problems.sort_by_key(|problem| (problem.severity, rank(problem)));
         unlisted += problems.len().saturating_sub(LISTED);
@@ -290,8 +291,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |severity, what: &str| match self.count(severity) {
             0 => None,
-            1 => Some(format!("1 {what}")),
-            many => Some(format!("{many} {what}s")),
+            some => Some(counted(some, what)),
         };
         let counts: Vec<String> =
             [count(Severity::Error, "error"), count(Severity::Warning, "warning")]
@@ -424,6 +424,7 @@ impl Problems {
         if let Some(help) = &mut problem.help {
             shorten(help);
         }
+        // One fault can be found by several rules: the place, the code and the message tell whether it is new.
         let start = problem.span.as_ref().map(|span| span.start);
         if self.seen.insert((problem.severity, start, problem.code, problem.message.clone())) {
             *kept += 1;

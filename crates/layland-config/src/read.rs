@@ -99,7 +99,7 @@ impl std::str::FromStr for Format {
     }
 }
 
-/// What the caller knows about the machine. This crate does not look.
+/// The caller's knowledge of the machine. This crate does not inspect it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// How many CPUs this machine has: the meaning of `cpus = "host"`.
@@ -193,7 +193,7 @@ pub(crate) fn default_cpus(
         Problem::warning(code, message).help("say it with --cpus")
     };
     match (host.default_cpus, used, host.cpus) {
-        // One more than there can be is an error of its own, and no reason to reserve memory.
+        // A count beyond the limit is reported where it stands; it is no reason to reserve memory.
         (Some(cpus), _, _) => Some(cpus.min(CpuSet::MAX_CPUS + 1)),
         (None, Some(used), _) => {
             problems.push(warning(used, "after the highest CPU that a task names"));

@@ -1,4 +1,4 @@
-//! What a figure shows, as numbers.
+//! The points of a figure.
 
 use crate::experiment::{Experiment, Figure, FigureKind, Grid, Statistic, TARDINESS};
 use crate::measure::Row;

@@ -5,26 +5,27 @@ use crate::metric::is_measured;
 use layland_model::{Criticality, Duration, System};
 use layland_sim::Horizon;
 
-/// An experiment: what is drawn, what is measured on it, and what is made of the results.
+/// An experiment: which systems are drawn, which series are measured on them, and which figures, tables and
+/// claims show the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// Its short name: that of the file, without its ending.
+    /// The name of its file, without the extension.
     pub name: String,
-    /// What it is about, in a line.
+    /// One line about the question that it answers.
     pub title: String,
-    /// Where it comes from.
+    /// The publication that it repeats, if any.
     pub source: String,
-    /// What else there is to know.
+    /// Anything else that a reader should know.
     pub notes: String,
     /// How many random systems each point has.
     pub sets: u64,
-    /// Seeds every draw.
+    /// The seed of every random draw.
     pub seed: u64,
-    /// How long each simulation is.
+    /// The length of each simulation.
     pub horizon: Horizon,
     /// How many systems are measured together and kept in one shard.
     pub block: u64,
-    /// What is compared.
+    /// The policies and analyses that are compared.
     pub series: Vec<Series>,
     /// The points.
     pub grids: Vec<Grid>,
@@ -34,9 +35,9 @@ pub struct Experiment {
     pub tables: Vec<Table>,
     /// What should come out.
     pub claims: Vec<Claim>,
-    /// What is measured of the time that decisions take, if anything.
+    /// How the time of decisions is measured, if it is.
     pub timing: Option<Timing>,
-    /// What is measured on real threads, if anything.
+    /// What is measured on real threads, if anything is.
     pub threads: Option<Threads>,
     /// The file that it was read from.
     pub text: String,
@@ -51,7 +52,7 @@ impl Experiment {
             || tables().any(|table| table.columns.iter().any(|column| column.0 == TARDINESS))
     }
 
-    /// How many systems of a grid are measured together: of those that are pooled always the same number.
+    /// How many systems of a grid are measured together; always the same number if the grid is pooled.
     pub fn block(&self, grid: usize) -> u64 {
         match self.grids[grid].pooled {
             false => self.block,
@@ -62,14 +63,14 @@ impl Experiment {
         }
     }
 
-    /// Whether only real threads measure this grid: nothing else shows it.
+    /// Whether only real threads measure this grid, because no figure, table or claim shows it.
     pub(crate) fn is_for_threads(&self, grid: usize) -> bool {
         let shown = self.figures.iter().any(|figure| figure.grid == grid)
             || self.tables.iter().any(|table| table.grid == grid);
         !shown && self.threads.as_ref().is_some_and(|threads| threads.grid == grid)
     }
 
-    /// In words, for the files that are written: what, how much of it, from which seed.
+    /// One line for the head of every written file: version, experiment, number of sets, horizon, seed.
     pub fn provenance(&self) -> String {
         let horizon = match self.horizon {
             Horizon::At(at) => format!("{}", at.since_start()),
@@ -91,18 +92,18 @@ impl Experiment {
 /// The metric of single jobs: tardiness over period.
 pub const TARDINESS: &str = "tardiness";
 
-/// One of the things that are compared.
+/// A policy or analysis under comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// Its name in the file.
+    /// The name in the file.
     pub name: String,
-    /// Its name in figures.
+    /// The name in figures.
     pub label: String,
-    /// What it is.
+    /// What is measured.
     pub measured: Measured,
-    /// The name of a tardiness bound that what is seen is held against.
+    /// The tardiness bound that observed tardiness is compared with, by name.
     pub bound: Option<String>,
-    /// Whether every task may use every CPU of its cluster, whatever was drawn.
+    /// Whether the drawn affinities are ignored, so that every task may use every CPU of its cluster.
     pub ignores_affinities: bool,
 }
 
@@ -117,13 +118,13 @@ impl Series {
     }
 }
 
-/// What is measured of the time that the decisions of policies take, and what to compare it with.
-/// Measured times are never the same twice: they are written to files of their own.
+/// How the decision times of policies are measured, and what they are compared with. Measured times are never
+/// the same twice, so they are written to separate files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Of how many systems of each point.
+    /// How many systems of each point are measured.
     pub sets: u64,
-    /// How long each simulation is.
+    /// The length of each simulation.
     pub horizon: Horizon,
     /// Times that the source reports.
     pub reported: Vec<Reported>,
@@ -136,20 +137,20 @@ pub struct Timing {
 pub struct Reported {
     /// The index of the series.
     pub series: usize,
-    /// What it is of the times of all decisions.
+    /// The statistic over all decisions.
     pub statistic: Statistic,
     /// In microseconds.
     pub us: f64,
 }
 
-/// That decisions of one series take longer than those of another, by some statistic.
+/// The claim that decisions of one series take longer than those of another, by some statistic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimingClaim {
-    /// What is claimed, in a sentence.
+    /// The claim, in a sentence.
     pub text: String,
-    /// Where.
+    /// Where the source makes the claim.
     pub source: String,
-    /// What is compared.
+    /// The statistics that are compared.
     pub statistics: Vec<Statistic>,
     /// The index of the series that is slower.
     pub slower: usize,
@@ -157,8 +158,8 @@ pub struct TimingClaim {
     pub faster: usize,
 }
 
-/// What is measured on real threads: one system of each point of a grid, under each of its policies, on
-/// this machine: how long its busy periods are, and what that consists of.
+/// A measurement on real threads of this machine: one system of each point of a grid runs under each of its
+/// policies. The length of its busy periods is measured, and what contributes to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.
@@ -167,19 +168,19 @@ pub struct Threads {
     pub duration: Duration,
     /// The index of the series that the others are compared with.
     pub baseline: usize,
-    /// Schedulability tests that must accept a system, by name: those that do not are drawn again.
+    /// The names of the schedulability tests that must all accept a system; others are drawn again.
     pub accepted_by: Vec<String>,
-    /// Jobs execute for their bound of this level; by default as was drawn.
+    /// Jobs execute for their bound of this level; by default for their drawn execution time.
     pub level: Option<Criticality>,
-    /// Up to so many threads change their priority at once, in a measurement of its own.
+    /// A separate measurement changes the priorities of up to this many threads at once.
     pub moved: usize,
     /// The indices of series in the order in which the source finds their overheads to rise.
     pub order: Vec<usize>,
-    /// What the source reports.
+    /// The values that the source reports.
     pub reported: Vec<ReportedRun>,
 }
 
-/// What the source of an experiment reports of a run on real threads.
+/// A value that the source of an experiment reports for real threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedRun {
     /// The index of the series.
@@ -199,9 +200,9 @@ pub enum Measured {
     Policy(String),
     /// A schedulability test of the catalogue, by name.
     Test(String),
-    /// What is guaranteed of a policy: its verdict in `layland check`.
+    /// The verdict of `layland check` on a policy.
     Guarantee(String),
-    /// What RUN or QPS makes of a system before the start, without a simulation.
+    /// The trees or hierarchies that RUN or QPS builds before the start, without a simulation.
     Structure(String),
 }
 
@@ -216,8 +217,8 @@ pub struct Grid {
     pub fixed: Parameters,
     /// Which series are measured, as indices.
     pub series: Vec<usize>,
-    /// Whether only the means over each block of systems are kept, for experiments of millions of
-    /// systems: what is called a system of a point is a block of it then.
+    /// Whether only the means over each block of systems are kept, for experiments with millions of systems.
+    /// Then a block takes the role of a system in every statistic.
     pub pooled: bool,
 }
 
@@ -255,7 +256,7 @@ impl Grid {
     }
 }
 
-/// What becomes of the values of a metric at one point.
+/// A statistic over the values of a metric at one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
     /// The arithmetic mean.
@@ -287,7 +288,7 @@ pub enum FigureKind {
     Bars,
 }
 
-/// What an axis of a figure shows: an interval, or what the data needs.
+/// The interval that an axis shows; where it has no bound, the data decide.
 pub type Bounds = Option<(f64, f64)>;
 
 /// A figure.
@@ -307,19 +308,19 @@ pub struct Figure {
     pub y: String,
     /// What the bars show, from left to right.
     pub bars: Vec<Bar>,
-    /// What becomes of the systems of a point.
+    /// The statistic over the systems of a point.
     pub statistic: Statistic,
     /// Its series, as indices.
     pub series: Vec<usize>,
     /// Values of other axes of the grid that its points have.
     pub only: Vec<(String, String)>,
-    /// What is written beside the axes.
+    /// The labels of the axes.
     pub labels: (String, String),
     /// The horizontal axis.
     pub x_bounds: Bounds,
     /// The vertical axis.
     pub y_bounds: Bounds,
-    /// Whether the vertical axis is logarithmic: points at 0 are left out then.
+    /// Whether the vertical axis is logarithmic, which leaves out points at 0.
     pub log_y: bool,
 }
 
@@ -328,9 +329,9 @@ pub struct Figure {
 pub struct Bar {
     /// The metric.
     pub metric: String,
-    /// What becomes of the systems.
+    /// The statistic over the systems.
     pub statistic: Statistic,
-    /// What is written below it.
+    /// The label below it.
     pub label: String,
 }
 
@@ -352,7 +353,7 @@ pub struct Table {
     pub grid: usize,
     /// Its series, as indices.
     pub series: Vec<usize>,
-    /// Metrics with what becomes of the systems of a point, and the heading as written.
+    /// Metrics, each with its statistic and its heading as written.
     pub columns: Vec<(String, Statistic, String)>,
 }
 
@@ -361,17 +362,17 @@ pub struct Table {
 pub struct Claim {
     /// Its name.
     pub name: String,
-    /// What is claimed, in a sentence.
+    /// The claim, in a sentence.
     pub text: String,
-    /// Where.
+    /// Where the source makes the claim.
     pub source: String,
     /// The figures whose points decide, as indices.
     pub figures: Vec<usize>,
     /// The part of the horizontal axis that decides.
     pub range: Range,
-    /// What is compared.
+    /// The left side of the comparison.
     pub left: Operand,
-    /// How.
+    /// How the two sides compare.
     pub comparison: Comparison,
 }
 
@@ -385,7 +386,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether it has the value. Values of the same text are equal as numbers.
+    /// Whether the value lies in the interval.
     pub fn contains(&self, x: f64) -> bool {
         self.from.is_none_or(|from| x >= from) && self.to.is_none_or(|to| x <= to)
     }
@@ -443,7 +444,7 @@ pub enum Comparison {
     Falls,
 }
 
-/// What something is compared with.
+/// The right side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Other {
     /// Another series.

@@ -1,4 +1,4 @@
-//! The columns of a row, and what becomes of the values of a point.
+//! The columns of a row, and the statistics over the values of a point.
 
 use crate::Statistic;
 use std::fmt;
@@ -55,8 +55,7 @@ pub const METRICS: &[Metric] = &[
     column("pattern_jobs", "FJP tests: jobs of a busy period, if the analysis finds it"),
 ];
 
-/// What is measured of the time that decisions take: the columns of measured results, after [`METRICS`].
-/// Times are those of one thread of this machine.
+/// The columns of measured results that follow [`METRICS`]: decision times on one thread of this machine.
 pub const MEASURED: &[Metric] = &[
     column("release_us", "mean time of a decision at which a job is released"),
     column("release_max_us", "the longest"),

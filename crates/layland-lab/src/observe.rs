@@ -1,11 +1,11 @@
-//! What is observed of a simulation besides the counters of `layland-trace`.
+//! Counts that an experiment needs of a simulation and that `layland-trace` does not have.
 //!
 //! | count | definition |
 //! |---|---|
 //! | due | jobs that completed or were given up, and pending ones whose deadline has come |
-//! | forced throttle | a server that is throttled and replenished in one instant: its deadline had passed, so that SCHED_DEADLINE without the repair would not have throttled it |
+//! | forced throttle | a server that is throttled and replenished in one instant: its deadline has passed, and SCHED_DEADLINE without the repair would not throttle it |
 //! | bypass | a server that is replenished without having been throttled |
-//! | change | an instant at which what a CPU runs changes; QPS tells its scheduling events itself, which are more |
+//! | change | an instant at which a CPU begins to run another job, or none; QPS counts its scheduling events itself, and there are more of them |
 //! | tardiness bin `k` | of a completed job: `ceil(1000 tardiness / period)` is `k` |
 
 use layland_model::{

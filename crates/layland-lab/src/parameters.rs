@@ -1,5 +1,5 @@
-//! What a system is drawn from: the options of `layland gen`, by name, as text; and what is done to it
-//! afterwards.
+//! The parameters of a random system, as text: the options of `layland gen`, by name, and the changes that are
+//! made to the system afterwards.
 
 use layland_gen::{Criticalities, GenError, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{CpuSet, Duration, ExecutionModel, Rate, Service, System};

@@ -80,14 +80,14 @@ pub struct Runner<'a> {
     pub experiment: &'a Experiment,
     /// The folder; made if it does not exist.
     pub folder: &'a Path,
-    /// Ends the run early when it becomes true.
+    /// Stops the run early once it is true.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Is told how far it is, from any thread.
+    /// Called from any thread with the progress so far.
     pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
 }
 
 impl Runner<'_> {
-    /// What has to be measured for these figures, as indices; for everything, if there are none. A grid
+    /// The measurements that these figures need, given as indices; without any, all measurements. A grid
     /// that only real threads measure is not simulated.
     pub fn plan(&self, figures: &[usize]) -> Plan {
         let experiment = self.experiment;
@@ -102,8 +102,8 @@ impl Runner<'_> {
         Plan { grids, units }
     }
 
-    /// Measures what is not measured yet, on the threads of the current pool. What an interrupt cuts
-    /// off is missing in the results.
+    /// Measures every unit that has no results yet, on the threads of the current pool. Units that an interrupt
+    /// cuts off are missing in the results.
     ///
     /// # Errors
     /// If a system cannot be drawn or simulated, or a shard cannot be written.

@@ -63,7 +63,7 @@ mod tests {
             assert_eq!((found.largest(), found.levels.len()), (2, 3), "{policy}: {found:?}");
             assert!((found.mean() - 4.0 / 3.0).abs() < 1e-12);
         }
-        // A CPU for each task, and one for nobody.
+        // A CPU for each task, and one that stays idle.
         let system = System::new(4, vec![task(4), task(4), task(6)]);
         for policy in ["run", "qps"] {
             let found = structure(policy, &system).unwrap().unwrap();

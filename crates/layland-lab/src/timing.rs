@@ -1,11 +1,11 @@
-//! How long the decisions of policies take, measured on this machine while they drive simulations: one
-//! after the other, on one thread.
+//! How long the decisions of policies take. The times are measured on this machine while policies drive
+//! simulations, one simulation after the other, on one thread.
 //!
-//! A *decision* is everything that a policy does for one instant: it takes the events and decides. Its
-//! time is that of these calls, clock readings included, whose cost is measured and stated. What the
-//! simulator does between two decisions is not counted, and what it leaves in the caches is. Decisions at
-//! which a job is released are told apart from the others: what a kernel does in its release and in its
-//! schedule primitive happens in them.
+//! A *decision* is everything that a policy does for one instant: it absorbs the events and decides. Its
+//! time is that of these calls. It includes clock readings, whose cost is measured and stated. The time of the
+//! simulator between two decisions is not counted, but the policy finds the caches as the simulator left
+//! them. Decisions at which a job is released are listed separately: a kernel does their work partly in its
+//! release primitive and partly in its schedule primitive.
 //!
 //! Measured times are never the same twice. They are kept apart from the results, in `measured.csv`,
 //! `measured.txt` and the figures in `measured/`.

@@ -84,6 +84,7 @@ impl Rate {
             Small(ratio) => {
                 let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
                 let (whole, rest) = (numerator / denominator, numerator % denominator);
+                // The whole part is below 2^63 by contract; only the remainder can overflow the shift.
                 if let Some(shifted) = rest.checked_mul(1 << 64) {
                     return ((whole << 64) + shifted / denominator, shifted % denominator == 0);
                 }
@@ -219,6 +220,7 @@ pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
         return (denominator > 0).then_some((sign * digits(numerator.trim())?, denominator));
     }
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    // Checked: a long row of decimals is refused, not wrapped.
     let denominator = 10i128.checked_pow(decimals.chars().filter(|&c| c != '_').count() as u32)?;
     let fraction = if decimals.is_empty() { 0 } else { digits(decimals)? };
     let whole = if whole.is_empty() && !decimals.is_empty() { 0 } else { digits(whole)? };
@@ -252,6 +254,7 @@ impl RateSum {
     /// Adds a rate, which must not be negative.
     pub fn add(&mut self, rate: &Rate) {
         let (floor, exact) = rate.fixed_point();
+        // Rounded down on one side and up on the other: the sum lies between the two.
         self.low += floor;
         self.high += floor + u128::from(!exact);
         self.addends.push(rate.clone());
@@ -271,6 +274,7 @@ impl RateSum {
     pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
         let ((rate_floor, rate_exact), (bound_floor, bound_exact)) =
             (rate.fixed_point(), bound.fixed_point());
+        // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
         if self.high + rate_floor + u128::from(!rate_exact) <= bound_floor {
             return true;
         }

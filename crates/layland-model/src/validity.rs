@@ -107,6 +107,7 @@ impl System {
                 break;
             }
         }
+        // Work is counted in units of 1 / common nanoseconds, and the longest job must fit 64 bits.
         let longest =
             self.tasks.values().flat_map(|task| &task.wcet).max().copied().unwrap_or_default();
         if i128::from(longest.ns()) * i128::from(common) > i128::from(TIME_LIMIT) {
@@ -210,6 +211,7 @@ impl System {
                     "it must be longer than zero",
                 );
             }
+            // Levels above its own do not count for a task.
             if task.wcet[..=task.criticality.level()].windows(2).any(|pair| pair[0] > pair[1]) {
                 let message =
                     format!("wcet of `{name}` falls from one criticality level to the next");

@@ -204,9 +204,11 @@ fn qpa(tasks: &[Sporadic], L: i64) -> Result<Demand, Diverged> {
             let [interval, demand] = [t, h].map(Duration::from_ns);
             return Ok(Demand::Exceeds { interval, demand });
         }
+        // For every t' from `d_min` to `t`: h(t') <= h(t) <= d_min <= t'.
         if h <= d_min {
             return Ok(Demand::Met);
         }
+        // For every t' from `h` to `t`: h(t') <= h(t) <= t'. The next one to look at is `h` itself.
         t = match h < t {
             true => h,
             false => match last_deadline_before(tasks, t) {
@@ -222,6 +224,7 @@ fn qpa(tasks: &[Sporadic], L: i64) -> Result<Demand, Diverged> {
 fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     let of_task = |task: &Sporadic| {
         let [_, D, T] = task.ns();
+        // Strictly before `t`, hence the 1.
         let room = t - 1 - D;
         (room >= 0).then(|| D + T * (room / T))
     };
@@ -241,6 +244,7 @@ fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, Diverged> 
         }
         let mut more = 0i64;
         for (next, task) in next.iter_mut().zip(tasks) {
+            // All ones if a job of this task arrives before `w`: no branch to mispredict.
             let comes = -i64::from(*next < w);
             more += task.wcet.ns() & comes;
             *next += task.period.ns() & comes;

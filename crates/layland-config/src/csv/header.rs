@@ -5,7 +5,7 @@ use super::{COLUMNS, TIMES, TableReader, UNITS};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuSet, Levels, nearest};
 
-/// What a column means.
+/// The meaning of a column.
 pub(super) struct Column {
     /// The key.
     pub key: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Column {
     pub title: String,
 }
 
-/// What the comments say.
+/// The content of the comments.
 #[derive(Default)]
 pub(super) struct Preamble {
     pub cpus: Option<usize>,

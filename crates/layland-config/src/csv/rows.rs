@@ -47,6 +47,7 @@ impl<'t> Iterator for Rows<'t> {
                             self.at = bytes.len();
                             return Some(Err(start..start + 1));
                         }
+                        // Two quotes in a row stand for one, and do not end the cell.
                         Some(found) if bytes.get(end + found + 1) == Some(&b'"') => {
                             end += found + 2
                         }

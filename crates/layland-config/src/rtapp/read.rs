@@ -145,7 +145,7 @@ struct Thread {
     /// Events that no task can stand for.
     lost: Vec<(String, Span)>,
     /// The first event that waits for another thread; a barrier, only if there is nothing else.
-    /// A thread that sleeps, and meets others at barriers, still has a pace of its own.
+    /// A thread that sleeps sets its own pace, even if it waits for others at barriers.
     waits: Option<(String, Span)>,
     /// Deadline of the old format.
     deadline: Option<i64>,

@@ -60,7 +60,7 @@ impl Writer {
         self.lost.push(Problem::warning("layland::rtapp::lost", message).help(help));
     }
 
-    /// What the whole set loses.
+    /// The losses that concern the whole set.
     fn set(&mut self, system: &System) {
         let platform = &system.platform;
         if !platform.is_unit_speed() {

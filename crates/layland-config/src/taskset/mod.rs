@@ -1,7 +1,7 @@
 //! The task-set file, format 1: TOML.
 //!
 //! [`read`] is strict: an unknown key, a bare number where a time belongs, a missing `period` or
-//! `wcet` is an error. What is left out has one meaning only, given in the schema.
+//! `wcet` is an error. A key that is left out has one meaning only, which the schema states.
 //!
 //! A text with faults of TOML itself still has its values checked, as far as these faults leave
 //! them readable.
@@ -65,7 +65,7 @@ pub(crate) fn read(
     let system = Decoder::new(&mut found, host).document(table);
     match (faults.is_empty(), broken_from) {
         (true, _) => {}
-        // What comes after a fault may be its consequence, and so may be what is missing.
+        // Problems after a fault may be its consequences, and so may missing keys.
         (false, Some(from)) => found.retain(|problem| {
             problem.code != "layland::taskset::missing"
                 && problem.code != "layland::taskset::invalid"
@@ -343,7 +343,7 @@ impl Places<'_, '_> {
         })
     }
 
-    /// Whether a fault in a field may come from another one that could not be read.
+    /// Whether a fault in a field may be the consequence of another field that could not be read.
     fn follows(&self, table: usize, field: Field) -> bool {
         let others = match field {
             Field::Budget => bit(Field::Deadline) | bit(Field::Period),

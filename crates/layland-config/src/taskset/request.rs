@@ -1,4 +1,4 @@
-//! The `[[request]]` tables: what is asked of the system while it runs.
+//! The `[[request]]` tables: requests that come while the system runs.
 
 use super::Decoder;
 use crate::document::{KeyValue, value_of};
@@ -64,7 +64,7 @@ impl Decoder<'_, '_> {
                 None
             }
         };
-        // What is asked shows in the keys other than `at` and `task`, in the order of REQUEST.
+        // The keys other than `at` and `task`, in the order of REQUEST, say what is requested.
         let asked: Vec<KeyValue<'_>> = REQUEST
             .iter()
             .filter(|key| !matches!(**key, "at" | "task"))

@@ -32,7 +32,7 @@ pub(crate) const TASK: &[&str] = &[
 pub(crate) const DEFAULTS: &[&str] =
     &["criticality", "affinity", "cluster", "offset", "jitter", "jobs", "release", "exec"];
 
-/// At most so many numbers and texts in all tasks together, after `count` is carried out.
+/// The most numbers and texts of all tasks together, after `count` has made the copies.
 const MAX_VALUES: usize = 16_000_000;
 
 /// A `[[task]]` and where it starts.
@@ -58,7 +58,7 @@ impl<'t> Lookup<'t> {
 struct Faults(u16);
 
 impl Faults {
-    /// Notes that `field` could not be read, and goes on with `stand_in`.
+    /// Records that `field` could not be read, and continues with `stand_in`.
     fn or<T>(&mut self, read: Option<T>, field: Field, stand_in: T) -> T {
         read.unwrap_or_else(|| {
             self.0 |= bit(field);
@@ -185,7 +185,7 @@ impl Decoder<'_, '_> {
         let name = faults.or(name, Field::Name, String::new());
         let mut required = |key: &str, help: &str| {
             let found = lookup.get(key);
-            // A key that was meant to be this one is reported as unknown.
+            // A misspelt key is reported as unknown already.
             let meant = |other: &str| {
                 !TASK.contains(&other) && nearest(other, TASK.iter().copied()) == Some(key)
             };

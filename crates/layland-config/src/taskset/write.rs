@@ -6,7 +6,7 @@ use layland_model::{
 };
 use std::fmt::Write;
 
-/// A system as a task-set file: the same text for the same system, without what is the default.
+/// A system as a task-set file, without keys that have their default. The same system gives the same text.
 /// It reads back as an equal system if [`System::validate`] finds nothing, no two levels have one
 /// name, and requests are in the order of their times.
 ///

@@ -1,9 +1,8 @@
 //! Busy periods of a run, and what the CPUs do in them.
 //!
-//! A busy period begins with a common release of the tasks and ends when no job is pending. What is compared
-//! are the *jobs* of a busy period: it is found in the run of the baseline, and under another policy it is all
-//! that the CPUs run of the same jobs. So a policy that idles with jobs pending, or that lets the busy period
-//! reach into later arrivals, is measured by the same work.
+//! A busy period begins with a common release of the tasks and ends when no job is pending. It is found in the run
+//! of the baseline; under another policy, the execution of the same *jobs* is compared. So a policy that
+//! idles with jobs pending, or whose busy period reaches into later arrivals, is measured by the same work.
 
 use layland_model::{Duration, JobId, Time};
 use layland_trace::{JobEnd, JobRecord, Trace};

@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Bounds are larger than what jobs execute by one part in so many.
+/// Bounds exceed the execution times by one part in 20.
 const SLACK: i64 = 20;
-/// So many systems are drawn at most until the tests accept one.
+/// The limit of systems that are drawn until the tests accept one.
 const TRIES: u64 = 10_000;
 /// The run with a trace of the kernel is no longer than this.
 const TRACED: Duration = Duration::from_secs(10);

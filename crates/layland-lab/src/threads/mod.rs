@@ -1,16 +1,16 @@
-//! What policies cost on real threads: how long CPUs are busy, thread switches, invocations of the manager,
-//! and what changes of priorities take; measured on this machine, one run after the other.
+//! What policies cost on real threads: how long CPUs are busy, how often threads switch, how often the manager
+//! runs, and how long it takes to change priorities. All of it is measured on this machine, one run after the other.
 //!
 //! Source of the method: H.-M. Huang, C. Gill, C. Lu. Implementation and evaluation of mixed-criticality
-//! scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3. *Overhead* is by how much
+//! scheduling approaches for sporadic tasks. ACM TECS 13(4s), 2014, Section 5.3. The *overhead* of a policy is how much
 //! longer the CPUs are busy than under the baseline, with the same system and the same work.
 //! The unit is the source's: the busy period after a common release of all tasks, one per hyperperiod (`busy.rs`).
 //!
-//! Deviations: (1) the length is what the CPUs run of the jobs of the busy period that the baseline has,
-//! without the latency of the first release: a mechanism that waits for its next slice idles with jobs pending,
-//! and jobs that arrive meanwhile are no overhead.
-//! (2) The baseline has a manager here, as every policy does; there it has none. (3) Bounds are 5 % larger
-//! than what jobs execute, so that switches use up no budget.
+//! Deviations: (1) The length of a busy period is the time for which the CPUs run its jobs, and its jobs are those
+//! that it has under the baseline. A mechanism that waits for its next slice idles with jobs pending; jobs that
+//! arrive meanwhile are no overhead. The latency of the first release does not count.
+//! (2) Here the baseline has a manager, as every policy does; in the paper it has none. (3) Bounds are 5 % larger
+//! than the execution times, so that switches use up no budget.
 //!
 //! Measured figures are never the same twice. They are kept apart from the results, in `threads.csv`,
 //! `threads.txt` and `figures/threads-*`.
@@ -38,9 +38,9 @@ pub struct ThreadRuns {
     pub machine: String,
     /// By point and series.
     pub runs: Vec<ThreadRun>,
-    /// What changes of priorities take, by the number of threads.
+    /// The time to change priorities, by the number of threads.
     pub moves: Vec<Move>,
-    /// What was not measured, and why.
+    /// Which measurements are missing, and why.
     pub remarks: Vec<String>,
 }
 
@@ -78,10 +78,10 @@ pub struct Times {
     pub max_ns: u64,
 }
 
-/// What it takes to preempt a thread, to change the priorities of others, and to go on.
+/// The time to preempt a thread, to change the priorities of others, and to resume it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Move {
-    /// How many threads are moved.
+    /// How many threads change their priority.
     pub threads: usize,
     /// From the last instruction of the preempted thread to the manager.
     pub preemption: Times,
@@ -93,7 +93,7 @@ pub struct Move {
     pub back: Times,
 }
 
-/// What became of a measurement on real threads.
+/// The outcome of a measurement on real threads.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OnThreads {
     /// It was made.
@@ -102,12 +102,12 @@ pub enum OnThreads {
     None,
     /// It was interrupted.
     Interrupted,
-    /// This machine does not let us: what is needed.
+    /// This machine does not permit it; the text says what is needed.
     Needs(String),
 }
 
-/// Measures what the experiment wants to know from real threads. `tell` is called after each run with how
-/// many there are done, and how many there are.
+/// Runs the measurements on real threads that the experiment asks for. After each run `tell` is called with the
+/// number of runs that are done and the number of all runs.
 ///
 /// # Errors
 /// If a system cannot be drawn.
@@ -196,8 +196,8 @@ impl ThreadRuns {
         columns
     }
 
-    /// As text: each run beside what the source reports, invocations of the manager, changes of
-    /// priorities, and whether what the source finds holds here.
+    /// The results as text: each run beside the values of the source, invocations of the manager, changes of
+    /// priorities, and whether the findings of the source hold here.
     pub fn text(&self, experiment: &Experiment) -> String {
         let Some(threads) = &experiment.threads else { return String::new() };
         let mut out = format!(

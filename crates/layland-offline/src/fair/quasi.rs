@@ -184,6 +184,7 @@ pub fn quasi_partition(
                 });
                 Master { excess: excess.clone(), host: 0, split: below.count() + 1 }
             });
+            // Without a client that is no larger than the excess, the rest would still fill the processor.
             if master.is_some() && clients.iter().any(|client| rate(client) <= excess) {
                 let names: Vec<String> = clients.iter().map(Client::to_string).collect();
                 return Err(Infeasible::NotAQuasiPartition(format!(
@@ -199,6 +200,7 @@ pub fn quasi_partition(
             hierarchy.sets.extend(sets);
             break;
         }
+        // The masters come first: the order of the pool breaks ties in the next round.
         pool.clear();
         let (major, rest): (Vec<_>, Vec<_>) =
             sets.into_iter().partition(|set| set.master.is_some());
@@ -206,6 +208,7 @@ pub fn quasi_partition(
         pool.extend(rest.into_iter().flat_map(|set| set.clients));
         hierarchy.sets.extend(major);
     }
+    // A master is packed a round or more after its set was made: only now is its host known.
     for host in 0..hierarchy.sets.len() {
         for client in hierarchy.sets[host].clients.clone() {
             if let Client::Master(processor) = client

@@ -199,6 +199,7 @@ pub fn reduce(
         let clients = Clients::Tasks(bin);
         tree.servers.push(Server { level: 0, rate, idle: Rate::ZERO, clients });
     }
+    // The padded rates sum to a whole number, and so do the duals of every level: `whole` relies on it.
     let slack = tree.pad(&Rate::whole(processors as i64) - &total, rules.fill);
     tree.unused_processors = whole(&slack);
     let mut level: Vec<usize> = (0..tree.servers.len()).collect();
@@ -256,6 +257,7 @@ impl Reduction {
         while let Some(server) = below.pop() {
             let server = &self.servers[server];
             match &server.clients {
+                // A subsystem has as many processors as the rates of its servers of level 0 sum to.
                 Clients::Tasks(mine) => {
                     tasks.extend(mine);
                     held = &held + &server.rate;

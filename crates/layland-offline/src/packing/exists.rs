@@ -116,6 +116,7 @@ where
 
     /// The lexicographically first partition.
     fn first(&mut self) -> Result<Option<Vec<usize>>, GaveUp> {
+        // The largest items have the fewest CPUs to choose from, so a dead end shows early.
         let mut by_size: Vec<usize> = (0..self.items.len()).collect();
         by_size.sort_by(|&a, &b| self.items[b].cmp(&self.items[a]));
         let mut witness = vec![0; self.items.len()];
@@ -125,6 +126,7 @@ where
         for item in 0..self.items.len() {
             // The partition at hand agrees with the first one on every item before this one.
             by_size.retain(|&other| other != item);
+            // Only a lower CPU than the one of the witness can improve it.
             for bin in self.candidates(item) {
                 if bin >= witness[item] {
                     break;
@@ -182,6 +184,7 @@ where
     /// Whether the items need no more than what is left where the smallest of them still fits.
     fn enough(&self, items: &[usize]) -> bool {
         let Some(&smallest) = items.last() else { return true };
+        // A CPU with less room than the smallest item is lost to all of them.
         let smallest = &self.items[smallest];
         let usable = self.free.iter().filter(|free| *free >= smallest);
         let usable = usable.fold(self.zero.clone(), |sum, free| &sum + free);

@@ -1,4 +1,4 @@
-//! A phase of a thread: its events become steps, and what no task can stand for is kept to be told.
+//! A phase of a thread: its events become steps. Events that no task can represent are kept for a warning.
 
 use super::{Importer, OLD, Phase, Step, Thread};
 use crate::json::{Json, Member, Value};

@@ -1,4 +1,4 @@
-//! Values of rt-app JSON, read with the liberties that its example files take: what is wrong becomes a problem.
+//! Values of rt-app JSON, read as liberally as its example files require. Every fault becomes a problem.
 
 use super::Importer;
 use crate::json::{Json, Member, Value};
