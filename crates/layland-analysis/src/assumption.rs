@@ -1,4 +1,4 @@
-//! What the tests assume, as data that can be listed and checked.
+//! The assumptions of the tests, as data that can be listed and checked.
 
 use layland_model::{
     Behaviour, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart, Task,

@@ -1,5 +1,5 @@
 //! Least fixed points of monotone functions of time, with a limit: a search that does not end says
-//! so, with the point it reached, instead of going on for ever or giving a wrong number.
+//! so, with the point it reached, instead of looping for ever or returning a wrong number.
 
 use layland_model::Duration;
 

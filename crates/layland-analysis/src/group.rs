@@ -43,7 +43,7 @@ impl<'a> Group<'a> {
         self.tasks.iter().map(|&(_, task)| task)
     }
 
-    /// What most tests read of the tasks.
+    /// The parameters of the tasks that most tests need.
     pub(crate) fn sporadic(&self) -> Vec<Sporadic> {
         self.tasks().map(Sporadic::from).collect()
     }

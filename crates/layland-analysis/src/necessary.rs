@@ -1,4 +1,4 @@
-//! What no scheduler can do: a **necessary** test.
+//! Limits that no scheduler can exceed: a **necessary** test.
 //!
 //! A system fails on every scheduler if (a) a job alone needs longer than its deadline on the fastest
 //! CPU that its task may use, or (b) the utilizations sum to more than the CPUs can do.
@@ -53,7 +53,7 @@ fn capacity(system: &System) -> Finding {
     finding
 }
 
-/// The sum of the utilizations of all tasks, and what it may be.
+/// The sum of the utilizations of all tasks, and its limit.
 pub(crate) fn load(sum: &RateSum, capacity: Rate, holds: bool) -> Reason {
     let value = Quantity::Number(sum.exact());
     Reason::compared("the utilization", Scope::default(), value, Quantity::Number(capacity), holds)

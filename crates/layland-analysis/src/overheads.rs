@@ -41,7 +41,7 @@ pub const BRANDENBURG: Citation = Citation {
 }",
 };
 
-/// A system without overheads, and what was added to its tasks.
+/// A system without overheads, and the amounts that were added to its tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflated {
     /// The system, with larger WCETs.
@@ -50,7 +50,7 @@ pub struct Inflated {
     pub tasks: TaskMap<Inflation>,
 }
 
-/// What the WCET of a task grows by.
+/// The parts by which the WCET of a task grows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inflation {
     /// Each term by name; those of zero are left out.
@@ -144,7 +144,7 @@ pub fn inflate_placed(placed: &System, machine: &System) -> Result<Inflated, Ref
         }
         let own = &mut inflated.tasks[id];
         if wcet != C {
-            // What it executes is bounded by the WCET that the overheads are added to.
+            // The overheads are added to the WCET, which bounds every execution.
             own.execution = ExecutionModel::Wcet;
             let level = own.criticality.level().min(own.wcet.len() - 1);
             own.wcet[level..].fill(wcet);

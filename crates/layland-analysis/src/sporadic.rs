@@ -1,4 +1,4 @@
-//! The three integers that most tests read of a task, side by side in memory: what the fast forms of
+//! The three integers that most tests read of a task, side by side in memory, for the fast forms of
 //! the tests work on, without allocation and without rationals.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
@@ -36,7 +36,7 @@ impl Sporadic {
         [self.wcet.ns(), self.deadline.ns(), self.period.ns()]
     }
 
-    /// What all its jobs need that are released and due in an interval of length `t`:
+    /// The work of all its jobs that are released and due in an interval of length `t`:
     /// `max(0, floor((t - D) / T) + 1) C`, saturating.
     #[inline]
     pub(crate) fn demand(&self, t: i64) -> i64 {

@@ -1,9 +1,9 @@
-//! What a test answers: a verdict, and the numbers that explain it.
+//! The answer of a test: a verdict, and the numbers that explain it.
 
 use crate::fixed_point::Diverged;
 use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap, counted};
 
-/// What a test's answer is worth.
+/// Which of its answers a test can be trusted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// *Yes* and *no* are both true.
@@ -47,7 +47,7 @@ impl Kind {
 pub enum Verdict {
     /// It is guaranteed.
     Yes,
-    /// It is not: what the parameters allow breaks it.
+    /// It is not: the parameters of the tasks allow a run that breaks it.
     No,
     /// This test cannot tell.
     Unknown,
@@ -79,7 +79,7 @@ impl Verdict {
 pub struct Finding {
     /// The answer.
     pub verdict: Verdict,
-    /// What decided it: for a *yes* what was compared or constructed, otherwise what failed.
+    /// The reasons: of a *yes* every comparison or construction, otherwise those that failed.
     pub reasons: Vec<Reason>,
 }
 
@@ -90,7 +90,7 @@ impl Finding {
     }
 }
 
-/// What a reason is about. Empty: the system as a whole.
+/// The part of the system that a reason is about; the whole system if it is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// A task.
@@ -152,19 +152,19 @@ impl Quantity {
 /// A quantity that was compared with its bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// What the quantity is, as in "the sum of the densities".
+    /// The quantity, as in "the sum of the densities".
     pub what: &'static str,
-    /// Of what.
+    /// The part of the system that it belongs to.
     pub scope: Scope,
     /// Its value.
     pub value: Quantity,
-    /// What it may be at most.
+    /// The most that it may be.
     pub bound: Quantity,
     /// Whether the condition holds.
     pub holds: bool,
 }
 
-/// What decided.
+/// A reason for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A quantity and its bound.
@@ -185,11 +185,11 @@ pub enum Reason {
     MayBeLate(TaskId),
     /// A condition without numbers holds, in words.
     Holds(&'static str),
-    /// A pattern of so many jobs, those of a busy period: whether every one of them has a priority.
+    /// The jobs of a busy period were counted, and whether each can be given a priority.
     JobPattern {
         /// How many jobs.
         jobs: u64,
-        /// Whether each has a priority; none if the analysis does not take so many.
+        /// Whether each has a priority; none if there are more than the analysis handles.
         placed: Option<bool>,
     },
     /// The computation was given up.
@@ -289,7 +289,7 @@ impl TardinessBound {
     }
 }
 
-/// What a tardiness analysis answers.
+/// The answer of a tardiness analysis.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tardiness {

@@ -35,7 +35,7 @@ use crate::global_edf::workload::rivals;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
 use layland_model::{CpuSet, Duration, System, TaskMap};
 
-/// At most so many rounds: each is sound, more only find more.
+/// The limit of rounds. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
 /// The policies that it is about.
@@ -69,7 +69,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     },
 };
 
-/// What is found of each task, for a system that keeps the assumptions: a response time at most its
+/// The findings for each task of a system that keeps the assumptions: a response time at most its
 /// deadline, and the part of its CPUs that it was found on. These are bounds only if every task has
 /// one.
 ///

@@ -182,7 +182,8 @@ where
     if sent == total {
         return None;
     }
-    // The last search from the source did not reach the sink: what it reached is its side of the cut.
+    // The last search from the source did not reach the sink. The nodes that it reached are one side of a
+    // minimum cut.
     let reached = |cpu: &layland_model::CpuId| network.level[cpu_node(cpu.index())].is_some();
     Some(system.platform.cpus().filter(reached).collect())
 }

@@ -43,7 +43,7 @@ use crate::{
 };
 use layland_model::{CpuSet, Duration, System, TaskId, TaskMap};
 
-/// What the tests assume that derive priorities.
+/// The assumptions of the tests that derive priorities.
 pub(super) const DERIVED: &[Assumption] = &[
     SporadicReleases,
     NoJitter,

@@ -29,16 +29,16 @@ use crate::Sporadic;
 use layland_model::{CpuSet, System};
 use std::collections::BTreeSet;
 
-/// Up to so many classes all their unions are tried.
+/// Up to this many classes, all unions are tried.
 pub const EVERY: usize = 8;
 
-/// What the reduction reads of a system, for tasks in any order.
+/// The data that the reduction needs of a system, for tasks in any order.
 pub(crate) struct Masked {
     pub(crate) tasks: Vec<Sporadic>,
     pub(crate) masks: Vec<CpuSet>,
 }
 
-/// A part of the CPUs of a task, and what may run there.
+/// A part of the CPUs of a task, and the tasks that may run there.
 pub(crate) struct Part {
     /// `S`.
     pub(crate) cpus: CpuSet,
@@ -92,7 +92,7 @@ impl Masked {
             family.extend([own.intersection(mask), own.difference(mask)]);
         }
         family.remove(&CpuSet::new());
-        // What is dropped with a class: the load of the tasks that have no other CPU in the rest.
+        // A class takes away the load of the tasks that have no other CPU in the rest.
         let (mut rest, mut left) = (own.clone(), classes.clone());
         while left.len() > 1 {
             let load = |class: &CpuSet| -> u128 {

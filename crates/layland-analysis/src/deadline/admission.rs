@@ -17,7 +17,7 @@ use crate::group::{Group, together};
 use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
 use layland_model::{CpuSet, Rate, RateSum, System, Task};
 
-/// What part of each CPU real-time tasks may use.
+/// The share of each CPU that real-time tasks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Admission control is off (`sched_rt_runtime_us = -1`).

@@ -5,7 +5,7 @@
 //! (8) every affinity is a whole cluster or one CPU, (9) nothing changes while the system runs. There
 //! is a bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
 //!
-//! The bound is very pessimistic: for random systems what simulations see stays below 3 % of it, and the
+//! The bound is very pessimistic: tardiness in simulations of random systems stays below 3 % of it, and the
 //! worst that a search found (two CPUs, two tasks that need one each) is 13 %.
 //!
 //! | paper | meaning |

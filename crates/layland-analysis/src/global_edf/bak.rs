@@ -80,7 +80,7 @@ fn bak(group: &Group<'_>) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
 /// decision in fixed point, and exactly where that cannot tell.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     /// Binary digits behind the point of what is summed, and how long a period may be for it.

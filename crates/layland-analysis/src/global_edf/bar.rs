@@ -49,7 +49,7 @@ pub const BARUAH_2007: Citation = Citation {
 }",
 };
 
-/// At most so many points are looked at for one task.
+/// The limit of points that are examined for one task.
 const STEPS: usize = 100_000;
 
 /// BAR, for each cluster.
@@ -75,7 +75,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 
-/// What the test says.
+/// The answer of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// Every interval has room.
@@ -189,7 +189,7 @@ fn interference(tasks: &[Sporadic], k: usize, cpus: usize, t: i64, more: &mut Ve
     sum + more.iter().map(|&x| i128::from(x)).sum::<i128>()
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     carried(tasks, cpus) == Carried::Fits
 }

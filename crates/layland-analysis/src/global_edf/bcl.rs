@@ -81,7 +81,7 @@ fn bcl(group: &Group<'_>) -> Finding {
     Finding { verdict: Verdict::Yes, reasons }
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
 /// decision without reasons.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (m, rivals) = (cpus as i128, rivals(tasks));

@@ -37,7 +37,7 @@ pub const BERTOGNA_2009: Citation = Citation {
 }",
 };
 
-/// At most so many rounds: each is sound, more only find more.
+/// The limit of rounds. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
 /// BCLI, for each cluster.
@@ -95,7 +95,7 @@ pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     })
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     matches!(slacks(tasks, cpus), Slacks::All(_))
 }

@@ -63,7 +63,7 @@ const TESTS: [(&str, bool, Accepts); 7] = [
     ("FF-DBF", false, ff_dbf::accepts),
 ];
 
-/// Which test accepts these tasks, which keep the assumptions, on so many CPUs.
+/// Which test accepts these tasks, which keep the assumptions, on this many CPUs.
 pub fn accepted_by(tasks: &[Sporadic], cpus: usize) -> Option<&'static str> {
     // More than the CPUs can do, by more than the rounding: no test accepts that.
     if load_above(tasks) > ((cpus as u128) << SHIFT) + tasks.len() as u128 {

@@ -44,7 +44,7 @@ pub const BARUAH_2010: Citation = Citation {
 
 /// How many values of `sigma` are tried besides the least.
 pub const STEPS: u64 = 20;
-/// At most so many points are looked at for one `sigma`.
+/// The limit of points that are examined for one `sigma`.
 const POINTS: usize = 100_000;
 /// `sigma` is a multiple of 2^-20.
 const SIGMA_SHIFT: u32 = 20;
@@ -162,7 +162,7 @@ fn forced_forward(tau_i: &Sporadic, t: i64, sigma: i128) -> i128 {
     i128::from(jobs) * whole + last
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     debug_assert!(tasks.iter().all(|tau| fixed(tau.wcet.ns(), tau.deadline.ns()) <= 1 << SHIFT));
     witness(tasks, cpus).is_some()

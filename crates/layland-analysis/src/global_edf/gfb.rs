@@ -68,7 +68,7 @@ fn gfb(group: &Group<'_>) -> Finding {
     Finding::new(Kind::Sufficient.verdict(holds), reason)
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs: the same
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
 /// decision in fixed point, and exactly where that cannot tell.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     let (mut sum, mut largest) = (0u128, 0u128);

@@ -39,7 +39,7 @@ pub const BARUAH_BAKER: Citation = Citation {
 }",
 };
 
-/// At most so many points are looked at.
+/// The limit of points that are examined.
 const STEPS: usize = 1_000_000;
 
 /// LOAD, for each cluster.
@@ -66,7 +66,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 
-/// What the test says.
+/// The answer of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// The load is within the bound.
@@ -157,7 +157,7 @@ pub fn load(tasks: &[Sporadic], cpus: usize) -> Load {
     Load::NoEnd
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     load(tasks, cpus) == Load::Within
 }

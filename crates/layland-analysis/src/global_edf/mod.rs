@@ -32,7 +32,7 @@ use crate::{
 };
 use layland_model::{Duration, Rate, System, TIME_LIMIT, TaskId, TaskMap};
 
-/// What tests for constrained deadlines assume.
+/// The assumptions of tests for constrained deadlines.
 pub(crate) const CONSTRAINED: &[Assumption] = &[
     SporadicReleases,
     NoJitter,
@@ -45,7 +45,7 @@ pub(crate) const CONSTRAINED: &[Assumption] = &[
     NoRequests,
 ];
 
-/// What tests for arbitrary deadlines assume.
+/// The assumptions of tests for arbitrary deadlines.
 const ARBITRARY: &[Assumption] = &[
     SporadicReleases,
     NoJitter,
@@ -95,7 +95,7 @@ fn ceil_of_load(group: &Group<'_>) -> usize {
     group.utilization().exact().ceil().and_then(|u| usize::try_from(u).ok()).unwrap_or(usize::MAX)
 }
 
-/// What an iteration over slacks finds.
+/// The result of an iteration over slacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Slacks {
     /// Every task finishes this long before its deadline, in nanoseconds, or earlier.

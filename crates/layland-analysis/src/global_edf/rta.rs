@@ -35,7 +35,7 @@ pub const BERTOGNA_CIRINEI: Citation = Citation {
 }",
 };
 
-/// At most so many rounds, and as many passes before them.
+/// The limit of rounds, and of the passes before them.
 const ROUNDS: usize = 50;
 
 /// These passes end when no response time grows by more than this part of `D_k - C_k`: then they come near a
@@ -129,7 +129,7 @@ fn surely_late(tasks: &[Sporadic], rivals: &[Rival], m: i64) -> Option<usize> {
     None
 }
 
-/// What the search for `R_k` reads of another task.
+/// The data that the search for `R_k` needs of another task.
 #[derive(Clone, Copy)]
 pub(crate) struct Other {
     tau_i: Rival,
@@ -153,7 +153,7 @@ pub(crate) fn response_among(
         let (tau_i, S_i) = (rivals[i], S[i]);
         Other { tau_i, S_i, I_i: tau_i.interference(D_k).with_slack(S_i) }
     }));
-    // What does nothing to the job whatever R is.
+    // Tasks that cannot interfere, whatever R is.
     room.retain(|other| other.I_i > 0);
     super::fixed_point_bound(C_k, D_k, |R| {
         let most = R - C_k + 1;
@@ -162,7 +162,7 @@ pub(crate) fn response_among(
     })
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on so many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
     matches!(slacks(tasks, cpus), Slacks::All(_))
 }

@@ -1,4 +1,4 @@
-//! What another task can do to a job under global EDF: the bounds that [`bcli`](super::bcli) and
+//! The interference of another task with a job under global EDF: the bounds that [`bcli`](super::bcli) and
 //! [`rta`](super::rta) share (Bertogna, Cirinei, Lipari 2009; Bertogna, Cirinei 2007).
 //!
 //! | paper | meaning |
@@ -33,7 +33,7 @@ pub(crate) fn rivals(tasks: &[Sporadic]) -> Vec<Rival> {
     tasks.iter().map(Rival::from).collect()
 }
 
-/// What a task does to a job under EDF, as far as its slack does not matter.
+/// The interference of a task under EDF, except for the part that depends on its slack.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Interference {
     /// `floor(D_k / T_i) C_i`.
@@ -53,7 +53,7 @@ impl Interference {
 }
 
 impl Rival {
-    /// What it does to a job that has this relative deadline.
+    /// Its interference with a job that has this relative deadline.
     #[inline]
     pub(crate) fn interference(&self, D_k: i64) -> Interference {
         let (jobs, rest) = self.T.div_rem(D_k);

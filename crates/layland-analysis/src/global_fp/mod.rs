@@ -200,7 +200,7 @@ pub(crate) fn workloads(tau_i: &Sporadic, x: i64, S_i: i64) -> [i64; 2] {
     [no, (y / T).saturating_mul(C).saturating_add(C + alpha)]
 }
 
-/// The sum of so many of the largest of these, which change their order.
+/// The sum of the `count` largest of these numbers; reorders them.
 #[inline]
 pub(crate) fn largest(values: &mut [i64], count: usize) -> i128 {
     if values.len() > count && count > 0 {

@@ -55,7 +55,7 @@ pub const VESTAL: Citation = Citation {
 }",
 };
 
-/// What every test assumes.
+/// The assumptions of every test.
 const PER_CPU: &[Assumption] = &[
     OneCpuEach,
     SporadicReleases,

@@ -149,7 +149,7 @@ pub fn qps_preemptions_at(levels: usize, level: usize) -> u64 {
 pub struct Inflated {
     /// The system, without overheads.
     pub system: System,
-    /// What was added to every WCET.
+    /// The amounts that were added to every WCET.
     pub added: Duration,
     /// Its terms by name; those of zero are left out.
     pub terms: Vec<(&'static str, Duration)>,

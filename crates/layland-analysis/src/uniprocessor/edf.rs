@@ -9,7 +9,7 @@
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
-//! | `h(t)` | [`demand`] | what all jobs need that are released and due in an interval of length `t` |
+//! | `h(t)` | [`demand`] | the work of all jobs that are released and due in an interval of length `t` |
 //! | `L_a` | `load_bound` | no demand exceeds an interval from here on, if `U < 1` |
 //! | `L_b` | `busy_period` | the CPU idles after it, if all tasks are released together |
 //!
@@ -113,18 +113,18 @@ fn load_of(group: &Group<'_>, holds: bool) -> Reason {
     }
 }
 
-/// What the processor-demand criterion says.
+/// The answer of the processor-demand criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// No interval is asked for more than its length.
+    /// No interval has more demand than its length.
     Met,
     /// The utilizations sum to more than 1.
     Overload,
-    /// An interval is asked for more than its length.
+    /// An interval has more demand than its length.
     Exceeds {
         /// The interval.
         interval: Duration,
-        /// What is asked for.
+        /// Its demand.
         demand: Duration,
     },
 }
@@ -231,8 +231,8 @@ fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     tasks.iter().filter_map(of_task).max()
 }
 
-/// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit: job after
-/// job that arrives before what is reached, without a division.
+/// `L_b`, the least fixed point of `w = sum ceil(w / T_i) C_i`, if it is at most the limit. Instead of dividing, it
+/// adds one job after the other that arrives before `w`.
 fn busy_period(tasks: &[Sporadic], limit: Option<i64>) -> Result<i64, Diverged> {
     let limit = limit.unwrap_or(TIME_LIMIT);
     let mut next: Vec<i64> = tasks.iter().map(|task| task.period.ns()).collect();

@@ -37,7 +37,7 @@ pub const SPURI: Citation = Citation {
 const ASSUMPTIONS: &[Assumption] =
     &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
-/// At most so many arrivals `a` are looked at for one CPU.
+/// The limit of arrivals `a` that are examined for one CPU.
 pub const ARRIVALS: u64 = 200_000;
 
 /// Response times of EDF, for each CPU.
