@@ -10,7 +10,7 @@ pub const MAX_STEPS: u64 = 10_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Diverged {
     /// The least fixed point is above the limit.
-    #[error("it is more than {limit}: {reached} is reached")]
+    #[error("it is more than {limit}: the search reached {reached}")]
     Beyond {
         /// The limit.
         limit: Duration,
@@ -18,7 +18,7 @@ pub enum Diverged {
         reached: Duration,
     },
     /// There is none: more work comes than the CPU can do.
-    #[error("it grows for ever: what comes is more than one CPU can do")]
+    #[error("it grows for ever: the load is more than one CPU can do")]
     Overload,
     /// The search took too many steps: the fixed point is not known.
     #[error("gave up at {reached} after {steps} steps")]

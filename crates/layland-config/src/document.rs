@@ -404,7 +404,7 @@ impl<'p> Reader<'p> {
         let (low, high) = (self.number(&elements[0])?, self.number(&elements[1])?);
         if low >= high {
             let message = format!("`{}` is empty", entry.key);
-            self.invalid(entry, message, "the first is the smaller one");
+            self.invalid(entry, message, "write the smaller number first");
             return None;
         }
         Some((low, high))

@@ -32,7 +32,7 @@ fn faults_have_places() {
             "`5ms` has a unit, and the column `period_ms` has one too",
         ),
         ("name,period_h,wcet\na,5,1ms\n", "1:6", "unknown column `period_h`"),
-        ("name,period,period_ms,wcet\n", "1:13", "the column `period_ms` is there twice"),
+        ("name,period,period_ms,wcet\n", "1:13", "the column `period_ms` appears twice"),
         ("name,period\na,5ms\n", "1:1", "the table has no column `wcet`"),
         ("name,period,wcet\na,5ms,\n", "2:1", "task `a` has no wcet"),
         ("name,period,wcet\na,5ms,1ms,3\n", "2:11", "the row has 4 cells, the header 3"),

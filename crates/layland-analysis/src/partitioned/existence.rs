@@ -82,7 +82,7 @@ fn find(system: &System, nodes: u64) -> Finding {
             Existence::Unknown { nodes } => {
                 let why = format!(
                     "no heuristic finds a partition, and {nodes} nodes of the search \
-                                   for one have not told whether there is any"
+                                   for one did not decide whether one exists"
                 );
                 Finding::new(Verdict::Unknown, Reason::NotPartitioned(why))
             }
@@ -104,7 +104,7 @@ fn find(system: &System, nodes: u64) -> Finding {
         Err(GaveUp) => {
             let why = format!(
                 "no heuristic finds a partition, by density or by demand{first}, and \
-                 {DEMAND_NODES} steps of the search for one have not told whether there is any"
+                 {DEMAND_NODES} steps of the search for one did not decide whether one exists"
             );
             Finding::new(Verdict::Unknown, Reason::NotPartitioned(why))
         }

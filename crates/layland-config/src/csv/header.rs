@@ -93,7 +93,7 @@ impl TableReader<'_> {
                 column.as_ref().is_some_and(|new| new.key == other.key && new.level == other.level)
             });
             if twice {
-                let message = format!("the column `{title}` is there twice");
+                let message = format!("the column `{title}` appears twice");
                 self.error("layland::csv::header", cell.span.clone(), message, "remove one");
             } else if column.is_none() {
                 let base = title.split(['.', '_']).next().unwrap_or_default();

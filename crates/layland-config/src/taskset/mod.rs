@@ -214,7 +214,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 return None;
             }
             if names.iter().any(|other| other == name) {
-                let message = format!("the level `{name}` is there twice");
+                let message = format!("the level `{name}` appears twice");
                 reader.error(code, element.span, message, "again", "remove one of the two");
                 return None;
             }

@@ -63,7 +63,7 @@ impl Reader<'_> {
                 "0.95"
             }
         };
-        let help = format!("write \"{number}\" in quotes: so it is kept exactly");
+        let help = format!("write \"{number}\" in quotes, so that it stays exact");
         self.wrong_type(entry, "a text with a number", help);
         None
     }

@@ -158,7 +158,7 @@ pub fn parse_horizon(text: &str) -> Result<Horizon, String> {
     let length: Result<Duration, ParseTimeError> = text.trim().parse();
     match length {
         Ok(length) if length > Duration::ZERO => Ok(Horizon::At(Time::ZERO + length)),
-        Ok(_) => Err("a simulation is longer than nothing".to_owned()),
+        Ok(_) => Err("a simulation must be longer than zero".to_owned()),
         Err(error) => Err(format!("{error}: {}, or \"2 hyperperiods\"", error.help())),
     }
 }
@@ -196,8 +196,8 @@ impl Decoder<'_> {
             }
         }
         if value_of(top.table, "series").is_none() {
-            let message = "nothing is compared";
-            let help = "add [[series]] with a name and a policy or a test";
+            let message = "there is no [[series]]";
+            let help = "add one with a name and a policy or a test";
             self.reader.error("layland::lab::missing", 0..0, message, "here", help);
         }
         self.grids(top, seed, pooled.unwrap_or(false));
@@ -350,7 +350,7 @@ impl Decoder<'_> {
             return None;
         }
         if taken.contains(&name) {
-            self.reader.invalid(&entry, format!("`{name}` is there already"), "use another name");
+            self.reader.invalid(&entry, format!("the name `{name}` is taken"), "use another name");
             return None;
         }
         Some(name.to_owned())
@@ -437,7 +437,7 @@ impl Decoder<'_> {
             DeValue::Boolean(value) => Some(value.to_string()),
             DeValue::Float(number) => {
                 let help =
-                    format!("write \"{}\" in quotes: so it is kept exactly", number.as_str());
+                    format!("write \"{}\" in quotes, so that it stays exact", number.as_str());
                 self.reader.wrong_type(entry, "a text or a whole number", help);
                 None
             }
@@ -497,8 +497,8 @@ impl Decoder<'_> {
             self.grids.push(grid);
         }
         if self.grids.is_empty() {
-            let message = "there are no points";
-            let help = "add [[grid]] with a name and lists of parameters";
+            let message = "there is no [[grid]]";
+            let help = "add one with a name and lists of parameters";
             self.reader.error("layland::lab::missing", 0..0, message, "here", help);
         }
     }

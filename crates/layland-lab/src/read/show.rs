@@ -158,7 +158,7 @@ impl Decoder<'_> {
         };
         let values = &self.grids[grid].axes[axis].1;
         if let Some(other) = values.iter().find(|value| value.parse::<Rate>().is_err()) {
-            let message = format!("`{other}` of `{name}` has no place on an axis");
+            let message = format!("`{other}` of `{name}` is not a number that an axis can show");
             self.reader.invalid(&entry, message, "choose a parameter whose values are numbers");
             return None;
         }
