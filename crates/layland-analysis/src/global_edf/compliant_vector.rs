@@ -97,7 +97,8 @@ pub const REDUCED: BoundTest = BoundTest {
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::Reduced)),
 };
 
-struct Entry {
+/// A task with its relative priority point `Y`, and the `S` that follows from it.
+struct TaskWithPoint {
     task: TaskId,
     C: Rate,
     D: Rate,
@@ -109,34 +110,34 @@ struct Entry {
 fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
     let m = Rate::whole(group.cpu_count());
     let least_deadline = group.tasks().map(|task| task.deadline.ns()).min().unwrap_or(0);
-    let entry = |&(task, tau): &(TaskId, &layland_model::Task)| {
+    let point = |&(task, tau): &(TaskId, &layland_model::Task)| {
         let [C, D, T] = [tau.own_wcet().ns(), tau.deadline.ns(), tau.period.ns()].map(Rate::whole);
         let Y = match points {
             Points::Plain => D.clone(),
             Points::Reduced => &D - &Rate::whole(least_deadline),
         };
         let S = (&C * &(&Rate::ONE - &(&Y / &T))).max(Rate::ZERO);
-        Entry { task, C, D, u: tau.utilization(), Y, S }
+        TaskWithPoint { task, C, D, u: tau.utilization(), Y, S }
     };
-    let entries: Vec<Entry> = group.tasks.iter().map(entry).collect();
+    let tasks: Vec<TaskWithPoint> = group.tasks.iter().map(point).collect();
     // One CPU and implicit deadlines: EDF is optimal.
     let implicit = group.tasks().all(|task| task.deadline == task.period);
     if group.cpu_count() == 1 && implicit {
-        return entries.iter().map(|entry| (entry.task, Rate::ZERO)).collect();
+        return tasks.iter().map(|tau| (tau.task, Rate::ZERO)).collect();
     }
-    let s = least_s(&entries, &m, super::ceil_of_load(group).saturating_sub(1));
-    let tardiness = |Entry { C, D, Y, .. }: &Entry| {
+    let s = least_s(&tasks, &m, super::ceil_of_load(group).saturating_sub(1));
+    let tardiness = |TaskWithPoint { C, D, Y, .. }: &TaskWithPoint| {
         let response = &(&(&s - &(C / &m)) + C) + Y;
         (&response - D).max(Rate::ZERO)
     };
-    entries.iter().map(|entry| (entry.task, tardiness(entry))).collect()
+    tasks.iter().map(|tau| (tau.task, tardiness(tau))).collect()
 }
 
 /// The least `s >= 0` with `G(s) + sum S_i <= m s`.
-fn least_s(entries: &[Entry], m: &Rate, largest: usize) -> Rate {
-    let sum_S = entries.iter().fold(Rate::ZERO, |sum, entry| &sum + &entry.S);
-    let at_zero = |Entry { C, u, S, .. }: &Entry| &(C - S) - &(&(C * u) / m);
-    let mut lines: Vec<(Rate, &Rate)> = entries.iter().map(|e| (at_zero(e), &e.u)).collect();
+fn least_s(tasks: &[TaskWithPoint], m: &Rate, largest: usize) -> Rate {
+    let sum_S = tasks.iter().fold(Rate::ZERO, |sum, tau| &sum + &tau.S);
+    let at_zero = |TaskWithPoint { C, u, S, .. }: &TaskWithPoint| &(C - S) - &(&(C * u) / m);
+    let mut lines: Vec<(Rate, &Rate)> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
     let mut s = Rate::ZERO;
     loop {
         // The tangent at s: A + B s, from the tasks that are the largest there (ties: the steepest,

@@ -136,7 +136,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
         let system = System { platform, levels, tasks: tasks.into(), requests, provenance };
         for invalid in system.validate() {
-            let places = Places {
+            let spans_of = SystemSpans {
                 tables: &tables,
                 defaults,
                 origin: &origin,
@@ -145,7 +145,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
                 requests_complete: all_requests,
                 broken: &broken,
             };
-            if let Some(problem) = places.problem(&system, invalid) {
+            if let Some(problem) = spans_of.problem(&system, invalid) {
                 self.reader.problems.push(problem);
             }
         }
@@ -277,7 +277,7 @@ impl<'p, 'h> Decoder<'p, 'h> {
 }
 
 /// Where the parts of a system stand in the text.
-struct Places<'a, 't> {
+struct SystemSpans<'a, 't> {
     tables: &'a [TaskTable<'t>],
     defaults: Option<&'t DeTable<'t>>,
     /// For each task the index of its table, and whether it is a further copy.
@@ -288,7 +288,7 @@ struct Places<'a, 't> {
     broken: &'a Broken,
 }
 
-impl Places<'_, '_> {
+impl SystemSpans<'_, '_> {
     /// The problem that an invalid part is, if it is not the consequence of another.
     fn problem(&self, system: &System, invalid: Invalid) -> Option<Problem> {
         let Invalid { part, message, help } = invalid;
