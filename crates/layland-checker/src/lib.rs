@@ -31,7 +31,7 @@
 //!
 //! For [`ScheduleRule::MixedCriticality`] it also holds that every segment is on a CPU of its group, and
 //! that a job on a guaranteed CPU misses its deadline only if a job of its criticality or above executes
-//! more than its bound of that level before (`checker/mixed.rs`).
+//! more than its bound of that level before (`mixed.rs`).
 //!
 //! Where requests give a task another affinity or cluster, or a cluster other CPUs, the task may use
 //! whatever it may use at some time, and a highest-first rule is not checked for groups with such a task.

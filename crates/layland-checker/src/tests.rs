@@ -1,4 +1,6 @@
 //! Every kind of violation is provoked and found; schedules of a naive scheduler are clean.
+//!
+//! Long because each kind of violation has its own smallest trace.
 
 use super::*;
 use layland_model::{JobOrder, Request, Service, Speed};

@@ -122,7 +122,9 @@ proptest! {
         match read("x", text.as_bytes(), Format::RtApp, &host) {
             Ok(loaded) if lost.is_empty() => {
                 for (task, again) in system.tasks.values().zip(loaded.system.tasks.values()) {
-                    prop_assert_eq!((task.period, &task.affinity, task.budget), (again.period, &again.affinity, again.budget));
+                    prop_assert_eq!(task.period, again.period);
+                    prop_assert_eq!(&task.affinity, &again.affinity);
+                    prop_assert_eq!(task.budget, again.budget);
                 }
             }
             // A budget or an execution time may be rounded beyond what is valid.

@@ -1,4 +1,6 @@
 //! Recipes: the same bytes for ever, valid systems, stated rules, and errors that say what to do.
+//!
+//! Long because each rule of a recipe has a test, and the golden sets are here.
 
 use layland_gen::{
     Affinities, Arrivals, Criticalities, Deadlines, GenError, Offsets, Periods, Recipe, TwoBudgets,

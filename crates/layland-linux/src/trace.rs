@@ -108,7 +108,10 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
             let mut all = within.violations.iter();
             all.any(|other| matches!(other, Violation::Demand { job, .. } if job.id == id))
         };
-        let excused = |violation: &&Violation| matches!(violation, Violation::Demand { job, .. } if leaked.contains(&job.id) || !much(job.id));
+        let excused = |violation: &&Violation| {
+            matches!(violation, Violation::Demand { job, .. }
+                if leaked.contains(&job.id) || !much(job.id))
+        };
         let kept = report.violations.iter().filter(|violation| !excused(violation));
         found.extend(kept.map(|violation| format!("{view:?}: {violation}")));
     }

@@ -2,6 +2,8 @@
 //!
 //! Numbers are small, so that ties and full loads are common; loads are aimed at where the tests
 //! decide. Each property also counts how often it had something to say.
+//!
+//! Long because each analysis has its obvious version beside the property that compares them.
 
 use layland_analysis::affinity::feasibility::{self, by_flow, by_hall};
 use layland_analysis::deadline::admission::{self, Limit};

@@ -1,5 +1,7 @@
 //! What is declared schedulable never misses, no bound is exceeded, and tests relate to each other as
 //! the literature says: global EDF, global fixed priorities, response times of EDF, overheads.
+//!
+//! Long because each relation between tests that the literature states is a test.
 
 use layland_analysis::global_edf::{Slacks, bak, bar, bcl, bcli, combined, ff_dbf, gfb, load, rta};
 use layland_analysis::global_fp;

@@ -1,4 +1,6 @@
 //! The command from outside: exit codes, signals, pipes, files, and the same bytes every time.
+//!
+//! Long because each promise of the program to a shell is a test.
 #![cfg(unix)]
 
 mod common;

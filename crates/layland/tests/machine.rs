@@ -1,5 +1,7 @@
 //! What needs a machine: recording, the kernel's SCHED_DEADLINE, the doctor. Where privileges lack, a
 //! test says "skipped: needs ..".
+//!
+//! Long because each test tells whoever runs it what the machine lacks.
 #![cfg(target_os = "linux")]
 
 mod common;

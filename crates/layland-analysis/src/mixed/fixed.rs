@@ -1,6 +1,6 @@
 //! Fixed priorities with a cut-off: `R_i = C_i(z_i) + sum over H_i of ceil(R_i / T_j) C_j(z_i)` (Huang et al.
-//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says. `layland_offline::criticality::fixed` has the
-//! symbols and the misprint.
+//! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says.
+//! `layland_offline::criticality::fixed` has the symbols and the misprint.
 
 use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
 use crate::{

@@ -1,6 +1,7 @@
 //! Fixed job priorities (Li, Baruah 2010; Huang et al. 2014, Section 3.2), with the lists reused at run time as
-//! PLRS does (Guan, Ekberg, Stigge, Yi 2011). **Sufficient** for what [`Subject::Covered`] says. `layland_offline::criticality::fjp` has
-//! the patterns and the tests. More than 20,000 jobs in a busy period give *unknown*.
+//! PLRS does (Guan, Ekberg, Stigge, Yi 2011). **Sufficient** for what [`Subject::Covered`] says.
+//! `layland_offline::criticality::fjp` has the patterns and the tests. More than 20,000 jobs in a busy period
+//! give *unknown*.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};

@@ -14,13 +14,13 @@
 //! nothing changes while the system runs; AMC-MAX: (10) at most two criticality levels; PT-PAPER: (10) `D_i =
 //! T_i`. There is no blocking and no self-suspension. Equal priorities go to the smaller rank.
 //!
-//! **What a *yes* promises** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job of a task of level `l` or
-//! above executes for longer than `C(l)`; tasks below may do anything. Then each job of these tasks meets its
-//! deadline. With one level that is every deadline.
+//! **What a *yes* promises** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job of a task of
+//! level `l` or above executes for longer than `C(l)`; tasks below may do anything. Then each job of these
+//! tasks meets its deadline. With one level that is every deadline.
 //!
-//! The tests are sufficient; one that fails, or gives up, says *unknown*. Those called `PAPER` and FJP-IJA-FLOOR compute what the
-//! paper prints ([`crate::Subject::Unsound`]): a *yes* of theirs promises nothing, and is there to reproduce
-//! its figures.
+//! The tests are sufficient; one that fails, or gives up, says *unknown*. Those called `PAPER` and
+//! FJP-IJA-FLOOR compute what the paper prints ([`crate::Subject::Unsound`]): a *yes* of theirs promises
+//! nothing, and is there to reproduce its figures.
 
 mod adaptive;
 mod fixed;

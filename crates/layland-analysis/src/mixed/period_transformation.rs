@@ -1,5 +1,6 @@
 //! Period transformation (Sha, Lehoczky, Rajkumar 1986; Huang et al. 2014, Eq. 3). **Sufficient** for what
-//! [`Subject::Covered`] says, with slices in whole nanoseconds. `layland_offline::criticality::period_transformation` has the equation.
+//! [`Subject::Covered`] says, with slices in whole nanoseconds.
+//! `layland_offline::criticality::period_transformation` has the equation.
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};

@@ -21,6 +21,9 @@
 //! | `H_i` | the tasks of higher priority |
 //!
 //! Equal priorities go to the smaller rank, then to the smaller id, as the policies do.
+//!
+//! Long because the response times of one CPU, exact, with arbitrary deadlines and within jitter, share one busy
+//! period, and the searches for priorities ask them thousands of times.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 

@@ -4,6 +4,8 @@
 //! is true of the whole stretch or at least of half of it, and a shade of the share of time where
 //! not. A missed deadline is always visible: it takes precedence over every other mark, and the
 //! number of misses is next to the task.
+//!
+//! Long because what a cell of the chart shows depends on all that competes for it, and is decided in one place.
 
 use super::axis::Axis;
 use super::scene::{CpuLane, Run, Scene, TaskLane};

@@ -40,6 +40,8 @@
 //! ```
 //!
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.
+//!
+//! Long because a description is one format: its tables refer to each other, and are checked together.
 
 mod show;
 mod threads;

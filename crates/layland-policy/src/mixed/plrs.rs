@@ -20,12 +20,13 @@
 //!
 //! # Jobs that need nothing below their own level
 //!
-//! A job with `C_i(l) = 0` adds nothing to the busy period of level `l`, which the analysis lets end while that job
-//! still waits for its turn. To the idle check it is pending all the same, so jobs that arrive just then would go on with
-//! lists and an indicator that belong to a busy period that is over: there may be no entry for them, or one that is too
-//! low. This is repaired in the order of events (step 5 of [`mechanism`](super::mechanism)): such a job, if it is
-//! next, gets the CPU before anything arrives. It completes, and lists and indicator are reset for what arrives in
-//! this instant; or it overruns, and what arrives meets the level that it raised.
+//! A job with `C_i(l) = 0` adds nothing to the busy period of level `l`, which the analysis lets end while that
+//! job still waits for its turn. To the idle check it is pending all the same, so jobs that arrive just then
+//! would go on with lists and an indicator that belong to a busy period that is over: there may be no entry for
+//! them, or one that is too low. This is repaired in the order of events (step 5 of
+//! [`mechanism`](super::mechanism)): such a job, if it is next, gets the CPU before anything arrives. It
+//! completes, and lists and indicator are reset for what arrives in this instant; or it overruns, and what
+//! arrives meets the level that it raised.
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! The jobs of a busy period of length `B` are due within `B + D_max`, so they need at most `load (B + D_max)`.
-//! With `D = T` for all tasks of a level its load is its utilization. Otherwise the absolute deadlines are walked
-//! over in order; `U + S / x`, `S` the sum of `(T_i - D_i) C_i / T_i`, is never below the demand per time at `x`, so that
-//! the walk ends where it is not above the best so far, or at the hyperperiod. After 200,000 points it is the
-//! bound.
+//! With `D = T` for all tasks of a level its load is its utilization. Otherwise the absolute deadlines are
+//! walked over in order; `U + S / x`, `S` the sum of `(T_i - D_i) C_i / T_i`, is never below the demand per
+//! time at `x`, so that the walk ends where it is not above the best so far, or at the hyperperiod. After
+//! 200,000 points it is the bound.
 
 use super::scan::{Totals, scan};
 use super::{Jobs, LONGEST, utilization};

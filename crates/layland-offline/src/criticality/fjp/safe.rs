@@ -15,14 +15,15 @@
 //!                       + sum over z_j < m of min(left_j, ceil(f(z_j) / T_j)) C_j(z_j)
 //! ```
 //!
-//! Why it is sound with reuse: let a sub-busy interval of priority `x` start at `t1`; just before, nothing above the running
-//! priority `y < x` was pending. Reuse makes what is left of each list above `y` the first entries of that list. So the
-//! `p`-th job of `i` since `t1` with a priority above `y` has entry `p`, arrives no earlier than `t1 + (p-1) T_i`, and is
-//! delayed by at most `min(left_j, ceil(f / T_j))` jobs of `j`, tasks of levels below `m` only until the interval would
-//! have ended at their level. Reuse above a running priority higher than `x` keeps the number of entries above `x`.
+//! Why it is sound with reuse: let a sub-busy interval of priority `x` start at `t1`; just before, nothing
+//! above the running priority `y < x` was pending. Reuse makes what is left of each list above `y` the first
+//! entries of that list. So the `p`-th job of `i` since `t1` with a priority above `y` has entry `p`, arrives
+//! no earlier than `t1 + (p-1) T_i`, and is delayed by at most `min(left_j, ceil(f / T_j))` jobs of `j`, tasks
+//! of levels below `m` only until the interval would have ended at their level. Reuse above a running priority
+//! higher than `x` keeps the number of entries above `x`.
 //!
-//! **What is remembered.** Placing a job that is released at `rho` in the pattern changes the right sides only from `rho` on. So an
-//! `f(m)` up to `rho` stays what it is, and one above stays above `rho`.
+//! **What is remembered.** Placing a job that is released at `rho` in the pattern changes the right sides only
+//! from `rho` on. So an `f(m)` up to `rho` stays what it is, and one above stays above `rho`.
 //!
 //! Every set that AMC-RT accepts is accepted, as long as no level has utilization 1 or more.
 

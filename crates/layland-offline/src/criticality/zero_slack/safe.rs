@@ -7,22 +7,23 @@
 //! W(x) = min(x, k C + min(C, y - k T)),  y = x + D - C,  k = floor(y / T)      (0 if x <= 0)
 //! ```
 //!
-//! Let `hc` be the tasks of higher priority with `z_j >= z_i`, `lo` the others of higher priority, and `b`
-//! = `lhc` if one of them is not *quiet* at level `z_i`, and empty otherwise: one critical task of low priority lets the
-//! others run ahead of `i`, so it is all or nothing. With execution times at level `z_i`, `r(z, limit)` is the
-//! least
+//! Let `hc` be the tasks of higher priority with `z_j >= z_i`, `lo` the others of higher priority, and `b` =
+//! `lhc` if one of them is not *quiet* at level `z_i`, and empty otherwise: one critical task of low priority
+//! lets the others run ahead of `i`, so it is all or nothing. With execution times at level `z_i`, `r(z,
+//! limit)` is the least
 //!
 //! ```text
 //! t = C_i(z_i) + sum over hc of ceil(t / T) C + sum over b of W(t) + sum over lo of W(min(t, z))
 //! ```
 //!
-//! `Z` is feasible if `r(Z, D_i)` exists and, where there is an `hc` with `C > 0`, also `r(x + Z, x + D_i)` for every
-//! `x > 0` by which a busy window may begin before the release. `x` goes up to `full - D_i` with `full = r(infinity, 40 max
-//! T)`, which must exist; that end and the points `w - Z` suffice, `w = C_l` or `w = k T_l + 2 C_l - D_l`, where
-//! `W` of a task of `lo` stops rising. Feasibility falls with `Z`: `Z_i` is the largest feasible value.
+//! `Z` is feasible if `r(Z, D_i)` exists and, where there is an `hc` with `C > 0`, also `r(x + Z, x + D_i)` for
+//! every `x > 0` by which a busy window may begin before the release. `x` goes up to `full - D_i` with `full =
+//! r(infinity, 40 max T)`, which must exist; that end and the points `w - Z` suffice, `w = C_l` or `w = k T_l +
+//! 2 C_l - D_l`, where `W` of a task of `lo` stops rising. Feasibility falls with `Z`: `Z_i` is the largest
+//! feasible value.
 //!
-//! `h` is quiet at level `l` if `Z_h = D_h`, or if `Z_h` less all the `W(Z_h)` of its `hc`, `lo` and `b`, at level `l`, leaves
-//! `C_h(l)`: its job is complete before it turns critical.
+//! `h` is quiet at level `l` if `Z_h = D_h`, or if `Z_h` less all the `W(Z_h)` of its `hc`, `lo` and `b`, at
+//! level `l`, leaves `C_h(l)`: its job is complete before it turns critical.
 
 use super::{ZeroSlack, visit};
 use crate::criticality::MixedSet;
