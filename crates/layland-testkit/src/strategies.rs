@@ -2,8 +2,10 @@
 //! events are common.
 
 use layland_model::{
-    Behaviour, CpuSet, Duration, ExecutionModel, Rate, Separation, Service, System, Task, Time,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Rate, Separation, Service, System, Task,
+    Time,
 };
+use layland_sim::with_random_ranks;
 use proptest::prelude::*;
 
 fn plain_task() -> impl Strategy<Value = Task> {
@@ -115,4 +117,46 @@ pub fn masked(mut system: System, laminar: bool) -> System {
         task.affinity = Some(set);
     }
     system
+}
+
+/// Threads of every kind: (period, budget, deadline, execution), offset, kind.
+fn thread() -> impl Strategy<Value = Task> {
+    let numbers = (2i64..14, 1i64..9, 0i64..6, 0i64..3);
+    (numbers, 0i64..12, 0usize..6, 0i64..4).prop_map(|(numbers, offset, kind, gap)| {
+        let (period, budget, shorter, overrun) = numbers;
+        let budget = budget.min(period);
+        let wcet = Service::from_ns(budget + overrun - 1).max(Service::from_ns(1));
+        let mut task = Task::implicit("", wcet, Duration::from_ns(period));
+        task.budget = Some(Service::from_ns(budget));
+        task.deadline = Duration::from_ns((period - shorter / 2).max(budget));
+        task.offset = Duration::from_ns(offset);
+        task.behaviour = match kind {
+            0 => Behaviour::Periodic,
+            1 => Behaviour::Yield,
+            2 => Behaviour::SelfSuspending { gap: Duration::from_ns(gap) },
+            3 => Behaviour::Explicit(vec![Time::from_ns(3), Time::from_ns(3), Time::from_ns(20)]),
+            _ => Behaviour::Hog,
+        };
+        task
+    })
+}
+
+/// Threads with affinities: none, one CPU, or any.
+pub fn threads() -> impl Strategy<Value = System> {
+    (1usize..5, prop::collection::vec((thread(), 0u32..4, 1u32..16), 1..9), any::<u64>()).prop_map(
+        |(cpus, tasks, seed)| {
+            let all = CpuSet::first(cpus);
+            let tasks = tasks.into_iter().enumerate().map(|(at, (mut task, kind, bits))| {
+                task.name = format!("t{at}");
+                let some: CpuSet = all.iter().filter(|cpu| bits >> cpu.0 & 1 == 1).collect();
+                task.affinity = match kind {
+                    0 => None,
+                    1 | 2 => Some(CpuSet::single(CpuId(bits % cpus as u32))),
+                    _ => Some(some).filter(|some| !some.is_empty()),
+                };
+                task
+            });
+            with_random_ranks(&System::new(cpus, tasks.collect()), seed)
+        },
+    )
 }

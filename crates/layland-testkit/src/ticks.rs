@@ -5,8 +5,7 @@
 //! It says which jobs finish when, for periodic tasks on unit-speed CPUs. Which CPU a job uses does
 //! not matter to that.
 
-use crate::twin::Order;
-use layland_model::{ScheduleRule, System, TaskId, Time};
+use layland_model::{Order, ScheduleRule, System, TaskId, Time};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +52,7 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
         let key = |job: &Ready| {
             let task = &system.tasks[job.task];
             let key = match order {
-                Order::Edf => job.deadline,
+                Order::Deadline => job.deadline,
                 Order::RateMonotonic => task.period.ns(),
                 Order::DeadlineMonotonic => task.deadline.ns(),
                 Order::Given => task.priority.unwrap_or(i64::MAX),

@@ -4,23 +4,10 @@
 //! then the tasks pick in order.
 
 use layland_model::{
-    Change, CpuId, CpuSet, Group, JobId, JobOrder, ScheduleRule, System, Task, TaskId, Time,
+    Change, CpuId, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, Task, TaskId, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use std::collections::BTreeMap;
-
-/// What comes first, as in [`JobOrder`], but computed from the task each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Earliest deadline first.
-    Edf,
-    /// Shortest period first.
-    RateMonotonic,
-    /// Shortest relative deadline first.
-    DeadlineMonotonic,
-    /// Smallest given priority first.
-    Given,
-}
 
 /// See the file header.
 #[derive(Clone, Debug)]
@@ -61,7 +48,7 @@ impl SlowHighestFirst {
     fn key(&self, task: TaskId) -> (i64, i64, TaskId) {
         let parameters = &self.tasks[&task];
         let key = match self.order {
-            Order::Edf => self.ready[&task].1.ns(),
+            Order::Deadline => self.ready[&task].1.ns(),
             Order::RateMonotonic => parameters.period.ns(),
             Order::DeadlineMonotonic => parameters.deadline.ns(),
             Order::Given => parameters.priority.unwrap_or(i64::MAX),

@@ -3,14 +3,13 @@
 
 use layland_checker::check;
 use layland_model::{
-    Change, CpuId, CpuSet, Request, RequestKind, ScheduleRule, System, TaskId, Time,
+    Change, CpuId, CpuSet, Order, Request, RequestKind, ScheduleRule, System, TaskId, Time,
 };
 use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
 use layland_testkit::affinity::drive::{Driver, check_decisions, random, random_masks};
 use layland_testkit::affinity::twin::{Rule, SlowAffinity};
 use layland_testkit::strategies::periodic_system;
-use layland_testkit::twin::Order;
 use layland_trace::Trace;
 use proptest::prelude::*;
 
@@ -42,7 +41,7 @@ const FAMILIES: [(&str, Rule); 4] = [
     ("hpa:assign=plain", Rule::HierarchicalPlain),
 ];
 const ORDERS: [(&str, Order); 4] = [
-    ("edf", Order::Edf),
+    ("edf", Order::Deadline),
     ("rm", Order::RateMonotonic),
     ("dm", Order::DeadlineMonotonic),
     ("fp", Order::Given),

@@ -2,8 +2,9 @@
 //! scheduling.
 
 use super::{Key, Mapping, Ready, algorithm_1, greedy};
-use crate::twin::Order;
-use layland_model::{Change, CpuId, CpuSet, JobId, ScheduleRule, System, Task, TaskId, Time};
+use layland_model::{
+    Change, CpuId, CpuSet, JobId, Order, ScheduleRule, System, Task, TaskId, Time,
+};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ impl SlowAffinity {
     fn key(&self, task: TaskId) -> Key {
         let parameters = &self.tasks[&task];
         let key = match self.order {
-            Order::Edf => self.ready[&task].1.ns(),
+            Order::Deadline => self.ready[&task].1.ns(),
             Order::RateMonotonic => parameters.period.ns(),
             Order::DeadlineMonotonic => parameters.deadline.ns(),
             Order::Given => parameters.priority.unwrap_or(i64::MAX),

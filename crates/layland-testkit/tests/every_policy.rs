@@ -1,0 +1,476 @@
+//! What is true of every policy of the registry, tested for each of them.
+//!
+//! Nobody lists here which policy takes which systems. Systems of every kind are drawn, each policy takes
+//! those that it does not refuse, and a policy that is left with too few fails the test. What a policy is
+//! exempt from stands in [`EXEMPT`], with the reason.
+
+use layland_checker::check;
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    Behaviour, CpuId, Duration, ExecutionModel, JobId, Note, Overheads, Request, RequestKind,
+    ScheduleRule, Service, System, Task, TaskId, Time,
+};
+use layland_policy::registry::{self, PolicyInfo, Values};
+use layland_policy::{Action, Event, Policy, State};
+use layland_sim::{Horizon, Options, simulate, with_random_ranks};
+use layland_testkit::logged::{Logged, Step, first_divergence};
+use layland_testkit::mixed::{draw_run, draw_set};
+use layland_testkit::optimal::draw;
+use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
+use layland_trace::{Counters, Trace};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// (property, policy, why it does not hold).
+const EXEMPT: &[(&str, &str, &str)] = &[];
+
+/// Each policy is tested at least so often.
+const LEAST: u32 = 20;
+
+/// So many of the longest period.
+fn periods(count: i64, system: &System) -> Time {
+    let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+    Time::from_ns((count * longest).max(120))
+}
+
+/// Until when a system is simulated.
+fn horizon(system: &System) -> Time {
+    periods(8, system)
+}
+
+/// Runs a property for every policy, on random systems that the policy takes. The property says whether it
+/// had something to say.
+fn for_every_policy(
+    property: &str,
+    cases: u32,
+    systems: impl Strategy<Value = System>,
+    holds: impl Fn(&str, &System, Box<dyn Policy>, u64) -> Result<bool, TestCaseError>,
+) {
+    let exempt = |policy: &str| EXEMPT.iter().any(|&(of, who, _)| (of, who) == (property, policy));
+    let said: RefCell<BTreeMap<&str, u32>> = RefCell::default();
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let outcome = TestRunner::new(config).run(&(systems, any::<u64>()), |(system, seed)| {
+        for info in registry::POLICIES.iter().filter(|info| !exempt(info.name)) {
+            for spec in [info.name.to_owned(), with_an_option(info, seed)] {
+                let Ok(policy) = registry::build(&spec, &system) else { continue };
+                let any = holds(&spec, &system, policy, seed)?;
+                *said.borrow_mut().entry(info.name).or_default() += u32::from(any);
+            }
+        }
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        panic!("{property}: {error}");
+    }
+    let said = said.into_inner();
+    for info in registry::POLICIES.iter().filter(|info| !exempt(info.name)) {
+        let times = said.get(info.name).copied().unwrap_or(0);
+        assert!(times >= LEAST, "{property}: {} was tested {times} times only", info.name);
+    }
+}
+
+/// The policy with one of its options, if it has some that can be listed.
+fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
+    let mut specs = Vec::new();
+    for option in info.options {
+        let values: &[&str] = match option.values {
+            Values::Switch => &["on", "off"],
+            Values::OneOf(words) => words,
+            Values::Number | Values::Rate | Values::Cpus | Values::Bins => &[],
+        };
+        specs.extend(values.iter().map(|value| format!("{}:{}={value}", info.name, option.name)));
+    }
+    match specs.len() as u64 {
+        0 => info.name.to_owned(),
+        count => specs.swap_remove((seed % count) as usize),
+    }
+}
+
+#[test]
+fn exemptions_are_of_policies_that_exist() {
+    for (property, policy, reason) in EXEMPT {
+        assert!(registry::POLICIES.iter().any(|info| info.name == *policy), "{property}: {policy}");
+        assert!(!reason.is_empty(), "{property}: why is {policy} exempt?");
+    }
+}
+
+// --- Systems of every kind -------------------------------------------------------------------------
+
+/// With deadlines that do not exceed periods.
+fn constrained(mut system: System) -> System {
+    for task in system.tasks.values_mut() {
+        task.deadline = task.deadline.min(task.period);
+    }
+    system
+}
+
+/// In the clusters, with the affinities and deadlines that one policy or another needs.
+fn of_every_form(
+    system: impl Strategy<Value = System> + Clone,
+) -> impl Strategy<Value = System> + Clone {
+    prop_oneof![
+        system.clone(),
+        system.clone().prop_map(constrained),
+        system.clone().prop_map(|system| clustered(system, 2)),
+        system.clone().prop_map(|system| masked(system, true)),
+        system.prop_map(|system| masked(system, false)),
+    ]
+}
+
+/// That use all that their CPUs have.
+fn full() -> impl Strategy<Value = System> + Clone {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(77, index, Aspect::Utilizations);
+        with_random_ranks(&draw::periodic(&mut random).system, index)
+    })
+}
+
+/// Of several criticality levels, periodic, some with jobs that exceed bounds of theirs.
+fn critical() -> impl Strategy<Value = System> + Clone {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(7, index, Aspect::Criticalities);
+        let mut system = draw_set(&mut random);
+        for task in system.tasks.values_mut() {
+            let demands = (0..1 + random.below(3)).map(|_| match random.below(3) {
+                0 => task.wcet[0],
+                1 => task.own_wcet(),
+                _ => Service::from_ns(random.between(0, 2 * task.own_wcet().ns())),
+            });
+            task.execution = ExecutionModel::List(demands.collect());
+            task.offset = Duration::from_ns(random.between(0, task.period.ns()));
+        }
+        system
+    })
+}
+
+/// The same in adversarial runs.
+fn critical_runs() -> impl Strategy<Value = System> {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(7, index, Aspect::Criticalities);
+        let system = draw_set(&mut random);
+        draw_run(&mut random, &system, horizon(&system).ns()).0
+    })
+}
+
+/// Whose state can recur: nothing is drawn, and no list of arrivals ends.
+fn periodic() -> impl Strategy<Value = System> {
+    let threads = threads().prop_map(|mut system| {
+        for task in system.tasks.values_mut() {
+            if let Behaviour::Explicit(_) = task.behaviour {
+                task.behaviour = Behaviour::Periodic;
+            }
+        }
+        system
+    });
+    prop_oneof![
+        5 => of_every_form(periodic_system().boxed()),
+        1 => threads,
+        1 => full(),
+        2 => critical(),
+    ]
+}
+
+/// With all that a task may do.
+fn any_kind() -> impl Strategy<Value = System> {
+    prop_oneof![
+        5 => of_every_form(rich_system().boxed()),
+        1 => threads(),
+        1 => full(),
+        2 => critical_runs(),
+    ]
+}
+
+fn run<P: Policy>(system: &System, policy: P, options: &Options<'_>) -> Trace {
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+// --- Clean, and the same every time ----------------------------------------------------------------
+
+#[test]
+fn schedules_keep_every_rule() {
+    for_every_policy("rules", 250, any_kind(), |spec, system, policy, seed| {
+        let rule = policy.rule();
+        for explore in [None, Some(seed)] {
+            let options = Options { seed, explore, ..Options::until(horizon(system)) };
+            let report = check(&run(system, policy.clone(), &options), system, &rule, 5);
+            prop_assert!(report.is_clean(), "{} {:?}: {}", spec, explore, report);
+        }
+        Ok(true)
+    });
+}
+
+/// Overheads, and CPUs that come and go: jobs are late, and what a schedule must be it still is.
+#[test]
+fn trouble_breaks_no_rule() {
+    let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..6);
+    let costs = prop::array::uniform6(0i64..3).prop_map(|costs| costs.map(Duration::from_ns));
+    let systems = (any_kind(), changes, costs).prop_map(|(mut system, changes, costs)| {
+        let cpus = system.platform.cpu_count() as u32;
+        let request = |(at, cpu, online): (i64, u32, bool)| {
+            let cpu = CpuId(cpu % cpus);
+            let kind = match online {
+                true => RequestKind::CpuOnline(cpu),
+                false => RequestKind::CpuOffline(cpu),
+            };
+            Request { at: Time::from_ns(at), kind }
+        };
+        system.requests = changes.into_iter().map(request).collect();
+        system.requests.sort_by_key(|request| request.at);
+        let [release, scheduling, context_switch, migration, interrupt, tick] = costs;
+        let tick_period = Duration::from_ns(7);
+        system.platform.overheads = Overheads {
+            release,
+            scheduling,
+            context_switch,
+            migration,
+            interrupt,
+            tick,
+            tick_period,
+        };
+        system
+    });
+    for_every_policy("trouble", 250, systems, |spec, system, policy, seed| {
+        let rule = match policy.rule() {
+            // These promise deadlines, which trouble breaks.
+            ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
+                ScheduleRule::None
+            }
+            other => other,
+        };
+        let options = Options { seed, ..Options::until(horizon(system)) };
+        let report = check(&run(system, policy, &options), system, &rule, 5);
+        prop_assert!(report.is_clean(), "{}: {}", spec, report);
+        Ok(true)
+    });
+}
+
+#[test]
+fn clones_and_wrappers_do_the_same() {
+    for_every_policy("clones", 250, any_kind(), |spec, system, policy, seed| {
+        let options = Options { seed, ..Options::until(horizon(system)) };
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let trace = run(system, logged, &options);
+        let boxed: Box<dyn Policy> = Box::new(policy.clone());
+        prop_assert_eq!(&trace, &run(system, boxed, &options), "{} does not repeat", spec);
+        // A clone that is fed the same events takes the same actions, from the middle as well.
+        let log = log.lock().unwrap();
+        let (first, rest) = log.split_at(log.len() / 2);
+        let mut copy = policy.clone();
+        prop_assert_eq!(first_divergence(&mut copy, first), None, "{}", spec);
+        let mut other = copy.clone();
+        prop_assert_eq!(first_divergence(&mut copy, rest), None, "{}", spec);
+        prop_assert_eq!(first_divergence(&mut other, rest), None, "{}", spec);
+        Ok(!rest.is_empty())
+    });
+}
+
+// --- What a policy saves ---------------------------------------------------------------------------
+
+#[test]
+fn a_found_cycle_repeats() {
+    for_every_policy("cycles", 400, periodic(), |spec, system, policy, _| {
+        let horizon = Horizon::Recurrence { at_most: periods(250, system) };
+        let options = Options { horizon, ..Options::until(Time::ZERO) };
+        let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        let Ok(outcome) = simulate(system, policy.clone(), &mut counters, &options) else {
+            return Ok(false);
+        };
+        let Some(cycle) = outcome.cycle else { return Ok(false) };
+        let trace = run(system, policy, &Options::until(cycle.from + 3 * cycle.length));
+        // What executes in the first cycle executes in the second and in the third.
+        let window = |index: i64| {
+            let (from, to) =
+                (cycle.from + index * cycle.length, cycle.from + (index + 1) * cycle.length);
+            let segments = trace.segments.iter();
+            let mut busy: Vec<_> = segments
+                .filter(|segment| segment.end > from && segment.start < to)
+                .map(|segment| {
+                    let (start, end) = (segment.start.max(from), segment.end.min(to));
+                    (segment.cpu, segment.job.task, start - from, end - from)
+                })
+                .collect();
+            busy.sort_unstable();
+            busy
+        };
+        prop_assert_eq!(window(0), window(1), "{} {:?}", spec, cycle);
+        prop_assert_eq!(window(0), window(2), "{} {:?}", spec, cycle);
+        Ok(true)
+    });
+}
+
+#[test]
+fn an_underloaded_system_recurs() {
+    let task = |(at, (c, t)): (usize, (i64, i64))| {
+        let name = format!("t{at}");
+        let mut task = Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+        task.priority = Some(t);
+        task
+    };
+    let tasks = [(1, 4), (2, 6), (3, 10)].into_iter().enumerate().map(task);
+    let system = System::new(2, tasks.collect());
+    for info in registry::POLICIES {
+        let policy = registry::build(info.name, &system).expect("every policy takes it");
+        let horizon = Horizon::Recurrence { at_most: Time::from_ms(1000) };
+        let options = Options { horizon, ..Options::until(Time::ZERO) };
+        let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();
+        let cycle = outcome.cycle.expect("it recurs after a hyperperiod or two");
+        // Which CPU is which may take more than one hyperperiod to recur.
+        assert_eq!(cycle.length % Duration::from_ms(60), Duration::ZERO, "{}", info.name);
+    }
+}
+
+/// A copy of a policy, as it was after a decision.
+struct Snapshot {
+    policy: Box<dyn Policy>,
+    now: Time,
+    state: State,
+    /// How many jobs of each task it knew.
+    jobs: BTreeMap<TaskId, u64>,
+}
+
+/// Feeds a log to a policy, and keeps a copy after each decision.
+fn snapshots(mut policy: Box<dyn Policy>, log: &[Step]) -> Vec<Snapshot> {
+    let mut jobs = BTreeMap::new();
+    let mut actions = Vec::new();
+    let mut snapshots = Vec::new();
+    for Step { now, events, .. } in log {
+        for event in events {
+            if let Event::Release { job, .. } = event {
+                jobs.insert(job.task, job.seq + 1);
+            }
+            policy.on_event(*now, event.clone());
+        }
+        actions.clear();
+        policy.decide(*now, &mut actions);
+        for action in &actions {
+            if let Action::EndJob { job } = action {
+                jobs.insert(job.task, job.seq + 2);
+            }
+        }
+        let mut state = State::default();
+        policy.save(*now, &mut state);
+        snapshots.push(Snapshot { policy: policy.clone(), now: *now, state, jobs: jobs.clone() });
+    }
+    snapshots
+}
+
+/// What lies between two instants with the same state.
+struct Shift {
+    time: Duration,
+    jobs: BTreeMap<TaskId, u64>,
+}
+
+impl Shift {
+    fn between(early: &Snapshot, late: &Snapshot) -> Shift {
+        let known = |id: &TaskId| early.jobs.get(id).copied().unwrap_or(0);
+        let jobs = late.jobs.iter().map(|(id, jobs)| (*id, jobs - known(id))).collect();
+        Shift { time: late.now - early.now, jobs }
+    }
+
+    fn time(&self, at: Time) -> Time {
+        if at == Time::NEVER { at } else { at - self.time }
+    }
+
+    fn job(&self, job: JobId) -> JobId {
+        JobId { seq: job.seq - self.jobs.get(&job.task).copied().unwrap_or(0), ..job }
+    }
+
+    /// An event, as it would have come earlier.
+    fn event(&self, event: &Event) -> Event {
+        let mut event = event.clone();
+        match &mut event {
+            Event::Arrival { job, release, deadline }
+            | Event::Release { job, release, deadline } => {
+                *job = self.job(*job);
+                *release = self.time(*release);
+                *deadline = self.time(*deadline);
+            }
+            Event::Measured { job, .. }
+            | Event::Completion { job, .. }
+            | Event::BudgetExhausted { job, .. } => *job = self.job(*job),
+            Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+        event
+    }
+
+    /// An action, as it would have come earlier.
+    fn action(&self, action: &Action) -> Action {
+        let mut action = action.clone();
+        match &mut action {
+            Action::Run { job, .. } | Action::Abort { job } | Action::EndJob { job } => {
+                *job = self.job(*job);
+            }
+            Action::SetTimer { at, .. } => *at = self.time(*at),
+            Action::SetDates { job, release, deadline } => {
+                *job = self.job(*job);
+                *release = self.time(*release);
+                *deadline = self.time(*deadline);
+            }
+            Action::Note { note } => {
+                if let Note::Replenished { deadline, .. } = note {
+                    *deadline = self.time(*deadline);
+                }
+            }
+            Action::Idle { .. }
+            | Action::ClearTimer { .. }
+            | Action::SetSpeed { .. }
+            | Action::Refuse { .. } => {}
+        }
+        action
+    }
+}
+
+/// Two instants with the same state and the same future events have the same future decisions.
+#[test]
+fn the_same_state_has_the_same_future() {
+    for_every_policy("futures", 250, periodic(), |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        run(system, logged, &Options { seed, ..Options::until(periods(20, system)) });
+        let log = log.lock().unwrap();
+        let snapshots = snapshots(policy, &log);
+        let mut seen: BTreeMap<&State, usize> = BTreeMap::new();
+        let mut pairs = 0;
+        for (late, snapshot) in snapshots.iter().enumerate() {
+            let Some(&early) = seen.get(&snapshot.state) else {
+                seen.insert(&snapshot.state, late);
+                continue;
+            };
+            pairs += 1;
+            if pairs > 10 {
+                break;
+            }
+            let shift = Shift::between(&snapshots[early], snapshot);
+            let mut copy = snapshots[early].policy.clone();
+            for step in &log[late + 1..] {
+                let now = shift.time(step.now);
+                step.events.iter().for_each(|event| copy.on_event(now, shift.event(event)));
+                let mut actions = Vec::new();
+                copy.decide(now, &mut actions);
+                let expected: Vec<Action> =
+                    step.actions.iter().map(|action| shift.action(action)).collect();
+                prop_assert_eq!(
+                    &actions,
+                    &expected,
+                    "{} saves the same at {} and {}, and differs {} later",
+                    spec,
+                    snapshots[early].now,
+                    snapshot.now,
+                    now - snapshots[early].now
+                );
+            }
+        }
+        Ok(pairs > 0)
+    });
+}
