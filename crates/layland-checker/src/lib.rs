@@ -1,6 +1,12 @@
 //! An independent check of a recorded run: whether its [`Trace`] can be true of its [`System`], and
 //! whether it keeps what its policy promises ([`ScheduleRule`]).
 //!
+//! ```text
+//!   System -------+
+//!   Trace --------+--> check --> Report: violations, each with job, CPU and time
+//!   ScheduleRule -+
+//! ```
+//!
 //! It works from the trace alone, shares no code with any engine or policy, and holds for every
 //! schedule:
 //!
@@ -200,7 +206,7 @@ impl<'a> Checker<'a> {
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline
             {
-                // There and back within one instant is no change.
+                // A change undone within the same instant does not count.
                 match switches.pop_if(|last| *last == mark.at) {
                     Some(_) => {}
                     None => switches.push(mark.at),

@@ -1,0 +1,331 @@
+//! [`Counters`]: integers per task and CPU, updated while a run goes.
+
+use crate::{Job, JobEnd, JobRecord, Recorder, Segment};
+use layland_model::{CpuId, CpuMap, Duration, IdVec, Index, JobId, Service, TaskId, TaskMap, Time};
+
+/// The counters of one task, or of all tasks together. The [module](super) defines them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskCounters {
+    /// Jobs released.
+    pub released: u64,
+    /// Jobs that executed all of their demand.
+    pub completed: u64,
+    /// Jobs given up by the policy.
+    pub aborted: u64,
+    /// Jobs dropped because their task left.
+    pub left: u64,
+    /// Jobs still pending at the end of the run.
+    pub pending: u64,
+    /// Deadline misses.
+    pub missed: u64,
+    /// Jobs completed after their deadline.
+    pub tardy: u64,
+    /// The largest tardiness of a completed job.
+    pub max_tardiness: Duration,
+    /// The sum of the tardiness of all completed jobs, in nanoseconds.
+    pub sum_tardiness_ns: i128,
+    /// How far the latest of the jobs pending at the end is past its deadline: a lower bound on a
+    /// tardiness that the run did not see.
+    pub overdue: Duration,
+    /// The smallest response time of a completed job, if there is one.
+    pub min_response: Option<Duration>,
+    /// The largest response time of a completed job, if there is one.
+    pub max_response: Option<Duration>,
+    /// The sum of the response times of all completed jobs, in nanoseconds.
+    pub sum_response_ns: i128,
+    /// Preemptions.
+    pub preemptions: u64,
+    /// Migrations of the task, between its jobs and within them.
+    pub migrations: u64,
+    /// Migrations within jobs.
+    pub migrations_within_jobs: u64,
+    /// Migrations within jobs without a gap.
+    pub shifts: u64,
+    /// The work that the jobs got, in nanoseconds at unit speed.
+    pub executed_ns: i128,
+}
+
+impl TaskCounters {
+    fn add(&mut self, other: &TaskCounters) {
+        self.released += other.released;
+        self.completed += other.completed;
+        self.aborted += other.aborted;
+        self.left += other.left;
+        self.pending += other.pending;
+        self.missed += other.missed;
+        self.tardy += other.tardy;
+        self.max_tardiness = self.max_tardiness.max(other.max_tardiness);
+        self.sum_tardiness_ns += other.sum_tardiness_ns;
+        self.overdue = self.overdue.max(other.overdue);
+        self.min_response = match (self.min_response, other.min_response) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.max_response = self.max_response.max(other.max_response);
+        self.sum_response_ns += other.sum_response_ns;
+        self.preemptions += other.preemptions;
+        self.migrations += other.migrations;
+        self.migrations_within_jobs += other.migrations_within_jobs;
+        self.shifts += other.shifts;
+        self.executed_ns += other.executed_ns;
+    }
+}
+
+/// What segments change: touched once per segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Execution {
+    last_seq: u64,
+    /// `NO_CPU` before the first segment.
+    last_cpu: CpuId,
+    last_end: Time,
+    preemptions: u64,
+    migrations: u64,
+    migrations_within_jobs: u64,
+    shifts: u64,
+}
+
+const NO_CPU: CpuId = CpuId(u32::MAX);
+
+const NOTHING_EXECUTED: Execution = Execution {
+    last_seq: 0,
+    last_cpu: NO_CPU,
+    last_end: Time::ZERO,
+    preemptions: 0,
+    migrations: 0,
+    migrations_within_jobs: 0,
+    shifts: 0,
+};
+
+/// What releases and ends of jobs change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outcome {
+    released: u64,
+    completed: u64,
+    missed: u64,
+    tardy: u64,
+    sum_response_ns: i128,
+    sum_tardiness_ns: i128,
+    executed_ns: i128,
+    min_response: Duration,
+    max_response: Duration,
+    max_tardiness: Duration,
+    overdue: Duration,
+    aborted: u64,
+    left: u64,
+    pending: u64,
+}
+
+const NOTHING_ENDED: Outcome = Outcome {
+    released: 0,
+    completed: 0,
+    missed: 0,
+    tardy: 0,
+    sum_response_ns: 0,
+    sum_tardiness_ns: 0,
+    executed_ns: 0,
+    min_response: Duration::MAX,
+    max_response: Duration::ZERO,
+    max_tardiness: Duration::ZERO,
+    overdue: Duration::ZERO,
+    aborted: 0,
+    left: 0,
+    pending: 0,
+};
+
+/// What segments change per CPU, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Busy {
+    busy_ns: i128,
+    overhead_ns: i128,
+}
+
+/// The entry of an identifier; the array grows when it is seen for the first time.
+#[inline]
+fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) -> &mut T {
+    #[cold]
+    #[inline(never)]
+    fn grow<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) {
+        array.resize(id.index() + 1, fresh);
+    }
+    if id.index() >= array.len() {
+        grow(array, id, fresh);
+    }
+    &mut array[id]
+}
+
+/// Counts jobs, misses, preemptions, migrations, response times: integers only.
+///
+/// ```
+/// use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
+/// use layland_trace::{Counters, Job, JobEnd, Recorder, Segment};
+/// let ms = |ms| Time::ZERO + Duration::from_ms(ms);
+/// let id = JobId { task: TaskId(0), seq: 0 };
+/// let job = Job { id, arrival: ms(0), release: ms(0), deadline: ms(5) };
+/// let on = |cpu, start, end| Segment { job: id, cpu, start, end, overhead: Duration::ZERO };
+///
+/// let mut counters = Counters::new(1, 2);
+/// counters.released(&job);
+/// counters.executed(&on(CpuId(0), ms(0), ms(2)));
+/// counters.executed(&on(CpuId(1), ms(4), ms(6)));
+/// counters.ended(&job, ms(6), JobEnd::Completed, Service::from_ms(4));
+/// counters.over(ms(10), false);
+///
+/// let task = counters.task(TaskId(0));
+/// assert_eq!((task.preemptions, task.migrations, task.missed), (1, 1, 1));
+/// assert_eq!(task.shifts, 0, "it did not run from 2 to 4 ms");
+/// assert_eq!(task.max_tardiness, Duration::from_ms(1));
+/// assert_eq!(task.max_response, Some(Duration::from_ms(6)));
+/// assert_eq!(counters.busy_ns(CpuId(1)), 2_000_000);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    execution: TaskMap<Execution>,
+    outcome: TaskMap<Outcome>,
+    cpus: CpuMap<Busy>,
+    over: Time,
+    interrupted: bool,
+}
+
+impl Counters {
+    /// With room for this many tasks and CPUs. There may be more; they cost an allocation each
+    /// time that the largest number so far is exceeded.
+    pub fn new(tasks: usize, cpus: usize) -> Counters {
+        Counters {
+            execution: TaskMap::filled(NOTHING_EXECUTED, tasks),
+            outcome: TaskMap::filled(NOTHING_ENDED, tasks),
+            cpus: CpuMap::filled(Busy::default(), cpus),
+            over: Time::ZERO,
+            interrupted: false,
+        }
+    }
+
+    /// How many tasks there are.
+    pub fn task_count(&self) -> usize {
+        self.execution.len().max(self.outcome.len())
+    }
+
+    /// How many CPUs there are.
+    pub fn cpu_count(&self) -> usize {
+        self.cpus.len()
+    }
+
+    /// The counters of a task; all zero if it was never seen.
+    pub fn task(&self, task: TaskId) -> TaskCounters {
+        let execution = self.execution.get(task).unwrap_or(&NOTHING_EXECUTED);
+        let outcome = self.outcome.get(task).unwrap_or(&NOTHING_ENDED);
+        let any_completed = outcome.completed > 0;
+        TaskCounters {
+            released: outcome.released,
+            completed: outcome.completed,
+            aborted: outcome.aborted,
+            left: outcome.left,
+            pending: outcome.pending,
+            missed: outcome.missed,
+            tardy: outcome.tardy,
+            max_tardiness: outcome.max_tardiness,
+            sum_tardiness_ns: outcome.sum_tardiness_ns,
+            overdue: outcome.overdue,
+            min_response: any_completed.then_some(outcome.min_response),
+            max_response: any_completed.then_some(outcome.max_response),
+            sum_response_ns: outcome.sum_response_ns,
+            preemptions: execution.preemptions,
+            migrations: execution.migrations,
+            migrations_within_jobs: execution.migrations_within_jobs,
+            shifts: execution.shifts,
+            executed_ns: outcome.executed_ns,
+        }
+    }
+
+    /// The counters of all tasks: sums, and the extremes of the extremes.
+    pub fn total(&self) -> TaskCounters {
+        let mut total = TaskCounters::default();
+        for index in 0..self.task_count() {
+            total.add(&self.task(TaskId::from_index(index)));
+        }
+        total
+    }
+
+    /// How long jobs held a CPU, overheads included, in nanoseconds.
+    pub fn busy_ns(&self, cpu: CpuId) -> i128 {
+        self.cpus.get(cpu).map_or(0, |busy| busy.busy_ns)
+    }
+
+    /// How much of [`busy_ns`](Self::busy_ns) went to overheads, in nanoseconds.
+    pub fn overhead_ns(&self, cpu: CpuId) -> i128 {
+        self.cpus.get(cpu).map_or(0, |busy| busy.overhead_ns)
+    }
+
+    /// When the run ended.
+    pub fn over_at(&self) -> Time {
+        self.over
+    }
+
+    /// Whether the run ended before its horizon.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted
+    }
+}
+
+impl Recorder for Counters {
+    #[inline]
+    fn released(&mut self, job: &Job) {
+        entry(&mut self.outcome, job.id.task, NOTHING_ENDED).released += 1;
+    }
+
+    #[inline]
+    fn executed(&mut self, segment: &Segment) {
+        let JobId { task, seq } = segment.job;
+        let cpu = segment.cpu;
+        let execution = entry(&mut self.execution, task, NOTHING_EXECUTED);
+        let ran_before = execution.last_cpu != NO_CPU;
+        let same_job = ran_before & (execution.last_seq == seq);
+        let moved = ran_before & (execution.last_cpu != cpu);
+        execution.preemptions += u64::from(same_job);
+        execution.migrations += u64::from(moved);
+        execution.migrations_within_jobs += u64::from(same_job & moved);
+        let at_once = execution.last_end == segment.start;
+        execution.shifts += u64::from(same_job & moved & at_once);
+        execution.last_seq = seq;
+        execution.last_cpu = cpu;
+        execution.last_end = segment.end;
+        let busy = entry(&mut self.cpus, cpu, Busy::default());
+        busy.busy_ns += i128::from(segment.end.ns()) - i128::from(segment.start.ns());
+        busy.overhead_ns += i128::from(segment.overhead.ns());
+    }
+
+    #[inline]
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        let outcome = entry(&mut self.outcome, job.id.task, NOTHING_ENDED);
+        let record = JobRecord { job: *job, end: Some((at, end)), executed };
+        outcome.missed += u64::from(record.missed(at));
+        outcome.executed_ns += i128::from(executed.ns());
+        match end {
+            JobEnd::Completed => {
+                let (response, tardiness) = (at - job.arrival, job.tardiness(at));
+                outcome.completed += 1;
+                outcome.tardy += u64::from(tardiness > Duration::ZERO);
+                outcome.sum_response_ns += i128::from(response.ns());
+                outcome.sum_tardiness_ns += i128::from(tardiness.ns());
+                outcome.min_response = outcome.min_response.min(response);
+                outcome.max_response = outcome.max_response.max(response);
+                outcome.max_tardiness = outcome.max_tardiness.max(tardiness);
+            }
+            JobEnd::Aborted => outcome.aborted += 1,
+            JobEnd::Left => outcome.left += 1,
+        }
+    }
+
+    fn pending(&mut self, job: &Job, at: Time, executed: Service) {
+        let outcome = entry(&mut self.outcome, job.id.task, NOTHING_ENDED);
+        let record = JobRecord { job: *job, end: None, executed };
+        outcome.missed += u64::from(record.missed(at));
+        outcome.pending += 1;
+        outcome.overdue = outcome.overdue.max(job.tardiness(at));
+        outcome.executed_ns += i128::from(executed.ns());
+    }
+
+    fn over(&mut self, at: Time, interrupted: bool) {
+        self.over = at;
+        self.interrupted = interrupted;
+    }
+}

@@ -1,0 +1,172 @@
+//! [`Summary`]: the numbers of a run, to print and to write.
+
+use super::counters::{Counters, TaskCounters};
+use crate::Labels;
+use layland_model::{CpuId, Duration, Index, TaskId};
+use serde::Serialize;
+
+/// A run in numbers: exact integers (times in nanoseconds), and ratios as floats for display only.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// When the run ended.
+    pub over_ns: i64,
+    /// Whether that was before its horizon.
+    pub interrupted: bool,
+    /// All tasks together.
+    pub total: TaskSummary,
+    /// Each task, in the order of the task set.
+    pub tasks: Vec<TaskSummary>,
+    /// Each CPU, ascending.
+    pub cpus: Vec<CpuSummary>,
+}
+
+/// A CPU in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CpuSummary {
+    /// Which one.
+    pub cpu: u32,
+    /// How long jobs held it, overheads included.
+    pub busy_ns: i128,
+    /// How much of that went to overheads.
+    pub overhead_ns: i128,
+    /// Busy time over the length of the run.
+    pub busy_ratio: f64,
+}
+
+/// Percentiles of response times, at most 0.1 % too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Percentiles {
+    /// The median.
+    pub p50_ns: i64,
+    /// 95 %.
+    pub p95_ns: i64,
+    /// 99 %.
+    pub p99_ns: i64,
+    /// 99.9 %.
+    pub p99_9_ns: i64,
+}
+
+/// A task in numbers: [`TaskCounters`] and what is derived from them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TaskSummary {
+    /// Its name; `all` for all tasks together.
+    pub name: String,
+    /// Jobs released.
+    pub released: u64,
+    /// Jobs that executed all of their demand.
+    pub completed: u64,
+    /// Jobs given up by the policy.
+    pub aborted: u64,
+    /// Jobs dropped because their task left.
+    pub left: u64,
+    /// Jobs still pending at the end of the run.
+    pub pending: u64,
+    /// Deadline misses.
+    pub missed: u64,
+    /// Jobs completed after their deadline.
+    pub tardy: u64,
+    /// The largest tardiness of a completed job.
+    pub max_tardiness_ns: i64,
+    /// The sum of the tardiness of the completed jobs.
+    pub sum_tardiness_ns: i128,
+    /// How far the latest pending job is past its deadline.
+    pub overdue_ns: i64,
+    /// The smallest response time, if a job completed.
+    pub min_response_ns: Option<i64>,
+    /// The largest response time, if a job completed.
+    pub max_response_ns: Option<i64>,
+    /// The sum of the response times of the completed jobs.
+    pub sum_response_ns: i128,
+    /// Percentiles of the response time, if they were recorded and a job completed.
+    pub response: Option<Percentiles>,
+    /// Preemptions.
+    pub preemptions: u64,
+    /// Migrations of the task, between its jobs and within them.
+    pub migrations: u64,
+    /// Migrations within jobs.
+    pub migrations_within_jobs: u64,
+    /// The work that the jobs got, at unit speed.
+    pub executed_ns: i128,
+    /// Misses per released job.
+    pub miss_ratio: Option<f64>,
+    /// Mean tardiness of the completed jobs.
+    pub mean_tardiness_ns: Option<f64>,
+    /// Mean response time of the completed jobs.
+    pub mean_response_ns: Option<f64>,
+    /// Preemptions per released job.
+    pub preemptions_per_job: Option<f64>,
+    /// Migrations per released job.
+    pub migrations_per_job: Option<f64>,
+}
+
+impl TaskSummary {
+    fn new(name: String, task: &TaskCounters, response: Option<Percentiles>) -> TaskSummary {
+        let (released, completed) = (i128::from(task.released), i128::from(task.completed));
+        TaskSummary {
+            name,
+            released: task.released,
+            completed: task.completed,
+            aborted: task.aborted,
+            left: task.left,
+            pending: task.pending,
+            missed: task.missed,
+            tardy: task.tardy,
+            max_tardiness_ns: task.max_tardiness.ns(),
+            sum_tardiness_ns: task.sum_tardiness_ns,
+            overdue_ns: task.overdue.ns(),
+            min_response_ns: task.min_response.map(Duration::ns),
+            max_response_ns: task.max_response.map(Duration::ns),
+            sum_response_ns: task.sum_response_ns,
+            response,
+            preemptions: task.preemptions,
+            migrations: task.migrations,
+            migrations_within_jobs: task.migrations_within_jobs,
+            executed_ns: task.executed_ns,
+            miss_ratio: ratio(task.missed.into(), released),
+            mean_tardiness_ns: ratio(task.sum_tardiness_ns, completed),
+            mean_response_ns: ratio(task.sum_response_ns, completed),
+            preemptions_per_job: ratio(task.preemptions.into(), released),
+            migrations_per_job: ratio(task.migrations.into(), released),
+        }
+    }
+}
+
+impl Counters {
+    /// As numbers to print and to write, without percentiles.
+    pub fn summary(&self, labels: &Labels) -> Summary {
+        self.summary_with(labels, |_| None)
+    }
+
+    pub(super) fn summary_with(
+        &self,
+        labels: &Labels,
+        percentiles: impl Fn(Option<TaskId>) -> Option<Percentiles>,
+    ) -> Summary {
+        let task_count = self.task_count().max(labels.tasks.len());
+        let cpu_count = self.cpu_count().max(labels.cpus);
+        let over_ns = self.over_at().ns();
+        Summary {
+            over_ns,
+            interrupted: self.interrupted(),
+            total: TaskSummary::new("all".to_owned(), &self.total(), percentiles(None)),
+            tasks: (0..task_count)
+                .map(TaskId::from_index)
+                .map(|id| TaskSummary::new(labels.task(id), &self.task(id), percentiles(Some(id))))
+                .collect(),
+            cpus: (0..cpu_count)
+                .map(CpuId::from_index)
+                .map(|cpu| CpuSummary {
+                    cpu: cpu.0,
+                    busy_ns: self.busy_ns(cpu),
+                    overhead_ns: self.overhead_ns(cpu),
+                    busy_ratio: ratio(self.busy_ns(cpu), i128::from(over_ns)).unwrap_or(0.0),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// For display.
+fn ratio(part: i128, whole: i128) -> Option<f64> {
+    (whole != 0).then(|| part as f64 / whole as f64)
+}
