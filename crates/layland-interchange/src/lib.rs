@@ -1,5 +1,12 @@
 //! Layland's traces in the formats of other tools, and theirs as traces.
 //!
+//! ```text
+//!                  +--> perfetto   ui.perfetto.dev
+//!   Trace, Labels -+--> tables     polars, DuckDB, pandas
+//!                  +<-> st_trace   LITMUS^RT
+//!                  +<-> kernel     trace-cmd, perf, tracefs
+//! ```
+//!
 //! | module | format | for |
 //! |---|---|---|
 //! | [`perfetto`] | Perfetto trace, `.pftrace` | <https://ui.perfetto.dev>, its trace processor and SQL |
@@ -8,7 +15,23 @@
 //! | [`kernel`] | the text of Linux kernel traces | `trace-cmd`, `perf script`, tracefs, and runs of ours |
 //!
 //! [`columns`] is the writer of tables that experiments use too. Every writer gives the same bytes
-//! for the same trace on any machine.
+//! for the same trace on any machine, and no input makes a reader panic.
+//!
+//! ```
+//! use layland_interchange::kernel;
+//! use layland_model::{CpuId, Duration, JobId, TaskId, Time};
+//! use layland_trace::{Labels, Recorder, Segment, Trace};
+//! let mut trace = Trace::default();
+//! let job = JobId { task: TaskId(0), seq: 0 };
+//! let (start, end, overhead) = (Time::from_ms(1), Time::from_ms(3), Duration::ZERO);
+//! trace.executed(&Segment { job, cpu: CpuId(0), start, end, overhead });
+//! trace.over(Time::from_ms(4), false);
+//! let labels = Labels { tasks: vec!["brake".to_owned()].into(), cpus: 1, levels: vec![] };
+//!
+//! // As the kernel of a machine would have traced it: any tool for such traces reads this.
+//! let text = kernel::write(&trace, &labels, 0);
+//! assert!(text.contains("next_comm=brake"));
+//! ```
 
 #[cfg(feature = "tables")]
 pub mod columns;

@@ -1,6 +1,7 @@
 //! One line of a kernel trace, in any dialect. Nothing is allocated but the list of events.
 
-use super::{Marker, MarkerError, ReadError};
+use super::import::ReadError;
+use super::marker::{Marker, MarkerError};
 
 /// Which tool wrote the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -6,49 +6,18 @@
 //!
 //! Long because one pass over the events serves both ways to tell jobs: with marks and without.
 
+mod lives;
+
+use self::lives::{Known, Life, Lives, lives, marked_jobs};
+use super::import::{Decision, Import, NO_DEADLINE, Options, ReadError, Threads, Wake};
 use super::line::{Event, Kind, Left, Lines};
+use super::marker::Marker;
 use super::threads::Tasks;
-use super::{Decision, Import, Marker, NO_DEADLINE, Options, ReadError, Threads, Wake};
 use layland_model::{
     CpuId, Duration, Index, JobId, MoveReason, Note, Service, System, TIME_LIMIT, TaskId, Time,
 };
 use layland_trace::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A task's thread held a CPU. Times are those of the trace's clock.
-#[derive(Clone, Copy)]
-struct Run {
-    cpu: u32,
-    start: i64,
-    end: i64,
-    /// How it left; `None` if it still runs.
-    left: Option<Left>,
-}
-
-/// What happened to the thread of one task.
-#[derive(Default)]
-struct Life {
-    runs: Vec<Run>,
-    wakes: Vec<Woken>,
-}
-
-/// A thread became ready, and ran then.
-#[derive(Clone, Copy)]
-struct Woken {
-    at: i64,
-    ran: i64,
-    /// Whether a switch says when it ran.
-    is_seen: bool,
-}
-
-/// What is known of one job.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    arrival: Option<i64>,
-    deadline: Option<i64>,
-    start: Option<i64>,
-    end: Option<(i64, JobEnd)>,
-}
 
 /// A job and the time in which what its thread does is its own.
 struct Span {
@@ -194,130 +163,6 @@ impl Cpus {
     fn count(&self) -> usize {
         self.count
     }
-}
-
-/// The thread of a CPU that has nothing to do.
-const IDLE: u32 = 0;
-
-/// What the switches say of the threads of tasks.
-struct Lives {
-    of_tasks: Vec<Life>,
-    /// How many switches contradict the one before on their CPU.
-    contradictions: u64,
-    /// How many times a task must have followed an idle CPU and no switch says so.
-    silent_starts: u64,
-}
-
-/// Who held which CPU, by task.
-///
-/// Some virtual machines trace no switch out of the idle thread of some CPUs: a thread is then seen on
-/// a CPU that was idle. It began when it became ready, as nobody was before it.
-fn lives(events: &[Event], tasks: &Tasks) -> Lives {
-    let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
-    let begin = events.first().map_or(0, |event| event.at);
-    let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
-    let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
-    let mut woken: BTreeMap<TaskId, i64> = BTreeMap::new();
-    let (mut contradictions, mut silent_starts) = (0, 0);
-    for event in events {
-        let seen = match &event.kind {
-            Kind::Switch { prev, .. } => prev.pid,
-            Kind::Wake(_) | Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => event.thread.pid,
-        };
-        // Whoever is seen first on a CPU has been there since the beginning.
-        let holder = on.entry(event.cpu).or_insert((seen, begin));
-        if holder.0 == IDLE && seen != IDLE {
-            let start = ready.get(&seen).map_or(event.at, |&at| at.max(holder.1));
-            *holder = (seen, start);
-            if let Some(task) = tasks.of(seen) {
-                silent_starts += 1;
-                if let Some(at) = woken.remove(&task) {
-                    lives[task.index()].wakes.push(Woken { at, ran: start, is_seen: false });
-                }
-            }
-        }
-        let (running, since) = *holder;
-        match &event.kind {
-            Kind::Switch { prev, left, next } => {
-                // A switch of a task that is missing shows in the next one on its CPU.
-                let fits = running == prev.pid;
-                if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
-                    contradictions += 1;
-                }
-                let start = if fits { since } else { event.at };
-                if let Some(task) = tasks.of(prev.pid) {
-                    let run = Run { cpu: event.cpu, start, end: event.at, left: Some(*left) };
-                    lives[task.index()].runs.push(run);
-                    woken.remove(&task);
-                }
-                ready.insert(prev.pid, event.at);
-                on.insert(event.cpu, (next.pid, event.at));
-                if let Some(task) = tasks.of(next.pid)
-                    && let Some(at) = woken.remove(&task)
-                {
-                    lives[task.index()].wakes.push(Woken { at, ran: event.at, is_seen: true });
-                }
-            }
-            Kind::Wake(thread) => {
-                ready.insert(thread.pid, event.at);
-                if let Some(task) = tasks.of(thread.pid)
-                    && !on.values().any(|&(pid, _)| pid == thread.pid)
-                {
-                    woken.entry(task).or_insert(event.at);
-                }
-            }
-            Kind::Migrate { thread, .. } => {
-                ready.insert(thread.pid, event.at);
-            }
-            Kind::Mark(_) | Kind::Other => {}
-        }
-    }
-    let end = events.last().map_or(0, |event| event.at);
-    for (cpu, (pid, since)) in on {
-        if let Some(task) = tasks.of(pid) {
-            lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
-        }
-    }
-    Lives { of_tasks: lives, contradictions, silent_starts }
-}
-
-fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
-    let mut jobs: BTreeMap<JobId, Known> = BTreeMap::new();
-    for event in events {
-        let Kind::Mark(mark) = &event.kind else { continue };
-        let (name, seq) = match *mark {
-            Marker::Release { task, job, .. }
-            | Marker::Start { task, job }
-            | Marker::Complete { task, job }
-            | Marker::Abort { task, job } => (task, job),
-            Marker::Overrun { .. }
-            | Marker::Decision { .. }
-            | Marker::Begin { .. }
-            | Marker::End { .. } => continue,
-        };
-        let Some(task) = tasks.named(name, event.thread.pid) else { continue };
-        let known = jobs.entry(JobId { task, seq }).or_default();
-        match *mark {
-            Marker::Release { t, deadline, .. } => {
-                known.arrival.get_or_insert(t);
-                known.deadline = known.deadline.or(deadline);
-            }
-            Marker::Start { .. } => {
-                known.start.get_or_insert(event.at);
-            }
-            Marker::Complete { .. } => {
-                known.end.get_or_insert((event.at, JobEnd::Completed));
-            }
-            Marker::Abort { .. } => {
-                known.end.get_or_insert((event.at, JobEnd::Aborted));
-            }
-            Marker::Overrun { .. }
-            | Marker::Decision { .. }
-            | Marker::Begin { .. }
-            | Marker::End { .. } => {}
-        }
-    }
-    jobs
 }
 
 /// How far before the first event a job may have arrived that is released in the trace.

@@ -1,8 +1,9 @@
 //! Real recordings in every dialect, a round trip, and damaged texts.
 
 use super::*;
-use layland_model::{Service, Task};
+use layland_model::{Duration, Service, System, Task, TaskId, Time};
 use layland_trace::testing::naive;
+use layland_trace::{Labels, Trace};
 use proptest::prelude::*;
 
 const TRACEFS: &str = include_str!("../../tests/kernel/tracefs.txt");

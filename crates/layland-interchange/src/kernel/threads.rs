@@ -1,7 +1,8 @@
 //! Which threads are tasks, and what their tasks are called.
 
+use super::import::{Options, ReadError, Threads, comm};
 use super::line::{Event, Kind, Thread};
-use super::{Marker, Options, ReadError, Threads, comm};
+use super::marker::Marker;
 use layland_model::{Index, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 

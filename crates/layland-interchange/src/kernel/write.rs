@@ -1,7 +1,8 @@
 //! Any trace as the text of tracefs, for tools that read that: `layland: ` marks and all, so that
 //! [`read`](super::read) gives the same trace again.
 
-use super::{Marker, comm};
+use super::import::comm;
+use super::marker::Marker;
 use layland_model::{CpuId, Index, Note, TaskId, Time};
 use layland_trace::{JobEnd, Labels, MarkKind, Trace};
 use std::fmt::Write;

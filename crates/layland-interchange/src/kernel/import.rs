@@ -1,0 +1,181 @@
+//! How a kernel trace is read, what is read of it ([`Import`]), and why it cannot be.
+
+use super::line::Dialect;
+use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
+use layland_trace::{Labels, Trace};
+
+/// The deadline of a job of which none is known.
+pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
+
+/// How many bytes of a thread's name the kernel keeps.
+pub const COMM_BYTES: usize = 15;
+
+/// What the kernel makes of a name: its first [`COMM_BYTES`] bytes, cut between characters.
+pub fn comm(name: &str) -> &str {
+    let mut end = name.len().min(COMM_BYTES);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+/// Which threads are tasks.
+#[derive(Clone, Copy, Default)]
+pub enum Threads<'a> {
+    /// Those that marks name; without marks there are none.
+    #[default]
+    Marked,
+    /// Those with the names of a system's tasks, which the trace is then about.
+    Of(&'a System),
+    /// Those for which this is true of name and thread id; each thread is a task of its own.
+    Where(&'a dyn Fn(&str, u32) -> bool),
+}
+
+/// How to read.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Which threads are tasks.
+    pub threads: Threads<'a>,
+    /// What time is 0 in the trace, in nanoseconds of the trace's clock. By default: what a `begin`
+    /// mark says; or else, with a system and marks, what the first release implies; or else the first
+    /// event.
+    pub origin_ns: Option<i64>,
+}
+
+/// A thread that became ready and later ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// Its task.
+    pub task: TaskId,
+    /// When it became ready.
+    pub at: Time,
+    /// How long it then waited for a CPU.
+    pub latency: Duration,
+}
+
+/// A decision, as the run reported it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// When it was reported.
+    pub at: Time,
+    /// For which CPU.
+    pub cpu: CpuId,
+    /// What it is to run; `None`: nothing.
+    pub run: Option<JobId>,
+}
+
+/// A kernel trace in the trace model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Import {
+    /// The run.
+    pub trace: Trace,
+    /// The names of its tasks, and how many CPUs there are.
+    pub labels: Labels,
+    /// The dialect of the first event.
+    pub dialect: Dialect,
+    /// What time 0 of the trace is on the trace's clock, in nanoseconds.
+    pub origin_ns: i64,
+    /// How many events were read.
+    pub events: u64,
+    /// How many events the kernel dropped, at least.
+    pub lost: u64,
+    /// How many times a task ran on an idle CPU and the kernel traced no switch to it (some virtual
+    /// machines do not): it was taken to run from when it was ready, and has no entry in `wakes`.
+    pub silent_starts: u64,
+    /// How many lines are neither events nor comments.
+    pub unknown_lines: u64,
+    /// The number of the first of them, from 1.
+    pub first_unknown_line: Option<usize>,
+    /// Whether the boundaries of jobs are inferred from sleeps, for want of marks.
+    pub is_inferred: bool,
+    /// From becoming ready to running, in the order of time.
+    pub wakes: Vec<Wake>,
+    /// Decisions that were reported, in the order of time.
+    pub decisions: Vec<Decision>,
+    /// What is doubtful, in words.
+    pub remarks: Vec<String>,
+}
+
+impl Import {
+    /// Whether a verdict can rest on it: no event was lost, and no line was damaged.
+    pub fn is_trustworthy(&self) -> bool {
+        self.lost == 0 && self.unknown_lines == 0
+    }
+}
+
+/// Why a text is not a kernel trace.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// No line is an event.
+    #[error("no line is an event of the scheduler{}", first_line(*.first_unknown_line))]
+    NoEvents {
+        /// The number of the first line that is no event, from 1.
+        first_unknown_line: Option<usize>,
+    },
+    /// A line is no event because it does not say on which CPU it happened.
+    #[error("line {line} does not say on which CPU it happened")]
+    NoCpu {
+        /// Its number, from 1.
+        line: usize,
+    },
+    /// No thread is a task.
+    #[error("no thread in the trace is a task")]
+    NoTasks {
+        /// The names of threads that ran most, with their ids.
+        candidates: Vec<(String, u32)>,
+        /// The names of tasks that were looked for.
+        wanted: Vec<String>,
+    },
+    /// Two tasks of the set have one name for the kernel.
+    #[error("tasks `{first}` and `{second}` are both called `{comm}` by the kernel")]
+    SameComm {
+        /// A task.
+        first: String,
+        /// Another one.
+        second: String,
+        /// What is left of the name.
+        comm: String,
+    },
+    /// Times that are too far apart.
+    #[error("the trace is longer than {TIME_LIMIT} ns, or begins that long before its origin")]
+    TooLong,
+}
+
+fn first_line(line: Option<usize>) -> String {
+    line.map_or_else(|| ": it is empty".to_owned(), |line| format!(" (line {line} is not)"))
+}
+
+impl ReadError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            ReadError::NoEvents { .. } => {
+                "record sched_switch, as `layland trace record` does; a .dat or .data file is turned \
+                 into text by `trace-cmd report -R` or `perf script`"
+                    .to_owned()
+            }
+            ReadError::NoCpu { .. } => {
+                "use perf script -F comm,tid,cpu,time,event,trace".to_owned()
+            }
+            ReadError::NoTasks { candidates, wanted } => {
+                let seen: Vec<String> = candidates
+                    .iter()
+                    .map(|(comm, pid)| format!("`{comm}` ({pid})"))
+                    .collect();
+                let seen = match seen.as_slice() {
+                    [] => String::new(),
+                    seen => format!("; these ran most: {}", seen.join(", ")),
+                };
+                if wanted.is_empty() {
+                    format!("say which threads are tasks: --set FILE, --comm REGEX or --pid N{seen}")
+                } else {
+                    format!("the set has {}{seen}", wanted.join(", "))
+                }
+            }
+            ReadError::SameComm { .. } => {
+                format!("make the first {COMM_BYTES} bytes of every name different")
+            }
+            ReadError::TooLong => "leave out the origin, or cut the trace".to_owned(),
+        }
+    }
+}
