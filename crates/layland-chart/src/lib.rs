@@ -1,3 +1,34 @@
-//! Layland's charts: [Gantt charts](gantt) of recorded runs.
+//! Pictures: what happened, and what an experiment found.
+//!
+//! ```text
+//!   Trace --> gantt::View --+--> text   for a terminal
+//!             (a window)    +--> SVG    for a browser, a paper
+//!                           +--> TikZ   for LaTeX
+//!
+//!   shapes --> plot::Picture --+--> SVG
+//!              (axes, ticks)   +--> PDF
+//! ```
+//!
+//! [`gantt`] draws a window of a trace: which task runs where, releases, deadlines, misses. [`plot`] has
+//! what a figure consists of; an experiment knows what it shows. Both write SVG through one writer, and
+//! the same input gives the same bytes on any machine.
+//!
+//! ```
+//! use layland_chart::gantt::{SvgOptions, TextOptions, View};
+//! use layland_model::{CpuId, Duration, JobId, TaskId, Time};
+//! use layland_trace::{Labels, Recorder, Segment, Trace};
+//! let mut trace = Trace::default();
+//! let job = JobId { task: TaskId(0), seq: 0 };
+//! let (start, end, overhead) = (Time::ZERO, Time::from_ms(3), Duration::ZERO);
+//! trace.executed(&Segment { job, cpu: CpuId(0), start, end, overhead });
+//! trace.over(Time::from_ms(4), false);
+//!
+//! let labels = Labels::numbered(&trace);
+//! let view = View::new(&trace, &labels);
+//! assert!(view.text(&TextOptions::default()).starts_with("0ns to 4ms, 1 task, 1 CPU"));
+//! assert!(view.svg(&SvgOptions::default()).starts_with("<svg "));
+//! ```
 
 pub mod gantt;
+pub mod plot;
+mod svg;

@@ -24,7 +24,7 @@
 //! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
 //! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
 //! | `threads/` | what policies cost on real threads: measured, kept apart as well |
-//! | `draw/` | figures as SVG and PDF |
+//! | `draw.rs` | the layout of a figure |
 //!
 //! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
 //! statistics are floating point, computed in one fixed order.

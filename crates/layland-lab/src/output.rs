@@ -2,7 +2,7 @@
 
 use crate::claim::judge;
 use crate::curve::curves;
-use crate::draw::{Chart, Scene};
+use crate::draw::Chart;
 use crate::experiment::{Experiment, Figure};
 use crate::results::Results;
 use crate::run::LabError;
@@ -74,12 +74,12 @@ fn draw(
     let figures = experiment.figures.iter().enumerate();
     for (_, figure) in figures.filter(|(at, figure)| chosen(*at, figure)) {
         let curves = curves(experiment, results, figure);
-        let scene = Scene::of(&Chart::new(experiment, figure, &curves));
+        let picture = Chart::new(experiment, figure, &curves).picture();
         let name = format!("{part}/{}", figure.name);
         let about = format!("{}. {}", experiment.provenance(), figure.name);
         for (ending, bytes) in [
-            ("svg", scene.svg(&about).into_bytes()),
-            ("pdf", scene.pdf(&about)),
+            ("svg", picture.svg(&about).into_bytes()),
+            ("pdf", picture.pdf(&about)),
             ("csv", figure_text(experiment, results, figure).into_bytes()),
         ] {
             let file = PathBuf::from(format!("{name}.{ending}"));

@@ -1,6 +1,6 @@
 //! What is to be drawn of a window, before it is known with what.
 
-use super::Nanoseconds;
+use super::words::Nanoseconds;
 use layland_model::{CpuId, Criticality, Duration, Index, JobId, TaskId, Time, counted};
 use layland_trace::{
     JobEnd, JobRecord, Labels, LevelStretch, MarkKind, Trace, level_stretches, raised,
@@ -13,10 +13,10 @@ pub(super) struct Scene {
     /// After `from`.
     pub to: Time,
     /// Those that are shown, in the order in which they are shown.
-    pub tasks: Vec<TaskLane>,
+    pub tasks: Vec<TaskRow>,
     /// Tasks that are not shown, in the order of their ids.
-    pub hidden: Vec<TaskLane>,
-    pub cpus: Vec<CpuLane>,
+    pub hidden: Vec<TaskRow>,
+    pub cpus: Vec<CpuRow>,
     /// Moves of a job to another CPU, in the order of time.
     pub migrations: Vec<Migration>,
     /// Segments of some length in the window.
@@ -27,7 +27,7 @@ pub(super) struct Scene {
 }
 
 /// A task and what its jobs do.
-pub(super) struct TaskLane {
+pub(super) struct TaskRow {
     pub name: String,
     /// Its position among all tasks: decides its colour.
     pub position: usize,
@@ -42,7 +42,7 @@ pub(super) struct TaskLane {
 }
 
 /// A CPU and what it runs.
-pub(super) struct CpuLane {
+pub(super) struct CpuRow {
     pub id: CpuId,
     /// In the order of time.
     pub runs: Vec<Run>,
@@ -106,7 +106,7 @@ impl Scene {
     pub fn new(trace: &Trace, labels: &Labels, from: Time, to: Time, max_rows: usize) -> Scene {
         let from = from.min(Time::from_ns(i64::MAX - 1));
         let to = to.max(from.saturating_add(Duration::from_ns(1)));
-        // Only ids that occur get a lane, so that a wild id in a trace costs nothing.
+        // Only ids that occur get a row, so that a wild id in a trace costs nothing.
         let known = (0..labels.tasks.len()).map(TaskId::from_index);
         let ids: BTreeSet<TaskId> = known
             .chain(trace.jobs.iter().map(|record| record.job.id.task))
@@ -114,10 +114,10 @@ impl Scene {
             .collect();
         let ids: Vec<TaskId> = ids.into_iter().collect();
         let position = |task: TaskId| ids.binary_search(&task).expect("every id was collected");
-        let mut tasks: Vec<TaskLane> = ids
+        let mut tasks: Vec<TaskRow> = ids
             .iter()
             .enumerate()
-            .map(|(position, &id)| TaskLane {
+            .map(|(position, &id)| TaskRow {
                 name: labels.task(id),
                 position,
                 jobs: Vec::new(),
@@ -126,7 +126,7 @@ impl Scene {
                 misses: 0,
             })
             .collect();
-        let cpus = cpu_lanes(trace, labels, from, to);
+        let cpus = cpu_rows(trace, labels, from, to);
         let mut scene = Scene {
             from,
             to,
@@ -140,8 +140,8 @@ impl Scene {
         };
         scene.add_runs(trace, &mut tasks, position);
         scene.add_jobs(trace, &mut tasks, position);
-        for lane in &mut tasks {
-            lane.misses = lane.jobs.iter().filter(|job| scene.misses(job)).count();
+        for row in &mut tasks {
+            row.misses = row.jobs.iter().filter(|job| scene.misses(job)).count();
         }
         scene.choose(tasks, max_rows);
         scene
@@ -158,10 +158,10 @@ impl Scene {
     }
 
     /// How the criticality indicator of a CPU behaves, in words; nothing if it has none.
-    pub fn level_text(&self, lane: &CpuLane) -> Option<String> {
-        let of_cpu = format!("The criticality level of CPU {}", lane.id);
-        match raised(&lane.levels, self.from, self.to) {
-            _ if lane.levels.is_empty() => None,
+    pub fn level_text(&self, row: &CpuRow) -> Option<String> {
+        let of_cpu = format!("The criticality level of CPU {}", row.id);
+        match raised(&row.levels, self.from, self.to) {
+            _ if row.levels.is_empty() => None,
             (0, _) => Some(format!("{of_cpu} is not raised")),
             (times, length) => {
                 let length = Nanoseconds::from(length);
@@ -170,22 +170,22 @@ impl Scene {
         }
     }
 
-    /// What a lane of levels is called where it does not stand under its CPU.
-    pub fn level_label(&self, lane: &CpuLane) -> String {
+    /// What a row of levels is called where it does not stand under its CPU.
+    pub fn level_label(&self, row: &CpuRow) -> String {
         match self.cpus.len() {
             1 => "level".to_owned(),
-            _ => format!("CPU {} level", lane.id),
+            _ => format!("CPU {} level", row.id),
         }
     }
 
     pub fn miss_count(&self) -> usize {
-        self.tasks.iter().chain(&self.hidden).map(|lane| lane.misses).sum()
+        self.tasks.iter().chain(&self.hidden).map(|row| row.misses).sum()
     }
 
     fn add_runs(
         &mut self,
         trace: &Trace,
-        tasks: &mut [TaskLane],
+        tasks: &mut [TaskRow],
         position: impl Fn(TaskId) -> usize,
     ) {
         /// Where a task executed last.
@@ -197,12 +197,12 @@ impl Scene {
         }
         let mut last: Vec<Option<Last>> = vec![None; tasks.len()];
         for segment in &trace.segments {
-            let lane = position(segment.job.task);
-            let before = last[lane].filter(|last| last.job == segment.job);
+            let row = position(segment.job.task);
+            let before = last[row].filter(|last| last.job == segment.job);
             let now = Last { job: segment.job, cpu: segment.cpu, end: segment.end };
-            last[lane] = Some(now);
+            last[row] = Some(now);
             if before.is_some()
-                && let Some(run) = tasks[lane].runs.last_mut()
+                && let Some(run) = tasks[row].runs.last_mut()
                 && run.job == segment.job
             {
                 run.is_preempted = true;
@@ -221,9 +221,9 @@ impl Scene {
                 continue;
             }
             self.segment_count += 1;
-            tasks[lane].runs.push(Run {
+            tasks[row].runs.push(Run {
                 job: segment.job,
-                position: lane,
+                position: row,
                 cpu: segment.cpu,
                 start: segment.start,
                 end: segment.end,
@@ -234,13 +234,13 @@ impl Scene {
             });
         }
         // In a valid trace they are in this order already.
-        tasks.iter_mut().for_each(|lane| lane.runs.sort_by_key(|run| (run.job, run.start)));
+        tasks.iter_mut().for_each(|row| row.runs.sort_by_key(|run| (run.job, run.start)));
     }
 
     fn add_jobs(
         &mut self,
         trace: &Trace,
-        tasks: &mut [TaskLane],
+        tasks: &mut [TaskRow],
         position: impl Fn(TaskId) -> usize,
     ) {
         let mut by_id: Vec<&JobRecord> = trace.jobs.iter().collect();
@@ -259,8 +259,8 @@ impl Scene {
                 continue;
             }
             let missed_at = missed_at(record, trace.over);
-            let lane = &mut tasks[position(job.id.task)];
-            lane.jobs.push(VisibleJob {
+            let row = &mut tasks[position(job.id.task)];
+            row.jobs.push(VisibleJob {
                 id: job.id,
                 release: job.release,
                 deadline: job.deadline,
@@ -272,28 +272,28 @@ impl Scene {
                 },
                 late_until: missed_at.map(|_| end).filter(|&end| end > job.deadline),
             });
-            let first = lane.runs.partition_point(|run| run.job < job.id);
+            let first = row.runs.partition_point(|run| run.job < job.id);
             let mut waits_from = ready;
-            for run in lane.runs[first..].iter_mut().take_while(|run| run.job == job.id) {
+            for run in row.runs[first..].iter_mut().take_while(|run| run.job == job.id) {
                 run.deadline = Some(job.deadline);
                 if waits_from < run.start {
-                    lane.waits.push((waits_from, run.start));
+                    row.waits.push((waits_from, run.start));
                 }
                 waits_from = waits_from.max(run.end);
             }
             // Segments outside the window are not among the runs, but neither is what is between
             // them of interest: the waits are cut at the window below.
             if waits_from < end {
-                lane.waits.push((waits_from, end));
+                row.waits.push((waits_from, end));
             }
         }
         let (from, to) = (self.from, self.to);
-        for lane in tasks {
-            lane.waits.retain_mut(|wait| {
+        for row in tasks {
+            row.waits.retain_mut(|wait| {
                 *wait = (wait.0.max(from), wait.1.min(to));
                 wait.0 < wait.1
             });
-            for run in &lane.runs {
+            for run in &row.runs {
                 if let Some(cpu) = self.cpus.iter_mut().find(|cpu| cpu.id == run.cpu) {
                     cpu.runs.push(*run);
                 }
@@ -304,36 +304,36 @@ impl Scene {
         }
     }
 
-    fn choose(&mut self, tasks: Vec<TaskLane>, max_rows: usize) {
+    fn choose(&mut self, tasks: Vec<TaskRow>, max_rows: usize) {
         if tasks.len() <= max_rows {
             self.tasks = tasks;
             return;
         }
         let mut order = tasks;
-        order.sort_by_key(|lane| {
-            let is_active = !lane.runs.is_empty() || !lane.waits.is_empty();
-            (lane.misses == 0, !is_active, lane.position)
+        order.sort_by_key(|row| {
+            let is_active = !row.runs.is_empty() || !row.waits.is_empty();
+            (row.misses == 0, !is_active, row.position)
         });
         self.hidden = order.split_off(max_rows.min(order.len()));
-        self.hidden.sort_by_key(|lane| lane.position);
+        self.hidden.sort_by_key(|row| row.position);
         self.tasks = order;
     }
 }
 
 /// The name of each level up to the highest that is visible or has a name.
-fn level_names(cpus: &[CpuLane], labels: &Labels) -> Vec<String> {
-    let levels = cpus.iter().flat_map(|lane| &lane.levels).map(|stretch| stretch.level.level());
+fn level_names(cpus: &[CpuRow], labels: &Labels) -> Vec<String> {
+    let levels = cpus.iter().flat_map(|row| &row.levels).map(|stretch| stretch.level.level());
     let Some(highest) = levels.max() else { return Vec::new() };
     let count = labels.levels.len().max(highest + 1);
     let level = |index: usize| Criticality(u8::try_from(index).unwrap_or(u8::MAX));
     (0..count).map(|index| labels.level(level(index))).collect()
 }
 
-fn cpu_lanes(trace: &Trace, labels: &Labels, from: Time, to: Time) -> Vec<CpuLane> {
+fn cpu_rows(trace: &Trace, labels: &Labels, from: Time, to: Time) -> Vec<CpuRow> {
     let known = (0..labels.cpus).map(CpuId::from_index);
     let used = trace.segments.iter().map(|segment| segment.cpu);
     let ids: BTreeSet<CpuId> = known.chain(used).collect();
-    let lane = |id| {
+    let row = |id| {
         let mut offline: Vec<(Time, Time)> = Vec::new();
         let mut since = None;
         for mark in &trace.marks {
@@ -349,7 +349,7 @@ fn cpu_lanes(trace: &Trace, labels: &Labels, from: Time, to: Time) -> Vec<CpuLan
             (stretch.from, stretch.to) = (stretch.from.max(from), stretch.to.min(to));
             stretch.from < stretch.to
         });
-        CpuLane { id, runs: Vec::new(), offline, levels }
+        CpuRow { id, runs: Vec::new(), offline, levels }
     };
-    ids.into_iter().map(lane).collect()
+    ids.into_iter().map(row).collect()
 }

@@ -12,32 +12,34 @@ mod style;
 mod tasks;
 
 use self::style::{
-    Escaped, FAINT, INK, PALETTE, PATTERNS, Px, RED, Sizes, pattern, px, text_width, time_text,
+    FAINT, INK, PALETTE, Px, RED, Sizes, overlay, pattern, px, text_width, time_text,
 };
 use super::axis::Axis;
-use super::scene::{Scene, TaskLane, VisibleJob};
-use super::{Lanes, View, counted_misses};
+use super::scene::{Scene, TaskRow, VisibleJob};
+use super::view::{Rows, View};
+use super::words::counted_misses;
+use crate::svg::{Element, Svg};
 use layland_model::{Time, counted};
 use std::collections::BTreeSet;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// How a chart is drawn as SVG.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SvgOptions {
-    /// The width in pixels; at least 320 are used. The height follows from the number of lanes.
+    /// The width in pixels; at least 320 are used. The height follows from the number of rows.
     pub width: u32,
-    /// Which lanes.
-    pub lanes: Lanes,
+    /// Which rows.
+    pub rows: Rows,
     /// The title; what is shown, if there is none.
     pub title: Option<String>,
-    /// The most tasks that get a lane; of more, those with misses come first.
+    /// The most tasks that get a row; of more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for SvgOptions {
-    /// 1000 pixels wide, both kinds of lanes, at most 200 tasks.
+    /// 1000 pixels wide, both kinds of rows, at most 200 tasks.
     fn default() -> Self {
-        SvgOptions { width: 1000, lanes: Lanes::Both, title: None, max_rows: 200 }
+        SvgOptions { width: 1000, rows: Rows::Both, title: None, max_rows: 200 }
     }
 }
 
@@ -68,30 +70,46 @@ struct Chart<'a> {
     right: i64,
     /// The names of the tasks by position.
     names: Vec<&'a str>,
-    body: String,
+    body: Svg,
     used: Used,
 }
 
-/// More arrows between CPUs than this hide the lanes.
+/// More arrows between CPUs than this hide the rows.
 const MOST_MIGRATIONS: usize = 150;
 
-pub(super) fn draw(view: &View, options: &SvgOptions) -> String {
+impl View<'_> {
+    /// As an SVG image: the same bytes for the same trace on any machine, no script, no external
+    /// font.
+    ///
+    /// ```
+    /// use layland_chart::gantt::{SvgOptions, View};
+    /// use layland_trace::{Labels, Trace};
+    /// let (trace, labels) = (Trace::default(), Labels::default());
+    /// let svg = View::new(&trace, &labels).svg(&SvgOptions::default());
+    /// assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    /// ```
+    pub fn svg(&self, options: &SvgOptions) -> String {
+        draw(self, options)
+    }
+}
+
+fn draw(view: &View, options: &SvgOptions) -> String {
     let scene = Scene::new(view.trace, view.labels, view.from, view.to, options.max_rows);
     let width = i64::from(options.width.clamp(320, 100_000));
-    let (has_cpus, has_tasks) = (options.lanes.has_cpus(), options.lanes.has_tasks());
+    let (has_cpus, has_tasks) = (options.rows.has_cpus(), options.rows.has_tasks());
     let sizes = Sizes::new(scene.cpus.len(), scene.tasks.len());
-    let names = scene.tasks.iter().filter(|_| has_tasks).map(|lane| lane.name.as_str());
+    let names = scene.tasks.iter().filter(|_| has_tasks).map(|row| row.name.as_str());
     let widest = names.map(|name| text_width(name, sizes.label_font)).max().unwrap_or(0);
     let left = (widest + 40).clamp(76, (width / 4).max(76));
-    let mut lanes: Vec<&TaskLane> = scene.tasks.iter().chain(&scene.hidden).collect();
-    lanes.sort_by_key(|lane| lane.position);
+    let mut rows: Vec<&TaskRow> = scene.tasks.iter().chain(&scene.hidden).collect();
+    rows.sort_by_key(|row| row.position);
     let mut chart = Chart {
         scene: &scene,
         sizes,
         left,
         right: width - 18,
-        names: lanes.iter().map(|lane| lane.name.as_str()).collect(),
-        body: String::new(),
+        names: rows.iter().map(|row| row.name.as_str()).collect(),
+        body: Svg::default(),
         used: Used::default(),
     };
 
@@ -106,25 +124,25 @@ pub(super) fn draw(view: &View, options: &SvgOptions) -> String {
     let top = 62;
     let mut y = top;
     if has_cpus {
-        y = chart.cpu_lanes(y);
+        y = chart.cpu_rows(y);
         if has_tasks {
             y += 14;
         } else if scene.miss_count() > 0 {
-            y = chart.miss_lane(y);
+            y = chart.miss_row(y);
         }
     }
     if has_tasks {
         if !has_cpus {
-            y = chart.level_lanes(y);
+            y = chart.level_rows(y);
         }
-        y = chart.task_lanes(y);
+        y = chart.task_rows(y);
     }
     let bottom = y;
-    let mut lanes = std::mem::take(&mut chart.body);
+    let mut rows = std::mem::take(&mut chart.body);
     chart.axis(top, bottom, bottom - top > 500);
-    let grid = std::mem::replace(&mut chart.body, std::mem::take(&mut lanes));
+    let grid = std::mem::replace(&mut chart.body, std::mem::take(&mut rows));
     y += 58;
-    if options.lanes == Lanes::Cpus {
+    if options.rows == Rows::Cpus {
         y = chart.task_legend(y);
     }
     y = chart.legend(y);
@@ -134,55 +152,52 @@ pub(super) fn draw(view: &View, options: &SvgOptions) -> String {
         y += 18;
     }
     if has_tasks && !scene.hidden.is_empty() {
-        let missed = counted_misses(scene.hidden.iter().map(|lane| lane.misses).sum());
+        let missed = counted_misses(scene.hidden.iter().map(|row| row.misses).sum());
         let text = format!("{} not shown, with {missed}", counted(scene.hidden.len(), "task"));
         chart.text(16, y, 11, FAINT, "start", &text);
         y += 18;
     }
     let height = y + 4;
 
-    let mut out = String::with_capacity(chart.body.len() + grid.len() + 4096);
-    let _ = write!(
-        out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"title desc\" \
-         font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">\n\
-         <title id=\"title\">{}</title>\n<desc id=\"desc\">{}</desc>\n",
-        Escaped(&title),
-        Escaped(&description(&scene, &title, &subtitle)),
-    );
-    out.push_str(&definitions(&scene));
-    let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>");
-    let _ = writeln!(
-        out,
-        "<text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"bold\" fill=\"{INK}\">{}</text>",
-        Escaped(&title)
-    );
+    let mut out = Svg::default();
+    out.element("svg")
+        .attr("xmlns", "http://www.w3.org/2000/svg")
+        .attr("width", width)
+        .attr("height", height)
+        .attr("viewBox", format_args!("0 0 {width} {height}"))
+        .attr("role", "img")
+        .attr("aria-labelledby", "title desc")
+        .attr("font-family", "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif")
+        .open();
+    out.element("title").attr("id", "title").text(&title);
+    out.element("desc").attr("id", "desc").text(&description(&scene, &title, &subtitle));
+    definitions(&mut out, &scene);
+    let background = out.element("rect").attr("width", width).attr("height", height);
+    background.attr("fill", "#ffffff").empty();
+    let heading = out.element("text").attr("x", 16).attr("y", 26).attr("font-size", 16);
+    heading.attr("font-weight", "bold").attr("fill", INK).text(&title);
     let paint = if scene.miss_count() > 0 { RED } else { FAINT };
-    let _ = writeln!(
-        out,
-        "<text x=\"16\" y=\"44\" font-size=\"12\" fill=\"{paint}\">{}</text>",
-        Escaped(&subtitle)
-    );
-    out.push_str(&grid);
-    out.push_str(&chart.body);
-    out.push_str("</svg>\n");
-    out
+    let below = out.element("text").attr("x", 16).attr("y", 44).attr("font-size", 12);
+    below.attr("fill", paint).text(&subtitle);
+    out.append(&grid);
+    out.append(&chart.body);
+    out.close("svg");
+    out.finish()
 }
 
 /// The text alternative: what a reader of the chart would be told about it.
 fn description(scene: &Scene, title: &str, subtitle: &str) -> String {
     let mut text =
         format!("Gantt chart of {title}: {subtitle}, {}.", counted(scene.segment_count, "segment"));
-    for lane in &scene.cpus {
-        text.extend(scene.level_text(lane).map(|level| format!(" {level}.")));
+    for row in &scene.cpus {
+        text.extend(scene.level_text(row).map(|level| format!(" {level}.")));
     }
-    let lanes = || scene.tasks.iter().chain(&scene.hidden);
-    let missed = lanes().flat_map(|lane| lane.jobs.iter().map(move |job| (lane, job)));
+    let rows = || scene.tasks.iter().chain(&scene.hidden);
+    let missed = rows().flat_map(|row| row.jobs.iter().map(move |job| (row, job)));
     let mut missed: Vec<_> = missed.filter(|(_, job)| scene.misses(job)).collect();
-    missed.sort_by_key(|(lane, job)| (job.missed_at, lane.position));
-    for (lane, job) in missed.iter().take(10) {
-        let _ = write!(text, " {}.", miss_text(lane, job, scene.over));
+    missed.sort_by_key(|(row, job)| (job.missed_at, row.position));
+    for (row, job) in missed.iter().take(10) {
+        let _ = write!(text, " {}.", miss_text(row, job, scene.over));
     }
     if missed.len() > 10 {
         let _ = write!(text, " And {} more.", missed.len() - 10);
@@ -190,8 +205,8 @@ fn description(scene: &Scene, title: &str, subtitle: &str) -> String {
     text
 }
 
-fn miss_text(lane: &TaskLane, job: &VisibleJob, over: Time) -> String {
-    let name = format!("{}#{}", lane.name, job.id.seq);
+fn miss_text(row: &TaskRow, job: &VisibleJob, over: Time) -> String {
+    let name = format!("{}#{}", row.name, job.id.seq);
     let deadline = time_text(job.deadline);
     if let Some(at) = job.aborted_at {
         return format!("{name} was aborted at {} with its deadline at {deadline}", time_text(at));
@@ -209,36 +224,47 @@ fn miss_text(lane: &TaskLane, job: &VisibleJob, over: Time) -> String {
 }
 
 /// Patterns that are used.
-fn definitions(scene: &Scene) -> String {
+fn definitions(out: &mut Svg, scene: &Scene) {
     let mut used = BTreeSet::new();
-    for lane in scene.tasks.iter().chain(&scene.hidden) {
-        if let Some(variant) = pattern(lane.position) {
-            used.insert((lane.position % PALETTE.len(), variant));
+    for row in scene.tasks.iter().chain(&scene.hidden) {
+        if let Some(variant) = pattern(row.position) {
+            used.insert((row.position % PALETTE.len(), variant));
         }
     }
-    let mut out = String::from("<defs>\n");
+    out.element("defs").open();
     for (colour, variant) in used {
-        let _ = writeln!(
-            out,
-            "<pattern id=\"t{colour}-{variant}\" width=\"8\" height=\"8\" \
-             patternUnits=\"userSpaceOnUse\"><rect width=\"8\" height=\"8\" fill=\"{}\"/>{}\
-             </pattern>",
-            PALETTE[colour].0, PATTERNS[variant],
-        );
+        tile(out, format_args!("t{colour}-{variant}"), 8).children(|inside| {
+            square(inside, 8, PALETTE[colour].0).empty();
+            overlay(inside, variant);
+        });
     }
-    let _ = writeln!(
-        out,
-        "<pattern id=\"late\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" \
-         patternTransform=\"rotate(45)\"><rect width=\"6\" height=\"6\" fill=\"#fff\" \
-         opacity=\".45\"/><path d=\"M1.5 0v6\" stroke=\"{RED}\" stroke-width=\"3\"/></pattern>\n\
-         <pattern id=\"overhead\" width=\"4\" height=\"4\" patternUnits=\"userSpaceOnUse\">\
-         <rect width=\"4\" height=\"4\" fill=\"#333\" opacity=\".75\"/><path d=\"M0 2h4M2 0v4\" \
-         stroke=\"#fff\" stroke-width=\".8\" opacity=\".8\"/></pattern>\n\
-         <pattern id=\"offline\" width=\"10\" height=\"10\" patternUnits=\"userSpaceOnUse\" \
-         patternTransform=\"rotate(-45)\"><rect width=\"10\" height=\"10\" fill=\"#eee\"/>\
-         <path d=\"M2 0v10\" stroke=\"#bbb\" stroke-width=\"2\"/></pattern>\n</defs>",
-    );
-    out
+    let late = tile(out, "late", 6).attr("patternTransform", "rotate(45)");
+    late.children(|inside| {
+        square(inside, 6, "#fff").attr("opacity", ".45").empty();
+        let stripe = inside.element("path").attr("d", "M1.5 0v6").attr("stroke", RED);
+        stripe.attr("stroke-width", 3).empty();
+    });
+    tile(out, "overhead", 4).children(|inside| {
+        square(inside, 4, "#333").attr("opacity", ".75").empty();
+        let cross = inside.element("path").attr("d", "M0 2h4M2 0v4").attr("stroke", "#fff");
+        cross.attr("stroke-width", ".8").attr("opacity", ".8").empty();
+    });
+    let offline = tile(out, "offline", 10).attr("patternTransform", "rotate(-45)");
+    offline.children(|inside| {
+        square(inside, 10, "#eee").empty();
+        let stripe = inside.element("path").attr("d", "M2 0v10").attr("stroke", "#bbb");
+        stripe.attr("stroke-width", 2).empty();
+    });
+    out.close("defs");
+}
+
+fn tile(out: &mut Svg, id: impl Display, side: i64) -> Element<'_> {
+    let tile = out.element("pattern").attr("id", id).attr("width", side).attr("height", side);
+    tile.attr("patternUnits", "userSpaceOnUse")
+}
+
+fn square<'a>(inside: &'a mut Svg, side: i64, fill: &str) -> Element<'a> {
+    inside.element("rect").attr("width", side).attr("height", side).attr("fill", fill)
 }
 
 impl Chart<'_> {
@@ -251,27 +277,21 @@ impl Chart<'_> {
     }
 
     fn text(&mut self, x: i64, y: i64, size: i64, fill: &str, anchor: &str, text: &str) {
-        let anchor = match anchor {
-            "start" => String::new(),
-            other => format!(" text-anchor=\"{other}\""),
-        };
-        let _ = writeln!(
-            self.body,
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{fill}\"{anchor}>{}</text>",
-            Escaped(text)
-        );
+        let element = self.body.element("text").attr("x", x).attr("y", y);
+        let element = element.attr("font-size", size).attr("fill", fill);
+        match anchor {
+            "start" => element.text(text),
+            other => element.attr("text-anchor", other).text(text),
+        }
     }
 
-    fn rect(&mut self, x: Px, y: i64, width: Px, height: i64, fill: &str, rest: &str) {
-        let _ = writeln!(
-            self.body,
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
-             fill=\"{fill}\"{rest}/>"
-        );
+    fn rect(&mut self, x: Px, y: i64, width: Px, height: i64, fill: &str) -> Element<'_> {
+        let rect = self.body.element("rect").attr("x", x).attr("y", y);
+        rect.attr("width", width).attr("height", height).attr("fill", fill)
     }
 
-    fn path(&mut self, d: &str, rest: &str) {
-        let _ = writeln!(self.body, "<path d=\"{d}\" {rest}/>");
+    fn path(&mut self, d: impl Display) -> Element<'_> {
+        self.body.element("path").attr("d", d)
     }
 
     /// Grid lines with their times below, and above if that is far away.
@@ -283,16 +303,15 @@ impl Chart<'_> {
         for (at, label) in &axis.ticks {
             let x = self.x(Time::from_ns(*at));
             let reach = bottom + 5;
-            self.path(&format!("M{x} {top}V{reach}"), "stroke=\"#d5d5d5\" stroke-width=\"1\"");
+            let line = self.path(format_args!("M{x} {top}V{reach}"));
+            line.attr("stroke", "#d5d5d5").attr("stroke-width", 1).empty();
             for y in [Some(bottom + 18), above.then_some(top - 5)].into_iter().flatten() {
-                let _ = writeln!(
-                    self.body,
-                    "<text x=\"{x}\" y=\"{y}\" font-size=\"11\" fill=\"{INK}\" \
-                     text-anchor=\"middle\">{label}</text>"
-                );
+                let tick = self.body.element("text").attr("x", x).attr("y", y);
+                let tick = tick.attr("font-size", 11).attr("fill", INK);
+                tick.attr("text-anchor", "middle").text(label);
             }
         }
-        self.path(&format!("M{left} {bottom}H{right}"), &format!("stroke=\"{INK}\""));
+        self.path(format_args!("M{left} {bottom}H{right}")).attr("stroke", INK).empty();
         let unit = if axis.unit == "us" { "µs" } else { axis.unit };
         let since = axis.base.map(|base| format!(", from {}", time_text(Time::from_ns(base))));
         let text = format!("time ({unit}){}", since.unwrap_or_default());
@@ -301,6 +320,6 @@ impl Chart<'_> {
 
     fn band(&mut self, y: i64, height: i64) {
         let width = px(self.right - self.left);
-        self.rect(px(self.left), y, width, height, "#f5f5f5", "");
+        self.rect(px(self.left), y, width, height, "#f5f5f5").empty();
     }
 }

@@ -1,9 +1,10 @@
 //! Charts of small schedules as files, and of anything at all without a panic.
 
+use super::words::Nanoseconds;
 use super::*;
-use layland_model::{CpuId, Criticality, Note};
+use layland_model::{CpuId, Criticality, Duration, Note, TaskId, Time};
 use layland_trace::testing::{at, naive, stretched};
-use layland_trace::{JobEnd, Mark, MarkKind};
+use layland_trace::{JobEnd, Labels, Mark, MarkKind, Trace};
 
 const MS: i64 = 1_000_000;
 
@@ -64,13 +65,13 @@ fn large() -> (Trace, Labels) {
 }
 
 /// The same window and sizes whatever the defaults become.
-fn text(view: View, lanes: Lanes, charset: Charset) -> String {
+fn text(view: View, rows: Rows, charset: Charset) -> String {
     let colours = Colours::Never;
-    view.text(&TextOptions { width: 90, lanes, charset, colours, max_rows: 24 })
+    view.text(&TextOptions { width: 90, rows, charset, colours, max_rows: 24 })
 }
 fn svg(view: View, title: &str) -> String {
     let title = Some(title.to_owned());
-    view.svg(&SvgOptions { width: 900, lanes: Lanes::Both, title, max_rows: 24 })
+    view.svg(&SvgOptions { width: 900, rows: Rows::Both, title, max_rows: 24 })
 }
 
 #[test]
@@ -78,17 +79,17 @@ fn charts_are_as_recorded() {
     let sets = [("feasible", feasible()), ("overloaded", overloaded()), ("critical", critical())];
     for (name, (trace, labels)) in sets {
         let view = View::new(&trace, &labels);
-        insta::assert_snapshot!(format!("{name}.txt"), text(view, Lanes::Both, Charset::Unicode));
-        let ascii = text(view, Lanes::Both, Charset::Ascii);
+        insta::assert_snapshot!(format!("{name}.txt"), text(view, Rows::Both, Charset::Unicode));
+        let ascii = text(view, Rows::Both, Charset::Ascii);
         assert!(ascii.is_ascii());
         insta::assert_snapshot!(format!("{name}-ascii.txt"), ascii);
         insta::assert_snapshot!(
             format!("{name}-cpus.txt"),
-            text(view, Lanes::Cpus, Charset::Unicode)
+            text(view, Rows::Cpus, Charset::Unicode)
         );
         insta::assert_snapshot!(format!("{name}.svg"), svg(view, name));
         let title = Some(name.to_owned());
-        let options = TikzOptions { width: 120, lanes: Lanes::Both, title, max_rows: 24 };
+        let options = TikzOptions { width: 120, rows: Rows::Both, title, max_rows: 24 };
         insta::assert_snapshot!(format!("{name}.tex"), view.tikz(&options));
     }
 }
@@ -105,10 +106,10 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
     let (trace, labels) = overloaded();
     let view = View::new(&trace, &labels);
     for width in [1, 24, 30, 40, 80, 300] {
-        for lanes in [Lanes::Cpus, Lanes::Tasks, Lanes::Both] {
-            let chart = view.text(&TextOptions { width, lanes, ..TextOptions::default() });
-            let lane = chart.lines().skip(1).find(|line| line.contains('✗'));
-            assert!(lane.is_some(), "{width} {lanes:?}\n{chart}");
+        for rows in [Rows::Cpus, Rows::Tasks, Rows::Both] {
+            let chart = view.text(&TextOptions { width, rows, ..TextOptions::default() });
+            let row = chart.lines().skip(1).find(|line| line.contains('✗'));
+            assert!(row.is_some(), "{width} {rows:?}\n{chart}");
         }
     }
     let options = TextOptions { max_rows: 1, ..TextOptions::default() };
@@ -116,11 +117,11 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
     assert!(chart.contains("D planner ✗1"), "{chart}");
     assert!(chart.contains("4 tasks not shown, with 2 deadline misses"), "{chart}");
     for width in [1, 400, 2000] {
-        // The mark of a miss, once in the legend and in each lane; two at 40 ms share one place
-        // where the tasks share a lane.
-        for (lanes, marks) in [(Lanes::Both, 4), (Lanes::Tasks, 4), (Lanes::Cpus, 3)] {
-            let svg = view.svg(&SvgOptions { width, lanes, ..SvgOptions::default() });
-            assert_eq!(svg.matches("m-2.6 -2.6l5.2 5.2").count(), marks, "{width} {lanes:?}");
+        // The mark of a miss, once in the legend and in each row; two at 40 ms share one place
+        // where the tasks share a row.
+        for (rows, marks) in [(Rows::Both, 4), (Rows::Tasks, 4), (Rows::Cpus, 3)] {
+            let svg = view.svg(&SvgOptions { width, rows, ..SvgOptions::default() });
+            assert_eq!(svg.matches("m-2.6 -2.6l5.2 5.2").count(), marks, "{width} {rows:?}");
             assert!(svg.contains("logger#0 missed its deadline at 20ms by 2ms"));
         }
     }
@@ -130,14 +131,14 @@ fn a_miss_is_visible_at_any_width_and_counted_if_its_lane_is_not_shown() {
 fn a_raised_criticality_level_is_visible_in_every_chart() {
     let (trace, labels) = critical();
     let view = View::new(&trace, &labels);
-    for lanes in [Lanes::Cpus, Lanes::Tasks, Lanes::Both] {
+    for rows in [Rows::Cpus, Rows::Tasks, Rows::Both] {
         for width in [24, 40, 100] {
-            let chart = view.text(&TextOptions { width, lanes, ..TextOptions::default() });
+            let chart = view.text(&TextOptions { width, rows, ..TextOptions::default() });
             let levels: Vec<&str> = chart.lines().filter(|line| line.contains("level ")).collect();
             assert!(levels[0].contains('2') || levels[0].contains("HI"), "{chart}");
             assert!(chart.contains("1 MID, 2 HI"), "{chart}");
         }
-        let svg = view.svg(&SvgOptions { lanes, ..SvgOptions::default() });
+        let svg = view.svg(&SvgOptions { rows, ..SvgOptions::default() });
         assert!(svg.contains("criticality level MID on CPU 0: 8ms to 11ms"));
         assert!(
             svg.contains(
@@ -145,7 +146,7 @@ fn a_raised_criticality_level_is_visible_in_every_chart() {
             )
         );
         assert!(svg.contains("The criticality level of CPU 1 is not raised."));
-        let tikz = view.tikz(&TikzOptions { lanes, ..TikzOptions::default() });
+        let tikz = view.tikz(&TikzOptions { rows, ..TikzOptions::default() });
         assert_eq!(tikz.matches("\\filldraw[level]").count(), 7);
     }
     // What happened before the window counts.
@@ -264,7 +265,7 @@ mod anything {
             (from, to) in (times(), times()),
             width in prop_oneof![Just(0usize), Just(1), 2usize..300],
             max_rows in 0usize..300,
-            lanes in prop_oneof![Just(Lanes::Cpus), Just(Lanes::Tasks), Just(Lanes::Both)],
+            rows in prop_oneof![Just(Rows::Cpus), Just(Rows::Tasks), Just(Rows::Both)],
             colours in prop_oneof![Just(Colours::Never), Just(Colours::Ansi)],
             charset in prop_oneof![Just(Charset::Unicode), Just(Charset::Ascii)],
         ) {
@@ -274,10 +275,10 @@ mod anything {
             let views = [whole, whole.window(at(from), at(to)), View::interesting(&trace, &labels)];
             for view in views {
                 let text =
-                    view.text(&TextOptions { width, lanes, charset, colours, max_rows });
+                    view.text(&TextOptions { width, rows, charset, colours, max_rows });
                 prop_assert!(text.ends_with('\n'));
                 let width = width as u32 * 7;
-                let svg = view.svg(&SvgOptions { width, lanes, title: None, max_rows });
+                let svg = view.svg(&SvgOptions { width, rows, title: None, max_rows });
                 prop_assert!(svg.ends_with("</svg>\n"));
             }
         }

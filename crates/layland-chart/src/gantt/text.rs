@@ -7,33 +7,38 @@
 //!
 //! Long because what a cell of the chart shows depends on all that competes for it, and is decided in one place.
 
+mod legend;
+mod line;
+
+use self::line::{ASCII, Glyphs, KEYS, Line, Paint, UNICODE};
 use super::axis::Axis;
-use super::scene::{CpuLane, Run, Scene, TaskLane};
-use super::{Lanes, Nanoseconds, View, counted_misses};
+use super::scene::{CpuRow, Run, Scene, TaskRow};
+use super::view::{Rows, View};
+use super::words::{Nanoseconds, counted_misses};
 use layland_model::{Time, counted};
 use std::fmt::Write;
 
 /// How a chart is drawn as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextOptions {
-    /// The characters in a lane; at least 24 are used.
+    /// The characters in a row; at least 24 are used.
     pub width: usize,
-    /// Which lanes.
-    pub lanes: Lanes,
+    /// Which rows.
+    pub rows: Rows,
     /// Which characters.
     pub charset: Charset,
     /// Whether to colour.
     pub colours: Colours,
-    /// The most tasks that get a lane; of more, those with misses come first.
+    /// The most tasks that get a row; of more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for TextOptions {
-    /// 100 characters wide, both kinds of lanes, Unicode, no colour, at most 24 tasks.
+    /// 100 characters wide, both kinds of rows, Unicode, no colour, at most 24 tasks.
     fn default() -> Self {
         TextOptions {
             width: 100,
-            lanes: Lanes::Both,
+            rows: Rows::Both,
             charset: Charset::Unicode,
             colours: Colours::Never,
             max_rows: 24,
@@ -61,113 +66,7 @@ pub enum Colours {
     Ansi,
 }
 
-/// The characters by meaning.
-struct Glyphs {
-    release: char,
-    deadline: char,
-    release_and_deadline: char,
-    missed: char,
-    tardy: char,
-    /// Busy all the time; at least half of it; less.
-    shades: [char; 3],
-    waiting: char,
-    offline: char,
-    other_task: char,
-    /// The lowest criticality level; a higher one.
-    levels: [char; 2],
-    axis: char,
-    tick: char,
-    first_tick: char,
-    ellipsis: char,
-}
-
-const UNICODE: Glyphs = Glyphs {
-    release: '↑',
-    deadline: '↓',
-    release_and_deadline: '↕',
-    missed: '✗',
-    tardy: '!',
-    shades: ['█', '▓', '░'],
-    waiting: '·',
-    offline: '╳',
-    other_task: '?',
-    levels: ['╌', '━'],
-    axis: '─',
-    tick: '┬',
-    first_tick: '├',
-    ellipsis: '…',
-};
-const ASCII: Glyphs = Glyphs {
-    release: '^',
-    deadline: 'v',
-    release_and_deadline: 'I',
-    missed: 'X',
-    tardy: '!',
-    shades: ['#', '+', '-'],
-    waiting: '.',
-    offline: '/',
-    other_task: '?',
-    levels: ['-', '='],
-    axis: '-',
-    tick: '+',
-    first_tick: '+',
-    ellipsis: '~',
-};
-
-const KEYS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-
-/// 256-colour codes near the Okabe-Ito palette.
-const ANSI_COLOURS: [u8; 8] = [32, 214, 36, 117, 175, 227, 166, 246];
-
-/// How a character is coloured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Paint {
-    Plain,
-    Task(usize),
-    Miss,
-}
-
-/// A line of characters that can be painted over.
-struct Line(Vec<(char, Paint)>);
-
-impl Line {
-    fn blank(width: usize) -> Line {
-        Line(vec![(' ', Paint::Plain); width])
-    }
-    fn put(&mut self, at: usize, glyph: char, paint: Paint) {
-        if let Some(cell) = self.0.get_mut(at) {
-            *cell = (glyph, paint);
-        }
-    }
-    fn write(&mut self, at: usize, text: &str, paint: Paint) {
-        text.chars().enumerate().for_each(|(offset, glyph)| self.put(at + offset, glyph, paint));
-    }
-    fn print(&self, out: &mut String, colours: Colours) {
-        let length = self.0.iter().rposition(|&(glyph, _)| glyph != ' ').map_or(0, |at| at + 1);
-        let mut current = Paint::Plain;
-        for &(glyph, paint) in &self.0[..length] {
-            if colours == Colours::Ansi && paint != current {
-                out.push_str("\x1b[0m");
-                match paint {
-                    Paint::Plain => {}
-                    Paint::Task(position) => {
-                        let code = ANSI_COLOURS[position % ANSI_COLOURS.len()];
-                        let _ = write!(out, "\x1b[38;5;{code}m");
-                    }
-                    Paint::Miss => out.push_str("\x1b[1;31m"),
-                }
-                current = paint;
-            }
-            out.push(glyph);
-        }
-        if current != Paint::Plain {
-            out.push_str("\x1b[0m");
-        }
-        out.push('\n');
-    }
-}
-
-/// What a lane of levels is called under its CPU.
+/// What a row of levels is called under its CPU.
 const LEVEL_LABEL: &str = "  level";
 
 /// The part of a character's time, in units of 1 / `Chart::columns` nanoseconds.
@@ -189,7 +88,14 @@ struct Chart<'a> {
     used_shade: bool,
 }
 
-pub(super) fn draw(view: &View, options: &TextOptions) -> String {
+impl View<'_> {
+    /// As text for a terminal.
+    pub fn text(&self, options: &TextOptions) -> String {
+        draw(self, options)
+    }
+}
+
+fn draw(view: &View, options: &TextOptions) -> String {
     let scene = Scene::new(view.trace, view.labels, view.from, view.to, options.max_rows);
     let glyphs = match options.charset {
         Charset::Unicode => &UNICODE,
@@ -197,17 +103,17 @@ pub(super) fn draw(view: &View, options: &TextOptions) -> String {
     };
     let width = options.width.max(24);
     let keys = keys(&scene);
-    let suffix = |lane: &TaskLane| {
-        if lane.misses == 0 { String::new() } else { format!(" {}{}", glyphs.missed, lane.misses) }
+    let suffix = |row: &TaskRow| {
+        if row.misses == 0 { String::new() } else { format!(" {}{}", glyphs.missed, row.misses) }
     };
-    let shows_tasks = options.lanes.has_tasks();
+    let shows_tasks = options.rows.has_tasks();
     let task_labels =
-        scene.tasks.iter().map(|lane| 2 + lane.name.chars().count() + suffix(lane).chars().count());
-    let cpu_labels = scene.cpus.iter().map(|lane| 4 + lane.id.to_string().len());
+        scene.tasks.iter().map(|row| 2 + row.name.chars().count() + suffix(row).chars().count());
+    let cpu_labels = scene.cpus.iter().map(|row| 4 + row.id.to_string().len());
     let has_levels = !scene.level_names.is_empty();
-    let level_labels = scene.cpus.iter().filter(|_| has_levels).map(|lane| {
+    let level_labels = scene.cpus.iter().filter(|_| has_levels).map(|row| {
         let under_cpu = LEVEL_LABEL.to_owned();
-        let label = if options.lanes.has_cpus() { under_cpu } else { scene.level_label(lane) };
+        let label = if options.rows.has_cpus() { under_cpu } else { scene.level_label(row) };
         label.chars().count()
     });
     let cpu_labels = cpu_labels.chain(level_labels);
@@ -228,17 +134,17 @@ pub(super) fn draw(view: &View, options: &TextOptions) -> String {
         used_shade: false,
     };
     chart.header();
-    if options.lanes.has_cpus() {
-        chart.cpu_lanes();
+    if options.rows.has_cpus() {
+        chart.cpu_rows();
     } else {
-        scene.cpus.iter().for_each(|lane| chart.level_lane(lane, &scene.level_label(lane)));
+        scene.cpus.iter().for_each(|row| chart.level_row(row, &scene.level_label(row)));
     }
-    if options.lanes == Lanes::Both {
+    if options.rows == Rows::Both {
         chart.axis();
     }
     if shows_tasks {
-        for lane in &scene.tasks {
-            chart.task_lane(lane, &suffix(lane));
+        for row in &scene.tasks {
+            chart.task_row(row, &suffix(row));
         }
     }
     chart.axis();
@@ -247,14 +153,14 @@ pub(super) fn draw(view: &View, options: &TextOptions) -> String {
     chart.out
 }
 
-/// A letter or digit for each of the first 62 tasks that run or have a lane.
+/// A letter or digit for each of the first 62 tasks that run or have a row.
 fn keys(scene: &Scene) -> Vec<Option<char>> {
     let count = scene.tasks.len() + scene.hidden.len();
     let mut wants_key = vec![false; count];
-    for lane in &scene.tasks {
-        wants_key[lane.position] = true;
+    for row in &scene.tasks {
+        wants_key[row.position] = true;
     }
-    for run in scene.cpus.iter().flat_map(|lane| &lane.runs) {
+    for run in scene.cpus.iter().flat_map(|row| &row.runs) {
         wants_key[run.position] = true;
     }
     let mut free = KEYS.iter().map(|&byte| char::from(byte));
@@ -321,15 +227,15 @@ impl Chart<'_> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    fn cpu_lanes(&mut self) {
+    fn cpu_rows(&mut self) {
         let scene = self.scene;
-        for lane in &scene.cpus {
+        for row in &scene.cpus {
             let mut line = self.line();
-            line.write(0, &format!("CPU {}", lane.id), Paint::Plain);
+            line.write(0, &format!("CPU {}", row.id), Paint::Plain);
             // Per column: how much of it each task has, how many segments there are.
             let mut tasks: Vec<Vec<(usize, Share)>> = vec![Vec::new(); self.columns];
             let mut crowd = vec![0usize; self.columns];
-            for run in &lane.runs {
+            for run in &row.runs {
                 self.cover(run.start, run.end, |column, share| {
                     crowd[column] += 1;
                     match tasks[column].iter_mut().find(|(task, _)| *task == run.position) {
@@ -340,7 +246,7 @@ impl Chart<'_> {
             }
             self.crowd = self.crowd.max(crowd.into_iter().max().unwrap_or(0));
             let mut offline = vec![0; self.columns];
-            for &(start, end) in &lane.offline {
+            for &(start, end) in &row.offline {
                 self.cover(start, end, |column, share| offline[column] += share);
             }
             for (column, tasks) in tasks.into_iter().enumerate() {
@@ -363,13 +269,13 @@ impl Chart<'_> {
                 line.put(self.gutter + column, glyph, paint);
             }
             self.print(&line);
-            self.level_lane(lane, LEVEL_LABEL);
+            self.level_row(row, LEVEL_LABEL);
         }
-        if self.options.lanes == Lanes::Cpus && scene.miss_count() > 0 {
+        if self.options.rows == Rows::Cpus && scene.miss_count() > 0 {
             let mut line = self.line();
             line.write(0, "missed", Paint::Plain);
-            let lanes = scene.tasks.iter().chain(&scene.hidden);
-            for job in lanes.flat_map(|lane| &lane.jobs).filter(|job| scene.misses(job)) {
+            let rows = scene.tasks.iter().chain(&scene.hidden);
+            for job in rows.flat_map(|row| &row.jobs).filter(|job| scene.misses(job)) {
                 let at = job.missed_at.unwrap_or(job.deadline);
                 line.put(self.gutter + self.column(at), self.glyphs.missed, Paint::Miss);
             }
@@ -379,14 +285,14 @@ impl Chart<'_> {
 
     /// The criticality indicator of a CPU, if it has one: in each character the highest level of its time,
     /// by its name where there is room for that, or else by its number.
-    fn level_lane(&mut self, lane: &CpuLane, label: &str) {
-        if lane.levels.is_empty() {
+    fn level_row(&mut self, row: &CpuRow, label: &str) {
+        if row.levels.is_empty() {
             return;
         }
         let mut line = self.line();
         line.write(0, &shortened(label, self.gutter, self.glyphs.ellipsis), Paint::Plain);
         let mut highest: Vec<Option<usize>> = vec![None; self.columns];
-        for stretch in &lane.levels {
+        for stretch in &row.levels {
             let level = stretch.level.level();
             self.cover(stretch.from, stretch.to, |column, _| {
                 highest[column] = highest[column].max(Some(level));
@@ -418,24 +324,24 @@ impl Chart<'_> {
         self.print(&line);
     }
 
-    fn task_lane(&mut self, lane: &TaskLane, suffix: &str) {
+    fn task_row(&mut self, row: &TaskRow, suffix: &str) {
         let (mut marks, mut line) = (self.line(), self.line());
-        let key = self.keys[lane.position].unwrap_or(self.glyphs.other_task);
-        let paint = Paint::Task(lane.position);
+        let key = self.keys[row.position].unwrap_or(self.glyphs.other_task);
+        let paint = Paint::Task(row.position);
         line.put(0, key, paint);
         let room = self.gutter.saturating_sub(4 + suffix.chars().count());
-        let name = shortened(&lane.name, room, self.glyphs.ellipsis);
+        let name = shortened(&row.name, room, self.glyphs.ellipsis);
         line.write(2, &name, Paint::Plain);
         line.write(2 + name.chars().count(), suffix, Paint::Miss);
-        self.markers(lane, &mut marks);
+        self.markers(row, &mut marks);
 
         let mut waiting = vec![0; self.columns];
-        for &(start, end) in &lane.waits {
+        for &(start, end) in &row.waits {
             self.cover(start, end, |column, share| waiting[column] += share);
         }
         let mut running = vec![0; self.columns];
         let mut crowd = vec![0usize; self.columns];
-        for run in &lane.runs {
+        for run in &row.runs {
             self.cover(run.start, run.end, |column, share| {
                 running[column] += share;
                 crowd[column] += 1;
@@ -451,7 +357,7 @@ impl Chart<'_> {
             }
         }
         if self.scene.cpus.len() > 1 {
-            lane.runs.iter().for_each(|run| self.cpu_number(run, &mut line, paint));
+            row.runs.iter().for_each(|run| self.cpu_number(run, &mut line, paint));
         }
         self.print(&marks);
         self.print(&line);
@@ -474,7 +380,7 @@ impl Chart<'_> {
         }
     }
 
-    fn markers(&self, lane: &TaskLane, marks: &mut Line) {
+    fn markers(&self, row: &TaskRow, marks: &mut Line) {
         #[derive(Clone, Copy, Default)]
         struct Marks {
             release: bool,
@@ -484,7 +390,7 @@ impl Chart<'_> {
         }
         let mut columns = vec![Marks::default(); self.columns];
         let shown = |at: Time| self.scene.shows(at).then(|| self.column(at));
-        for job in &lane.jobs {
+        for job in &row.jobs {
             if let Some(column) = shown(job.release) {
                 columns[column].release = true;
             }
@@ -543,111 +449,6 @@ impl Chart<'_> {
             let _ = writeln!(self.out, "times count from {}", Nanoseconds(base));
         }
     }
-
-    fn legend(&mut self) {
-        let glyphs = self.glyphs;
-        let [full, half, less] = glyphs.shades;
-        let scene = self.scene;
-        let mut parts = Vec::new();
-        let mut names = Vec::new();
-        if self.options.lanes.has_tasks() {
-            parts.push(format!("{} release", glyphs.release));
-            parts.push(format!("{} deadline", glyphs.deadline));
-            let lanes = || scene.tasks.iter().flat_map(|lane| &lane.jobs);
-            if scene.miss_count() > 0 {
-                parts.push(format!("{} missed", glyphs.missed));
-            }
-            if lanes().any(|job| job.tardy_at.is_some_and(|at| scene.shows(at))) {
-                parts.push(format!("{} late end", glyphs.tardy));
-            }
-            parts.push(format!("{full} running"));
-            parts.push(format!("{} waiting", glyphs.waiting));
-        }
-        if self.options.lanes.has_cpus() {
-            let has_lane = |position: usize| {
-                self.options.lanes.has_tasks()
-                    && scene.tasks.iter().any(|lane| lane.position == position)
-            };
-            let mut lanes: Vec<&TaskLane> = scene.tasks.iter().chain(&scene.hidden).collect();
-            lanes.sort_by_key(|lane| lane.position);
-            for lane in lanes {
-                if let Some(key) = self.keys[lane.position].filter(|_| !has_lane(lane.position)) {
-                    names.push(format!("{key} {}", lane.name));
-                }
-            }
-            if self.used_other_task {
-                names.push(format!("{} a task without a letter", glyphs.other_task));
-            }
-            if self.used_offline {
-                parts.push(format!("{} offline", glyphs.offline));
-            }
-        }
-        if !scene.level_names.is_empty() {
-            let [lowest, higher] = glyphs.levels;
-            let named = scene.level_names.iter().enumerate().skip(1);
-            let named: Vec<String> = named.map(|(level, name)| format!("{level} {name}")).collect();
-            parts.push(format!("{lowest} lowest criticality level"));
-            parts.push(format!("{higher} raised: {}", named.join(", ")));
-        }
-        if self.used_shade {
-            parts.push(format!("{half} at least half of the time"));
-            parts.push(format!("{less} less"));
-        }
-        for parts in [names, parts] {
-            self.wrapped(&parts);
-        }
-    }
-
-    /// Parts with two spaces between them, in lines of at most the width.
-    fn wrapped(&mut self, parts: &[String]) {
-        let width = self.gutter + self.columns;
-        let mut used = 0;
-        for part in parts {
-            let length = part.chars().count();
-            if used > 0 && used + 2 + length > width.max(66) {
-                self.out.push('\n');
-                used = 0;
-            }
-            if used > 0 {
-                self.out.push_str("  ");
-                used += 2;
-            }
-            self.out.push_str(part);
-            used += length;
-        }
-        if used > 0 {
-            self.out.push('\n');
-        }
-    }
-
-    fn notes(&mut self) {
-        let scene = self.scene;
-        if self.crowd > 2 {
-            let per_column = rounded((self.span() / self.columns as i128) as i64);
-            let _ = writeln!(
-                self.out,
-                "a character is about {per_column} and stands for up to {} segments: shades are \
-                 shares of time",
-                self.crowd
-            );
-        }
-        if self.options.lanes.has_tasks() && !scene.hidden.is_empty() {
-            let missing: usize = scene.hidden.iter().map(|lane| lane.misses).sum();
-            let misses = counted_misses(missing);
-            let _ = writeln!(
-                self.out,
-                "{} not shown, with {misses}",
-                counted(scene.hidden.len(), "task")
-            );
-        }
-    }
-}
-
-/// Three significant digits of a length in nanoseconds.
-fn rounded(ns: i64) -> Nanoseconds {
-    let digits = ns.max(1).ilog10();
-    let unit = 10i64.pow(digits.saturating_sub(2));
-    Nanoseconds(ns / unit * unit)
 }
 
 /// At most `room` characters of a name.

@@ -6,8 +6,9 @@
 //! (`laylandA` ..), to be redefined; every segment has the name of its job too, where it fits.
 
 use super::axis::Axis;
-use super::scene::{CpuLane, Run, Scene, TaskLane};
-use super::{Lanes, Nanoseconds, View, counted_misses};
+use super::scene::{CpuRow, Run, Scene, TaskRow};
+use super::view::{Rows, View};
+use super::words::{Nanoseconds, counted_misses};
 use layland_model::Time;
 use std::fmt::{self, Write};
 
@@ -16,18 +17,18 @@ use std::fmt::{self, Write};
 pub struct TikzOptions {
     /// The width of the time axis in millimetres; at least 20 are used.
     pub width: u32,
-    /// Which lanes.
-    pub lanes: Lanes,
+    /// Which rows.
+    pub rows: Rows,
     /// A title above the chart.
     pub title: Option<String>,
-    /// The most tasks that get a lane; of more, those with misses come first.
+    /// The most tasks that get a row; of more, those with misses come first.
     pub max_rows: usize,
 }
 
 impl Default for TikzOptions {
-    /// 140 mm wide, both kinds of lanes, no title, at most 40 tasks.
+    /// 140 mm wide, both kinds of rows, no title, at most 40 tasks.
     fn default() -> Self {
-        TikzOptions { width: 140, lanes: Lanes::Both, title: None, max_rows: 40 }
+        TikzOptions { width: 140, rows: Rows::Both, title: None, max_rows: 40 }
     }
 }
 
@@ -46,10 +47,10 @@ impl fmt::Display for Cm {
 const PALETTE: [&str; 8] =
     ["0072B2", "E69F00", "009E73", "CC79A7", "56B4E9", "F0E442", "D55E00", "B0B0B0"];
 
-/// The distance of two lanes, the height of a bar.
+/// The distance of two rows, the height of a bar.
 const LANE: i64 = 900;
 const BAR: i64 = 420;
-/// The distance of a lane of criticality levels from its CPU, and its height.
+/// The distance of a row of criticality levels from its CPU, and its height.
 const LEVEL_LANE: i64 = 420;
 const LEVEL: i64 = 260;
 /// Narrower bars get no text; each character needs so much more.
@@ -92,7 +93,24 @@ struct Chart<'a> {
     out: String,
 }
 
-pub(super) fn draw(view: &View, options: &TikzOptions) -> String {
+impl View<'_> {
+    /// As a document for LaTeX, which gives a page of the size of the chart (class `standalone`,
+    /// package `tikz`). To put the chart into a paper, copy its `tikzpicture` and the colours above
+    /// it, or use the package `standalone` and `\input` the file; then `tikz` is all that the paper needs.
+    ///
+    /// ```
+    /// use layland_chart::gantt::{TikzOptions, View};
+    /// use layland_trace::{Labels, Trace};
+    /// let (trace, labels) = (Trace::default(), Labels::default());
+    /// let tex = View::new(&trace, &labels).tikz(&TikzOptions::default());
+    /// assert!(tex.contains("\\begin{tikzpicture}") && tex.ends_with("\\end{document}\n"));
+    /// ```
+    pub fn tikz(&self, options: &TikzOptions) -> String {
+        draw(self, options)
+    }
+}
+
+fn draw(view: &View, options: &TikzOptions) -> String {
     let scene = Scene::new(view.trace, view.labels, view.from, view.to, options.max_rows);
     let width = i64::from(options.width.clamp(20, 5_000)) * 100;
     let mut chart = Chart { scene: &scene, width, out: String::new() };
@@ -104,29 +122,29 @@ pub(super) fn draw(view: &View, options: &TikzOptions) -> String {
     let misses = counted_misses(scene.miss_count());
     let about = format!("{} to {}, {misses}", time_text(scene.from), time_text(scene.to));
     chart.label(0, 620, "west", "\\small", &about);
-    if options.lanes.has_cpus() {
-        for lane in &scene.cpus {
+    if options.rows.has_cpus() {
+        for row in &scene.cpus {
             y -= LANE;
-            chart.cpu(lane, y);
+            chart.cpu(row, y);
             if !scene.level_names.is_empty() {
                 y -= LEVEL_LANE;
-                chart.levels(lane, "level", y);
+                chart.levels(row, "level", y);
             }
         }
     } else if !scene.level_names.is_empty() {
-        for lane in &scene.cpus {
+        for row in &scene.cpus {
             y -= LEVEL_LANE;
-            chart.levels(lane, &scene.level_label(lane), y);
+            chart.levels(row, &scene.level_label(row), y);
         }
     }
-    if options.lanes.has_tasks() {
-        for lane in &scene.tasks {
+    if options.rows.has_tasks() {
+        for row in &scene.tasks {
             y -= LANE;
-            chart.task(lane, y);
+            chart.task(row, y);
         }
     }
     chart.axis(y - 200);
-    if options.lanes.has_tasks() && !scene.hidden.is_empty() {
+    if options.rows.has_tasks() && !scene.hidden.is_empty() {
         let hidden = format!("{} more tasks are not shown", scene.hidden.len());
         chart.label(0, y - 1200, "west", "\\small", &hidden);
     }
@@ -178,7 +196,7 @@ impl Chart<'_> {
         ));
     }
 
-    fn lane(&mut self, name: &str, y: i64) {
+    fn row(&mut self, name: &str, y: i64) {
         self.label(-100, y + BAR / 2, "east", "", name);
         let (width, y) = (Cm(self.width), Cm(y));
         self.line(format_args!("\\draw[black!30,line width=.3pt] (0,{y}) -- ({width},{y});"));
@@ -200,22 +218,22 @@ impl Chart<'_> {
         }
     }
 
-    fn cpu(&mut self, lane: &CpuLane, y: i64) {
-        self.lane(&format!("CPU {}", lane.id), y);
-        for &(start, end) in &lane.offline {
+    fn cpu(&mut self, row: &CpuRow, y: i64) {
+        self.row(&format!("CPU {}", row.id), y);
+        for &(start, end) in &row.offline {
             let (start, end, low, high) = (self.x(start), self.x(end), Cm(y), Cm(y + BAR));
             self.line(format_args!("\\fill[offline] ({start},{low}) rectangle ({end},{high});"));
         }
         let names: Vec<(usize, &str)> = (self.scene.tasks.iter().chain(&self.scene.hidden))
-            .map(|lane| (lane.position, lane.name.as_str()))
+            .map(|row| (row.position, row.name.as_str()))
             .collect();
-        for run in &lane.runs {
+        for run in &row.runs {
             let name = names.iter().find(|(position, _)| *position == run.position);
             self.bar(run, y, name.map_or("", |(_, name)| name));
         }
         let scene = self.scene;
-        for migration in scene.migrations.iter().filter(|to| to.to.1 == lane.id) {
-            let place = |cpu| scene.cpus.iter().position(|lane| lane.id == cpu);
+        for migration in scene.migrations.iter().filter(|to| to.to.1 == row.id) {
+            let place = |cpu| scene.cpus.iter().position(|row| row.id == cpu);
             let Some(row) = place(migration.from.1) else { continue };
             let from_y = Cm(-(row as i64) * self.cpu_pitch() - LANE + BAR / 2);
             let (from, to, y) = (self.x(migration.from.0), self.x(migration.to.0), Cm(y + BAR / 2));
@@ -223,17 +241,17 @@ impl Chart<'_> {
         }
     }
 
-    /// The distance of two lanes of CPUs.
+    /// The distance of two rows of CPUs.
     fn cpu_pitch(&self) -> i64 {
         LANE + if self.scene.level_names.is_empty() { 0 } else { LEVEL_LANE }
     }
 
     /// The criticality indicator of a CPU: a bar as high as its level, with the name of that.
-    fn levels(&mut self, lane: &CpuLane, label: &str, y: i64) {
+    fn levels(&mut self, row: &CpuRow, label: &str, y: i64) {
         let scene = self.scene;
         self.label(-100, y + LEVEL / 2, "east", "\\tiny", label);
         let steps = scene.level_names.len().max(2) as i64 - 1;
-        for stretch in &lane.levels {
+        for stretch in &row.levels {
             let (level, name) = (stretch.level.level(), &scene.level_names[stretch.level.level()]);
             let (start, end) = (self.x(stretch.from), self.x(stretch.to));
             let (low, high) = (Cm(y), Cm(y + 30 + (LEVEL - 30) * level as i64 / steps));
@@ -248,19 +266,19 @@ impl Chart<'_> {
         }
     }
 
-    fn task(&mut self, lane: &TaskLane, y: i64) {
-        self.lane(&lane.name, y);
-        for &(start, end) in &lane.waits {
+    fn task(&mut self, row: &TaskRow, y: i64) {
+        self.row(&row.name, y);
+        for &(start, end) in &row.waits {
             let (start, end, y) = (self.x(start), self.x(end), Cm(y + BAR / 2));
             self.line(format_args!("\\draw[wait] ({start},{y}) -- ({end},{y});"));
         }
-        for run in &lane.runs {
+        for run in &row.runs {
             let many = self.scene.cpus.len() > 1;
             let cpu = if many { run.cpu.to_string() } else { String::new() };
             self.bar(run, y, &cpu);
         }
         let (low, high) = (Cm(y), Cm(y + BAR + 280));
-        for job in &lane.jobs {
+        for job in &row.jobs {
             if self.scene.shows(job.release) {
                 let x = self.x(job.release);
                 self.line(format_args!("\\draw[release] ({x},{low}) -- ({x},{high});"));
@@ -276,7 +294,7 @@ impl Chart<'_> {
                 self.line(format_args!(
                     "\\draw[miss] ({left},{low}) -- ({right},{high}) ({left},{high}) -- ({right},{low}); % {}#{} misses its deadline",
                     // A line of a comment ends with the line.
-                    lane.name.replace(char::is_control, " "),
+                    row.name.replace(char::is_control, " "),
                     job.id.seq,
                 ));
             }

@@ -20,7 +20,7 @@ mod busy;
 mod measure;
 
 use crate::curve::{Curve, Point};
-use crate::draw::{Chart, Scene};
+use crate::draw::Chart;
 use crate::experiment::{Experiment, Figure, FigureKind, Statistic, Threads};
 use crate::output::Written;
 use crate::run::LabError;
@@ -403,10 +403,10 @@ pub fn write_threads(
             log_y: false,
         };
         let curves = runs.curves(threads);
-        let scene = Scene::of(&Chart::new(experiment, &figure, &curves));
+        let picture = Chart::new(experiment, &figure, &curves).picture();
         let about = format!("{}. {}", experiment.provenance(), figure.name);
-        put("figures/threads-overhead.svg", scene.svg(&about).as_bytes())?;
-        put("figures/threads-overhead.pdf", &scene.pdf(&about))?;
+        put("figures/threads-overhead.svg", picture.svg(&about).as_bytes())?;
+        put("figures/threads-overhead.pdf", &picture.pdf(&about))?;
     }
     Ok(written)
 }

@@ -1,8 +1,8 @@
-//! What a chart shows: which lanes, and which part of time.
+//! What a chart shows: which rows, and which part of time.
 
 use super::terminal;
 use clap::ValueEnum;
-use layland_chart::gantt::{Charset, Colours, Lanes, TextOptions};
+use layland_chart::gantt::{Charset, Colours, Rows, TextOptions};
 use layland_model::{Duration, Time};
 
 /// About this many jobs and preemptions fit into a chart.
@@ -18,20 +18,20 @@ pub enum Chart {
 }
 
 impl Chart {
-    /// Its lanes; `None` without a chart.
-    pub fn lanes(self) -> Option<Lanes> {
+    /// Its rows; `None` without a chart.
+    pub fn rows(self) -> Option<Rows> {
         match self {
-            Chart::Tasks => Some(Lanes::Tasks),
-            Chart::Cpus => Some(Lanes::Cpus),
-            Chart::Both => Some(Lanes::Both),
+            Chart::Tasks => Some(Rows::Tasks),
+            Chart::Cpus => Some(Rows::Cpus),
+            Chart::Both => Some(Rows::Both),
             Chart::None => None,
         }
     }
 }
 
 /// How a chart is drawn with characters, as wide as the terminal.
-pub fn text_options(lanes: Lanes, charset: Charset, colours: Colours) -> TextOptions {
-    TextOptions { width: terminal::width(), lanes, charset, colours, ..TextOptions::default() }
+pub fn text_options(rows: Rows, charset: Charset, colours: Colours) -> TextOptions {
+    TextOptions { width: terminal::width(), rows, charset, colours, ..TextOptions::default() }
 }
 
 /// The characters of a chart: `ascii` is the option `--ascii`.

@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use super::output::{Kind, Output};
 use super::{chart, report, terminal};
-use layland_chart::gantt::{Colours, Lanes, SvgOptions, TikzOptions, View};
+use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
 use layland_trace::json::write_json;
@@ -37,9 +37,9 @@ impl Recorded<'_> {
     }
 
     /// The chart for the terminal.
-    pub fn chart(&self, lanes: Lanes) -> String {
+    pub fn chart(&self, rows: Rows) -> String {
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
-        self.view().text(&chart::text_options(lanes, chart::charset(self.ascii), colours))
+        self.view().text(&chart::text_options(rows, chart::charset(self.ascii), colours))
     }
 
     pub fn report(&self) -> Report {
@@ -88,7 +88,7 @@ impl Recorded<'_> {
             }
             Kind::Text => {
                 let charset = chart::charset(self.ascii);
-                let options = chart::text_options(Lanes::Both, charset, Colours::Never);
+                let options = chart::text_options(Rows::Both, charset, Colours::Never);
                 bytes = self.view().text(&options).into_bytes();
             }
             Kind::Json => write_json(&mut bytes, self.trace, &self.labels, Some(&self.summary))

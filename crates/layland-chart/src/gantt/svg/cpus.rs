@@ -1,64 +1,61 @@
-//! Lanes of CPUs, and the bars of segments in any lane.
+//! Rows of CPUs, and the bars of segments in any row.
 
-use super::super::scene::{CpuLane, Run};
-use super::marks::Hundredths;
-use super::style::{Escaped, INK, Px, colour, fill, pattern, px, text_width, time_text};
+use super::super::scene::{CpuRow, Run};
+use super::style::{DASHED, EDGE, INK, Px, colour, fill, pattern, px, text_width, time_text};
 use super::{Chart, MOST_MIGRATIONS};
 use layland_model::{CpuId, Duration, counted};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 impl Chart<'_> {
-    pub(super) fn cpu_lanes(&mut self, top: i64) -> i64 {
+    pub(super) fn cpu_rows(&mut self, top: i64) -> i64 {
         let scene = self.scene;
-        let pitch = self.sizes.cpu_lane;
+        let pitch = self.sizes.cpu_row;
         let font = self.sizes.cpu_font.min(12);
         let bar = pitch - 5;
         let mut rows: BTreeMap<CpuId, i64> = BTreeMap::new();
         let mut y = top;
-        for lane in &scene.cpus {
-            rows.insert(lane.id, y + 2 + bar / 2);
+        for row in &scene.cpus {
+            rows.insert(row.id, y + 2 + bar / 2);
             self.band(y + 2, bar);
             let middle = y + 2 + bar / 2 + font * 35 / 100;
-            let label = format!("CPU {}", lane.id);
+            let label = format!("CPU {}", row.id);
             self.text(self.left - 8, middle, font, INK, "end", &label);
-            self.cpu_lane(lane, y + 2, bar);
-            y = self.level_lane(lane, "level", y + pitch);
+            self.cpu_row(row, y + 2, bar);
+            y = self.level_row(row, "level", y + pitch);
         }
         let count = scene.migrations.len();
-        let opacity = if count > 24 { " opacity=\".6\"" } else { "" };
+        let faint: &[(&str, &str)] = if count > 24 { &[("opacity", ".6")] } else { &[] };
         if count <= MOST_MIGRATIONS {
             for migration in &scene.migrations {
                 let row = |cpu| rows.get(&cpu).copied();
                 if let (Some(from), Some(to)) = (row(migration.from.1), row(migration.to.1)) {
                     self.used.migrated = true;
                     let (x1, x2) = (self.x(migration.from.0), self.x(migration.to.0));
-                    self.path(
-                        &format!("M{x1} {from}L{x2} {to}"),
-                        &format!(
-                            "fill=\"none\" stroke=\"#000\" stroke-width=\"1.2\" \
-                             stroke-dasharray=\"3 2\"{opacity}"
-                        ),
-                    );
-                    let _ = writeln!(
-                        self.body,
-                        "<circle cx=\"{x2}\" cy=\"{to}\" r=\"2.6\" fill=\"#fff\" stroke=\"#000\"/>"
-                    );
+                    let line = self.path(format_args!("M{x1} {from}L{x2} {to}"));
+                    line.attrs(&DASHED).attrs(faint).empty();
+                    self.ring(x2, to);
                 }
             }
         }
         y
     }
 
-    pub(super) fn cpu_lane(&mut self, lane: &CpuLane, y: i64, height: i64) {
-        for &(start, end) in &lane.offline {
+    /// Where a migration arrives.
+    pub(super) fn ring(&mut self, x: Px, y: i64) {
+        let ring = self.body.element("circle").attr("cx", x).attr("cy", y).attr("r", 2.6);
+        ring.attr("fill", "#fff").attr("stroke", "#000").empty();
+    }
+
+    pub(super) fn cpu_row(&mut self, row: &CpuRow, y: i64, height: i64) {
+        for &(start, end) in &row.offline {
             let (x1, x2) = (self.x(start), self.x(end));
             if x1 < x2 {
                 self.used.offline = true;
-                self.rect(x1, y, x2 - x1, height, "url(#offline)", "");
+                self.rect(x1, y, x2 - x1, height, "url(#offline)").empty();
             }
         }
-        self.bars(&lane.runs, y, height, "#555555", |chart, run, x1, x2| {
+        self.bars(&row.runs, y, height, "#555555", |chart, run, x1, x2| {
             chart.bar(run, x1, x2, y, height);
             let name = chart.name(run);
             let font = chart.sizes.cpu_font.min(height);
@@ -121,14 +118,9 @@ impl Chart<'_> {
             let percent = (step.width * 100 / (STEP * 100)).clamp(1, 100);
             let opacity = percent.max(25);
             let paint = step.task.map_or(mixed.to_owned(), fill);
-            let _ = writeln!(
-                self.body,
-                "<rect x=\"{}\" y=\"{y}\" width=\"2\" height=\"{height}\" fill=\"{paint}\" \
-                 opacity=\"{}\"><title>{}, busy {percent} % of the time</title></rect>",
-                Px(at * STEP),
-                Hundredths(opacity),
-                counted(step.count, "segment"),
-            );
+            let text = format!("{}, busy {percent} % of the time", counted(step.count, "segment"));
+            let bar = self.rect(Px(at * STEP), y, px(2), height, &paint);
+            bar.attr("opacity", Px(opacity)).tooltip(&text);
         }
     }
 
@@ -151,25 +143,18 @@ impl Chart<'_> {
         if run.overhead > Duration::ZERO {
             let _ = write!(tooltip, ", {} overhead", time_text(run.overhead));
         }
-        let edge = if x2 - x1 >= px(4) { " stroke=\"#000\" stroke-width=\".6\"" } else { "" };
-        let _ = writeln!(
-            self.body,
-            "<rect x=\"{x1}\" y=\"{y}\" width=\"{}\" height=\"{height}\" fill=\"{}\"{edge}>\
-             <title>{}</title></rect>",
-            x2 - x1,
-            fill(run.position),
-            Escaped(&tooltip),
-        );
+        let edge: &[(&str, &str)] = if x2 - x1 >= px(4) { &EDGE } else { &[] };
+        self.rect(x1, y, x2 - x1, height, &fill(run.position)).attrs(edge).tooltip(&tooltip);
         let until = self.work_starts(run, x1, x2);
         if until > x1 {
             self.used.overhead = true;
-            self.rect(x1, y, until - x1, height, "url(#overhead)", "");
+            self.rect(x1, y, until - x1, height, "url(#overhead)").empty();
         }
         if let Some(deadline) = run.deadline.filter(|&deadline| deadline < run.end) {
             let late_from = self.x(deadline).max(x1);
             if late_from < x2 {
                 self.used.late = true;
-                self.rect(late_from, y, x2 - late_from, height, "url(#late)", "");
+                self.rect(late_from, y, x2 - late_from, height, "url(#late)").empty();
             }
         }
     }
@@ -193,20 +178,16 @@ impl Chart<'_> {
     ) {
         let (base, ink) = colour(run.position);
         let is_late = run.deadline.is_some_and(|deadline| deadline < run.end);
-        // On a pattern, a rim in the colour of the task keeps the text readable.
-        let rim = if pattern(run.position).is_some() || is_late {
-            format!(" stroke=\"{base}\" stroke-width=\"3\" paint-order=\"stroke\"")
-        } else {
-            String::new()
-        };
         let x = Px((x1.0 + x2.0) / 2);
         let baseline = Px((y * 200 + height * 100 + font * 70) / 2);
-        let _ = writeln!(
-            self.body,
-            "<text x=\"{x}\" y=\"{baseline}\" font-size=\"{font}\" fill=\"{ink}\"{rim} \
-             text-anchor=\"middle\" pointer-events=\"none\">{}</text>",
-            Escaped(text)
-        );
+        let element = self.body.element("text").attr("x", x).attr("y", baseline);
+        let mut element = element.attr("font-size", font).attr("fill", ink);
+        // On a pattern, a rim in the colour of the task keeps the text readable.
+        if pattern(run.position).is_some() || is_late {
+            element = element.attr("stroke", base).attr("stroke-width", 3);
+            element = element.attr("paint-order", "stroke");
+        }
+        element.attr("text-anchor", "middle").attr("pointer-events", "none").text(text);
     }
 
     /// A notch at the end of a segment: its job goes on later.
@@ -215,9 +196,7 @@ impl Chart<'_> {
         let middle = Px(y * 100 + height * 50);
         let bottom = y + height;
         let tip = x - px(5);
-        self.path(
-            &format!("M{x} {y}L{tip} {middle}L{x} {bottom}Z"),
-            "fill=\"#fff\" stroke=\"#000\" stroke-width=\".6\"",
-        );
+        let notch = self.path(format_args!("M{x} {y}L{tip} {middle}L{x} {bottom}Z"));
+        notch.attr("fill", "#fff").attrs(&EDGE).empty();
     }
 }

@@ -1,31 +1,30 @@
-//! The legend: the tasks of a chart without lanes of tasks, and the symbols that were drawn.
+//! The legend: the tasks of a chart without rows of tasks, and the symbols that were drawn.
 
-use super::super::counted_misses;
-use super::super::scene::TaskLane;
+use super::super::scene::TaskRow;
+use super::super::words::counted_misses;
 use super::Chart;
-use super::marks::{aborted, diamond, miss_mark};
-use super::style::{FAINT, INK, RED, fill, px, text_width};
-use std::fmt::Write;
+use super::marks::{aborted, arrow, diamond, miss_mark};
+use super::style::{DASHED, DOTTED, EDGE, INK, RED, fill, px, text_width};
 
 impl Chart<'_> {
-    /// The tasks with their colours, for a chart without lanes of tasks.
+    /// The tasks with their colours, for a chart without rows of tasks.
     pub(super) fn task_legend(&mut self, top: i64) -> i64 {
         let scene = self.scene;
-        let mut lanes: Vec<&TaskLane> = scene.tasks.iter().chain(&scene.hidden).collect();
-        lanes.retain(|lane| !lane.runs.is_empty() || lane.misses > 0);
-        lanes.sort_by_key(|lane| lane.position);
+        let mut rows: Vec<&TaskRow> = scene.tasks.iter().chain(&scene.hidden).collect();
+        rows.retain(|row| !row.runs.is_empty() || row.misses > 0);
+        rows.sort_by_key(|row| row.position);
         let (mut x, mut y) = (16, top);
-        for lane in lanes {
-            let (text, paint) = match lane.misses {
-                0 => (lane.name.clone(), INK),
-                misses => (format!("{} ({})", lane.name, counted_misses(misses)), RED),
+        for row in rows {
+            let (text, paint) = match row.misses {
+                0 => (row.name.clone(), INK),
+                misses => (format!("{} ({})", row.name, counted_misses(misses)), RED),
             };
             let width = 30 + text_width(&text, 11);
             if x > 16 && x + width > self.right {
                 (x, y) = (16, y + 18);
             }
-            let edge = " stroke=\"#000\" stroke-width=\".6\"";
-            self.rect(px(x), y - 9, px(12), 10, &fill(lane.position), edge);
+            let swatch = self.rect(px(x), y - 9, px(12), 10, &fill(row.position));
+            swatch.attrs(&EDGE).empty();
             self.text(x + 17, y, 11, paint, "start", &text);
             x += width;
         }
@@ -70,57 +69,49 @@ impl Chart<'_> {
         let centre = px(x + 10);
         let grey = "#b0b0b0";
         match symbol {
-            Symbol::Release => self.arrow(centre, bottom, top, ""),
-            Symbol::Deadline => self.arrow(centre, top, bottom, ""),
+            Symbol::Release => arrow(&mut self.body, centre, bottom, top, ""),
+            Symbol::Deadline => arrow(&mut self.body, centre, top, bottom, ""),
             Symbol::Missed => miss_mark(&mut self.body, centre, top, bottom, ""),
             Symbol::Late => {
-                self.rect(px(x), top + 1, px(20), 12, grey, "");
-                self.rect(px(x), top + 1, px(20), 12, "url(#late)", "");
+                self.rect(px(x), top + 1, px(20), 12, grey).empty();
+                self.rect(px(x), top + 1, px(20), 12, "url(#late)").empty();
             }
             Symbol::Tardy => {
-                self.path(
-                    &format!("M{x} {middle}h10"),
-                    &format!("stroke=\"{RED}\" stroke-width=\"3\""),
-                );
+                let line = self.path(format_args!("M{x} {middle}h10"));
+                line.attr("stroke", RED).attr("stroke-width", 3).empty();
                 diamond(&mut self.body, centre, middle, "");
             }
             Symbol::Aborted => aborted(&mut self.body, centre, middle, ""),
-            Symbol::Waiting => self.path(
-                &format!("M{x} {middle}h20"),
-                &format!("stroke=\"{FAINT}\" stroke-width=\"1.6\" stroke-dasharray=\"1.6 3\""),
-            ),
+            Symbol::Waiting => {
+                self.path(format_args!("M{x} {middle}h20")).attrs(&DOTTED).empty();
+            }
             Symbol::CpuNumber => {
-                self.rect(px(x), top + 1, px(20), 12, grey, "");
+                self.rect(px(x), top + 1, px(20), 12, grey).empty();
                 self.text(x + 10, y - 1, 10, "#000000", "middle", "1");
             }
             Symbol::Preempted => {
-                self.rect(px(x), top + 1, px(20), 12, grey, "");
+                self.rect(px(x), top + 1, px(20), 12, grey).empty();
                 self.preempted(px(x + 20), top + 1, 12);
             }
             Symbol::Migrated => {
-                self.path(
-                    &format!("M{} {}L{} {}", x + 4, top, x + 14, bottom),
-                    "fill=\"none\" stroke=\"#000\" stroke-width=\"1.2\" stroke-dasharray=\"3 2\"",
-                );
-                let _ = writeln!(
-                    self.body,
-                    "<circle cx=\"{}\" cy=\"{bottom}\" r=\"2.6\" fill=\"#fff\" stroke=\"#000\"/>",
-                    x + 14
-                );
+                let end = px(x + 14);
+                let line = self.path(format_args!("M{} {top}L{end} {bottom}", x + 4));
+                line.attrs(&DASHED).empty();
+                self.ring(end, bottom);
             }
             Symbol::Overhead => {
-                self.rect(px(x), top + 1, px(20), 12, grey, "");
-                self.rect(px(x), top + 1, px(9), 12, "url(#overhead)", "");
+                self.rect(px(x), top + 1, px(20), 12, grey).empty();
+                self.rect(px(x), top + 1, px(9), 12, "url(#overhead)").empty();
             }
-            Symbol::Offline => self.rect(px(x), top + 1, px(20), 12, "url(#offline)", ""),
+            Symbol::Offline => self.rect(px(x), top + 1, px(20), 12, "url(#offline)").empty(),
             Symbol::Level => {
                 self.step(px(x), px(x + 10), bottom, 0, "");
                 self.step(px(x + 10), px(x + 20), bottom, 1, "");
             }
             Symbol::Merged => {
                 for (offset, opacity) in [(0, ".3"), (4, ".7"), (8, ".4"), (12, ".9"), (16, ".5")] {
-                    let rest = format!(" opacity=\"{opacity}\"");
-                    self.rect(px(x + offset), top + 1, px(4), 12, "#555555", &rest);
+                    let bar = self.rect(px(x + offset), top + 1, px(4), 12, "#555555");
+                    bar.attr("opacity", opacity).empty();
                 }
             }
         }

@@ -1,12 +1,10 @@
-//! Lanes of criticality levels: a step as high as the level, with its name where that fits.
+//! Rows of criticality levels: a step as high as the level, with its name where that fits.
 
-use super::super::scene::CpuLane;
+use super::super::scene::CpuRow;
 use super::Chart;
-use super::marks::Tooltip;
 use super::style::{FAINT, INK, Px, px, text_width, time_text};
-use std::fmt::Write;
 
-/// The distance of two lanes.
+/// The distance of two rows.
 pub(super) const PITCH: i64 = 18;
 /// The height of the highest step, and that of the lowest.
 const HIGHEST: i64 = 14;
@@ -14,16 +12,16 @@ const LOWEST: i64 = 2;
 const FONT: i64 = 10;
 
 impl Chart<'_> {
-    /// The indicators of all CPUs, for a chart without lanes of CPUs.
-    pub(super) fn level_lanes(&mut self, top: i64) -> i64 {
+    /// The indicators of all CPUs, for a chart without rows of CPUs.
+    pub(super) fn level_rows(&mut self, top: i64) -> i64 {
         let scene = self.scene;
-        let lanes = scene.cpus.iter().filter(|lane| !lane.levels.is_empty());
-        lanes.fold(top, |y, lane| self.level_lane(lane, &scene.level_label(lane), y))
+        let rows = scene.cpus.iter().filter(|row| !row.levels.is_empty());
+        rows.fold(top, |y, row| self.level_row(row, &scene.level_label(row), y))
     }
 
-    /// The indicator of a CPU, if it has one. Returns where the next lane begins.
-    pub(super) fn level_lane(&mut self, lane: &CpuLane, label: &str, top: i64) -> i64 {
-        if lane.levels.is_empty() {
+    /// The indicator of a CPU, if it has one. Returns where the next row begins.
+    pub(super) fn level_row(&mut self, row: &CpuRow, label: &str, top: i64) -> i64 {
+        if row.levels.is_empty() {
             return top;
         }
         self.used.level = true;
@@ -31,7 +29,7 @@ impl Chart<'_> {
         self.text(self.left - 8, bottom - 3, FONT, FAINT, "end", label);
         // Of what is narrower than a pixel the highest level is drawn, a pixel wide.
         let mut last: Option<(Px, usize)> = None;
-        for stretch in &lane.levels {
+        for stretch in &row.levels {
             let level = stretch.level.level();
             let (start, end) = (self.x(stretch.from), self.x(stretch.to));
             let end = end.max(start + px(1));
@@ -41,7 +39,7 @@ impl Chart<'_> {
             last = Some((end, level));
             let (from, to) = (time_text(stretch.from), time_text(stretch.to));
             let name = &self.scene.level_names[level];
-            let tooltip = format!("criticality level {name} on CPU {}: {from} to {to}", lane.id);
+            let tooltip = format!("criticality level {name} on CPU {}: {from} to {to}", row.id);
             self.step(start, end, bottom, level, &tooltip);
             if text_width(name, FONT) + 4 <= (end - start).0 / 100 {
                 self.text(start.0 / 100 + 3, bottom - 3, FONT, INK, "start", name);
@@ -54,13 +52,7 @@ impl Chart<'_> {
     pub(super) fn step(&mut self, start: Px, end: Px, bottom: i64, level: usize, tooltip: &str) {
         let highest = self.scene.level_names.len().max(2) as i64 - 1;
         let height = LOWEST + (HIGHEST - LOWEST) * level as i64 / highest;
-        let _ = writeln!(
-            self.body,
-            "<rect x=\"{start}\" y=\"{}\" width=\"{}\" height=\"{height}\" fill=\"#d0d0d0\" \
-             stroke=\"{INK}\" stroke-width=\".6\">{}</rect>",
-            bottom - height,
-            end - start,
-            Tooltip(tooltip),
-        );
+        let step = self.rect(start, bottom - height, end - start, height, "#d0d0d0");
+        step.attr("stroke", INK).attr("stroke-width", ".6").tooltip(tooltip);
     }
 }

@@ -1,7 +1,8 @@
 //! Lengths, texts, colours and sizes.
 
-use super::super::Nanoseconds;
-use std::fmt::{self, Write};
+use super::super::words::Nanoseconds;
+use crate::svg::{Element, Svg};
+use std::fmt;
 
 /// A length or a coordinate in hundredths of a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,25 +36,6 @@ impl fmt::Display for Px {
     }
 }
 
-/// Text in which what XML takes for markup is escaped and what it does not allow is left out.
-pub(super) struct Escaped<'a>(pub(super) &'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char(' ')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A time or a length of time as text, with the sign for micro.
 pub(super) fn time_text(time: impl Into<Nanoseconds>) -> String {
     time.into().to_string().replace("us", "µs")
@@ -72,19 +54,41 @@ pub(super) const PALETTE: [(&str, &str); 8] = [
     ("#b0b0b0", "#000000"),
 ];
 
+/// How many patterns there are.
+const PATTERNS: usize = 5;
+
 /// What is laid over a colour when the colours are used up: the inside of an 8 by 8 tile.
-pub(super) const PATTERNS: [&str; 5] = [
-    "<path d=\"M-2 2l4-4M0 8l8-8M6 10l4-4\" stroke=\"#fff\" stroke-width=\"2\"/>",
-    "<circle cx=\"2\" cy=\"2\" r=\"1.4\" fill=\"#fff\"/><circle cx=\"6\" cy=\"6\" r=\"1.4\" \
-     fill=\"#fff\"/>",
-    "<path d=\"M0 2h8M0 6h8\" stroke=\"#000\" stroke-width=\"1.2\" opacity=\".6\"/>",
-    "<path d=\"M-2 6l4 4M0 0l8 8M6-2l4 4\" stroke=\"#000\" stroke-width=\"1.4\" opacity=\".6\"/>",
-    "<path d=\"M0 4h8M4 0v8\" stroke=\"#fff\" stroke-width=\"1.6\"/>",
-];
+pub(super) fn overlay(to: &mut Svg, variant: usize) {
+    match variant {
+        0 => stroke(to, "M-2 2l4-4M0 8l8-8M6 10l4-4", "#fff", "2").empty(),
+        1 => {
+            for at in [2, 6] {
+                let dot = to.element("circle").attr("cx", at).attr("cy", at).attr("r", 1.4);
+                dot.attr("fill", "#fff").empty();
+            }
+        }
+        2 => stroke(to, "M0 2h8M0 6h8", "#000", "1.2").attr("opacity", ".6").empty(),
+        3 => stroke(to, "M-2 6l4 4M0 0l8 8M6-2l4 4", "#000", "1.4").attr("opacity", ".6").empty(),
+        _ => stroke(to, "M0 4h8M4 0v8", "#fff", "1.6").empty(),
+    }
+}
+
+/// The edge of a bar.
+pub(super) const EDGE: [(&str, &str); 2] = [("stroke", "#000"), ("stroke-width", ".6")];
+/// The line of what is ready and waits.
+pub(super) const DOTTED: [(&str, &str); 3] =
+    [("stroke", FAINT), ("stroke-width", "1.6"), ("stroke-dasharray", "1.6 3")];
+/// The line of a migration.
+pub(super) const DASHED: [(&str, &str); 4] =
+    [("fill", "none"), ("stroke", "#000"), ("stroke-width", "1.2"), ("stroke-dasharray", "3 2")];
 
 pub(super) const RED: &str = "#c00000";
 pub(super) const INK: &str = "#222222";
 pub(super) const FAINT: &str = "#666666";
+
+fn stroke<'a>(to: &'a mut Svg, d: &str, stroke: &str, width: &str) -> Element<'a> {
+    to.element("path").attr("d", d).attr("stroke", stroke).attr("stroke-width", width)
+}
 
 pub(super) fn colour(position: usize) -> (&'static str, &'static str) {
     PALETTE[position % PALETTE.len()]
@@ -92,7 +96,7 @@ pub(super) fn colour(position: usize) -> (&'static str, &'static str) {
 
 /// The pattern of a task, if it has one.
 pub(super) fn pattern(position: usize) -> Option<usize> {
-    let variant = position / PALETTE.len() % (PATTERNS.len() + 1);
+    let variant = position / PALETTE.len() % (PATTERNS + 1);
     variant.checked_sub(1)
 }
 
@@ -103,11 +107,11 @@ pub(super) fn fill(position: usize) -> String {
     }
 }
 
-/// The sizes of a chart, which follow from how many lanes there are.
+/// The sizes of a chart, which follow from how many rows there are.
 pub(super) struct Sizes {
-    pub(super) cpu_lane: i64,
-    pub(super) task_lane: i64,
-    /// The height of a bar in a task's lane.
+    pub(super) cpu_row: i64,
+    pub(super) task_row: i64,
+    /// The height of a bar in a task's row.
     pub(super) bar: i64,
     pub(super) cpu_font: i64,
     pub(super) bar_font: i64,
@@ -116,17 +120,17 @@ pub(super) struct Sizes {
 
 impl Sizes {
     pub(super) fn new(cpus: usize, tasks: usize) -> Sizes {
-        let (cpu_lane, cpu_font) = match cpus {
+        let (cpu_row, cpu_font) = match cpus {
             0..=8 => (30, 12),
             9..=24 => (22, 11),
             _ => (15, 9),
         };
-        let (task_lane, bar, bar_font, label_font) = match tasks {
+        let (task_row, bar, bar_font, label_font) = match tasks {
             0..=8 => (46, 20, 11, 12),
             9..=24 => (32, 15, 10, 11),
             _ => (21, 11, 9, 10),
         };
-        Sizes { cpu_lane, task_lane, bar, cpu_font, bar_font, label_font }
+        Sizes { cpu_row, task_row, bar, cpu_font, bar_font, label_font }
     }
 }
 

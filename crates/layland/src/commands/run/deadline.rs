@@ -262,8 +262,8 @@ impl Answer<'_> {
     }
 
     fn as_text(&self) -> String {
-        let lanes = self.args.chart.lanes();
-        let mut text = lanes.map_or_else(String::new, |lanes| self.recorded().chart(lanes));
+        let rows = self.args.chart.rows();
+        let mut text = rows.map_or_else(String::new, |rows| self.recorded().chart(rows));
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         let tasks = self.summary.tasks.iter();
         let mut rows: Vec<table::Row> =

@@ -240,8 +240,8 @@ impl Answer<'_> {
         text +=
             &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
-        if let Some(lanes) = self.args.chart.lanes() {
-            text += &format!("\n{}\n", self.recorded().chart(lanes));
+        if let Some(rows) = self.args.chart.rows() {
+            text += &format!("\n{}\n", self.recorded().chart(rows));
         }
         if self.args.tasks {
             let rows: Vec<table::Row> = (ran.summary.tasks.iter())

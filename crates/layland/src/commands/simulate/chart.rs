@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, Ran};
 use crate::ui::chart;
 use crate::ui::exit::Failure;
-use layland_chart::gantt::{Colours, Lanes, TextOptions};
+use layland_chart::gantt::{Colours, Rows, TextOptions};
 use layland_model::Time;
 use layland_trace::{Trace, Window};
 
@@ -52,7 +52,7 @@ impl Comparison<'_> {
     }
 
     /// How a chart is drawn with characters.
-    pub fn text_options(&self, lanes: Lanes, colours: Colours) -> TextOptions {
-        chart::text_options(lanes, chart::charset(self.args.ascii), colours)
+    pub fn text_options(&self, rows: Rows, colours: Colours) -> TextOptions {
+        chart::text_options(rows, chart::charset(self.args.ascii), colours)
     }
 }

@@ -5,7 +5,7 @@ use crate::ui::exit::Failure;
 use crate::ui::export::Files;
 use crate::ui::output::{Kind, Output};
 use crate::ui::terminal;
-use layland_chart::gantt::{Colours, Lanes, SvgOptions, TikzOptions, View};
+use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
 use layland_trace::json::write_json;
 use layland_trace::{Labels, Trace};
@@ -68,7 +68,7 @@ impl Comparison<'_> {
             Kind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
             Kind::Tikz => view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() }),
             Kind::Html | Kind::Text | Kind::Json | Kind::Csv | Kind::Export(_) | Kind::Kernel => {
-                view.text(&self.text_options(Lanes::Both, Colours::Never))
+                view.text(&self.text_options(Rows::Both, Colours::Never))
             }
         };
         Ok(Some(vec![(path.to_owned(), text.into_bytes())]))

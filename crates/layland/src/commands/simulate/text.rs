@@ -28,11 +28,11 @@ impl Comparison<'_> {
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
-            if let Some(lanes) = self.args.chart.lanes() {
+            if let Some(rows) = self.args.chart.rows() {
                 match self.chart_trace(ran, window)? {
                     Some(trace) => {
                         let colours = if style.colours { Colours::Ansi } else { Colours::Never };
-                        let options = self.text_options(lanes, colours);
+                        let options = self.text_options(rows, colours);
                         let view = View::new(&trace, &labels).window(window.0, window.1);
                         text += &format!("\n{}  {}", policy.spec, view.text(&options));
                     }

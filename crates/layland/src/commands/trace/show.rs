@@ -40,8 +40,8 @@ pub fn view(args: &ViewArgs) -> Outcome {
     for output in &outputs {
         recorded.write(output, false)?;
     }
-    if let Some(lanes) = args.chart.lanes() {
-        terminal::result(&recorded.chart(lanes))?;
+    if let Some(rows) = args.chart.rows() {
+        terminal::result(&recorded.chart(rows))?;
     }
     Ok(loaded.exit(Exit::Yes))
 }

@@ -1,4 +1,4 @@
-//! Axes: from values to places, and where the ticks are.
+//! Axes: from values to coordinates, and where the ticks are.
 
 /// An axis.
 #[derive(Clone, Debug)]
@@ -6,29 +6,32 @@ pub struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    /// The places of `low` and `high`.
-    places: (f64, f64),
+    /// The coordinates of `low` and `high`.
+    ends: (f64, f64),
 }
 
 /// A tick with its label; minor ones have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
+    /// The value.
     pub value: f64,
+    /// What stands there.
     pub label: Option<Label>,
 }
 
 /// What stands at a tick.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Label {
+    /// This text.
     Plain(String),
     /// Ten to this power.
     Power(i32),
 }
 
 impl Scale {
-    /// From `low` to `high`, at these places.
-    pub fn new((low, high): (f64, f64), log: bool, places: (f64, f64)) -> Scale {
-        Scale { low, high, log, places }
+    /// From `low` to `high`, at these coordinates.
+    pub fn new((low, high): (f64, f64), log: bool, ends: (f64, f64)) -> Scale {
+        Scale { low, high, log, ends }
     }
 
     fn share(&self, value: f64) -> f64 {
@@ -40,14 +43,14 @@ impl Scale {
         }
     }
 
-    /// Where a value is.
-    pub fn place(&self, value: f64) -> f64 {
-        self.places.0 + self.share(value) * (self.places.1 - self.places.0)
+    /// The coordinate of a value.
+    pub fn position(&self, value: f64) -> f64 {
+        self.ends.0 + self.share(value) * (self.ends.1 - self.ends.0)
     }
 
     /// Where the axis ends.
     pub fn end(&self) -> f64 {
-        self.places.1
+        self.ends.1
     }
 
     /// Whether a value is between the ends.
@@ -122,7 +125,7 @@ mod tests {
         let log = labels(&Scale::new((1e-4, 1.0), true, (0.0, 100.0)));
         assert_eq!(log, ["1e-4", "1e-3", "1e-2", "1e-1", "1e0"]);
         let log = Scale::new((1e-4, 1.0), true, (100.0, 0.0));
-        assert!((log.place(1e-2) - 50.0).abs() < 1e-9);
+        assert!((log.position(1e-2) - 50.0).abs() < 1e-9);
         assert!(log.shows(1.0) && !log.shows(2.0));
     }
 }

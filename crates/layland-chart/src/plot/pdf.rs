@@ -1,13 +1,13 @@
-//! A scene as PDF: one page of its size, in Helvetica, which every reader has.
+//! A picture as PDF: one page of its size, in Helvetica, which every reader has.
 
-use super::{Anchor, Colour, Scene, Shape, helvetica};
+use super::{Anchor, Colour, Picture, Shape, helvetica};
 use pdf_writer::types::{LineCapStyle, LineJoinStyle};
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 
 /// A circle is four curves whose control points are this far along, in radii.
 const ROUND: f64 = 0.552_284_75;
 
-impl Scene {
+impl Picture {
     /// The picture; `about` is its title.
     pub fn pdf(&self, about: &str) -> Vec<u8> {
         let [catalog, pages, page, font, content, info] = [1, 2, 3, 4, 5, 6].map(Ref::new);

@@ -1,13 +1,12 @@
 //! The layout of a figure: legend above the axes, so that it covers no data; axes as the experiment says,
 //! or as the data needs.
 //!
-//! Each series has its colour, marker and dashes by its place in the experiment, in every figure the
+//! Each series has its colour, marker and dashes by its position in the experiment, in every figure the
 //! same. The colours are those of Okabe and Ito, which colour-blind readers tell apart.
 
-use super::scale::{Label, Scale, Tick};
-use super::{Anchor, Colour, Scene, Shape, helvetica};
 use crate::curve::Curve;
 use crate::experiment::{Bar, Experiment, Figure, FigureKind};
+use layland_chart::plot::{Anchor, Colour, Label, Picture, Scale, Shape, Tick, text_width};
 
 const COLOURS: [Colour; 7] = [
     [0, 114, 178],
@@ -50,7 +49,7 @@ impl<'a> Chart<'a> {
         points.filter_map(|point| Some((point.x, point.y?)))
     }
 
-    /// Whether a point has a place: none has on a logarithmic axis at 0.
+    /// Whether a point can be drawn: on a logarithmic axis, 0 cannot.
     fn drawn(&self, y: f64) -> bool {
         !self.figure.log_y || y > 0.0
     }
@@ -111,13 +110,14 @@ impl<'a> Chart<'a> {
         if self.figure.kind == FigureKind::Distribution || values.len() < 2 {
             return scale.ticks(6);
         }
-        let widest = values.iter().map(|&value| helvetica::width(&label(value), TICKS));
+        let widest = values.iter().map(|&value| text_width(&label(value), TICKS));
         let room = widest.fold(0.0, f64::max) + 4.0;
         for every in 1..=3 {
             // Counted from the right, where the load is highest.
             let kept: Vec<f64> = values.iter().rev().step_by(every).copied().rev().collect();
-            let fits =
-                kept.windows(2).all(|pair| scale.place(pair[1]) - scale.place(pair[0]) > room);
+            let fits = kept
+                .windows(2)
+                .all(|pair| scale.position(pair[1]) - scale.position(pair[0]) > room);
             if fits {
                 return values
                     .iter()
@@ -140,75 +140,79 @@ fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-impl Scene {
-    /// The picture of a figure.
-    pub fn of(chart: &Chart<'_>) -> Scene {
-        let figure = chart.figure;
-        let mut scene = Scene { width: WIDTH, height: 0.0, shapes: Vec::new() };
+impl Chart<'_> {
+    /// The figure as a picture.
+    pub fn picture(&self) -> Picture {
+        let figure = self.figure;
+        let mut picture = Picture { width: WIDTH, height: 0.0, shapes: Vec::new() };
         let mut top = 6.0;
         if !figure.title.is_empty() {
             top += 8.0;
-            scene.text((WIDTH / 2.0, top), &figure.title, 8.0, Anchor::Middle, BLACK);
+            picture.text((WIDTH / 2.0, top), &figure.title, 8.0, Anchor::Middle, BLACK);
             top += 4.0;
         }
-        top = scene.legend(chart, top);
+        top = self.legend(&mut picture, top);
         let bottom = top + HEIGHT;
-        let y = Scale::new(chart.y_bounds(), figure.log_y, (bottom, top));
+        let y = Scale::new(self.y_bounds(), figure.log_y, (bottom, top));
         let y_ticks = y.ticks(5);
         let widest = y_ticks.iter().filter_map(|tick| tick.label.as_ref()).map(label_width);
         let left = 16.0 + widest.fold(0.0, f64::max) + 4.0;
         let right = WIDTH - RIGHT;
-        let x = Scale::new(chart.x_bounds(), false, (left, right));
+        let x = Scale::new(self.x_bounds(), false, (left, right));
 
-        let x_ticks = chart.x_ticks(&x);
+        let x_ticks = self.x_ticks(&x);
         for tick in y_ticks.iter().filter(|tick| tick.label.is_some()) {
-            let at = y.place(tick.value);
-            scene.line(vec![(left, at), (right, at)], GRID, 0.5, &[]);
+            let at = y.position(tick.value);
+            picture.line(vec![(left, at), (right, at)], GRID, 0.5, &[]);
         }
         let is_bars = figure.kind == FigureKind::Bars;
         for tick in x_ticks.iter().filter(|tick| tick.label.is_some() && !is_bars) {
-            let at = x.place(tick.value);
-            scene.line(vec![(at, top), (at, bottom)], GRID, 0.5, &[]);
+            let at = x.position(tick.value);
+            picture.line(vec![(at, top), (at, bottom)], GRID, 0.5, &[]);
         }
-        let frame = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
-        scene.line(frame.to_vec(), BLACK, 0.7, &[]);
+        let outline = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
+        picture.line(outline.to_vec(), BLACK, 0.7, &[]);
         for tick in &y_ticks {
-            let at = y.place(tick.value);
+            let at = y.position(tick.value);
             let long = if tick.label.is_some() { 3.5 } else { 2.0 };
-            scene.line(vec![(left, at), (left + long, at)], BLACK, 0.6, &[]);
+            picture.line(vec![(left, at), (left + long, at)], BLACK, 0.6, &[]);
             match &tick.label {
                 Some(Label::Plain(text)) => {
-                    scene.text((left - 3.0, at + 2.5), text, TICKS, Anchor::End, BLACK);
+                    picture.text((left - 3.0, at + 2.5), text, TICKS, Anchor::End, BLACK);
                 }
                 Some(Label::Power(exponent)) => {
                     let text = exponent.to_string();
                     let small = TICKS * 0.75;
-                    let width = helvetica::width(&text, small);
+                    let width = text_width(&text, small);
                     let ten = (left - 3.0 - width, at + 2.8);
-                    scene.text(ten, "10", TICKS, Anchor::End, BLACK);
-                    scene.text((left - 3.0, at - 0.2), &text, small, Anchor::End, BLACK);
+                    picture.text(ten, "10", TICKS, Anchor::End, BLACK);
+                    picture.text((left - 3.0, at - 0.2), &text, small, Anchor::End, BLACK);
                 }
                 None => {}
             }
         }
         for tick in &x_ticks {
-            let at = x.place(tick.value);
+            let at = x.position(tick.value);
             let long = if tick.label.is_some() { 3.5 } else { 2.0 };
-            scene.line(vec![(at, bottom), (at, bottom - long)], BLACK, 0.6, &[]);
+            picture.line(vec![(at, bottom), (at, bottom - long)], BLACK, 0.6, &[]);
             if let Some(Label::Plain(text)) = &tick.label {
-                scene.text((at, bottom + 9.0), text, TICKS, Anchor::Middle, BLACK);
+                picture.text((at, bottom + 9.0), text, TICKS, Anchor::Middle, BLACK);
             }
         }
-        // Markers on the frame are whole.
+        // Markers on the outline are whole.
         let around = MARKER + 1.0;
         let clip =
             [left - around, top - around, right - left + 2.0 * around, HEIGHT + 2.0 * around];
-        scene.shapes.push(Shape::Clip { at: Some(clip) });
-        let hidden = if is_bars { scene.bars(chart, &x, &y) } else { scene.curves(chart, &x, &y) };
-        scene.shapes.push(Shape::Clip { at: None });
+        picture.shapes.push(Shape::Clip { at: Some(clip) });
+        let hidden = if is_bars {
+            self.bars(&mut picture, &x, &y)
+        } else {
+            self.curves(&mut picture, &x, &y)
+        };
+        picture.shapes.push(Shape::Clip { at: None });
         let middle = (left + right) / 2.0;
-        scene.text((middle, bottom + 20.0), &figure.labels.0, LABELS, Anchor::Middle, BLACK);
-        scene.shapes.push(Shape::Text {
+        picture.text((middle, bottom + 20.0), &figure.labels.0, LABELS, Anchor::Middle, BLACK);
+        picture.shapes.push(Shape::Text {
             at: (10.0, (top + bottom) / 2.0),
             text: figure.labels.1.clone(),
             size: LABELS,
@@ -216,32 +220,23 @@ impl Scene {
             upwards: true,
             colour: BLACK,
         });
-        scene.height = bottom + 25.0;
+        picture.height = bottom + 25.0;
         if hidden {
             let note = "Points that are not drawn are 0: the vertical axis is logarithmic.";
-            scene.text((middle, bottom + 28.0), note, 5.5, Anchor::Middle, GREY);
-            scene.height = bottom + 32.0;
+            picture.text((middle, bottom + 28.0), note, 5.5, Anchor::Middle, GREY);
+            picture.height = bottom + 32.0;
         }
-        scene
-    }
-
-    fn line(&mut self, points: Vec<(f64, f64)>, colour: Colour, width: f64, dash: &'static [f64]) {
-        self.shapes.push(Shape::Line { points, colour, width, dash });
-    }
-
-    fn text(&mut self, at: (f64, f64), text: &str, size: f64, anchor: Anchor, colour: Colour) {
-        let text = text.to_owned();
-        self.shapes.push(Shape::Text { at, text, size, anchor, upwards: false, colour });
+        picture
     }
 
     /// The legend from here on, in as many lines as it needs; where it ends.
-    fn legend(&mut self, chart: &Chart<'_>, top: f64) -> f64 {
+    fn legend(&self, to: &mut Picture, top: f64) -> f64 {
         const SAMPLE: f64 = 20.0;
         const GAP: f64 = 10.0;
-        let label = |curve: &Curve| chart.experiment.series[curve.series].label.as_str();
-        let width = |curve: &Curve| SAMPLE + 3.0 + helvetica::width(label(curve), TICKS);
+        let label = |curve: &Curve| self.experiment.series[curve.series].label.as_str();
+        let width = |curve: &Curve| SAMPLE + 3.0 + text_width(label(curve), TICKS);
         let mut lines: Vec<(f64, Vec<&Curve>)> = Vec::new();
-        for curve in chart.curves {
+        for curve in self.curves {
             let more = width(curve) + GAP;
             match lines.last_mut() {
                 Some((used, line)) if *used + more < WIDTH - 8.0 => {
@@ -257,15 +252,15 @@ impl Scene {
             let mut x = (WIDTH - used + GAP) / 2.0;
             for curve in line {
                 let (colour, dash) = style(curve.series);
-                if chart.figure.kind == FigureKind::Bars {
-                    self.block((x + 6.0, y - 3.0), (x + SAMPLE, y + 3.0), colour);
+                if self.figure.kind == FigureKind::Bars {
+                    to.block((x + 6.0, y - 3.0), (x + SAMPLE, y + 3.0), colour);
                 } else {
-                    self.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
+                    to.line(vec![(x, y), (x + SAMPLE, y)], colour, 1.1, dash);
                 }
-                if chart.figure.kind == FigureKind::Lines {
-                    self.marker(curve.series, (x + SAMPLE / 2.0, y), colour);
+                if self.figure.kind == FigureKind::Lines {
+                    marker(to, curve.series, (x + SAMPLE / 2.0, y), colour);
                 }
-                self.text((x + SAMPLE + 3.0, y + 2.5), label(curve), TICKS, Anchor::Start, BLACK);
+                to.text((x + SAMPLE + 3.0, y + 2.5), label(curve), TICKS, Anchor::Start, BLACK);
                 x += width(curve) + GAP;
             }
             y += 5.0;
@@ -273,45 +268,39 @@ impl Scene {
         y + 3.0
     }
 
-    /// A filled rectangle.
-    fn block(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64), colour: Colour) {
-        let points = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
-        self.shapes.push(Shape::Polygon { points, colour });
-    }
-
     /// Bars, side by side for each number. Whether one was left out because it is 0 on a logarithmic axis.
-    fn bars(&mut self, chart: &Chart<'_>, x: &Scale, y: &Scale) -> bool {
+    fn bars(&self, to: &mut Picture, x: &Scale, y: &Scale) -> bool {
         let mut hidden = false;
-        let width = 0.8 / chart.curves.len().max(1) as f64;
-        let bottom = y.place(chart.y_bounds().0);
-        for (at, curve) in chart.curves.iter().enumerate() {
+        let width = 0.8 / self.curves.len().max(1) as f64;
+        let bottom = y.position(self.y_bounds().0);
+        for (at, curve) in self.curves.iter().enumerate() {
             let (colour, _) = style(curve.series);
             for point in &curve.points {
                 let Some(value) = point.y else { continue };
-                if !chart.drawn(value) {
+                if !self.drawn(value) {
                     hidden = true;
                     continue;
                 }
                 let left = point.x - 0.4 + width * at as f64;
-                let (left, right) = (x.place(left), x.place(left + width * 0.92));
-                self.block((left, y.place(value)), (right, bottom), colour);
+                let (left, right) = (x.position(left), x.position(left + width * 0.92));
+                to.block((left, y.position(value)), (right, bottom), colour);
             }
         }
         hidden
     }
 
     /// The data. Whether a point was left out because it is 0 on a logarithmic axis.
-    fn curves(&mut self, chart: &Chart<'_>, x: &Scale, y: &Scale) -> bool {
+    fn curves(&self, to: &mut Picture, x: &Scale, y: &Scale) -> bool {
         let mut hidden = false;
-        for curve in chart.curves {
+        for curve in self.curves {
             let (colour, dash) = style(curve.series);
             // A line stops where a point is missing.
             let mut parts: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
             for point in &curve.points {
                 match point.y {
-                    Some(value) if chart.drawn(value) => {
+                    Some(value) if self.drawn(value) => {
                         let part = parts.last_mut().expect("there is a part");
-                        part.push((x.place(point.x), y.place(value)));
+                        part.push((x.position(point.x), y.position(value)));
                     }
                     missing => {
                         hidden |= missing.is_some();
@@ -320,37 +309,37 @@ impl Scene {
                 }
             }
             parts.retain(|part| !part.is_empty());
-            if chart.figure.kind == FigureKind::Distribution {
+            if self.figure.kind == FigureKind::Distribution {
                 parts = parts.iter().map(|part| steps(part, x)).collect();
             }
             for part in &parts {
                 if part.len() > 1 {
-                    self.line(part.clone(), colour, 1.1, dash);
+                    to.line(part.clone(), colour, 1.1, dash);
                 }
             }
-            if chart.figure.kind == FigureKind::Lines {
+            if self.figure.kind == FigureKind::Lines {
                 for &at in parts.iter().flatten() {
-                    self.marker(curve.series, at, colour);
+                    marker(to, curve.series, at, colour);
                 }
             }
         }
         hidden
     }
+}
 
-    /// The marker of a series.
-    fn marker(&mut self, series: usize, (x, y): (f64, f64), colour: Colour) {
-        let r = MARKER;
-        let mut polygon = |corners: &[(f64, f64)]| {
-            let points = corners.iter().map(|&(dx, dy)| (x + dx * r, y + dy * r)).collect();
-            self.shapes.push(Shape::Polygon { points, colour });
-        };
-        match series % 5 {
-            0 => self.shapes.push(Shape::Circle { at: (x, y), radius: r, colour }),
-            1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
-            2 => polygon(&[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)]),
-            3 => polygon(&[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)]),
-            _ => polygon(&[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)]),
-        }
+/// The marker of a series.
+fn marker(to: &mut Picture, series: usize, (x, y): (f64, f64), colour: Colour) {
+    let r = MARKER;
+    let mut polygon = |corners: &[(f64, f64)]| {
+        let points = corners.iter().map(|&(dx, dy)| (x + dx * r, y + dy * r)).collect();
+        to.shapes.push(Shape::Polygon { points, colour });
+    };
+    match series % 5 {
+        0 => to.shapes.push(Shape::Circle { at: (x, y), radius: r, colour }),
+        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        2 => polygon(&[(0.0, -1.2), (1.1, 0.8), (-1.1, 0.8)]),
+        3 => polygon(&[(0.0, -1.25), (1.25, 0.0), (0.0, 1.25), (-1.25, 0.0)]),
+        _ => polygon(&[(0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)]),
     }
 }
 
@@ -360,9 +349,9 @@ fn style(series: usize) -> (Colour, &'static [f64]) {
 
 fn label_width(label: &Label) -> f64 {
     match label {
-        Label::Plain(text) => helvetica::width(text, TICKS),
+        Label::Plain(text) => text_width(text, TICKS),
         Label::Power(exponent) => {
-            helvetica::width("10", TICKS) + helvetica::width(&exponent.to_string(), TICKS * 0.75)
+            text_width("10", TICKS) + text_width(&exponent.to_string(), TICKS * 0.75)
         }
     }
 }

@@ -1,0 +1,120 @@
+//! Pictures for a paper: shapes in points, the same as SVG and as PDF.
+//!
+//! ```
+//! use layland_chart::plot::{Anchor, Picture};
+//! let mut picture = Picture { width: 40.0, height: 12.0, shapes: Vec::new() };
+//! picture.block((0.0, 0.0), (4.0, 12.0), [0, 114, 178]);
+//! picture.text((8.0, 9.0), "done", 8.0, Anchor::Start, [0, 0, 0]);
+//! assert!(picture.svg("a bar").contains(">done</text>"));
+//! assert!(picture.pdf("a bar").starts_with(b"%PDF"));
+//! ```
+
+mod helvetica;
+mod pdf;
+mod scale;
+mod svg;
+
+pub use helvetica::width as text_width;
+pub use scale::{Label, Scale, Tick};
+
+/// A picture: shapes in points (1/72 inch), from the top left.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// How wide it is.
+    pub width: f64,
+    /// How high it is.
+    pub height: f64,
+    /// What is drawn, from back to front.
+    pub shapes: Vec<Shape>,
+}
+
+/// Red, green, blue.
+pub type Colour = [u8; 3];
+
+/// What a [`Picture`] consists of.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A line through points.
+    Line {
+        /// The points.
+        points: Vec<(f64, f64)>,
+        /// Its colour.
+        colour: Colour,
+        /// Its width.
+        width: f64,
+        /// The lengths of dashes and gaps in turn; a solid line if there is none.
+        dash: &'static [f64],
+    },
+    /// A closed polygon, filled.
+    Polygon {
+        /// The corners.
+        points: Vec<(f64, f64)>,
+        /// Its colour.
+        colour: Colour,
+    },
+    /// A filled circle.
+    Circle {
+        /// The centre.
+        at: (f64, f64),
+        /// The radius.
+        radius: f64,
+        /// Its colour.
+        colour: Colour,
+    },
+    /// Words in Helvetica.
+    Text {
+        /// The point of the base line that the anchor names.
+        at: (f64, f64),
+        /// The words.
+        text: String,
+        /// The size of the font.
+        size: f64,
+        /// Which point of the text is there.
+        anchor: Anchor,
+        /// Whether it is turned to the left by a right angle.
+        upwards: bool,
+        /// Its colour.
+        colour: Colour,
+    },
+    /// What follows is cut to a rectangle, until the next of these.
+    Clip {
+        /// Left, top, width and height; nothing is cut if there is none.
+        at: Option<[f64; 4]>,
+    },
+}
+
+/// Which point of a text is at the given one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Where it begins.
+    Start,
+    /// Its middle.
+    Middle,
+    /// Where it ends.
+    End,
+}
+
+impl Picture {
+    /// Adds a line through points.
+    pub fn line(
+        &mut self,
+        points: Vec<(f64, f64)>,
+        colour: Colour,
+        width: f64,
+        dash: &'static [f64],
+    ) {
+        self.shapes.push(Shape::Line { points, colour, width, dash });
+    }
+
+    /// Adds a horizontal text.
+    pub fn text(&mut self, at: (f64, f64), text: &str, size: f64, anchor: Anchor, colour: Colour) {
+        let text = text.to_owned();
+        self.shapes.push(Shape::Text { at, text, size, anchor, upwards: false, colour });
+    }
+
+    /// Adds a filled rectangle.
+    pub fn block(&mut self, (left, top): (f64, f64), (right, bottom): (f64, f64), colour: Colour) {
+        let points = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+        self.shapes.push(Shape::Polygon { points, colour });
+    }
+}

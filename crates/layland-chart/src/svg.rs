@@ -1,0 +1,155 @@
+//! [`Svg`]: the text of an SVG document, which grows at its end. All pictures are written with it.
+//!
+//! Attributes stand in the order in which they are given, and an element that is not inside another one
+//! has a line of its own: the same picture is the same bytes.
+
+use std::fmt::{self, Display, Write};
+
+/// The text so far.
+#[derive(Debug, Default)]
+pub struct Svg {
+    text: String,
+    /// How many elements are open whose children stand in one line with them.
+    depth: usize,
+}
+
+/// An element whose attributes are being written. It must be ended.
+#[must_use]
+pub struct Element<'a> {
+    to: &'a mut Svg,
+    name: &'static str,
+}
+
+impl Svg {
+    /// Begins an element.
+    pub fn element(&mut self, name: &'static str) -> Element<'_> {
+        self.put(format_args!("<{name}"));
+        Element { to: self, name }
+    }
+
+    /// Closes an element that [`Element::open`] opened.
+    pub fn close(&mut self, name: &'static str) {
+        self.put(format_args!("</{name}>\n"));
+    }
+
+    /// What was written apart from this: whole lines.
+    pub fn append(&mut self, lines: &Svg) {
+        self.text.push_str(&lines.text);
+    }
+
+    /// The whole text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+
+    fn put(&mut self, text: fmt::Arguments) {
+        self.text.write_fmt(text).expect("a string takes any text");
+    }
+}
+
+impl<'a> Element<'a> {
+    /// An attribute; its value holds nothing that would have to be escaped.
+    pub fn attr(self, name: &str, value: impl Display) -> Element<'a> {
+        self.to.put(format_args!(" {name}=\"{value}\""));
+        self
+    }
+
+    /// Several attributes.
+    pub fn attrs(self, attributes: &[(&str, &str)]) -> Element<'a> {
+        attributes.iter().fold(self, |element, (name, value)| element.attr(name, value))
+    }
+
+    /// Ends it: it has no content.
+    pub fn empty(self) {
+        self.to.put(format_args!("/>"));
+        self.to.end_line();
+    }
+
+    /// Ends it with a text as its content.
+    pub fn text(self, text: &str) {
+        self.children(|to| to.put(format_args!("{}", Escaped(text))));
+    }
+
+    /// Ends it with what a viewer shows under the pointer, if there is anything.
+    pub fn tooltip(self, text: &str) {
+        self.children(|to| to.tooltip(text));
+    }
+
+    /// Ends it with other elements in its line.
+    pub fn children(self, write: impl FnOnce(&mut Svg)) {
+        let Element { to, name } = self;
+        to.put(format_args!(">"));
+        to.depth += 1;
+        write(to);
+        to.depth -= 1;
+        to.put(format_args!("</{name}>"));
+        to.end_line();
+    }
+
+    /// Leaves it open: what follows is inside, each element in its own line, until [`Svg::close`].
+    pub fn open(self) {
+        self.to.put(format_args!(">\n"));
+    }
+}
+
+impl Svg {
+    /// What a viewer shows under the pointer of the element that is open, if there is a text.
+    pub fn tooltip(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.element("title").text(text);
+        }
+    }
+
+    /// A text as it is, escaped.
+    pub fn words(&mut self, text: &str) {
+        self.put(format_args!("{}", Escaped(text)));
+    }
+
+    fn end_line(&mut self) {
+        if self.depth == 0 {
+            self.text.push('\n');
+        }
+    }
+}
+
+/// Text in which what XML takes for markup is escaped and what it does not allow is left out.
+struct Escaped<'a>(&'a str);
+
+impl Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char(' ')?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_nest_in_one_line_or_in_lines_of_their_own() {
+        let mut svg = Svg::default();
+        svg.element("g").attr("x", 1).open();
+        svg.element("rect").attrs(&[("a", "b"), ("c", "d")]).tooltip("");
+        svg.element("text").children(|inner| {
+            inner.tooltip("1 < 2");
+            inner.words("\"&\u{7}");
+        });
+        svg.element("path").empty();
+        svg.close("g");
+        assert_eq!(
+            svg.finish(),
+            "<g x=\"1\">\n<rect a=\"b\" c=\"d\"></rect>\n\
+             <text><title>1 &lt; 2</title>&quot;&amp; </text>\n<path/>\n</g>\n"
+        );
+    }
+}
