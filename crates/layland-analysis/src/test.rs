@@ -1,38 +1,38 @@
 //! A test or a bound as data: what it is called, what it assumes, what it is worth.
 
 use crate::{Assumption, Citation, Finding, Kind, Refusal, ResponseBound, Tardiness};
-use layland_model::{System, TaskMap};
+use layland_model::{Algorithm, System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Every deadline is met under each of these policies.
-    Policies(&'static [&'static str]),
-    /// Mixed criticality: every job that is *covered* meets its deadline under each of these policies. A run
+    /// Every deadline is met under each of these algorithms.
+    Algorithms(&'static [Algorithm]),
+    /// Mixed criticality: every job that is *covered* meets its deadline under each of these algorithms. A run
     /// belongs to level `l` if no job of a task of level `l` or above executes for longer than `C(l)`; then
     /// the jobs of these tasks are covered. With one level that is every deadline.
-    Covered(&'static [&'static str]),
-    /// What a paper claims of these policies, and what does not hold: why, in sentences. A *yes* promises nothing,
+    Covered(&'static [Algorithm]),
+    /// What a paper claims of these algorithms, and what does not hold: why, in sentences. A *yes* promises nothing,
     /// and reproduces the paper's figures.
-    Unsound(&'static [&'static str], &'static str),
+    Unsound(&'static [Algorithm], &'static str),
     /// Every deadline is met by some scheduler.
     SomeScheduler,
     /// Every deadline is met by EDF on each CPU of some partition.
     SomePartition,
     /// Every deadline is met by some fixed priorities.
     SomePriorities,
-    /// The tasks are admitted under these policies. That says nothing about deadlines.
-    Admission(&'static [&'static str]),
+    /// The tasks are admitted under these algorithms. That says nothing about deadlines.
+    Admission(&'static [Algorithm]),
 }
 
 impl Subject {
-    /// The policies that the verdict is about, by name.
-    pub const fn policies(self) -> &'static [&'static str] {
+    /// The algorithms that the verdict is about.
+    pub const fn algorithms(self) -> &'static [Algorithm] {
         match self {
-            Subject::Policies(policies)
-            | Subject::Covered(policies)
-            | Subject::Unsound(policies, _)
-            | Subject::Admission(policies) => policies,
+            Subject::Algorithms(algorithms)
+            | Subject::Covered(algorithms)
+            | Subject::Unsound(algorithms, _)
+            | Subject::Admission(algorithms) => algorithms,
             Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => &[],
         }
     }
@@ -83,8 +83,8 @@ pub struct BoundTest {
     pub name: &'static str,
     /// What it bounds, in a sentence.
     pub title: &'static str,
-    /// The policies that the bounds are about, by name.
-    pub policies: &'static [&'static str],
+    /// The algorithms that the bounds are about.
+    pub algorithms: &'static [Algorithm],
     /// What it assumes, in the order in which it numbers them.
     pub assumptions: &'static [Assumption],
     /// Whom to cite.
@@ -119,9 +119,8 @@ pub struct ResponseTest {
     pub name: &'static str,
     /// What it bounds, in a sentence.
     pub title: &'static str,
-    /// The policies that the bounds are about, by name; with `:order=` and the value of that option where it is not the
-    /// default.
-    pub policies: &'static [&'static str],
+    /// The algorithms that the bounds are about.
+    pub algorithms: &'static [Algorithm],
     /// [`Kind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
     pub kind: Kind,
     /// What it assumes, in the order in which it numbers them.
@@ -143,16 +142,16 @@ impl ResponseTest {
     }
 }
 
-/// A sufficient test for some policies together with the response bounds that it decides by: the names of the
+/// A sufficient test for some algorithms together with the response bounds that it decides by: the names of the
 /// two constants, what they share, and the two functions.
 macro_rules! test_and_responses {
-    ($test:ident, $responses:ident, $name:literal, $title:literal, $policies:expr, $assumptions:expr,
+    ($test:ident, $responses:ident, $name:literal, $title:literal, $algorithms:expr, $assumptions:expr,
         $citations:expr, $decide:expr, $bound:expr) => {
         #[doc = concat!("`", $name, "`: ", $title, ".")]
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
             title: $title,
-            subject: Subject::Policies($policies),
+            subject: Subject::Algorithms($algorithms),
             kind: Kind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,
@@ -162,7 +161,7 @@ macro_rules! test_and_responses {
         pub const $responses: ResponseTest = ResponseTest {
             name: $name,
             title: $title,
-            policies: $policies,
+            algorithms: $algorithms,
             kind: Kind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,

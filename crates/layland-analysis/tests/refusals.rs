@@ -3,7 +3,7 @@
 
 use layland_analysis::deadline::admission::{Limit, global, kernel, kernel_bandwidth};
 use layland_analysis::fixed_point::Diverged;
-use layland_analysis::uniprocessor::fixed_priority::{Order, RTA, RTA_DM, response_bounds};
+use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, RTA, RTA_DM, response_bounds};
 use layland_analysis::{
     Assumption, Reason, Tardiness, Verdict, affinity, catalogue, global_edf, necessary,
 };
@@ -145,7 +145,7 @@ fn overload_has_no_response_bound() {
     let mut late = task("late", 5, 10);
     late.deadline = Duration::from_ms(1_000);
     let system = System::new(1, vec![task("a", 6, 10), late]);
-    let bounds = response_bounds(&system, Order::RateMonotonic).unwrap();
+    let bounds = response_bounds(&system, PriorityOrder::RateMonotonic).unwrap();
     assert_eq!(bounds[TaskId(1)], Err(Diverged::Overload));
     let finding = RTA_DM.run(&system).unwrap();
     assert_eq!(finding.verdict, Verdict::No);

@@ -1,18 +1,18 @@
 //! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
 
-use crate::{Options, verdict};
+use crate::{Asked, Options, verdict};
 use layland_analysis::Verdict;
 use layland_model::System;
-use layland_policy::registry;
+use layland_policy::{Registry, Text};
 
 /// What the policies of the registry, without options, make of the affinities of a system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Affinities {
     /// These keep them.
-    pub kept_by: Vec<&'static str>,
+    pub kept_by: Vec<Text>,
     /// These would take the system without affinities and refuse it as it is: why, and which.
     /// Reasons in the order in which the registry first has them.
-    pub refused_by: Vec<(String, Vec<&'static str>)>,
+    pub refused_by: Vec<(String, Vec<Text>)>,
 }
 
 /// Whether some task may use a part of its cluster only.
@@ -29,47 +29,39 @@ pub fn without_affinities(system: &System) -> System {
     free
 }
 
-/// A reason of one policy in the words of all that have it: `*` for what they order jobs by.
-fn in_general(name: &str, reason: &str) -> String {
-    match name.split_once('-') {
-        Some((_, order)) => reason.replace(name, "it").replace(&format!("-{order}"), "-*"),
-        // A name such as `run` is a word like any other.
-        None => reason.to_owned(),
-    }
-}
-
 /// What the policies make of the affinities; none if there are none.
 ///
 /// ```
 /// use layland_guarantee::affinities;
 /// use layland_model::{Duration, Service, System, Task};
+/// use layland_policy::Registry;
 /// let tasks = ["0-1", "1-2"].map(|cpus| {
 ///     let mut task = Task::implicit(cpus, Service::from_ms(1), Duration::from_ms(4));
 ///     task.affinity = cpus.parse().ok();
 ///     task
 /// });
-/// let found = affinities(&System::new(3, tasks.to_vec())).unwrap();
-/// assert!(found.kept_by.contains(&"strong-edf"));
-/// let refusing = |name| found.refused_by.iter().any(|(_, policies)| policies.contains(&name));
+/// let found = affinities(&Registry::standard(), &System::new(3, tasks.to_vec())).unwrap();
+/// assert!(found.kept_by.iter().any(|name| name == "strong-edf"));
+/// let refusing = |name| found.refused_by.iter().any(|(_, policies)| policies.iter().any(|policy| policy == name));
 /// assert!(refusing("g-edf") && refusing("hpa-edf"));
 /// ```
-pub fn affinities(system: &System) -> Option<Affinities> {
+pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
     if !has_affinities(system) {
         return None;
     }
     let free = without_affinities(system);
     let mut found = Affinities::default();
-    for info in registry::POLICIES {
-        let options = registry::Options::default();
+    let options = layland_policy::Options::default();
+    for info in registry {
         match info.build(system, &options) {
-            Ok(_) => found.kept_by.push(info.name),
+            Ok(_) => found.kept_by.push(info.name.clone()),
             // What it refuses without affinities as well is not about them.
             Err(_) if info.build(&free, &options).is_err() => {}
             Err(refusal) => {
-                let reason = in_general(info.name, &refusal.reason);
+                let reason = refusal.in_general.unwrap_or(refusal.answer.reason);
                 match found.refused_by.iter_mut().find(|(why, _)| *why == reason) {
-                    Some((_, policies)) => policies.push(info.name),
-                    None => found.refused_by.push((reason, vec![info.name])),
+                    Some((_, policies)) => policies.push(info.name.clone()),
+                    None => found.refused_by.push((reason, vec![info.name.clone()])),
                 }
             }
         }
@@ -78,11 +70,15 @@ pub fn affinities(system: &System) -> Option<Affinities> {
 }
 
 /// The verdict on the system without its affinities; none if it has none.
-pub(crate) fn verdict_without(spec: &str, system: &System, options: &Options) -> Option<Verdict> {
+pub(crate) fn verdict_without(
+    policy: &Asked<'_>,
+    system: &System,
+    options: &Options,
+) -> Option<Verdict> {
     if !has_affinities(system) {
         return None;
     }
     let options = Options { all: false, margin: false, tests: options.tests.clone() };
-    let found = verdict(spec, &without_affinities(system), &options).ok()?;
+    let found = verdict(policy, &without_affinities(system), &options);
     found.refused.is_none().then_some(found.verdict)
 }

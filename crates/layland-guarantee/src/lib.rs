@@ -1,6 +1,7 @@
-//! Can it be guaranteed? Each policy of the registry held against every analysis that is about it.
+//! Can it be guaranteed? A policy held against every analysis that is about it.
 //!
-//! The analyses know policies by name alone, and policies know no analysis; here they meet. For one
+//! Analyses say which algorithms they are about, policies which algorithm they implement; neither knows the
+//! other, and here they meet. For one
 //! policy ([`assess`]):
 //!
 //! 1. the policy is built: what it refuses is not guaranteed, and its reason is the reason;
@@ -17,9 +18,11 @@
 //! use layland_guarantee::{Options, assess};
 //! use layland_analysis::Verdict;
 //! use layland_model::{Duration, Service, System, Task};
+//! use layland_policy::Registry;
 //! let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(4));
 //! let system = System::new(1, vec![task("a"), task("b")]);
-//! let found = assess("p-edf", &system, &Options { margin: true, ..Options::default() }).unwrap();
+//! let options = Options { margin: true, ..Options::default() };
+//! let found = assess(&Registry::standard(), "p-edf", &system, &options).unwrap();
 //! assert_eq!((found.verdict, found.decided_by), (Verdict::Yes, Some("QPA")));
 //! // The CPU is full: nothing may grow.
 //! assert_eq!(found.margin.unwrap().thousandths, 1000);
@@ -31,7 +34,7 @@ mod optimal;
 mod placed;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
-pub use margin::{Margin, margin, scaled};
+pub use margin::{Margin, scaled};
 pub use placed::placed;
 
 use layland_analysis::deadline::admission::{self, Limit};
@@ -39,9 +42,9 @@ use layland_analysis::overheads::{Inflation, inflate_placed};
 use layland_analysis::{
     Finding, Kind, Reason, Refusal, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
 };
-use layland_model::{Duration, Rate, ScheduleRule, System, TaskMap};
-use layland_policy::RefusalKind;
-use layland_policy::registry::{self, BuildError, PolicyInfo};
+use layland_model::{Algorithm, Duration, Form, Rate, ScheduleRule, System, TaskMap};
+use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
+use margin::margin;
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +111,7 @@ pub struct Assessment {
     /// Why, in sentences without full stops.
     pub reasons: Vec<String>,
     /// Why the policy does not take the system.
-    pub refused: Option<layland_policy::Refusal>,
+    pub refused: Option<SystemRefusal>,
     /// What the tests said, in the order in which they were asked.
     pub said: Vec<Said>,
     /// For each task. Empty if the policy refused.
@@ -126,7 +129,7 @@ impl Assessment {
     /// Whether the policy is not made for such a system at all: not a matter of how much there is to
     /// do.
     pub fn is_out_of_place(&self) -> bool {
-        self.refused.as_ref().is_some_and(|refusal| match refusal.kind {
+        self.refused.as_ref().is_some_and(|refusal| match refusal.answer.kind {
             RefusalKind::Busy => false,
             RefusalKind::NotPermitted | RefusalKind::Invalid => true,
         })
@@ -143,30 +146,39 @@ impl Assessment {
     }
 }
 
-/// What is known of a policy, given as `name:option=value`, and a valid system.
+/// What is known of a policy of the registry, given as `name:option=value`, and a valid system.
 ///
 /// # Errors
 /// If there is no such policy or option. That the policy refuses the system is an assessment.
-pub fn assess(spec: &str, system: &System, options: &Options) -> Result<Assessment, BuildError> {
-    let mut found = verdict(spec, system, options)?;
-    if options.margin && found.refused.is_none() {
-        found.margin = margin(spec, system, options, found.verdict);
-    }
-    if found.refused.is_none() {
-        found.without_affinities = affinities::verdict_without(spec, system, options);
-    }
-    Ok(found)
-}
-
-/// [`assess`] of the system as it is, without a margin.
-pub(crate) fn verdict(
+pub fn assess(
+    registry: &Registry,
     spec: &str,
     system: &System,
     options: &Options,
 ) -> Result<Assessment, BuildError> {
-    let (info, policy_options) = registry::parse(spec)?;
+    let (info, policy_options) = registry.parse(spec)?;
+    let policy = Asked { spec, info, options: policy_options };
+    let mut found = verdict(&policy, system, options);
+    if options.margin && found.refused.is_none() {
+        found.margin = margin(&policy, system, options, found.verdict);
+    }
+    if found.refused.is_none() {
+        found.without_affinities = affinities::verdict_without(&policy, system, options);
+    }
+    Ok(found)
+}
+
+/// The policy that is asked about.
+pub(crate) struct Asked<'a> {
+    spec: &'a str,
+    info: &'a PolicyInfo,
+    options: layland_policy::Options,
+}
+
+/// [`assess`] of the system as it is, without a margin.
+pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &Options) -> Assessment {
     let mut found = Assessment {
-        spec: spec.to_owned(),
+        spec: asked.spec.to_owned(),
         verdict: Verdict::Unknown,
         decided_by: None,
         reasons: Vec::new(),
@@ -177,13 +189,13 @@ pub(crate) fn verdict(
         margin: None,
         without_affinities: None,
     };
-    let policy = match info.build(system, &policy_options) {
+    let policy = match asked.info.build(system, &asked.options) {
         Ok(policy) => policy,
         Err(refusal) => {
             found.verdict = Verdict::No;
             found.reasons.push(format!("the policy refuses the set: {refusal}"));
             found.refused = Some(refusal);
-            return Ok(found);
+            return found;
         }
     };
     let rule = policy.rule();
@@ -207,7 +219,8 @@ pub(crate) fn verdict(
         ) => None,
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
-    let names = names(info, &rule, &placed);
+    let algorithm = asked.info.algorithm(&asked.options);
+    let algorithms = algorithms(algorithm, &placed);
     // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
     let uncovered = match &rule {
         ScheduleRule::MixedCriticality { guaranteed, .. } => {
@@ -222,8 +235,8 @@ pub(crate) fn verdict(
     // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
     let covered_only = system.levels.is_mixed()
         && catalogue::TESTS.iter().any(|test| match test.subject {
-            Subject::Covered(policies) => policies.contains(&info.name),
-            Subject::Policies(_)
+            Subject::Covered(covered) => covered.contains(&algorithm),
+            Subject::Algorithms(_)
             | Subject::Unsound(..)
             | Subject::SomeScheduler
             | Subject::SomePartition
@@ -236,20 +249,18 @@ pub(crate) fn verdict(
             Subject::SomeScheduler if covered_only => continue,
             Subject::Covered(_) if uncovered => continue,
             Subject::SomeScheduler => test.run(system),
-            Subject::Policies(policies)
-            | Subject::Covered(policies)
-            | Subject::Unsound(policies, _)
-                if policies.iter().any(|name| names.contains(name)) =>
+            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _)
+                if about.iter().any(|about| algorithms.contains(about)) =>
             {
                 test.run(analysed)
             }
-            Subject::Admission(policies) if policies.contains(&info.name) => {
-                match admission(test, system, &policy_options) {
+            Subject::Admission(about) if about.contains(&algorithm) => {
+                match admission(algorithm, system, &asked.options) {
                     Some(finding) => finding,
                     None => continue,
                 }
             }
-            Subject::Policies(_)
+            Subject::Algorithms(_)
             | Subject::Covered(_)
             | Subject::Unsound(..)
             | Subject::Admission(_)
@@ -261,8 +272,7 @@ pub(crate) fn verdict(
             break;
         }
     }
-    let responding = responding(info, &names, &policy_options);
-    found.bounds = bounds((&names, &responding), analysed, system, &found);
+    found.bounds = bounds(&algorithms, analysed, system, &found);
     if found.verdict == Verdict::Unknown {
         let bounded = found.bounds.values().all(|bound| *bound != Bound::Unknown);
         if bounded && found.reasons.is_empty() {
@@ -274,7 +284,7 @@ pub(crate) fn verdict(
     found.inflation = inflated.map(|inflated| inflated.tasks);
     let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
     if is_optimal && !system.platform.overheads.is_zero() {
-        match optimal::inflated(system, &policy_options) {
+        match optimal::inflated(system, &asked.options) {
             Ok((tasks, sentence)) => {
                 found.inflation = Some(tasks);
                 found.reasons.push(sentence);
@@ -290,7 +300,7 @@ pub(crate) fn verdict(
     if found.reasons.is_empty() {
         found.reasons.push("no test applies".to_owned());
     }
-    Ok(found)
+    found
 }
 
 impl Assessment {
@@ -331,45 +341,46 @@ impl Assessment {
     }
 }
 
-/// The name of the policy, and those of the clustered and partitioned forms that are the same here:
+/// What the policy implements, and the clustered and partitioned forms that are the same here:
 /// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
 ///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
 /// - on CPUs each on its own every form is the partitioned form.
-fn names(info: &PolicyInfo, rule: &ScheduleRule, placed: &System) -> Vec<&'static str> {
-    let mut names = vec![info.name];
-    let kind_of =
-        |name: &'static str, forms: &[&str]| forms.iter().find_map(|form| name.strip_prefix(form));
-    let kind = match rule {
-        ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {
+fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
+    let mut algorithms = vec![algorithm];
+    let order = match algorithm {
+        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, order) => {
             let disjoint = placed.tasks.iter().all(|(id, task)| {
                 placed.allowed_cpus(id) == placed.platform.clusters[task.cluster]
             });
-            let kind = kind_of(info.name, &["weak-", "strong-", "hpa-"]).filter(|_| disjoint);
-            names.extend(kind.and_then(|kind| registered("c-", kind)));
-            kind
+            if !disjoint {
+                return algorithms;
+            }
+            algorithms.push(Algorithm::Ordered(Form::Clustered, order));
+            order
         }
-        ScheduleRule::HighestFirst { .. } => kind_of(info.name, &["g-", "c-"]),
-        ScheduleRule::Optimal { .. }
-        | ScheduleRule::MixedCriticality { .. }
-        | ScheduleRule::None => None,
+        Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
+        Algorithm::Ordered(Form::Partitioned, _)
+        | Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => return algorithms,
     };
-    let single = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
-    names.extend(kind.filter(|_| single).and_then(|kind| registered("p-", kind)));
-    names
-}
-
-fn registered(form: &str, kind: &str) -> Option<&'static str> {
-    let mut names = registry::POLICIES.iter().map(|info| info.name);
-    names.find(|name| name.strip_prefix(form).is_some_and(|name| name == kind))
+    if placed.platform.clusters.iter().all(|cluster| cluster.len() == 1) {
+        algorithms.push(Algorithm::Ordered(Form::Partitioned, order));
+    }
+    algorithms
 }
 
 /// Admission control with the limit of the policy; none if the policy has it off.
 fn admission(
-    test: &SchedulabilityTest,
+    algorithm: Algorithm,
     system: &System,
-    options: &registry::Options,
+    options: &layland_policy::Options,
 ) -> Option<Result<Finding, Refusal>> {
-    let semi_partitioned = test.name == admission::SEMI_PARTITIONED.name;
+    let semi_partitioned = algorithm == Algorithm::SemiPartitionedDeadline;
     if !options.switch("ac", semi_partitioned).unwrap_or(semi_partitioned) {
         return None;
     }
@@ -382,30 +393,17 @@ fn admission(
     })
 }
 
-/// The names under which bounds on response times are listed: they are about one order of priorities.
-fn responding(info: &PolicyInfo, names: &[&str], options: &registry::Options) -> Vec<String> {
-    let default = match info.name {
-        "smc" => "audsley",
-        "amc" => "amc-rt",
-        _ => return names.iter().map(|&name| name.to_owned()).collect(),
-    };
-    match options.text("order") {
-        Some(order) if order != default => vec![format!("{}:order={order}", info.name)],
-        Some(_) | None => vec![info.name.to_owned()],
-    }
-}
-
 /// The smallest bound of each task. The tardiness of a task with a larger WCET bounds that of the
 /// task as it is.
 fn bounds(
-    (names, responding): (&[&str], &[String]),
+    algorithms: &[Algorithm],
     analysed: &System,
     system: &System,
     found: &Assessment,
 ) -> TaskMap<Bound> {
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
     for analysis in catalogue::RESPONSES {
-        if !analysis.policies.iter().any(|policy| responding.iter().any(|name| name == policy)) {
+        if !analysis.algorithms.iter().any(|about| algorithms.contains(about)) {
             continue;
         }
         let Ok(responses) = analysis.run(analysed) else { continue };
@@ -431,7 +429,7 @@ fn bounds(
         return bounds;
     }
     for analysis in catalogue::BOUNDS {
-        if !analysis.policies.iter().any(|name| names.contains(name)) {
+        if !analysis.algorithms.iter().any(|about| algorithms.contains(about)) {
             continue;
         }
         let Ok(Tardiness::Bounded(found)) = analysis.run(analysed) else { continue };
@@ -456,7 +454,7 @@ fn bounds(
 pub fn whatever_the_policy(system: &System, options: &Options) -> Vec<Said> {
     let about = |test: &&SchedulabilityTest| match test.subject {
         Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
-        Subject::Policies(_)
+        Subject::Algorithms(_)
         | Subject::Covered(_)
         | Subject::Unsound(..)
         | Subject::Admission(_) => false,

@@ -1,6 +1,6 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::{Options, verdict};
+use crate::{Asked, Options, verdict};
 use layland_analysis::Verdict;
 use layland_model::{Rate, Service, System, TIME_LIMIT};
 
@@ -30,11 +30,15 @@ impl Margin {
 
 /// The margin of a policy that takes the system and has this verdict on it. None if what is needed
 /// is beyond the range of times.
-pub fn margin(spec: &str, system: &System, options: &Options, now: Verdict) -> Option<Margin> {
+pub(crate) fn margin(
+    policy: &Asked<'_>,
+    system: &System,
+    options: &Options,
+    now: Verdict,
+) -> Option<Margin> {
     let options = Options { all: false, margin: false, tests: options.tests.clone() };
     let accepted = |thousandths: i64| {
-        verdict(spec, &scaled(system, thousandths), &options)
-            .is_ok_and(|found| found.verdict == Verdict::Yes)
+        verdict(policy, &scaled(system, thousandths), &options).verdict == Verdict::Yes
     };
     // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
     let alone = system.tasks.values().map(|task| {

@@ -3,13 +3,13 @@
 use layland_analysis::optimal::overhead::{Costs, Heuristic, inflate};
 use layland_analysis::overheads::Inflation;
 use layland_model::{Rate, System, TaskMap};
-use layland_policy::registry;
+use layland_policy::Options;
 
 /// What each task of a system with overheads grows by, and a sentence about it. That the set still fits
 /// is no guarantee: how often jobs are preempted is an average for RUN, and a rule of thumb for QPS.
 pub fn inflated(
     system: &System,
-    options: &registry::Options,
+    options: &Options,
 ) -> Result<(TaskMap<Inflation>, String), String> {
     let fit = options.text("fit").and_then(|fit| fit.parse().ok()).unwrap_or(Heuristic::Ffd);
     let costs = Costs::from(&system.platform.overheads);
@@ -34,6 +34,7 @@ mod tests {
     use crate::{Options, assess};
     use layland_analysis::Verdict;
     use layland_model::{Duration, Overheads, Service, System, Task};
+    use layland_policy::Registry;
 
     fn with_overheads(wcet_us: i64) -> System {
         let task = |name| Task::implicit(name, Service::from_us(wcet_us), Duration::from_ms(10));
@@ -46,8 +47,10 @@ mod tests {
 
     #[test]
     fn overheads_are_named_and_guarantee_nothing() {
+        let registry = Registry::standard();
         for spec in ["run", "qps"] {
-            let found = assess(spec, &with_overheads(6_000), &Options::default()).unwrap();
+            let found =
+                assess(&registry, spec, &with_overheads(6_000), &Options::default()).unwrap();
             assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
             // 10 once, and 10 + 5 for each of k_RUN = ceil(4 / 2) preemptions.
             let tasks = found.inflation.unwrap();
@@ -61,7 +64,8 @@ mod tests {
                 said.starts_with("with overheads of 40us per job (k_RUN = 2, k_QPS = 1"),
                 "{said}"
             );
-            let full = assess(spec, &with_overheads(6_660), &Options::default()).unwrap();
+            let full =
+                assess(&registry, spec, &with_overheads(6_660), &Options::default()).unwrap();
             assert!(full.inflation.is_none() && full.verdict == Verdict::Unknown);
             let said = full.reasons.last().unwrap();
             assert!(said.contains("the CPUs cannot do all"), "{said}");

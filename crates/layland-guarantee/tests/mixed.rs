@@ -3,6 +3,7 @@
 use layland_analysis::Verdict;
 use layland_guarantee::{Assessment, Options, assess};
 use layland_model::{Criticality, Duration, Levels, Service, System, Task};
+use layland_policy::Registry;
 
 /// Tasks `(T, level, C(0), C(1))` on one CPU, in milliseconds.
 fn system(tasks: &[(i64, u8, i64, i64)]) -> System {
@@ -20,7 +21,8 @@ fn system(tasks: &[(i64, u8, i64, i64)]) -> System {
 }
 
 fn check(spec: &str, system: &System) -> Assessment {
-    assess(spec, system, &Options { all: true, ..Options::default() }).expect("the policy exists")
+    let options = Options { all: true, ..Options::default() };
+    assess(&Registry::standard(), spec, system, &options).expect("the policy exists")
 }
 
 /// The example of Section 3.1 of Huang et al.: together the larger WCETs are 120 % of the CPU, which says nothing

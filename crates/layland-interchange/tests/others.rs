@@ -55,7 +55,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn simulated(system: &System, policy: &str, until: Time) -> Trace {
-    let policy = layland_policy::registry::build(policy, system).unwrap();
+    let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
     let options = Options {
         horizon: Horizon::At(until),

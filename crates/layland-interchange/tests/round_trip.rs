@@ -7,7 +7,7 @@ use layland_trace::{Labels, Trace};
 use proptest::prelude::*;
 
 fn simulated(system: &System, policy: &str) -> Trace {
-    let policy = layland_policy::registry::build(policy, system).unwrap();
+    let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
     let options = Options {
         horizon: Horizon::At(Time::from_ns(200)),

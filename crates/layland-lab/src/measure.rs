@@ -6,7 +6,7 @@ use crate::observe::Observer;
 use crate::structure::{Structure, structure};
 use layland_analysis::{Reason, Tardiness, Verdict, catalogue};
 use layland_model::{Duration, Rate, System};
-use layland_policy::{Policy, registry};
+use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, Options, SimError, simulate};
 use layland_trace::{Both, Counters, TaskCounters};
 use std::sync::atomic::AtomicBool;
@@ -35,6 +35,7 @@ impl Row {
 /// What is the same for every row of an experiment.
 #[derive(Clone, Copy)]
 pub struct Conditions<'a> {
+    pub registry: &'a Registry,
     pub horizon: Horizon,
     /// Whether to count jobs by their tardiness.
     pub distribution: bool,
@@ -78,7 +79,8 @@ pub fn measure(
             return Ok(Some(row));
         }
         Measured::Guarantee(spec) => {
-            match layland_guarantee::assess(spec, system, &layland_guarantee::Options::default()) {
+            let options = layland_guarantee::Options::default();
+            match layland_guarantee::assess(conditions.registry, spec, system, &options) {
                 Ok(found) => {
                     let is_guaranteed = found.verdict == Verdict::Yes;
                     row.put("accepted", f64::from(is_guaranteed));
@@ -89,7 +91,7 @@ pub fn measure(
             return Ok(Some(row));
         }
         Measured::Structure(spec) => {
-            match structure(spec, system) {
+            match structure(conditions.registry, spec, system) {
                 Ok(found) => put_structure(&mut row, found),
                 Err(reason) => row.refused = Some(reason),
             }
@@ -97,7 +99,7 @@ pub fn measure(
         }
         Measured::Policy(spec) => spec,
     };
-    let policy = match registry::build(spec, system) {
+    let policy = match conditions.registry.build(spec, system) {
         Ok(policy) => policy,
         Err(error) => {
             row.put("accepted", 0.0);
@@ -132,7 +134,7 @@ pub fn measure(
             }
         }
     }
-    if let Ok(found) = structure(spec, system) {
+    if let Ok(found) = structure(conditions.registry, spec, system) {
         put_structure(&mut row, found);
     }
     if let Some(bound) = series.bound.as_deref().and_then(catalogue::bound) {

@@ -1,6 +1,7 @@
 //! The experiments that come with Layland.
 
 use crate::{Experiment, read};
+use layland_policy::Registry;
 
 /// An experiment that comes with Layland.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +13,10 @@ pub struct Packaged {
 }
 
 impl Packaged {
-    /// The experiment.
+    /// The experiment. It measures policies of the standard registry.
     pub fn experiment(&self) -> Experiment {
-        read(self.name, self.name, self.text.as_bytes()).expect("packaged experiments are right")
+        read(self.name, self.name, self.text.as_bytes(), &Registry::standard())
+            .expect("packaged experiments are right")
     }
 }
 

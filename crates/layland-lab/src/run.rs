@@ -5,6 +5,7 @@ use crate::measure::{Conditions, Row, measure};
 use crate::metric::METRICS;
 use crate::results::{CellRows, GridRows, Results};
 use crate::shard::{Unit, cell_seed, load, store, units};
+use layland_policy::Registry;
 use layland_sim::SimError;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -78,6 +79,8 @@ impl Plan {
 pub struct Runner<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
+    /// The policies that it names.
+    pub registry: &'a Registry,
     /// The folder; made if it does not exist.
     pub folder: &'a Path,
     /// Stops the run early once it is true.
@@ -171,6 +174,7 @@ impl Runner<'_> {
         let seed = cell_seed(self.experiment.seed, &line());
         let source = parameters.source(seed).map_err(|(_, reason)| drawing(reason))?;
         let conditions = Conditions {
+            registry: self.registry,
             horizon: self.experiment.horizon,
             distribution: self.experiment.needs_distribution(unit.grid),
             interrupt: self.interrupt,

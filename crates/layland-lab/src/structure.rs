@@ -1,8 +1,8 @@
 //! What RUN and QPS make of a system before the start: how large trees and hierarchies are.
 
-use layland_model::System;
+use layland_model::{Algorithm, System};
+use layland_policy::Registry;
 use layland_policy::fair::{qps, run};
-use layland_policy::registry;
 
 /// The trees of RUN, or the processor hierarchies of QPS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,26 +24,40 @@ impl Structure {
     }
 }
 
+/// Whether an algorithm makes trees or hierarchies before the start.
+pub fn has_structure(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Run | Algorithm::Qps)
+}
+
 /// What a policy, as `name:option=value`, makes of a valid system; none if it is neither RUN nor QPS.
 ///
 /// # Errors
 /// Why the policy refuses the system.
-pub fn structure(spec: &str, system: &System) -> Result<Option<Structure>, String> {
-    let (info, options) = registry::parse(spec).map_err(|error| error.to_string())?;
-    let levels = match info.name {
-        "run" => {
+pub fn structure(
+    registry: &Registry,
+    spec: &str,
+    system: &System,
+) -> Result<Option<Structure>, String> {
+    let (info, options) = registry.parse(spec).map_err(|error| error.to_string())?;
+    let levels = match info.algorithm(&options) {
+        Algorithm::Run => {
             let (_, tree) = run::tree(system, &options).map_err(|error| error.to_string())?;
             let trees = tree.subsystems.iter().map(|subsystem| subsystem.reductions + 1);
             trees.chain(std::iter::repeat_n(1, tree.unused_processors)).collect()
         }
-        "qps" => {
+        Algorithm::Qps => {
             let (_, sets) = qps::sets(system, &options).map_err(|error| error.to_string())?;
             let levels = |cpus: &Vec<usize>| {
                 1 + cpus.iter().map(|&cpu| sets.level(cpu)).max().unwrap_or_default()
             };
             sets.clusters().iter().map(levels).collect()
         }
-        _ => return Ok(None),
+        Algorithm::Ordered(..)
+        | Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => return Ok(None),
     };
     Ok(Some(Structure { levels }))
 }
@@ -55,20 +69,21 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_partitions() {
+        let registry = Registry::standard();
         let task = |c| Task::implicit("t", Service::from_ms(c), Duration::from_ms(6));
         let system = System::new(4, vec![task(4), task(4), task(4), task(6), task(6)]);
         // Three tasks of 2/3 on two CPUs, and one CPU for each of the others.
         for policy in ["run", "qps"] {
-            let found = structure(policy, &system).unwrap().unwrap();
+            let found = structure(&registry, policy, &system).unwrap().unwrap();
             assert_eq!((found.largest(), found.levels.len()), (2, 3), "{policy}: {found:?}");
             assert!((found.mean() - 4.0 / 3.0).abs() < 1e-12);
         }
         // A CPU for each task, and one that stays idle.
         let system = System::new(4, vec![task(4), task(4), task(6)]);
         for policy in ["run", "qps"] {
-            let found = structure(policy, &system).unwrap().unwrap();
+            let found = structure(&registry, policy, &system).unwrap().unwrap();
             assert_eq!(found.levels, [1, 1, 1, 1], "{policy}");
         }
-        assert_eq!(structure("g-edf", &system), Ok(None));
+        assert_eq!(structure(&registry, "g-edf", &system), Ok(None));
     }
 }

@@ -27,7 +27,7 @@ use crate::table::{aligned, claims_list};
 use hdrhistogram::Histogram;
 use layland_interchange::columns::{Column, Columns};
 use layland_model::{Duration, ScheduleRule, Time};
-use layland_policy::{Action, Count, Event, Needs, Policy, State, registry};
+use layland_policy::{Action, Count, Event, Needs, Policy, Registry, State};
 use layland_sim::{Options, simulate};
 use layland_trace::Counters;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -206,6 +206,7 @@ fn clock_ns() -> u64 {
 /// If a system cannot be drawn or simulated.
 pub fn time(
     experiment: &Experiment,
+    registry: &Registry,
     interrupt: Option<&AtomicBool>,
     tell: &dyn Fn(usize, usize),
 ) -> Result<Option<Timings>, LabError> {
@@ -244,7 +245,7 @@ pub fn time(
                     let Measured::Policy(spec) = &series.measured else { continue };
                     let free = series.free(&system);
                     let system = free.as_ref().unwrap_or(&system);
-                    let Ok(policy) = registry::build(spec, system) else { continue };
+                    let Ok(policy) = registry.build(spec, system) else { continue };
                     let (timed, costs) = Timed::new(policy);
                     let mut counters =
                         Counters::new(system.tasks.len(), system.platform.cpu_count());

@@ -1,6 +1,7 @@
 //! A small experiment from beginning to end: what it finds, the same bytes whatever happens on the way.
 
 use layland_lab::{Experiment, Judgement, Results, Runner, judge, packaged, read, write};
+use layland_policy::Registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,13 +114,14 @@ fn folder(test: &str) -> PathBuf {
 }
 
 fn small() -> Experiment {
-    read("small", "small.toml", SMALL.as_bytes())
+    read("small", "small.toml", SMALL.as_bytes(), &Registry::standard())
         .unwrap_or_else(|report| panic!("{}", report.plain()))
 }
 
 /// Runs on so many threads.
 fn run(experiment: &Experiment, folder: &Path, threads: usize) -> Results {
-    let runner = Runner { experiment, folder, interrupt: None, progress: None };
+    let registry = &Registry::standard();
+    let runner = Runner { experiment, registry, folder, interrupt: None, progress: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
     write(experiment, &results, &[], folder).unwrap();
@@ -180,8 +182,10 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
             interrupt.store(true, Ordering::SeqCst);
         }
     };
+    let registry = Registry::standard();
     let runner = Runner {
         experiment: &experiment,
+        registry: &registry,
         folder: &cut,
         interrupt: Some(&interrupt),
         progress: Some(&stop),
@@ -220,8 +224,14 @@ fn more_sets_keep_those_that_are_there() {
     experiment.sets = 2;
     let few = run(&experiment, &folder, 1);
     experiment.sets = 4;
-    let runner =
-        Runner { experiment: &experiment, folder: &folder, interrupt: None, progress: None };
+    let registry = Registry::standard();
+    let runner = Runner {
+        experiment: &experiment,
+        registry: &registry,
+        folder: &folder,
+        interrupt: None,
+        progress: None,
+    };
     let more = runner.run(&runner.plan(&[])).unwrap();
     for (few, more) in few.grids.iter().zip(&more.grids) {
         for (few, more) in few.cells.iter().zip(&more.cells) {
@@ -256,8 +266,14 @@ fn claims_are_judged_and_figures_choose_grids() {
     };
     assert!(rows().any(|row| refused(&row)));
 
-    let runner =
-        Runner { experiment: &experiment, folder: &folder, interrupt: None, progress: None };
+    let registry = Registry::standard();
+    let runner = Runner {
+        experiment: &experiment,
+        registry: &registry,
+        folder: &folder,
+        interrupt: None,
+        progress: None,
+    };
     let only = runner.plan(&[3]);
     assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
 }
@@ -290,7 +306,7 @@ name = "each"
 pooled = false
 utilization = ["0.4"]
 "#;
-    let experiment = read("patterns", "patterns.toml", text.as_bytes())
+    let experiment = read("patterns", "patterns.toml", text.as_bytes(), &Registry::standard())
         .unwrap_or_else(|report| panic!("{}", report.plain()));
     let results = run(&experiment, &folder("patterns"), 1);
     let at = layland_lab::METRICS.iter().position(|metric| metric.name == "pattern_jobs").unwrap();

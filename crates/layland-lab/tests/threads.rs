@@ -1,6 +1,7 @@
 //! What is measured on real threads: read, measured where this machine lets us, and written.
 
 use layland_lab::{OnThreads, on_threads, read, write_threads};
+use layland_policy::Registry;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
@@ -39,9 +40,10 @@ switches = 2
 
 #[test]
 fn real_threads_are_measured_beside_the_source() {
-    let experiment = read("t", "t.toml", TEXT.as_bytes()).unwrap();
+    let experiment = read("t", "t.toml", TEXT.as_bytes(), &Registry::standard()).unwrap();
     let interrupt = AtomicBool::new(false);
-    let runs = match on_threads(&experiment, &interrupt, &|_, _| ()).unwrap() {
+    let runs = match on_threads(&experiment, &Registry::standard(), &interrupt, &|_, _| ()).unwrap()
+    {
         OnThreads::Measured(runs) => runs,
         OnThreads::Needs(what) => {
             // Past the harness, which hides what a passing test prints.
@@ -76,7 +78,7 @@ fn a_wrong_description_of_runs_is_pointed_at() {
         .replace("\"RTA-RM\"", "\"RTA-RN\"")
         .replace("duration = \"350ms\"", "duration = \"350\"")
         .replace("baseline = \"rm\"", "baseline = \"mr\"");
-    let report = read("t", "t.toml", wrong.as_bytes()).unwrap_err().plain();
+    let report = read("t", "t.toml", wrong.as_bytes(), &Registry::standard()).unwrap_err().plain();
     for part in ["there is no test `RTA-RN`", "there is no series `mr`", "a unit"] {
         assert!(report.contains(part), "{part}: {report}");
     }

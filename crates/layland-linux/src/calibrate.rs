@@ -17,7 +17,7 @@ use crate::raw::{self, RawMechanism};
 use crate::run::{Options, Outcome, run};
 use crate::{RunError, usable_cpus};
 use layland_model::{Duration, Overheads, Service, System, Task};
-use layland_policy::registry;
+use layland_policy::Registry;
 
 /// The engine and the bare mechanism in the same setting.
 #[derive(Clone, Debug)]
@@ -56,7 +56,8 @@ fn migrating() -> System {
 }
 
 fn engine(system: &System, hosts: Hosts, duration: Duration) -> Result<Outcome, RunError> {
-    let policy = registry::build("g-edf", system)
+    let policy = Registry::standard()
+        .build("g-edf", system)
         .map_err(|error| RunError::unsupported(error.to_string()))?;
     run(system, policy, &Options::new(duration, hosts))
 }

@@ -15,7 +15,7 @@ use layland_interchange::kernel::{self, Import, Threads};
 use layland_linux::tracefs::{self, Instance};
 use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run, stretched};
 use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_sim::{Horizon, simulate};
 use layland_trace::diff::{Difference, Reason, diff};
 use layland_trace::{JobEnd, Trace};
@@ -84,7 +84,7 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
     let names = system.tasks.values().map(|task| task.name.clone()).collect();
     let markers = Arc::new(Markers::new(instance.markers().unwrap(), names));
     let recorder = Recorder::start(instance, Vec::new()).unwrap();
-    let policy = registry::build(spec, system).unwrap();
+    let policy = Registry::standard().build(spec, system).unwrap();
     let outcome = options(system.platform.cpu_count(), LENGTH).and_then(|options| {
         run(system, policy, &Options { markers: Some(Arc::clone(&markers)), ..options })
     });
@@ -181,7 +181,7 @@ fn agree_once(cpus: usize, spec: &str) {
     }
 
     // The kernel did what the policy promises.
-    let rule = registry::build(spec, &system).unwrap().rule();
+    let rule = Registry::standard().build(spec, &system).unwrap().rule();
     let report = check_within(&import.trace, &system, &rule, 20, latency);
     assert!(report.is_clean(), "{spec}, latency {latency}: {report}");
 
@@ -198,7 +198,7 @@ fn agree_once(cpus: usize, spec: &str) {
         interrupt: None,
         progress: None,
     };
-    let policy = registry::build(spec, &system).unwrap();
+    let policy = Registry::standard().build(spec, &system).unwrap();
     simulate(&system, policy, &mut simulated, &options).unwrap();
     let comparison = diff(&simulated, &import.trace, latency);
     if let Some(Difference { reason: Reason::Execution { .. }, .. }) = comparison.first {

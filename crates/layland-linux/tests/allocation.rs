@@ -4,7 +4,7 @@ mod common;
 
 use common::{alone, task, try_run};
 use layland_model::{Duration, ScheduleRule, System, Time};
-use layland_policy::{Action, Count, Event, Needs, Policy, State, registry};
+use layland_policy::{Action, Count, Event, Needs, Policy, Registry, State};
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,7 +81,7 @@ fn the_manager_does_not_allocate() {
     let until = Time::from_ms(350);
     for spec in ["p-edf", "g-rm", "dl", "a2pedf"] {
         ALLOCATIONS.store(0, Ordering::Relaxed);
-        let policy = Watched(registry::build(spec, &system).unwrap(), until);
+        let policy = Watched(Registry::standard().build(spec, &system).unwrap(), until);
         let Some(outcome) = try_run(&system, Box::new(policy), Duration::from_ms(400)) else {
             return;
         };

@@ -14,7 +14,7 @@ use layland_linux::{
 use layland_model::{
     Behaviour, Duration, Rate, Request, RequestKind, ScheduleRule, Service, System, TaskId, Time,
 };
-use layland_policy::{Count, Needs, Policy, Schedules, registry};
+use layland_policy::{Count, Needs, Policy, Registry, Schedules};
 use layland_trace::Trace;
 
 const ATTEMPTS: usize = 5;
@@ -25,7 +25,7 @@ fn assert_sound(spec: &str, system: &System, rule: &ScheduleRule, outcome: &Outc
     assert!(outcome.doubts.is_empty(), "{spec}: {:?}", outcome.doubts);
     let violations = verify(&outcome.log, system, rule);
     assert!(violations.is_empty(), "{spec}: {violations:#?}");
-    let mut fresh = registry::build(spec, system).unwrap();
+    let mut fresh = Registry::standard().build(spec, system).unwrap();
     let replayed = replay(&outcome.log, system, &mut *fresh);
     assert_eq!(replayed.divergence, None, "{spec}");
     assert_eq!(replayed.decisions, outcome.decisions, "{spec}");
@@ -42,7 +42,7 @@ fn missed(trace: &Trace) -> usize {
 #[expect(clippy::print_stdout, reason = "the figures help to understand a failure")]
 fn runs_in_time(spec: &str, system: &System, duration: Duration) {
     for _ in 0..ATTEMPTS {
-        let policy = registry::build(spec, system).unwrap();
+        let policy = Registry::standard().build(spec, system).unwrap();
         let rule = policy.rule();
         let Some(outcome) = try_run(system, policy, duration) else { return };
         let trace = assert_sound(spec, system, &rule, &outcome);
@@ -76,23 +76,25 @@ fn two_cpus() -> System {
 
 /// Whether what a policy reserves is used up at the deadline and not before, so that jobs need slack.
 fn needs_slack(spec: &str, system: &System) -> bool {
-    let rule = registry::build(spec, system).unwrap().rule();
+    let rule = Registry::standard().build(spec, system).unwrap().rule();
     matches!(rule, ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. })
 }
 
 #[test]
 fn every_policy_runs_on_one_cpu() {
     let _alone = alone();
-    for info in registry::POLICIES {
+    for info in &Registry::standard() {
         let mut system = one_cpu();
         (1..).zip(system.tasks.values_mut()).for_each(|(at, task)| task.priority = Some(at));
-        if registry::build(info.name, &system).unwrap().needs().schedules == Schedules::Threads {
+        if Registry::standard().build(&info.name, &system).unwrap().needs().schedules
+            == Schedules::Threads
+        {
             system = with_margin(&system, &Rate::new(1, 20));
         }
-        if needs_slack(info.name, &system) {
+        if needs_slack(&info.name, &system) {
             system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
         }
-        runs_in_time(info.name, &system, Duration::from_ms(400));
+        runs_in_time(&info.name, &system, Duration::from_ms(400));
     }
 }
 
@@ -101,7 +103,9 @@ fn policies_migrate_on_two_cpus() {
     let _alone = alone();
     for spec in ["g-edf", "p-edf", "g-dm", "dl", "dl-sp", "apedf", "a2pedf"] {
         let mut system = two_cpus();
-        if registry::build(spec, &system).unwrap().needs().schedules == Schedules::Threads {
+        if Registry::standard().build(spec, &system).unwrap().needs().schedules
+            == Schedules::Threads
+        {
             system = with_margin(&system, &Rate::new(1, 20));
         }
         runs_in_time(spec, &system, Duration::from_ms(600));
@@ -142,7 +146,7 @@ fn jobs_are_those_of_the_simulator() {
         max: Service::from_ms(4),
     };
     system.tasks[TaskId(0)].jitter = Duration::from_ms(2);
-    let policy = registry::build("p-rm", &system).unwrap();
+    let policy = Registry::standard().build("p-rm", &system).unwrap();
     let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
     let mut stream = layland_engine::streams::Stream::new(
         TaskId(0),
@@ -171,7 +175,7 @@ fn threads_that_never_block_are_cut_by_their_budgets() {
     system.tasks[TaskId(0)].behaviour = Behaviour::Hog;
     system.tasks[TaskId(1)].budget = Some(Service::from_ms(7));
     for spec in ["dl", "apedf"] {
-        let policy = registry::build(spec, &system).unwrap();
+        let policy = Registry::standard().build(spec, &system).unwrap();
         let rule = policy.rule();
         let Some(outcome) = try_run(&system, policy, Duration::from_ms(600)) else { return };
         let trace = assert_sound(spec, &system, &rule, &outcome);
@@ -197,7 +201,7 @@ fn requests_change_a_running_system() {
         Request { at: ms(200), kind: RequestKind::CpuOnline(layland_model::CpuId(1)) },
         Request { at: ms(250), kind: RequestKind::Leave(TaskId(3)) },
     ];
-    let policy = registry::build("g-edf", &system).unwrap();
+    let policy = Registry::standard().build("g-edf", &system).unwrap();
     let rule = policy.rule();
     let Some(outcome) = try_run(&system, policy, Duration::from_ms(400)) else { return };
     let trace = assert_sound("g-edf", &system, &rule, &outcome);
@@ -223,7 +227,7 @@ fn a_log_survives_its_file() {
         ),
     }];
     for spec in ["dl-sp:limit=1/2", "g-edf"] {
-        let policy = registry::build(spec, &system).unwrap();
+        let policy = Registry::standard().build(spec, &system).unwrap();
         let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
         let file = text::LogFile {
             policy: spec.to_owned(),
@@ -236,10 +240,10 @@ fn a_log_survives_its_file() {
         let read = text::read(std::str::from_utf8(&bytes).unwrap()).unwrap();
         assert_eq!((&read.policy, read.seed, &read.set), (&file.policy, 0, &file.set));
         assert_eq!(read.log.records.len(), outcome.log.records.len());
-        let mut fresh = registry::build(spec, &system).unwrap();
+        let mut fresh = Registry::standard().build(spec, &system).unwrap();
         assert_eq!(replay(&read.log, &system, &mut *fresh).divergence, None, "{spec}");
         // Another policy decides otherwise somewhere: the comparison can fail.
-        let mut other = registry::build("p-rm:fit=wf", &system).unwrap();
+        let mut other = Registry::standard().build("p-rm:fit=wf", &system).unwrap();
         assert!(replay(&read.log, &system, &mut *other).divergence.is_some(), "{spec}");
     }
 }
@@ -248,7 +252,7 @@ fn a_log_survives_its_file() {
 fn a_full_log_ends_the_run_and_says_so() {
     let _alone = alone();
     let system = one_cpu();
-    let policy = || registry::build("p-edf", &system).unwrap();
+    let policy = || Registry::standard().build("p-edf", &system).unwrap();
     let mut options = options(1, Duration::from_secs(5)).unwrap();
     options.log_records = Some(4400);
     match run(&system, policy(), &options) {
@@ -265,10 +269,10 @@ fn a_full_log_ends_the_run_and_says_so() {
 #[test]
 fn what_real_threads_cannot_do_is_refused() {
     let mut system = two_cpus();
-    let scaling = registry::build("dl:grub_pa=on", &system).unwrap();
+    let scaling = Registry::standard().build("dl:grub_pa=on", &system).unwrap();
     let error = supports(&system, &*scaling).unwrap_err();
     assert!(error.to_string().starts_with("the policy sets the speeds of CPUs"), "{error}");
-    let plain = registry::build("g-edf", &system).unwrap();
+    let plain = Registry::standard().build("g-edf", &system).unwrap();
     assert!(supports(&system, &*plain).is_ok());
     let half = layland_model::Speed::new(&Rate::new(1, 2)).unwrap();
     system.platform.speeds[layland_model::CpuId(0)] = half;

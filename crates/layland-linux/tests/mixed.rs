@@ -12,7 +12,7 @@ use layland_linux::{margin_of, replay, with_slack};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, Rate, Service, System, TaskId,
 };
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_trace::{JobEnd, Trace};
 
 const ATTEMPTS: usize = 8;
@@ -35,13 +35,13 @@ fn demo(name: &str) -> System {
 
 /// Runs, and holds the log to what must hold on any machine.
 fn sound(spec: &str, system: &System, duration: Duration) -> Option<Trace> {
-    let policy = registry::build(spec, system).unwrap();
+    let policy = Registry::standard().build(spec, system).unwrap();
     let rule = policy.rule();
     let outcome = try_run(system, policy, duration)?;
     assert!(outcome.doubts.is_empty(), "{spec}: {:?}", outcome.doubts);
     let violations = verify(&outcome.log, system, &rule);
     assert!(violations.is_empty(), "{spec}: {violations:#?}");
-    let mut fresh = registry::build(spec, system).unwrap();
+    let mut fresh = Registry::standard().build(spec, system).unwrap();
     let replayed = replay(&outcome.log, system, &mut *fresh);
     assert_eq!(replayed.divergence, None, "{spec}");
     assert_eq!(replayed.decisions, outcome.decisions, "{spec}");

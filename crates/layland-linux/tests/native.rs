@@ -6,14 +6,14 @@ mod common;
 use layland_linux::Guardian;
 use layland_linux::deadline_engine::{Facts, Options, Plan, RunError, run};
 use layland_model::{Duration, Service, System, Task};
-use layland_policy::registry;
+use layland_policy::Registry;
 use std::process::Command;
 
 /// A task of a tenth of each of two CPUs, under global EDF on the whole machine.
 fn ask() -> Result<(), RunError> {
     let task = |name| Task::implicit(name, Service::from_ms(10), Duration::from_ms(100));
     let system = System::new(2, ["a", "b"].map(task).to_vec());
-    let policy = registry::build("g-edf", &system).expect("global EDF takes any set");
+    let policy = Registry::standard().build("g-edf", &system).expect("global EDF takes any set");
     let facts = Facts::read();
     let plan = Plan::new(&system, &policy.rule(), &facts, None, false).expect("it fits");
     let options = Options {

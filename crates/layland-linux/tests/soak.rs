@@ -7,7 +7,7 @@ use common::{alone, task, try_run};
 use layland_linux::trace::verify;
 use layland_linux::{now_ns, replay};
 use layland_model::{Duration, Request, RequestKind, System, TaskId, Time};
-use layland_policy::registry;
+use layland_policy::Registry;
 
 const RUN: Duration = Duration::from_secs(6);
 const TASKS: u32 = 24;
@@ -77,12 +77,12 @@ fn nothing_leaks() {
     for round in 0.. {
         let spec = ["p-edf", "g-rm", "dl"][round % 3];
         let system = system(&mut random);
-        let policy = registry::build(spec, &system).unwrap();
+        let policy = Registry::standard().build(spec, &system).unwrap();
         let rule = policy.rule();
         let Some(outcome) = try_run(&system, policy, RUN) else { return };
         let broken = verify(&outcome.log, &system, &rule);
         assert_eq!(broken, Vec::<String>::new(), "round {round} under {spec}");
-        let mut fresh = registry::build(spec, &system).unwrap();
+        let mut fresh = Registry::standard().build(spec, &system).unwrap();
         let replayed = replay(&outcome.log, &system, &mut *fresh);
         assert!(replayed.divergence.is_none(), "round {round}: {:?}", replayed.divergence);
         assert!(outcome.decisions > 100, "round {round}: {}", outcome.decisions);

@@ -110,18 +110,18 @@ pub enum Algorithm {
     /// QPS, quasi-partitioned scheduling (Massa et al. 2014).
     Qps,
     /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
-    MixedCriticality(Mechanism),
+    MixedCriticality(Protection),
     /// An algorithm that no analysis is about.
     Other,
 }
 
 /// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mechanism {
+pub enum Protection {
     /// SMC: fixed priorities; a job is aborted at the bound of its own level.
-    CutOff(PriorityAssignment),
+    CutOff(CutOffOrder),
     /// AMC: fixed priorities; an overrun drops the jobs of lower criticality until the CPU idles.
-    Adaptive(PriorityAssignment),
+    Adaptive(AdaptiveOrder),
     /// ZSS: at its zero-slack instant a job suspends tasks of lower criticality.
     ZeroSlack,
     /// PT: slices make the rate-monotonic order follow criticality.
@@ -130,23 +130,30 @@ pub enum Mechanism {
     PriorityLists,
 }
 
-/// Where the fixed priorities of a mixed-criticality mechanism come from.
+/// The fixed priorities of SMC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PriorityAssignment {
+pub enum CutOffOrder {
+    /// What Audsley's search finds for the response times under SMC.
+    Audsley,
     /// The shorter period first.
     RateMonotonic,
     /// The higher criticality first.
     CriticalityMonotonic,
-    /// What Audsley's search finds for the response times under SMC.
-    Smc,
+}
+
+/// The fixed priorities of AMC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AdaptiveOrder {
     /// What Audsley's search finds for AMC-RT.
     AmcRt,
-    /// What Audsley's search finds for AMC-MAX.
+    /// What it finds for AMC-MAX.
     AmcMax,
-    /// What Audsley's search finds for the safe form of AMC-IA.
+    /// What it finds for the safe form of AMC-IA.
     AmcIa,
-    /// What Audsley's search finds for AMC-IA as it was printed, which is not safe.
+    /// What it finds for AMC-IA as printed, which is not safe.
     AmcIaPaper,
+    /// The shorter period first.
+    RateMonotonic,
 }
 
 /// The usual abbreviation.
@@ -161,11 +168,11 @@ impl fmt::Display for Algorithm {
             Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",
             Algorithm::Run => "RUN",
             Algorithm::Qps => "QPS",
-            Algorithm::MixedCriticality(Mechanism::CutOff(_)) => "SMC",
-            Algorithm::MixedCriticality(Mechanism::Adaptive(_)) => "AMC",
-            Algorithm::MixedCriticality(Mechanism::ZeroSlack) => "ZSS",
-            Algorithm::MixedCriticality(Mechanism::PeriodTransformation) => "PT",
-            Algorithm::MixedCriticality(Mechanism::PriorityLists) => "PLRS",
+            Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",
+            Algorithm::MixedCriticality(Protection::Adaptive(_)) => "AMC",
+            Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",
+            Algorithm::MixedCriticality(Protection::PeriodTransformation) => "PT",
+            Algorithm::MixedCriticality(Protection::PriorityLists) => "PLRS",
             Algorithm::Other => "other",
         };
         f.write_str(name)

@@ -48,7 +48,7 @@ mod time;
 mod validity;
 mod wording;
 
-pub use algorithm::{Algorithm, Form, Mechanism, Order, PriorityAssignment};
+pub use algorithm::{AdaptiveOrder, Algorithm, CutOffOrder, Form, Order, Protection};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use hall::Confined;

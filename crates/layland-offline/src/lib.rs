@@ -31,8 +31,8 @@ pub mod packing;
 
 pub use fair::{
     Client, Clients, ExecutionSet, Fill, GridRate, Hierarchy, Infeasible, Master, QuasiRule,
-    RateGrid, Reduction, ReductionRules, Rounds, Server, Subsystem, numerator, quasi_partition,
-    reduce,
+    RateGrid, Reduction, ReductionRules, Rounds, Server, Subsystem, numerator, parse_rounds,
+    quasi_partition, reduce,
 };
 pub use packing::{
     Bins, Existence, Heuristic, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,

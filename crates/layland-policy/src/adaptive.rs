@@ -7,7 +7,10 @@
 pub mod a2pedf;
 pub mod apedf;
 
-use crate::registry::{Citation, OptionInfo, Values};
+use crate::deadline::{self, ABENI_BUTTAZZO, CONSTRAINED};
+use crate::info::{OptionInfo, PolicyInfo, Values};
+use crate::shell::groups::UNIT_SPEED;
+use layland_model::{Algorithm, Citation};
 
 /// Stevanato et al. 2021.
 pub const STEVANATO: Citation = Citation {
@@ -22,8 +25,33 @@ pub const STEVANATO: Citation = Citation {
 }",
 };
 
-pub(crate) const FALLBACK: OptionInfo = OptionInfo {
-    name: "fallback",
-    help: "on (default): a job that fits on no CPU preempts the latest deadline; off: it stays where it is",
-    values: Values::Switch,
-};
+pub(crate) fn fallback() -> OptionInfo {
+    OptionInfo::new(
+        "fallback",
+        "on (default): a job that fits on no CPU preempts the latest deadline; off: it stays where it is",
+        Values::Switch,
+    )
+}
+
+/// Both, in the order in which lists show them.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    let apedf = PolicyInfo::new(
+        "apedf",
+        "adaptively partitioned EDF",
+        "EDF on each CPU; a thread is placed anew when a job arrives on an overloaded CPU",
+        |system, options| Ok(Box::new(apedf::apedf(system, options)?)),
+    );
+    let a2pedf = PolicyInfo::new(
+        "a2pedf",
+        "adaptively partitioned EDF with pulling",
+        "as apedf; a CPU that runs out of work takes a waiting thread of an overloaded one",
+        |system, options| Ok(Box::new(a2pedf::a2pedf(system, options)?)),
+    );
+    let complete = |info: PolicyInfo| {
+        info.implementing(Algorithm::AdaptivePartitioning)
+            .refusing([CONSTRAINED, UNIT_SPEED])
+            .with_options([fallback(), deadline::tie(), deadline::lag_reset(), deadline::start()])
+            .citing([STEVANATO, ABENI_BUTTAZZO])
+    };
+    vec![complete(apedf), complete(a2pedf)]
+}

@@ -23,7 +23,10 @@ mod matcher;
 pub mod strong;
 pub mod weak;
 
-use crate::registry::{Citation, OptionInfo, Values};
+use crate::Policy;
+use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::shell::groups::PRIORITIES;
+use layland_model::{Algorithm, Citation, Form, Order, System};
 
 /// Cerqueira, Gujarati and Brandenburg 2014.
 pub const CERQUEIRA: Citation = Citation {
@@ -37,9 +40,83 @@ pub const CERQUEIRA: Citation = Citation {
 }",
 };
 
-pub(crate) const ASSIGN: OptionInfo = OptionInfo {
-    name: "assign",
-    help: "where the tasks that are chosen run: local (default), where they ran last if possible; plain, \
+pub(crate) fn assign() -> OptionInfo {
+    OptionInfo::new(
+        "assign",
+        "where the tasks that are chosen run: local (default), where they ran last if possible; plain, \
            on the lowest CPUs",
-    values: Values::OneOf(&["local", "plain"]),
-};
+        Values::one_of(["local", "plain"]),
+    )
+}
+
+/// What `hpa-*` refuses.
+const OVERLAP: &str = "affinities that overlap without one containing the other";
+
+/// Every order, weak, strong and hierarchical.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    let of = |form: fn(Order) -> PolicyInfo| Order::ALL.map(form);
+    [of(weak_info), of(strong_info), of(hierarchical_info)].concat()
+}
+
+/// The order as the name of a scheduling algorithm.
+fn algorithm(order: Order) -> &'static str {
+    match order {
+        Order::Deadline => "EDF",
+        Order::RateMonotonic => "rate-monotonic",
+        Order::DeadlineMonotonic => "deadline-monotonic",
+        Order::Given => "fixed priorities",
+    }
+}
+
+fn info(
+    form: Form,
+    order: Order,
+    title: String,
+    summary: String,
+    build: fn(Order, &System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>,
+) -> PolicyInfo {
+    let algorithm = Algorithm::Ordered(form, order);
+    let build = move |system: &System, options: &Options| build(order, system, options);
+    let refuses = match order {
+        Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => None,
+        Order::Given => Some(PRIORITIES),
+    };
+    PolicyInfo::new(algorithm.to_string(), title, summary, build)
+        .implementing(algorithm)
+        .refusing(refuses)
+}
+
+fn weak_info(order: Order) -> PolicyInfo {
+    let before = match order {
+        Order::Deadline => "earlier deadlines",
+        Order::RateMonotonic => "shorter periods",
+        Order::DeadlineMonotonic => "shorter relative deadlines",
+        Order::Given => "higher given priorities",
+    };
+    let title = format!("{} with affinities, weak", algorithm(order));
+    let summary = format!("a job waits only while every CPU of its affinity runs {before}");
+    info(Form::Weak, order, title, summary, weak::weak).citing([
+        Citation::GUJARATI,
+        CERQUEIRA,
+        Citation::BONIFACI,
+    ])
+}
+
+fn strong_info(order: Order) -> PolicyInfo {
+    let title = format!("{} with affinities, strong", algorithm(order));
+    let weak = Algorithm::Ordered(Form::Weak, order);
+    let summary = format!("as {weak}, also for CPUs that running jobs could free by moving");
+    info(Form::Strong, order, title, summary, strong::strong)
+        .citing([CERQUEIRA, Citation::BONIFACI])
+}
+
+fn hierarchical_info(order: Order) -> PolicyInfo {
+    let title = format!("{} with hierarchical affinities", algorithm(order));
+    let strong = Algorithm::Ordered(Form::Strong, order);
+    let summary = format!("as {strong}, faster, for affinities that are nested or disjoint");
+    let mut info = info(Form::Hierarchical, order, title, summary, hierarchical::hierarchical)
+        .with_options([assign()])
+        .citing([Citation::BONIFACI]);
+    info.refuses.insert(0, OVERLAP.into());
+    info
+}

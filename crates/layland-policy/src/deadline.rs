@@ -11,12 +11,11 @@ pub(crate) mod runqueues;
 pub mod semi_partitioned;
 pub mod server;
 
-pub(crate) use kernel::{AFFINITY_EARLY, AFFINITY_TARDY, KERNEL, SETATTR_TARDY};
 pub use runqueues::Threads;
 
 use crate::Refusal;
-use crate::registry::{Citation, OptionInfo, Options, Values};
-use layland_model::{CpuId, CpuSet, System, Task, TaskId};
+use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use layland_model::{Algorithm, Citation, CpuId, CpuSet, System, Task, TaskId};
 use runqueues::RunQueues;
 
 /// Abeni and Buttazzo 1998.
@@ -44,6 +43,57 @@ pub const LELLI: Citation = Citation {
 }",
 };
 
+/// What Linux makes of it, and the repair.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    let dl = PolicyInfo::new(
+        "dl",
+        "SCHED_DEADLINE, as in Linux",
+        "threads with budgets in per-CPU run queues, pushed and pulled towards global EDF",
+        |system, options| Ok(Box::new(linux::dl(system, options)?)),
+    )
+    .implementing(Algorithm::SchedDeadline)
+    .refusing([CONSTRAINED])
+    .with_options([
+        tie(),
+        lag_reset(),
+        OptionInfo::new(
+            "ac",
+            "on: admission control, which needs affinities to whole clusters; off (default)",
+            Values::Switch,
+        ),
+        limit(),
+        kernel::kernel(),
+        kernel::setattr_tardy(),
+        kernel::affinity_tardy(),
+        kernel::affinity_early(),
+        grub_pa(),
+        start(),
+    ])
+    .citing([LELLI, ABENI_BUTTAZZO, Citation::TANG]);
+    let dl_sp = PolicyInfo::new(
+        "dl-sp",
+        "SCHED_DEADLINE, repaired for semi-partitioned systems",
+        "as dl, but a migrating thread leaves a CPU where one that is tied to it waits",
+        |system, options| Ok(Box::new(semi_partitioned::dl_sp(system, options)?)),
+    )
+    .implementing(Algorithm::SemiPartitionedDeadline)
+    .refusing([CONSTRAINED, SEMI_PARTITIONED])
+    .with_options([
+        tie(),
+        lag_reset(),
+        OptionInfo::new(
+            "ac",
+            "on (default): admission control by cluster and by CPU; off",
+            Values::Switch,
+        ),
+        limit(),
+        grub_pa(),
+        start(),
+    ])
+    .citing([Citation::TANG, ABENI_BUTTAZZO]);
+    vec![dl, dl_sp]
+}
+
 /// How equal deadlines in one run queue are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
@@ -55,33 +105,50 @@ pub enum Tie {
     Fifo,
 }
 
-pub(crate) const TIE: OptionInfo = OptionInfo {
-    name: "tie",
-    help: "equal deadlines in a queue: sticky (default: the running thread first, then by rank), rank, \
+pub(crate) fn tie() -> OptionInfo {
+    OptionInfo::new(
+        "tie",
+        "equal deadlines in a queue: sticky (default: the running thread first, then by rank), rank, \
            or fifo (as Linux)",
-    values: Values::OneOf(&["sticky", "rank", "fifo"]),
-};
-pub(crate) const LAG_RESET: OptionInfo = OptionInfo {
-    name: "lag_reset",
-    help: "on: a server replenished with its deadline still in the past starts anew, as in Linux; off \
+        Values::one_of(["sticky", "rank", "fifo"]),
+    )
+}
+
+pub(crate) fn lag_reset() -> OptionInfo {
+    OptionInfo::new(
+        "lag_reset",
+        "on: a server replenished with its deadline still in the past starts anew, as in Linux; off \
            (default)",
-    values: Values::Switch,
-};
-pub(crate) const LIMIT: OptionInfo = OptionInfo {
-    name: "limit",
-    help: "the bandwidth that admission control grants per CPU (default 19/20)",
-    values: Values::Rate,
-};
-pub(crate) const GRUB_PA: OptionInfo = OptionInfo {
-    name: "grub_pa",
-    help: "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
-    values: Values::Switch,
-};
-pub(crate) const START: OptionInfo = OptionInfo {
-    name: "start",
-    help: "the run queues that the tasks are in at first, as 0,2,1; by default the lowest that each may use",
-    values: Values::Cpus,
-};
+        Values::Switch,
+    )
+}
+
+pub(crate) fn limit() -> OptionInfo {
+    OptionInfo::new(
+        "limit",
+        "the bandwidth that admission control grants per CPU (default 19/20)",
+        Values::Rate,
+    )
+}
+
+pub(crate) fn grub_pa() -> OptionInfo {
+    OptionInfo::new(
+        "grub_pa",
+        "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
+        Values::Switch,
+    )
+}
+
+pub(crate) fn start() -> OptionInfo {
+    OptionInfo::new(
+        "start",
+        "the run queues that the tasks are in at first, as 0,2,1; by default the lowest that each may use",
+        Values::Cpus,
+    )
+}
+
+const SEMI_PARTITIONED: &str =
+    "tasks with an affinity to more than one CPU but not the whole cluster";
 
 /// Linux and the papers: `Q <= D <= T`.
 pub(crate) const CONSTRAINED: &str =
@@ -103,10 +170,11 @@ pub(crate) fn check_reservation(budget: i64, period: i64, deadline: i64) -> Resu
 }
 
 /// The run queues of a system with the options that every policy of the family has.
-pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues, Refusal> {
-    system.tasks.values().try_for_each(check_parameters)?;
+pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues, SystemRefusal> {
+    let check = |(id, task)| check_parameters(task).map_err(|refusal| refusal.about(id));
+    system.tasks.iter().try_for_each(check)?;
     let ties = [("sticky", Tie::Sticky), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
-    let tie = options.one_of(&TIE, &ties)?.unwrap_or(Tie::Sticky);
+    let tie = options.one_of("tie", &ties)?.unwrap_or(Tie::Sticky);
     let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
     if options.switch("grub_pa", false)? {
         rq.scale_speeds(system)?;
@@ -120,8 +188,10 @@ pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues
         for (at, thread) in rq.threads.values_mut().enumerate() {
             let cpu = cpus.get(at).copied().filter(|&cpu| thread.mask.contains(cpu));
             thread.cpu = cpu.ok_or_else(|| {
-                let task = &system.tasks[TaskId(at as u32)].name;
-                Refusal::invalid(format!("start=`{list}` has no CPU that task `{task}` may use"))
+                let task = TaskId(at as u32);
+                let name = &system.tasks[task].name;
+                let reason = format!("start=`{list}` has no CPU that task `{name}` may use");
+                Refusal::invalid(reason).about(task)
             })?;
         }
     }

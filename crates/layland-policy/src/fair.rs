@@ -19,11 +19,11 @@ pub mod qps;
 pub mod run;
 
 use crate::Refusal;
-use crate::registry::{OptionInfo, Options, Values};
-use crate::shell::groups;
-use layland_model::{Behaviour, Citation, Duration, Index, Rate, System, TaskId};
+use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::shell::groups::{self, ONE_CLUSTER, UNIT_SPEED};
+use layland_model::{Algorithm, Behaviour, Citation, Duration, Index, Rate, System, TaskId};
 use layland_offline::{
-    Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, Rounds,
+    Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, parse_rounds,
 };
 
 /// Massa, Lima, Regnier, Levin and Brandt 2014.
@@ -39,56 +39,103 @@ pub const MASSA: Citation = Citation {
 }",
 };
 
-pub(crate) const IMPLICIT: &str = "deadlines other than the period";
-pub(crate) const OVERLOAD: &str =
+const IMPLICIT: &str = "deadlines other than the period";
+const OVERLOAD: &str =
     "utilizations above 1, and task sets whose utilizations sum to more than there are CPUs";
-pub(crate) const PERIODIC: &str =
-    "sporadic, self-suspending and jittery tasks: it must know the next release";
-pub(crate) const SPORADIC: &str =
+const PERIODIC: &str = "sporadic, self-suspending and jittery tasks: it must know the next release";
+const SPORADIC: &str =
     "self-suspending and jittery tasks: releases must be at least a period apart";
 
-pub(crate) const RUN_FIT: OptionInfo = OptionInfo {
-    name: "fit",
-    help: "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd",
-    values: Values::OneOf(&["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
-};
-pub(crate) const DUAL_FIT: OptionInfo = OptionInfo {
-    name: "dual_fit",
-    help: "how the duals of servers are packed: as fit by default",
-    values: RUN_FIT.values,
-};
-pub(crate) const FILL: OptionInfo = OptionInfo {
-    name: "fill",
-    help: "which servers get what the CPUs have left: largest (default) or order, those made first",
-    values: Values::OneOf(&["largest", "order"]),
-};
-pub(crate) const RUN_PACKING: OptionInfo = OptionInfo {
-    name: "packing",
-    help: "the tasks of each server, in place of fit: 0/1/2/3/4+5",
-    values: Values::Bins,
-};
-pub(crate) const DUALS: OptionInfo = OptionInfo {
-    name: "duals",
-    help: "the servers whose duals make each server of level 1, in place of dual_fit: 0+1/2+3/4",
-    values: Values::Bins,
-};
-pub(crate) const QPS_FIT: OptionInfo = OptionInfo {
-    name: "fit",
-    help: "how tasks are packed: ffd (default), bfd, wfd, nfd or efd",
-    values: Values::OneOf(&["ffd", "bfd", "wfd", "nfd", "efd"]),
-};
-pub(crate) const QPS_PACKING: OptionInfo = OptionInfo {
-    name: "packing",
-    help: "the bins of each quasi-partition, in place of fit: 0+1/2+3/4+5//m0+m1+4+5, where m0 is the \
+pub(crate) fn run_fit() -> OptionInfo {
+    OptionInfo::new(
+        "fit",
+        "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd",
+        Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
+    )
+}
+
+pub(crate) fn dual_fit() -> OptionInfo {
+    OptionInfo::new(
+        "dual_fit",
+        "how the duals of servers are packed: as fit by default",
+        run_fit().values,
+    )
+}
+
+pub(crate) fn fill() -> OptionInfo {
+    OptionInfo::new(
+        "fill",
+        "which servers get what the CPUs have left: largest (default) or order, those made first",
+        Values::one_of(["largest", "order"]),
+    )
+}
+
+pub(crate) fn run_packing() -> OptionInfo {
+    OptionInfo::new(
+        "packing",
+        "the tasks of each server, in place of fit: 0/1/2/3/4+5",
+        Values::Bins,
+    )
+}
+
+pub(crate) fn duals() -> OptionInfo {
+    OptionInfo::new(
+        "duals",
+        "the servers whose duals make each server of level 1, in place of dual_fit: 0+1/2+3/4",
+        Values::Bins,
+    )
+}
+
+pub(crate) fn qps_fit() -> OptionInfo {
+    OptionInfo::new(
+        "fit",
+        "how tasks are packed: ffd (default), bfd, wfd, nfd or efd",
+        Values::one_of(["ffd", "bfd", "wfd", "nfd", "efd"]),
+    )
+}
+
+pub(crate) fn qps_packing() -> OptionInfo {
+    OptionInfo::new(
+        "packing",
+        "the bins of each quasi-partition, in place of fit: 0+1/2+3/4+5//m0+m1+4+5, where m0 is the \
            master of CPU 0",
-    values: Values::Bins,
-};
-pub(crate) const MASTER: OptionInfo = OptionInfo {
-    name: "master",
-    help: "which side a master serves: stay (default), the one it served or the one that its CPU does not \
+        Values::Bins,
+    )
+}
+
+pub(crate) fn master() -> OptionInfo {
+    OptionInfo::new(
+        "master",
+        "which side a master serves: stay (default), the one it served or the one that its CPU does not \
            run; or edf, the one with the earliest deadline",
-    values: Values::OneOf(&["stay", "edf"]),
-};
+        Values::one_of(["stay", "edf"]),
+    )
+}
+
+/// RUN and QPS.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    let run = PolicyInfo::new(
+        "run",
+        "RUN, reduction to uniprocessor",
+        "optimal: servers whose duals are scheduled by EDF, level by level, up to one CPU",
+        |system, options| Ok(Box::new(run::run(system, options)?)),
+    )
+    .implementing(Algorithm::Run)
+    .refusing([ONE_CLUSTER, IMPLICIT, PERIODIC, OVERLOAD, UNIT_SPEED])
+    .with_options([run_fit(), dual_fit(), fill(), run_packing(), duals()])
+    .citing([Citation::REGNIER, Citation::COMPAGNIN]);
+    let qps = PolicyInfo::new(
+        "qps",
+        "QPS, quasi-partitioned scheduling",
+        "optimal: EDF on each CPU, and what is too much for one is executed in parallel by another",
+        |system, options| Ok(Box::new(qps::qps(system, options)?)),
+    )
+    .implementing(Algorithm::Qps)
+    .refusing([ONE_CLUSTER, IMPLICIT, SPORADIC, OVERLOAD, UNIT_SPEED])
+    .with_options([qps_fit(), master(), qps_packing()])
+    .citing([MASSA, Citation::COMPAGNIN]);
+    vec![run, qps]
+}
 
 /// A system that can be scheduled optimally: its tasks by rank, with rates on a grid.
 #[derive(Clone, Debug)]
@@ -102,35 +149,39 @@ pub struct Prepared {
 }
 
 /// Checks that RUN (`qps` false) or QPS can schedule a valid system.
-fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> {
+fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRefusal> {
     let cpus = system.platform.cpu_count();
     if let Some((cpu, speed)) =
         system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE)
     {
         return Err(Refusal::invalid(format!(
             "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
-        )));
+        ))
+        .into());
     }
     if let [_, _, ..] = system.platform.clusters.as_slice() {
         return Err(Refusal::not_permitted(format!(
             "{name} schedules all CPUs together, and the platform has {} clusters",
             system.platform.clusters.len()
-        )));
+        ))
+        .into());
     }
-    groups::global(name, system)?;
-    for task in system.tasks.values() {
+    // It is named in the reason, as it is not one of the policies that come in several orders.
+    groups::global(name, system)
+        .map_err(|refusal| SystemRefusal { in_general: None, ..refusal })?;
+    for (id, task) in system.tasks.iter() {
         let who = &task.name;
         if task.deadline != task.period {
             return Err(Refusal::invalid(format!(
                 "task `{who}` has deadline {} and period {}: {name} needs deadlines equal to periods",
                 task.deadline, task.period
-            )));
+            )).about(id));
         }
         if task.jitter > Duration::ZERO {
             return Err(Refusal::invalid(format!(
                 "task `{who}` has a jitter of {}: {name} needs jobs that are ready when they arrive",
                 task.jitter
-            )));
+            )).about(id));
         }
         let trouble = match &task.behaviour {
             Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => None,
@@ -148,13 +199,14 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> 
             Some(trouble) if qps => {
                 return Err(Refusal::invalid(format!(
                     "task `{who}` {trouble}: {name} needs releases at least a period apart"
-                )));
+                ))
+                .about(id));
             }
             Some(trouble) => {
                 return Err(Refusal::invalid(format!(
                     "task `{who}` {trouble}: {name} must know the next release of every task; `qps` \
                      need not"
-                )));
+                )).about(id));
             }
         }
         if task.utilization() > Rate::ONE {
@@ -162,7 +214,8 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> 
                 "task `{who}` needs {} in every {}: more than a CPU has",
                 task.own_wcet(),
                 task.period
-            )));
+            ))
+            .about(id));
         }
     }
     let total = system.utilization();
@@ -170,7 +223,8 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> 
         return Err(Refusal::busy(format!(
             "the utilizations sum to {:.6}, more than the {cpus} CPUs have",
             total.to_f64()
-        )));
+        ))
+        .into());
     }
     let grid = RateGrid::of(system);
     let Some(grid) = grid.filter(|grid| grid.total() <= Rate::whole(cpus as i64)) else {
@@ -179,7 +233,7 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> 
              budgets are whole nanoseconds: lower a WCET slightly, or use periods and offsets with a \
              larger common divisor",
             total.to_f64()
-        )));
+        )).into());
     };
     let order = system.by_rank();
     let rates = order.iter().map(|&task| grid.rate(task)).collect();
@@ -187,22 +241,17 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, Refusal> 
 }
 
 /// An error of the offline phase, in the names of the system.
-fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> Refusal {
+fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> SystemRefusal {
     match &error {
         Infeasible::RateAboveOne { item, .. } => {
-            Refusal::busy(format!("task `{}`: {error}", system.tasks[order[*item]].name))
+            let task = order[*item];
+            Refusal::busy(format!("task `{}`: {error}", system.tasks[task].name)).about(task)
         }
-        Infeasible::Overload { .. } => Refusal::busy(error.to_string()),
+        Infeasible::Overload { .. } => Refusal::busy(error.to_string()).into(),
         Infeasible::Packing(_)
         | Infeasible::NotAQuasiPartition(_)
-        | Infeasible::NotDecreasing(_) => Refusal::invalid(error.to_string()),
+        | Infeasible::NotDecreasing(_) => Refusal::invalid(error.to_string()).into(),
     }
-}
-
-/// Reads `0+1/2//m0+2`: rounds, bins, items.
-pub(crate) fn parse_rounds(text: &str) -> Result<Rounds, String> {
-    let bin = |bin: &str| bin.split('+').map(str::parse::<Client>).collect();
-    text.split("//").map(|round| round.split('/').map(bin).collect()).collect()
 }
 
 /// Reads `0+1/2` as bins of tasks or servers.
@@ -219,37 +268,36 @@ fn bins(options: &Options, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusa
     round.iter().map(bin).collect::<Result<_, _>>().map(Some)
 }
 
-fn heuristic(options: &Options, info: &OptionInfo) -> Result<Option<Heuristic>, Refusal> {
-    let parse = |text: &str| {
-        text.parse().map_err(|error| Refusal::invalid(format!("{}: {error}", info.name)))
-    };
-    options.text(info.name).map(parse).transpose()
+fn heuristic(options: &Options, name: &str) -> Result<Option<Heuristic>, Refusal> {
+    let parse =
+        |text: &str| text.parse().map_err(|error| Refusal::invalid(format!("{name}: {error}")));
+    options.text(name).map(parse).transpose()
 }
 
 /// How RUN makes its tree.
 fn reduction_rules(options: &Options) -> Result<ReductionRules, Refusal> {
-    let fit = heuristic(options, &RUN_FIT)?.unwrap_or(Heuristic::Ffd);
-    let packing = bins(options, RUN_PACKING.name)?;
-    let dual_packing = bins(options, DUALS.name)?;
+    let fit = heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd);
+    let packing = bins(options, "packing")?;
+    let dual_packing = bins(options, "duals")?;
     let fills = [("largest", Fill::Largest), ("order", Fill::Order)];
     Ok(ReductionRules {
         fit,
         packing,
-        dual_fit: heuristic(options, &DUAL_FIT)?.unwrap_or(fit),
+        dual_fit: heuristic(options, "dual_fit")?.unwrap_or(fit),
         dual_packing,
-        fill: options.one_of(&FILL, &fills)?.unwrap_or_default(),
+        fill: options.one_of("fill", &fills)?.unwrap_or_default(),
     })
 }
 
 /// How QPS makes its hierarchy.
 fn quasi_rule(options: &Options) -> Result<QuasiRule, Refusal> {
-    match options.text(QPS_PACKING.name) {
+    match options.text("packing") {
         Some(text) => {
             let rounds = parse_rounds(text)
-                .map_err(|error| Refusal::invalid(format!("{}: {error}", QPS_PACKING.name)))?;
+                .map_err(|error| Refusal::invalid(format!("packing: {error}")))?;
             Ok(QuasiRule::Explicit(rounds))
         }
-        None => Ok(QuasiRule::Fit(heuristic(options, &QPS_FIT)?.unwrap_or(Heuristic::Ffd))),
+        None => Ok(QuasiRule::Fit(heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd))),
     }
 }
 

@@ -20,12 +20,13 @@
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
 //! - [`HighestFirst`]: global EDF and its relatives, in a page;
 //! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
-//! - [`registry`]: every policy by name;
+//! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
+//!   [`PolicyInfo`] has;
 //! - one module for each family of policies.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
-//! use layland_policy::{Action, Event, registry};
+//! use layland_policy::{Action, Event, Registry};
 //!
 //! let task = |name, wcet, period| {
 //!     Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
@@ -33,7 +34,7 @@
 //! let system = System::new(1, vec![task("slow", 5, 20), task("fast", 1, 5)]);
 //! let [slow, fast] = [0, 1].map(|task| JobId { task: TaskId(task), seq: 0 });
 //! let (cpu, at) = (CpuId(0), Time::from_ms);
-//! let mut policy = registry::build("g-edf", &system)?;
+//! let mut policy = Registry::standard().build("g-edf", &system)?;
 //! let mut actions = Vec::new();
 //!
 //! policy.on_event(at(0), Event::CpuOnline { cpu });
@@ -46,7 +47,7 @@
 //! policy.on_event(at(3), Event::Release { job: fast, release: at(3), deadline: at(8) });
 //! policy.decide(at(3), &mut actions);
 //! assert_eq!(actions, [Action::Run { cpu, job: fast, budget: None }]);
-//! # Ok::<(), registry::BuildError>(())
+//! # Ok::<(), layland_policy::BuildError>(())
 //! ```
 
 pub mod adaptive;
@@ -54,15 +55,18 @@ pub mod affinity;
 pub mod deadline;
 pub mod fair;
 mod highest_first;
+mod info;
 pub mod mixed;
 pub mod ordered;
 mod policy;
-pub mod registry;
+mod registry;
 pub mod shell;
 
 pub use highest_first::HighestFirst;
+pub use info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Text, Values};
 pub use layland_model::Note;
 pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Refusal, RefusalKind, RequestId,
     Schedules, Speeds, State, TimerId,
 };
+pub use registry::{BuildError, RegisterError, Registry};

@@ -29,12 +29,10 @@ pub mod zss;
 use crate::shell::{Refusals, fixed_answer};
 use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, Speeds, State, TimerId};
 use layland_model::{
-    Citation, CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use mechanism::{Mechanism, Member, Pending, Processor};
-
-/// Huang, Gill and Lu 2014.
-pub const HUANG: Citation = Citation::HUANG;
+pub(crate) use offline::policies;
 
 /// One instance of a mechanism per CPU.
 #[derive(Clone, Debug)]

@@ -6,10 +6,11 @@
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
 //! for ties and placement.
 
-use crate::registry::{Citation, Options};
+use crate::info::{Options, PolicyInfo, SystemRefusal};
+use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
-use crate::{HighestFirst, Refusal};
-use layland_model::{Algorithm, Form, Order, System};
+use crate::{HighestFirst, Policy};
+use layland_model::{Algorithm, Citation, Form, Order, System};
 
 /// Dhall and Liu 1978.
 pub const DHALL_LIU: Citation = Citation {
@@ -47,6 +48,100 @@ pub const LEUNG_WHITEHEAD: Citation = Citation {
 }",
 };
 
+/// Every order, global, clustered and partitioned.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    Order::ALL.into_iter().flat_map(|order| [g(order), c(order), p(order)]).collect()
+}
+
+/// The order as the name of a scheduling algorithm.
+fn algorithm(order: Order) -> &'static str {
+    match order {
+        Order::Deadline => "EDF",
+        Order::RateMonotonic => "rate-monotonic",
+        Order::DeadlineMonotonic => "deadline-monotonic",
+        Order::Given => "given priorities",
+    }
+}
+
+fn title(form: &str, order: Order) -> String {
+    match order {
+        Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => {
+            format!("{form} {}", algorithm(order))
+        }
+        Order::Given => format!("{form} fixed priorities, as given"),
+    }
+}
+
+/// What a policy of this form refuses.
+fn refuses(form: &'static str, order: Order) -> Vec<&'static str> {
+    match order {
+        Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => vec![form],
+        Order::Given => vec![form, PRIORITIES],
+    }
+}
+
+/// Whom to cite for an order, on one CPU or all of them.
+fn citations(order: Order) -> Vec<Citation> {
+    match order {
+        Order::Deadline | Order::RateMonotonic => vec![Citation::LIU_LAYLAND, DHALL_LIU],
+        Order::DeadlineMonotonic => vec![LEUNG_WHITEHEAD],
+        Order::Given => vec![Citation::LIU_LAYLAND],
+    }
+}
+
+fn info(
+    form: Form,
+    order: Order,
+    title: String,
+    summary: String,
+    build: fn(Order, &System, &Options) -> Result<Grouped<HighestFirst>, SystemRefusal>,
+) -> PolicyInfo {
+    let algorithm = Algorithm::Ordered(form, order);
+    let build =
+        move |system: &System, options: &Options| -> Result<Box<dyn Policy>, SystemRefusal> {
+            Ok(Box::new(build(order, system, options)?))
+        };
+    PolicyInfo::new(algorithm.to_string(), title, summary, build).implementing(algorithm)
+}
+
+fn g(order: Order) -> PolicyInfo {
+    let first = match order {
+        Order::Deadline => "earliest deadlines",
+        Order::RateMonotonic => "shortest periods",
+        Order::DeadlineMonotonic => "shortest relative deadlines",
+        Order::Given => "highest given priorities",
+    };
+    let summary = format!("the m {first} run, on any CPU");
+    info(Form::Global, order, title("global", order), summary, global)
+        .refusing(refuses(ONE_CLUSTER, order))
+        .citing(citations(order))
+}
+
+fn c(order: Order) -> PolicyInfo {
+    let citations = match order {
+        Order::Deadline => vec![CALANDRINO],
+        Order::RateMonotonic | Order::Given => vec![Citation::LIU_LAYLAND, CALANDRINO],
+        Order::DeadlineMonotonic => vec![LEUNG_WHITEHEAD, CALANDRINO],
+    };
+    let summary = format!("global {} within each cluster", algorithm(order));
+    info(Form::Clustered, order, title("clustered", order), summary, clustered)
+        .refusing(refuses(WHOLE_CLUSTER, order))
+        .with_options([groups::size(), groups::cluster_fit()])
+        .citing(citations)
+}
+
+fn p(order: Order) -> PolicyInfo {
+    let placed = match order {
+        Order::Deadline => "tasks are assigned before the start and never migrate",
+        Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => "tasks never migrate",
+    };
+    let summary = format!("{} on each CPU; {placed}", algorithm(order));
+    info(Form::Partitioned, order, title("partitioned", order), summary, partitioned)
+        .refusing(refuses(PACKED, order))
+        .with_options([groups::fit()])
+        .citing(citations(order))
+}
+
 /// The `m` ready jobs that come first run, on any CPU.
 ///
 /// # Errors
@@ -55,7 +150,7 @@ pub fn global(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<Grouped<HighestFirst>, Refusal> {
+) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Global, order).to_string();
     Grouped::new(name, Scope::Global, order, system, options, HighestFirst::default())
 }
@@ -69,7 +164,7 @@ pub fn clustered(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<Grouped<HighestFirst>, Refusal> {
+) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Clustered, order).to_string();
     Grouped::new(name, Scope::Clustered, order, system, options, HighestFirst::default())
 }
@@ -82,7 +177,7 @@ pub fn partitioned(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<Grouped<HighestFirst>, Refusal> {
+) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Partitioned, order).to_string();
     Grouped::new(name, Scope::Partitioned, order, system, options, HighestFirst::default())
 }

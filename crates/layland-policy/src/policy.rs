@@ -287,11 +287,11 @@ impl Refusal {
 ///
 /// ```
 /// use layland_model::{CpuId, Duration, JobId, Service, System, Task, TaskId, Time};
-/// use layland_policy::{Action, Event, RequestId, registry};
+/// use layland_policy::{Action, Event, Registry, RequestId};
 /// # use std::sync::Arc;
 /// let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
 /// let system = System::new(1, vec![task.clone()]);
-/// let mut policy = registry::build("g-edf", &system).unwrap();
+/// let mut policy = Registry::standard().build("g-edf", &system).unwrap();
 /// let (a, job) = (TaskId(0), JobId { task: TaskId(0), seq: 0 });
 /// policy.on_event(Time::ZERO, Event::CpuOnline { cpu: CpuId(0) });
 /// policy.on_event(

@@ -20,7 +20,7 @@
 //! ```
 //! use layland_model::{Duration, Order, Service, System, Task};
 //! use layland_policy::shell::{Grouped, Priority, Scheduler, Scope, Turn};
-//! use layland_policy::{Policy, registry::Options};
+//! use layland_policy::{Options, Policy};
 //! # use layland_model::{Group, JobOrder, ScheduleRule};
 //! # use layland_policy::State;
 //!

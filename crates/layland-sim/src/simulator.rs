@@ -46,7 +46,7 @@ use std::sync::atomic::Ordering;
 /// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
 /// // Dhall's effect: two light tasks make a heavy one late under global EDF.
 /// let system = System::new(2, vec![task("a", 2, 10), task("b", 2, 10), task("c", 10, 11)]);
-/// let policy = layland_policy::registry::build("g-edf", &system).unwrap();
+/// let policy = layland_policy::Registry::standard().build("g-edf", &system).unwrap();
 /// let mut trace = Trace::default();
 /// simulate(&system, policy, &mut trace, &Options::until(Time::from_ms(40))).unwrap();
 /// let late = trace.jobs.iter().find(|job| job.missed(trace.over)).unwrap();

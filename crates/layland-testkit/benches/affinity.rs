@@ -19,9 +19,10 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Affinities, Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
-use layland_policy::{Event, Policy, registry};
+use layland_policy::{Event, Policy};
 use layland_sim::{Options, simulate};
 use layland_testkit::logged::{Logged, Step};
+use layland_testkit::registry;
 use layland_trace::Counters;
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,7 +62,7 @@ fn built(name: &str, system: &System) -> (Box<dyn Policy>, System) {
     if name.starts_with("g-") {
         system.tasks.values_mut().for_each(|task| task.affinity = None);
     }
-    let policy = registry::build(name, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let policy = registry().build(name, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
     (policy, system)
 }
 

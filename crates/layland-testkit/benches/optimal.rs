@@ -8,9 +8,9 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_testkit::logged::Logged;
+use layland_testkit::registry;
 use layland_trace::{Counters, NoRecord};
 
 const POLICIES: [&str; 3] = ["run", "qps", "qps:master=edf"];
@@ -32,7 +32,7 @@ fn decide(c: &mut Criterion) {
     for (tasks, total) in [(32, Rate::new(156, 10)), (160, Rate::new(159, 10))] {
         let system = system(16, tasks, total, (20, 200));
         for name in POLICIES {
-            let policy = registry::build(name, &system).expect("the system is feasible");
+            let policy = registry().build(name, &system).expect("the system is feasible");
             let logged = Logged::new(policy.clone());
             let log = logged.log();
             let options = Options::until(Time::from_ms(2_000));
@@ -70,7 +70,7 @@ fn simulation(c: &mut Criterion) {
         let until = Time::from_ms(1000 * seconds);
         let counters = || Counters::new(system.tasks.len(), system.platform.cpu_count());
         for name in ["run", "qps", "g-edf"] {
-            let policy = registry::build(name, system).expect("the system is feasible");
+            let policy = registry().build(name, system).expect("the system is feasible");
             let mut once = counters();
             simulate(system, policy.clone(), &mut once, &Options::until(until)).expect("in range");
             group.throughput(Throughput::Elements(once.total().released)).sample_size(20);

@@ -12,8 +12,9 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{Counters, Recorder, Statistics, Trace};
 
 /// A generated system; the first of its family that P-EDF can pack.
@@ -27,7 +28,7 @@ fn generated(cpus: usize, utilizations: Utilizations, scale: i64) -> System {
     let generator = recipe.generator().expect("the recipe is feasible");
     (0..1000)
         .map(|index| generator.generate(index).expect("the recipe is feasible"))
-        .find(|system| registry::build("p-edf", system).is_ok())
+        .find(|system| registry().build("p-edf", system).is_ok())
         .expect("one set in a thousand can be packed")
 }
 
@@ -36,7 +37,7 @@ fn fixed_sum(tasks: usize, total: Rate) -> Utilizations {
 }
 
 fn policy(name: &str, system: &System) -> Box<dyn Policy> {
-    registry::build(name, system).unwrap_or_else(|error| panic!("{name}: {error}"))
+    registry().build(name, system).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn jobs(system: &System, until: Time) -> u64 {

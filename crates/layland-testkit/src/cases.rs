@@ -1,9 +1,9 @@
 //! What the tests of the analyses share: random systems aimed at where tests decide, and runs of them.
 
+use crate::registry;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Index, Separation, Service, System, Task, Time,
 };
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_trace::Counters;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ pub fn on_random<S: Strategy>(
 /// # Panics
 /// If the policy refuses it.
 pub fn run(system: &System, policy: &str, until: i64, seed: u64) -> Counters {
-    let policy = registry::build(policy, system).expect("the policy takes the system");
+    let policy = registry().build(policy, system).expect("the policy takes the system");
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
     let options = Options { seed, ..Options::until(Time::from_ns(until)) };
     simulate(system, policy, &mut counters, &options).expect("the horizon is in range");

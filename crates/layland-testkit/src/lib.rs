@@ -25,3 +25,38 @@ pub mod strategies;
 pub mod ticks;
 pub mod twin;
 pub mod vectors;
+
+use layland_model::Algorithm;
+use layland_policy::{Options, PolicyInfo, Registry, Values};
+use std::sync::LazyLock;
+
+/// The policies of layland, made once: tests build thousands of them.
+pub fn registry() -> &'static Registry {
+    static STANDARD: LazyLock<Registry> = LazyLock::new(Registry::standard);
+    &STANDARD
+}
+
+/// The policies that implement one of these algorithms, as `name`; and as `name:option=value` where an option
+/// makes them do so.
+pub fn specs_of(algorithms: &[Algorithm]) -> Vec<String> {
+    let of = |info: &PolicyInfo| {
+        let default = info.algorithm(&Options::default());
+        let mut specs = Vec::new();
+        if algorithms.contains(&default) {
+            specs.push(info.name.to_string());
+        }
+        for option in &info.options {
+            let Values::OneOf(words) = &option.values else { continue };
+            for word in words {
+                let mut options = Options::default();
+                options.give(option.name.as_ref(), word.as_ref());
+                let algorithm = info.algorithm(&options);
+                if algorithm != default && algorithms.contains(&algorithm) {
+                    specs.push(format!("{}:{}={word}", info.name, option.name));
+                }
+            }
+        }
+        specs
+    };
+    registry().iter().flat_map(of).collect()
+}

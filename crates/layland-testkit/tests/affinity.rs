@@ -5,10 +5,11 @@ use layland_checker::check;
 use layland_model::{
     Change, CpuId, CpuSet, Order, Request, RequestKind, ScheduleRule, System, TaskId, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
 use layland_testkit::affinity::drive::{Driver, check_decisions, random, random_masks};
 use layland_testkit::affinity::twin::{Rule, SlowAffinity};
+use layland_testkit::registry;
 use layland_testkit::strategies::periodic_system;
 use layland_trace::Trace;
 use proptest::prelude::*;
@@ -110,7 +111,7 @@ proptest! {
             for (family, rule) in FAMILIES.into_iter().filter(|(name, _)| laminar || !name.starts_with("hpa")) {
                 let (name, options) = family.split_once(':').unwrap_or((family, ""));
                 let spec = format!("{name}-{order_name}:{options}");
-                let policy = registry::build(spec.trim_end_matches(':'), &system)
+                let policy = registry().build(spec.trim_end_matches(':'), &system)
                     .unwrap_or_else(|error| panic!("{error}"));
                 let promise = policy.rule();
                 let is_weak = matches!(promise, ScheduleRule::Weak { .. });
@@ -140,7 +141,7 @@ proptest! {
         let system = with_affinities(system, seed, true, &[]);
         for (order, _) in ORDERS {
             let runs = ["strong-", "hpa-"].map(|name| {
-                run(&system, registry::build(&format!("{name}{order}"), &system).unwrap())
+                run(&system, registry().build(&format!("{name}{order}"), &system).unwrap())
             });
             prop_assert_eq!(ends(&runs[0]), ends(&runs[1]), "{}", order);
         }
@@ -158,7 +159,7 @@ fn more_than_64_cpus_are_no_different() {
     }
     for name in ["weak-edf", "strong-rm", "hpa-edf", "hpa-edf:assign=plain"] {
         let of = |system: &System, shift: u32| {
-            let trace = run(system, registry::build(name, system).unwrap());
+            let trace = run(system, registry().build(name, system).unwrap());
             let segments = trace.segments.iter();
             let moved: Vec<_> =
                 segments.map(|s| (s.job, s.cpu.0 - shift, s.start, s.end)).collect();
@@ -202,7 +203,7 @@ fn requests_that_break_the_hierarchy_are_refused_and_clusters_change() {
         .collect();
     assert_eq!(system.validate(), []);
     for name in ["weak-edf", "strong-rm", "hpa-edf", "hpa-dm:assign=plain"] {
-        let policy = registry::build(name, &system).unwrap();
+        let policy = registry().build(name, &system).unwrap();
         let rule = policy.rule();
         let trace = run(&system, policy);
         let report = check(&trace, &system, &rule, 3);
@@ -216,12 +217,12 @@ fn requests_that_break_the_hierarchy_are_refused_and_clusters_change() {
     let change = Change::Affinity(set("1-2"));
     system.requests =
         vec![Request { at: Time::from_ns(9), kind: RequestKind::Reconfigure(TaskId(4), change) }];
-    let trace = run(&system, registry::build("hpa-edf", &system).unwrap());
+    let trace = run(&system, registry().build("hpa-edf", &system).unwrap());
     let refused = trace.answers[0].refused.as_deref().expect("it is refused");
     assert!(
         refused.starts_with("task `t4` may run on CPUs 1-2 and task `t0` on CPUs 0-1: hpa-edf")
     );
     assert!(
-        run(&system, registry::build("weak-edf", &system).unwrap()).answers[0].refused.is_none()
+        run(&system, registry().build("weak-edf", &system).unwrap()).answers[0].refused.is_none()
     );
 }

@@ -11,18 +11,19 @@ use layland_analysis::fixed_point::Diverged;
 use layland_analysis::global_edf::{bak, bcl, compliant_vector, devi_anderson, gfb};
 use layland_analysis::partitioned::{existence, lopez};
 use layland_analysis::uniprocessor::edf::{self, Demand, processor_demand};
-use layland_analysis::uniprocessor::fixed_priority::{self as fp, Order, response_bounds};
+use layland_analysis::uniprocessor::fixed_priority::{self as fp, PriorityOrder, response_bounds};
 use layland_analysis::{
     BoundTest, Finding, Kind, Reason, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
 };
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Index, Rate, Service, System, Task, TaskId, Time,
+    Algorithm, Behaviour, CpuId, CpuSet, Duration, Form, Index, Order, Rate, Service, System, Task,
+    TaskId, Time,
 };
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_testkit::cases::{
     Deadlines, hyperperiod, on_random, run, some_sporadic, synchronous, systems,
 };
+use layland_testkit::registry;
 use layland_trace::{Counters, TaskCounters};
 use proptest::prelude::*;
 
@@ -91,10 +92,10 @@ fn offsets_turn_no_into_unknown_and_never_into_yes() {
     });
 }
 
-const ORDERS: [(Order, &str, SchedulabilityTest); 3] = [
-    (Order::RateMonotonic, "g-rm", fp::RTA_RM),
-    (Order::DeadlineMonotonic, "g-dm", fp::RTA_DM),
-    (Order::Given, "g-fp", fp::RTA),
+const ORDERS: [(PriorityOrder, &str, SchedulabilityTest); 3] = [
+    (PriorityOrder::RateMonotonic, "g-rm", fp::RTA_RM),
+    (PriorityOrder::DeadlineMonotonic, "g-dm", fp::RTA_DM),
+    (PriorityOrder::Given, "g-fp", fp::RTA),
 ];
 
 fn seen(counters: &Counters, task: TaskId) -> Duration {
@@ -177,11 +178,12 @@ fn response_bounds_with_jitter_are_reached() {
                 let times = std::iter::once(first).chain(others.filter(|&at| at >= first));
                 late.behaviour = Behaviour::Explicit(times.collect());
             }
-            let bounds = response_bounds(&jittered, Order::Given).expect("no assumption is broken");
+            let bounds =
+                response_bounds(&jittered, PriorityOrder::Given).expect("no assumption is broken");
             // The jobs that are ready at 20 arrived earlier by the jitter: their response is that much
             // longer than what this run sees; those of later jobs are not.
             let mut trace = layland_trace::Trace::default();
-            let policy = registry::build("g-fp", &shifted).expect("it takes every system");
+            let policy = registry().build("g-fp", &shifted).expect("it takes every system");
             simulate(&shifted, policy, &mut trace, &Options::until(Time::from_ns(500)))
                 .expect("in range");
             for bound in bounds.values().flatten() {
@@ -504,16 +506,21 @@ fn rational_maximum_flow_is_brute_force() {
 
 /// Whether what the *yes* of one test promises contains what the other one's does.
 fn implies(one: &SchedulabilityTest, other: &SchedulabilityTest) -> bool {
-    let starts = |prefix: &str| one.subject.policies().iter().all(|name| name.starts_with(prefix));
+    let partitioned = |fixed: bool| {
+        one.subject.algorithms().iter().all(|algorithm| {
+            matches!(algorithm, Algorithm::Ordered(Form::Partitioned, order)
+                if !fixed || *order != Order::Deadline)
+        })
+    };
     match (one.subject, other.subject) {
         (Subject::Admission(_) | Subject::Unsound(..), _)
         | (_, Subject::Admission(_) | Subject::Unsound(..)) => false,
         (_, Subject::SomeScheduler) => true,
-        (Subject::Policies(of_one), Subject::Policies(of_other)) => {
-            of_one.iter().any(|policy| of_other.contains(policy))
+        (Subject::Algorithms(of_one), Subject::Algorithms(of_other)) => {
+            of_one.iter().any(|algorithm| of_other.contains(algorithm))
         }
-        (Subject::Policies(_), Subject::SomePartition) => starts("p-"),
-        (Subject::Policies(_), Subject::SomePriorities) => starts("p-") && !starts("p-edf"),
+        (Subject::Algorithms(_), Subject::SomePartition) => partitioned(false),
+        (Subject::Algorithms(_), Subject::SomePriorities) => partitioned(true),
         (one, other) => one == other,
     }
 }

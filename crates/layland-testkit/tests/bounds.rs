@@ -4,8 +4,8 @@
 use layland_analysis::catalogue;
 use layland_config::{Format, Host, read, to_toml};
 use layland_model::Rate;
-use layland_policy::registry;
 use layland_testkit::bounds::{Claim, claims, explore};
+use layland_testkit::specs_of;
 
 /// Few, because the run queues check their invariants here.
 const CASES: usize = 16;
@@ -43,10 +43,11 @@ fn explorations_repeat() {
 }
 
 #[test]
-fn analyses_name_policies_that_exist() {
-    let of_tests = catalogue::TESTS.iter().flat_map(|test| test.subject.policies());
-    let of_bounds = catalogue::BOUNDS.iter().flat_map(|bound| bound.policies);
-    for name in of_tests.chain(of_bounds) {
-        assert!(registry::find(name).is_some(), "no policy is called {name}");
+fn every_analysis_is_about_a_policy() {
+    let of_tests = catalogue::TESTS.iter().flat_map(|test| test.subject.algorithms());
+    let of_bounds = catalogue::BOUNDS.iter().flat_map(|bound| bound.algorithms);
+    let of_responses = catalogue::RESPONSES.iter().flat_map(|test| test.algorithms);
+    for algorithm in of_tests.chain(of_bounds).chain(of_responses) {
+        assert!(!specs_of(&[*algorithm]).is_empty(), "no policy implements {algorithm:?}");
     }
 }

@@ -6,13 +6,15 @@
 use layland_analysis::Verdict;
 use layland_gen::{Aspect, Random};
 use layland_guarantee::{Bound, Options, assess, scaled};
-use layland_model::{CpuId, CpuSet, Duration, Index, Overheads, Rate, System, TaskId, Time};
-use layland_policy::registry;
+use layland_model::{
+    Algorithm, CpuId, CpuSet, Duration, Form, Index, Order, Overheads, Rate, System, TaskId, Time,
+};
 use layland_sim::simulate;
 use layland_testkit::cases::{
     Deadlines, Masks, masks, on_random, run, some_sporadic, systems, with_masks,
 };
 use layland_testkit::mixed::{describe, draw_run, draw_set};
+use layland_testkit::registry;
 use layland_trace::Trace;
 use proptest::prelude::*;
 use rayon::prelude::*;
@@ -31,15 +33,15 @@ fn agrees(
     until: i64,
     (sporadic, seed): (u8, u64),
 ) -> Result<bool, TestCaseError> {
-    let found = assess(spec, system, &Options::default()).expect("the policy exists");
+    let found = assess(registry(), spec, system, &Options::default()).expect("the policy exists");
     if found.refused.is_some() {
-        prop_assert!(registry::build(spec, system).is_err());
+        prop_assert!(registry().build(spec, system).is_err());
         return Ok(false);
     }
     let known = found.bounds.values().any(|bound| *bound != Bound::Unknown);
     for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
         // RUN takes no sporadic task, and QPS needs more for one.
-        if matches!(spec, "run" | "qps") && registry::build(spec, &system).is_err() {
+        if matches!(spec, "run" | "qps") && registry().build(spec, &system).is_err() {
             continue;
         }
         let counters = run(&system, spec, until, seed);
@@ -78,8 +80,8 @@ fn every_policy_keeps_what_is_said_of_it() {
     let cases = cases(400);
     on_random(cases, cases / 2, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
         let mut any = false;
-        for info in registry::POLICIES {
-            any |= agrees(&system, info.name, 400, (sporadic, seed))?;
+        for info in registry() {
+            any |= agrees(&system, &info.name, 400, (sporadic, seed))?;
         }
         Ok(any)
     });
@@ -140,10 +142,12 @@ fn so_it_is_with_masks() {
     on_random(cases, cases / 4, inputs, |(system, (kind, draws), sporadic, seed)| {
         let system = with_masks(system, kind, &draws);
         let mut any = false;
-        for info in registry::POLICIES {
-            let of_affinities =
-                ["weak-", "strong-", "hpa-"].iter().any(|form| info.name.starts_with(form));
-            let known = agrees(&system, info.name, 400, (sporadic, seed))?;
+        for info in registry() {
+            let of_affinities = matches!(
+                info.algorithm(&Default::default()),
+                Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
+            );
+            let known = agrees(&system, &info.name, 400, (sporadic, seed))?;
             any |= known && of_affinities;
         }
         Ok(any)
@@ -156,22 +160,24 @@ fn policies_keep_affinities_or_refuse_them() {
     let inputs = (systems(2..5, 6, 20..80, Deadlines::Implicit), masks());
     on_random(cases(200), 20, inputs, |(system, (kind, draws))| {
         let system = with_masks(system, kind, &draws);
-        let Some(found) = layland_guarantee::affinities(&system) else { return Ok(false) };
+        let Some(found) = layland_guarantee::affinities(registry(), &system) else {
+            return Ok(false);
+        };
         for name in &found.kept_by {
-            prop_assert!(registry::build(name, &system).is_ok(), "{}", name);
+            prop_assert!(registry().build(name, &system).is_ok(), "{}", name);
         }
         for (why, policies) in &found.refused_by {
             for name in policies {
-                prop_assert!(registry::build(name, &system).is_err(), "{}: {}", name, why);
+                prop_assert!(registry().build(name, &system).is_err(), "{}: {}", name, why);
             }
         }
-        for form in ["weak-", "strong-"] {
-            for kind in ["edf", "rm", "dm", "fp"] {
-                let name = format!("{form}{kind}");
-                prop_assert!(found.kept_by.contains(&name.as_str()), "{}", name);
+        for form in [Form::Weak, Form::Strong] {
+            for order in Order::ALL {
+                let name = Algorithm::Ordered(form, order).to_string();
+                prop_assert!(found.kept_by.iter().any(|kept| *kept == name), "{}", name);
             }
         }
-        let hierarchical = found.kept_by.contains(&"hpa-edf");
+        let hierarchical = found.kept_by.iter().any(|kept| kept == "hpa-edf");
         prop_assert!(hierarchical || kind == Masks::Arbitrary);
         Ok(true)
     });
@@ -191,11 +197,11 @@ fn the_margin_is_accepted_and_the_next_step_is_not() {
         let mut any = false;
         for spec in ["g-edf", "p-dm", "p-edf"] {
             let options = Options { margin: true, ..Options::default() };
-            let found = assess(spec, &system, &options).expect("the policy exists");
+            let found = assess(registry(), spec, &system, &options).expect("the policy exists");
             let Some(margin) = found.margin else { continue };
             let verdict = |thousandths: i64| {
                 let scaled = scaled(&system, thousandths);
-                assess(spec, &scaled, &Options::default()).expect("it exists").verdict
+                assess(registry(), spec, &scaled, &Options::default()).expect("it exists").verdict
             };
             if margin.thousandths > 0 {
                 prop_assert_eq!(verdict(margin.thousandths), Verdict::Yes, "{}", spec);
@@ -229,11 +235,11 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
         for index in 0..1_500 {
             let mut random = Random::new(13, index, Aspect::Criticalities);
             let system = draw_set(&mut random);
-            let found = assess(spec, &system, &Options::default()).unwrap();
+            let found = assess(registry(), spec, &system, &Options::default()).unwrap();
             if found.refused.is_some() {
                 continue;
             }
-            let policy = registry::build(spec, &system).unwrap();
+            let policy = registry().build(spec, &system).unwrap();
             for _ in 0..8 {
                 let (run, level) = draw_run(&mut random, &system, 150);
                 let mut trace = Trace::default();

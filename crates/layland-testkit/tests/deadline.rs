@@ -7,9 +7,10 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, JobId, Rate, Request, RequestKind, Service, System,
     Task, TaskId, Time,
 };
-use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId, registry};
+use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId};
 use layland_sim::{Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
+use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, threads};
 use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
@@ -71,7 +72,7 @@ fn semi_partitioned() -> impl Strategy<Value = System> {
 }
 
 fn run(system: &System, spec: &str, options: &Options<'_>) -> Trace {
-    let policy = registry::build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
     trace
@@ -203,7 +204,7 @@ fn a_pause_of_the_machine_throttles_nobody() {
     });
     let system = System::new(1, tasks.to_vec());
     for spec in ["dl", "dl-sp", "apedf", "a2pedf"] {
-        let mut policy = registry::build(spec, &system).unwrap();
+        let mut policy = registry().build(spec, &system).unwrap();
         let (cpu, [a, b]) = (CpuId(0), [0, 1].map(|task| JobId { task: TaskId(task), seq: 0 }));
         let mut tell = |now: Time, events: Vec<Event>| {
             events.into_iter().for_each(|event| policy.on_event(now, event));
@@ -252,7 +253,7 @@ proptest! {
     #[test]
     fn schedules_are_clean_and_repeat(system in threads(), seed in any::<u64>()) {
         for spec in SPECS {
-            let policy = registry::build(spec, &system).unwrap();
+            let policy = registry().build(spec, &system).unwrap();
             let logged = Logged::new(policy.clone());
             let log = logged.log();
             let mut trace = Trace::default();

@@ -10,12 +10,12 @@ use layland_model::{
     Behaviour, CpuId, Duration, ExecutionModel, JobId, Note, Overheads, Request, RequestKind,
     ScheduleRule, Service, System, Task, TaskId, Time,
 };
-use layland_policy::registry::{self, PolicyInfo, Values};
-use layland_policy::{Action, Event, Policy, State};
+use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::mixed::{draw_run, draw_set};
 use layland_testkit::optimal::draw;
+use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
 use layland_trace::{Counters, Trace};
 use proptest::prelude::*;
@@ -52,11 +52,11 @@ fn for_every_policy(
     let said: RefCell<BTreeMap<&str, u32>> = RefCell::default();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let outcome = TestRunner::new(config).run(&(systems, any::<u64>()), |(system, seed)| {
-        for info in registry::POLICIES.iter().filter(|info| !exempt(info.name)) {
-            for spec in [info.name.to_owned(), with_an_option(info, seed)] {
-                let Ok(policy) = registry::build(&spec, &system) else { continue };
+        for info in registry().iter().filter(|info| !exempt(&info.name)) {
+            for spec in [info.name.to_string(), with_an_option(info, seed)] {
+                let Ok(policy) = registry().build(&spec, &system) else { continue };
                 let any = holds(&spec, &system, policy, seed)?;
-                *said.borrow_mut().entry(info.name).or_default() += u32::from(any);
+                *said.borrow_mut().entry(info.name.as_ref()).or_default() += u32::from(any);
             }
         }
         Ok(())
@@ -65,8 +65,8 @@ fn for_every_policy(
         panic!("{property}: {error}");
     }
     let said = said.into_inner();
-    for info in registry::POLICIES.iter().filter(|info| !exempt(info.name)) {
-        let times = said.get(info.name).copied().unwrap_or(0);
+    for info in registry().iter().filter(|info| !exempt(&info.name)) {
+        let times = said.get(info.name.as_ref()).copied().unwrap_or(0);
         assert!(times >= LEAST, "{property}: {} was tested {times} times only", info.name);
     }
 }
@@ -74,16 +74,16 @@ fn for_every_policy(
 /// The policy with one of its options, if it has some that can be listed.
 fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
     let mut specs = Vec::new();
-    for option in info.options {
-        let values: &[&str] = match option.values {
-            Values::Switch => &["on", "off"],
-            Values::OneOf(words) => words,
-            Values::Number | Values::Rate | Values::Cpus | Values::Bins => &[],
+    for option in &info.options {
+        let values: Vec<&str> = match &option.values {
+            Values::Switch => vec!["on", "off"],
+            Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
+            Values::Number | Values::Rate | Values::Cpus | Values::Bins => Vec::new(),
         };
         specs.extend(values.iter().map(|value| format!("{}:{}={value}", info.name, option.name)));
     }
     match specs.len() as u64 {
-        0 => info.name.to_owned(),
+        0 => info.name.to_string(),
         count => specs.swap_remove((seed % count) as usize),
     }
 }
@@ -91,7 +91,7 @@ fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
 #[test]
 fn exemptions_are_of_policies_that_exist() {
     for (property, policy, reason) in EXEMPT {
-        assert!(registry::POLICIES.iter().any(|info| info.name == *policy), "{property}: {policy}");
+        assert!(registry().find(policy).is_some(), "{property}: {policy}");
         assert!(!reason.is_empty(), "{property}: why is {policy} exempt?");
     }
 }
@@ -313,8 +313,8 @@ fn an_underloaded_system_recurs() {
     };
     let tasks = [(1, 4), (2, 6), (3, 10)].into_iter().enumerate().map(task);
     let system = System::new(2, tasks.collect());
-    for info in registry::POLICIES {
-        let policy = registry::build(info.name, &system).expect("every policy takes it");
+    for info in registry() {
+        let policy = registry().build(&info.name, &system).expect("every policy takes it");
         let horizon = Horizon::Recurrence { at_most: Time::from_ms(1000) };
         let options = Options { horizon, ..Options::until(Time::ZERO) };
         let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();

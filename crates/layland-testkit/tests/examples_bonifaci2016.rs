@@ -6,9 +6,10 @@ use layland_analysis::{Kind, Verdict};
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{CpuId, CpuSet, Duration, Rate, Service, Speed, System, Task, TaskId, Time};
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
 use layland_testkit::affinity::drive::{Driver, random};
+use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ fn system(name: &str) -> System {
 }
 
 fn run(system: &System, policy: &str, until: Time) -> Trace {
-    let policy = registry::build(policy, system).expect("the policy takes the example");
+    let policy = registry().build(policy, system).expect("the policy takes the example");
     let rule = policy.rule();
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &Options::until(until)).unwrap();
@@ -60,7 +61,7 @@ fn shifting_saves_what_weak_scheduling_loses() {
         }
     }
     // What the weak schedule breaks of strong scheduling, and how it could be mended.
-    let strong = registry::build("strong-edf", &system).unwrap().rule();
+    let strong = registry().build("strong-edf", &system).unwrap().rule();
     let report = check(&weak, &system, &strong, 1);
     assert_eq!(
         report.violations[0].to_string(),
@@ -129,7 +130,7 @@ fn feasible_collections_meet_their_deadlines_at_the_speed_of_theorem_iv_8() {
         }
         tried += 1;
         let misses_at = |system: &System| {
-            let policy = registry::build("hpa-edf", system).unwrap();
+            let policy = registry().build("hpa-edf", system).unwrap();
             let mut counters = Counters::new(system.tasks.len(), cpus);
             let options = Options::until(Time::from_ns(480_000));
             simulate(system, policy, &mut counters, &options).unwrap();

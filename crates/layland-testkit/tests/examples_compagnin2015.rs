@@ -5,8 +5,8 @@ use layland_config::{Format, Host, demo, read};
 use layland_model::{Rate, System, Time};
 use layland_offline::{Client, Clients};
 use layland_policy::fair::{qps, run};
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{Both, Counters, Trace};
 
 const RUN: &str = "run:packing=0/1/2/3/4+5:duals=0+1/2+3/4:dual_fit=wfd";
@@ -23,7 +23,7 @@ type Row = (u32, u64, u32, i64, i64);
 /// The schedule of a hyperperiod; deadline misses, preemptions and migrations.
 fn schedule(spec: &str) -> (Vec<Row>, [u64; 3]) {
     let system = system();
-    let policy = registry::build(spec, &system).unwrap();
+    let policy = registry().build(spec, &system).unwrap();
     let mut both = Both(Trace::default(), Counters::new(6, 3));
     simulate(&system, policy, &mut both, &Options::until(Time::from_ms(20))).unwrap();
     let mut segments = both.0.segments;
@@ -39,7 +39,7 @@ fn schedule(spec: &str) -> (Vec<Row>, [u64; 3]) {
 
 #[test]
 fn figure_1_is_the_tree() {
-    let (_, options) = registry::parse(RUN).unwrap();
+    let (_, options) = registry().parse(RUN).unwrap();
     let (_, tree) = run::tree(&system(), &options).unwrap();
     assert_eq!(tree.level_sizes, [5, 3, 1]);
     let rates: Vec<String> = tree.servers.iter().map(|server| server.rate.to_string()).collect();
@@ -48,14 +48,14 @@ fn figure_1_is_the_tree() {
     assert_eq!(tree.servers[5].clients, Clients::Duals(vec![0, 1]));
     assert_eq!((tree.reductions(), tree.preemption_bound()), (2, 4));
     // What first fit makes of it is flatter: t5 fits with t1, and the two need no other CPU.
-    let (_, options) = registry::parse("run").unwrap();
+    let (_, options) = registry().parse("run").unwrap();
     let (_, tree) = run::tree(&system(), &options).unwrap();
     assert_eq!((tree.level_sizes.as_slice(), tree.subsystems.len()), ([4, 1].as_slice(), 2));
 }
 
 #[test]
 fn figure_2_is_the_hierarchy() {
-    let (_, options) = registry::parse(QPS).unwrap();
+    let (_, options) = registry().parse(QPS).unwrap();
     let (_, sets) = qps::sets(&system(), &options).unwrap();
     assert_eq!((sets.clusters(), sets.levels()), (vec![vec![0, 1, 2]], 2));
     for cpu in 0..2 {
@@ -139,7 +139,7 @@ fn qps_schedules_it() {
 
 #[test]
 fn others_cannot() {
-    assert!(registry::build("p-edf", &system()).is_err());
+    assert!(registry().build("p-edf", &system()).is_err());
     assert!(schedule("g-edf").1[0] > 0);
     for spec in ["run", "qps", "qps:master=edf"] {
         assert_eq!(schedule(spec).1[0], 0, "{spec}");

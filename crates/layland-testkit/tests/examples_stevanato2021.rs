@@ -5,8 +5,8 @@
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, System, TaskMap, Time};
 use layland_offline::{Existence, exists_partition};
-use layland_policy::registry;
 use layland_sim::{Cycle, Horizon, Options, simulate};
+use layland_testkit::registry;
 use layland_trace::Trace;
 
 fn system() -> System {
@@ -19,7 +19,7 @@ fn cycle(policy: &str) -> (Cycle, usize, usize) {
     let system = system();
     let run = |horizon: Horizon| {
         let mut trace = Trace::default();
-        let policy = registry::build(policy, &system).unwrap();
+        let policy = registry().build(policy, &system).unwrap();
         let options = Options { horizon, ..Options::until(Time::ZERO) };
         let outcome = simulate(&system, policy, &mut trace, &options).unwrap();
         (outcome, trace)

@@ -5,8 +5,8 @@
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{System, TaskId, Time};
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{Errno, Trace};
 
 fn system(name: &str) -> System {
@@ -16,7 +16,7 @@ fn system(name: &str) -> System {
 }
 
 fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
-    let policy = registry::build(policy, system).expect("the policy takes the example");
+    let policy = registry().build(policy, system).expect("the policy takes the example");
     let rule = layland_policy::Policy::rule(&policy);
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &Options::until(Time::from_ms(until_ms))).unwrap();

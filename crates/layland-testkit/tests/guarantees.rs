@@ -8,13 +8,13 @@ use layland_analysis::global_fp;
 use layland_analysis::overheads::inflate;
 use layland_analysis::uniprocessor::edf::{Demand, criterion};
 use layland_analysis::uniprocessor::edf_response::{self, responses};
-use layland_analysis::uniprocessor::fixed_priority::{Order, response_bounds, sweep};
+use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, response_bounds, sweep};
 use layland_analysis::{SchedulabilityTest, Sporadic, Verdict, catalogue};
-use layland_model::{Duration, Overheads, Service, System, Task, TaskId};
-use layland_policy::registry;
+use layland_model::{Algorithm, Duration, Form, Order, Overheads, Service, System, Task, TaskId};
 use layland_testkit::cases::{
     Deadlines, hyperperiod, on_random, run, some_sporadic, synchronous, systems,
 };
+use layland_testkit::{registry, specs_of};
 use layland_trace::Counters;
 use proptest::prelude::*;
 
@@ -261,7 +261,7 @@ fn no_response_is_longer_than_its_bound() {
             if bounds.values().all(Option::is_none) {
                 continue;
             }
-            for policy in analysis.policies {
+            for policy in &specs_of(analysis.algorithms) {
                 for system in &systems {
                     let counters = run(system, policy, 500, seed);
                     for bound in bounds.values().flatten() {
@@ -323,8 +323,8 @@ fn the_sweep_is_the_response_time() {
             order.iter().map(|&id| Sporadic::from(&system.tasks[id])).collect();
         let mut found = Vec::new();
         let meets = sweep(&tasks, &mut found);
-        let bounds =
-            response_bounds(&system, Order::DeadlineMonotonic).expect("no assumption is broken");
+        let bounds = response_bounds(&system, PriorityOrder::DeadlineMonotonic)
+            .expect("no assumption is broken");
         for (&id, response) in order.iter().zip(&found) {
             prop_assert_eq!(Ok(*response), bounds[id].clone().map(|bound| bound.response));
         }
@@ -407,8 +407,12 @@ fn inflation_covers_what_the_machine_charges() {
         let mut any = false;
         for test in catalogue::TESTS {
             let Ok(finding) = test.run(&inflated.system) else { continue };
-            for policy in test.subject.policies() {
-                let of_groups = ["g-", "c-", "p-"].iter().any(|form| policy.starts_with(form));
+            for algorithm in test.subject.algorithms() {
+                let of_groups = matches!(
+                    algorithm,
+                    Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
+                );
+                let policy = &algorithm.to_string();
                 if !of_groups || finding.verdict != Verdict::Yes || test.name == "LOPEZ" {
                     continue;
                 }
@@ -501,9 +505,11 @@ fn no_test_accepts_a_miss_in_a_whole_universe() {
     assert_eq!(sets.len(), 165);
     for set in &sets {
         let mut system = system_of(set, 2);
-        for policy in ["g-edf", "g-rm", "g-dm"] {
+        for order in [Order::Deadline, Order::RateMonotonic, Order::DeadlineMonotonic] {
+            let algorithm = Algorithm::Ordered(Form::Global, order);
+            let policy = &algorithm.to_string();
             let accepts = catalogue::TESTS.iter().filter(|test| {
-                test.subject.policies().contains(&policy)
+                test.subject.algorithms().contains(&algorithm)
                     && test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
             });
             let accepting: Vec<&str> = accepts.map(|test| test.name).collect();
@@ -514,7 +520,7 @@ fn no_test_accepts_a_miss_in_a_whole_universe() {
                 for (at, task) in system.tasks.values_mut().enumerate() {
                     task.offset = Duration::from_ns(offsets / 3i64.pow(at as u32) % 3);
                 }
-                assert!(registry::build(policy, &system).is_ok());
+                assert!(registry().build(policy, &system).is_ok());
                 assert!(!misses(&run(&system, policy, 30, 0)), "{accepting:?} accept {set:?}");
             }
             system.tasks.values_mut().for_each(|task| task.offset = Duration::ZERO);

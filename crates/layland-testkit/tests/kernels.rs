@@ -8,15 +8,15 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Note, Request, RequestKind, Service, System, Task,
     TaskId, Time,
 };
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{JobRecord, MarkKind, Trace};
 
 const VERSIONS: [&str; 4] = ["5.4", "6.12", "6.18", "7.2"];
 
 fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
     assert_eq!(system.validate(), []);
-    let policy = registry::build(policy, system).expect("the policy takes the system");
+    let policy = registry().build(policy, system).expect("the policy takes the system");
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &Options::until(Time::from_ms(until_ms))).unwrap();
     let report = check(&trace, system, &layland_model::ScheduleRule::None, 5);

@@ -6,13 +6,13 @@
 use layland_analysis::affinity::{edf, feasibility, fixed_priority, hpa_speed};
 use layland_analysis::global_edf::{Slacks, rta};
 use layland_analysis::global_fp;
-use layland_analysis::uniprocessor::fixed_priority::Order;
+use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 use layland_analysis::{ResponseTest, SchedulabilityTest, Sporadic, Verdict};
 use layland_model::{CpuId, CpuSet, System, TaskId};
-use layland_policy::registry;
 use layland_testkit::cases::{
     Deadlines, masks, on_random, run, some_sporadic, systems, with_masks,
 };
+use layland_testkit::{registry, specs_of};
 use proptest::prelude::*;
 
 /// How many cases: more if the environment asks for it.
@@ -32,8 +32,8 @@ fn never_misses(test: &SchedulabilityTest, load: std::ops::Range<i64>, deadlines
         if !accepted {
             return Ok(false);
         }
-        for policy in test.subject.policies() {
-            if registry::build(policy, &system).is_err() {
+        for policy in &specs_of(test.subject.algorithms()) {
+            if registry().build(policy, &system).is_err() {
                 prop_assert!(policy.starts_with("hpa-"));
                 continue;
             }
@@ -78,8 +78,8 @@ fn no_response_is_longer_than_its_bound() {
         let mut any = false;
         for analysis in &all {
             let bounds = analysis.run(&system).expect("no assumption is broken");
-            for policy in analysis.policies {
-                if registry::build(policy, &system).is_err() {
+            for policy in &specs_of(analysis.algorithms) {
+                if registry().build(policy, &system).is_err() {
                     continue;
                 }
                 for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
@@ -173,7 +173,7 @@ fn the_reduction_is_its_definition() {
     let inputs = (systems(1..6, 8, 20..100, Deadlines::Constrained), masks());
     on_random(cases, cases / 2, inputs, |(system, (kind, draws))| {
         let system = with_masks(system, kind, &draws);
-        let found = fixed_priority::bounds(&system, Order::RateMonotonic);
+        let found = fixed_priority::bounds(&system, PriorityOrder::RateMonotonic);
         let found: Vec<Option<i64>> = (by_period(&system).into_iter())
             .map(|id| found[id].as_ref().map(|(response, _)| response.ns()))
             .collect();
@@ -193,7 +193,7 @@ fn a_family_of_parts_is_not_better_than_all() {
         (systems(10..12, 20, 20..90, Deadlines::Implicit), prop::collection::vec(0u64..40_000, 24));
     on_random(cases, cases / 3, inputs, |(system, draws)| {
         let system = with_masks(system, layland_testkit::cases::Masks::Levels, &draws);
-        let found = fixed_priority::bounds(&system, Order::RateMonotonic);
+        let found = fixed_priority::bounds(&system, PriorityOrder::RateMonotonic);
         for policy in ["weak-rm", "strong-rm", "hpa-rm"] {
             let counters = run(&system, policy, 500, 0);
             for (id, bound) in found.iter() {
@@ -226,7 +226,10 @@ fn without_masks_the_reduction_is_global() {
         let ordered: Vec<Sporadic> =
             ids.iter().map(|&id| Sporadic::from(&system.tasks[id])).collect();
         let global = global_fp::guan(&ordered, cpus);
-        prop_assert_eq!(fixed_priority::slacks(&system, Order::RateMonotonic), global.clone());
+        prop_assert_eq!(
+            fixed_priority::slacks(&system, PriorityOrder::RateMonotonic),
+            global.clone()
+        );
         let tasks: Vec<Sporadic> = system.tasks.values().map(Sporadic::from).collect();
         let all = edf::bounds(&system).values().all(Option::is_some);
         prop_assert_eq!(all, rta::accepts(&tasks, cpus));

@@ -8,6 +8,7 @@ use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
     System, Task, TaskId, Time,
 };
+use layland_policy::Policy;
 use layland_policy::mixed::PerCpu;
 use layland_policy::mixed::amc::Adaptive;
 use layland_policy::mixed::indicator::OwnOverrun;
@@ -16,12 +17,12 @@ use layland_policy::mixed::plrs::{ListReuse, Lists};
 use layland_policy::mixed::pt::{Slices, Transformed};
 use layland_policy::mixed::smc::FixedPriority;
 use layland_policy::mixed::zss::{Late, ZeroSlack};
-use layland_policy::{Policy, registry};
 use layland_sim::{Options, simulate};
 use layland_testkit::mixed::ticks::{self, Ended, Rules};
 use layland_testkit::mixed::{
     Literal, SAFE, UNSOUND, broken, describe, draw_run, draw_set, try_set,
 };
+use layland_testkit::registry;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use proptest::prelude::*;
 use rayon::prelude::*;
@@ -321,7 +322,7 @@ fn c6_and_c7_accepted_patterns_that_miss() {
         let lists = if name == "C7" { "plrs:lists=ija-floor" } else { "plrs:lists=ija" };
         let system = two_levels(&tasks, 2);
         let policy =
-            registry::build(lists, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
+            registry().build(lists, &system).unwrap_or_else(|error| panic!("{name}: {error}"));
         let system = with_run(system, &runs);
         let trace = run(&system, policy, until);
         let late = (1..tasks.len() as u32).any(|task| missed(&trace, task, 0));
@@ -378,8 +379,8 @@ fn c9_every_late_job_ends() {
 fn c10_floor_and_ceiling() {
     let system =
         two_levels(&[(13, 11, 0, &[6, 6, 6]), (12, 11, 1, &[1, 3, 3]), (6, 6, 2, &[2, 2, 5])], 3);
-    assert!(registry::build("plrs:lists=ija-floor", &system).is_ok());
-    assert!(registry::build("plrs:lists=ija", &system).is_err());
+    assert!(registry().build("plrs:lists=ija-floor", &system).is_ok());
+    assert!(registry().build("plrs:lists=ija", &system).is_err());
 }
 
 // --- Bundled sets ------------------------------------------------------------------------------
@@ -399,13 +400,13 @@ fn bundled_sets_show_what_they_say() {
     ];
     for (name, spec, refused, (task, seq)) in defects {
         let system = bundled(name);
-        let policy = registry::build(spec, &system).unwrap();
+        let policy = registry().build(spec, &system).unwrap();
         let ScheduleRule::MixedCriticality { guaranteed, .. } = policy.rule() else { panic!() };
         assert!(guaranteed.is_empty(), "{name}");
         let trace = run(&system, policy, Duration::from_ms(20).ns());
         assert!(missed(&trace, task, seq), "{name}");
         if let Some(refused) = refused {
-            assert!(registry::build(refused, &system).is_err(), "{name}");
+            assert!(registry().build(refused, &system).is_err(), "{name}");
         }
     }
 }
@@ -416,7 +417,7 @@ fn only_low_criticality_pays_for_overruns() {
     let system = bundled("mixed-overrun");
     let until = Duration::from_ms(2000).ns();
     for spec in ["smc", "amc", "amc:own_overrun=cut", "zss", "zss:late=demote", "pt", "plrs"] {
-        let policy = registry::build(spec, &system).unwrap();
+        let policy = registry().build(spec, &system).unwrap();
         let rule = policy.rule();
         let trace = run(&system, policy, until);
         assert!(check(&trace, &system, &rule, 5).is_clean(), "{spec}");
@@ -425,7 +426,7 @@ fn only_low_criticality_pays_for_overruns() {
         assert_eq!(trace.jobs.iter().filter(late).filter(high).count(), 0, "{spec}");
         assert!(trace.jobs.iter().filter(late).count() > 0, "{spec}");
     }
-    let trace = run(&system, registry::build("p-rm", &system).unwrap(), until);
+    let trace = run(&system, registry().build("p-rm", &system).unwrap(), until);
     assert!(missed(&trace, 0, 0), "rate-monotonic priorities let `steer` pay");
 }
 
@@ -439,7 +440,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
     system.platform = layland_model::Platform::identical(2);
     for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "pt:fit=wf"] {
         let policy =
-            registry::build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            registry().build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let rule = policy.rule();
         let ScheduleRule::MixedCriticality { groups, guaranteed } = &rule else { panic!() };
         assert_eq!(guaranteed.len(), 2, "{spec}");
@@ -452,7 +453,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
     for task in system.tasks.values_mut().take(2) {
         task.affinity = Some(layland_model::CpuSet::single(layland_model::CpuId(0)));
     }
-    let error = registry::build("smc", &system).err().unwrap().to_string();
+    let error = registry().build("smc", &system).err().unwrap().to_string();
     assert!(error.contains("finds no CPU for task") && error.contains("may use 0"), "{error}");
 }
 
@@ -460,7 +461,7 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
 #[test]
 fn the_guarantee_is_checked() {
     let system = two_levels(&[(3, 3, 0, &[2, 2]), (7, 7, 1, &[2, 6])], 2);
-    let policy = registry::build("plrs:lists=ija", &system).unwrap();
+    let policy = registry().build("plrs:lists=ija", &system).unwrap();
     let ScheduleRule::MixedCriticality { groups, .. } = policy.rule() else { panic!() };
     let guaranteed = groups[0].cpus.clone();
     let rule = ScheduleRule::MixedCriticality { groups, guaranteed };

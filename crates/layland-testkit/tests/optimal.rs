@@ -8,13 +8,14 @@ use layland_model::{
     System, Task, TaskId, Time,
 };
 use layland_offline::RateGrid;
-use layland_policy::{Action, Event, Policy, registry};
+use layland_policy::{Action, Event, Policy};
 use layland_sim::{Horizon, Options, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::slow_qps::SlowQps;
 use layland_testkit::optimal::slow_run::SlowRun;
+use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
 fn traced(system: &System, policy: impl Policy, options: &Options<'_>) -> Trace {
@@ -24,7 +25,7 @@ fn traced(system: &System, policy: impl Policy, options: &Options<'_>) -> Trace 
 }
 
 fn build(spec: &str, system: &System) -> Box<dyn Policy> {
-    registry::build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
+    registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
 }
 
 /// Draws systems, the first few hundred nanoseconds and jobs of which are enough here.
@@ -55,7 +56,7 @@ fn run_is_its_twin() {
     let fits = ["ffd", "wfd", "efd", "ff", "nf", "bf"];
     for (index, Drawn { system, until }) in systems(60, false).enumerate() {
         let spec = format!("run:fit={}", fits[index % fits.len()]);
-        let (info, options) = registry::parse(&spec).unwrap();
+        let (info, options) = registry().parse(&spec).unwrap();
         let fast = traced(&system, info.build(&system, &options).unwrap(), &Options::until(until));
         let slow = traced(&system, SlowRun::new(&system, &options), &Options::until(until));
         assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
@@ -68,7 +69,7 @@ fn qps_is_its_twin() {
     for sporadic in [false, true] {
         for (index, Drawn { system, until }) in systems(40, sporadic).enumerate() {
             let spec = specs[index % specs.len()];
-            let (info, options) = registry::parse(spec).unwrap();
+            let (info, options) = registry().parse(spec).unwrap();
             let options_of = Options { seed: 3, ..Options::until(until) };
             let fast = traced(&system, info.build(&system, &options).unwrap(), &options_of);
             let slow = traced(&system, SlowQps::new(&system, &options), &options_of);
@@ -185,7 +186,7 @@ fn refusals_name_the_task_and_the_reason() {
     let refusal = |spec: &str, change: &dyn Fn(&mut System)| {
         let mut system = System::new(2, vec![task("a", 2, 4), task("b", 1, 4)]);
         change(&mut system);
-        match registry::build(spec, &system) {
+        match registry().build(spec, &system) {
             Ok(_) => panic!("{spec} was built"),
             Err(error) => error.to_string(),
         }

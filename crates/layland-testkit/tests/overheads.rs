@@ -1,8 +1,8 @@
 //! Each overhead of the machine, worked out by hand.
 
 use layland_model::{CpuSet, Duration, Overheads, Service, System, Task, Time};
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
 fn task(name: &str, wcet: i64, period: i64) -> Task {
@@ -14,7 +14,7 @@ fn schedule(cpus: usize, tasks: Vec<Task>, overheads: Overheads, policy: &str) -
     let mut system = System::new(cpus, tasks);
     system.platform.overheads = overheads;
     assert_eq!(system.validate(), []);
-    let policy = registry::build(policy, &system).unwrap();
+    let policy = registry().build(policy, &system).unwrap();
     let mut trace = Trace::default();
     simulate(&system, policy, &mut trace, &Options::until(Time::from_us(99))).unwrap();
     let us = |ns: i64| ns / 1000;
@@ -121,7 +121,7 @@ fn overheads_can_cost_a_deadline_and_are_counted() {
     let mut system = System::new(1, vec![task("a", 5, 10), task("b", 5, 10)]);
     let run = |system: &System| {
         let mut counters = Counters::new(2, 1);
-        let policy = registry::build("g-edf", system).unwrap();
+        let policy = registry().build("g-edf", system).unwrap();
         simulate(system, policy, &mut counters, &Options::until(Time::from_us(100))).unwrap();
         (counters.total().missed, counters.overhead_ns(layland_model::CpuId(0)))
     };

@@ -5,8 +5,9 @@ use layland_checker::check;
 use layland_model::{
     Algorithm, CpuId, Form, Order, Request, RequestKind, ScheduleRule, System, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, periodic_system};
 use layland_testkit::ticks;
 use layland_testkit::twin::SlowHighestFirst;
@@ -37,7 +38,7 @@ const HORIZON: Time = Time::from_ns(120);
 
 /// Partitioned policies refuse what they cannot pack; the others take every system.
 fn build(algorithm: Algorithm, system: &System) -> Option<Box<dyn Policy>> {
-    match registry::build(&algorithm.to_string(), system) {
+    match registry().build(&algorithm.to_string(), system) {
         Ok(policy) => Some(policy),
         Err(error) => {
             let is_partitioned = matches!(algorithm, Algorithm::Ordered(Form::Partitioned, _));

@@ -6,10 +6,9 @@ use layland_model::{
     Change, CpuId, CpuSet, Duration, JobId, Request, RequestKind, ScheduleRule, Service, System,
     Task, TaskId, Time,
 };
-use layland_policy::{
-    Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId, registry,
-};
+use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId};
 use layland_sim::{Options, simulate};
+use layland_testkit::registry;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,7 +48,7 @@ fn answers(trace: &Trace) -> Vec<(String, bool)> {
 fn a_task_that_leaves_frees_its_cpu_at_once() {
     let mut system = System::new(1, vec![task("a", 6, 10), task("b", 3, 20)]);
     system.requests = vec![Request { at: at(2), kind: RequestKind::Leave(TaskId(0)) }];
-    let trace = run(&system, registry::build("g-edf", &system).unwrap(), at(20));
+    let trace = run(&system, registry().build("g-edf", &system).unwrap(), at(20));
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (1, 0, 2, 5)]);
     let left = trace.jobs.iter().find(|record| record.job.id.task == TaskId(0)).unwrap();
     assert_eq!(left.end, Some((at(2), JobEnd::Left)));
@@ -68,7 +67,7 @@ fn new_parameters_count_from_the_next_job() {
     let kind = RequestKind::Reconfigure(TaskId(0), change);
     system.requests = vec![Request { at: at(1), kind }];
     let mut trace = Trace::default();
-    let policy = registry::build("g-rm", &system).unwrap();
+    let policy = registry().build("g-rm", &system).unwrap();
     simulate(&system, policy, &mut trace, &Options::until(at(20))).unwrap();
     // The arrival at 10 was agreed on; from there on the period is 5.
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (0, 0, 10, 13), (0, 0, 15, 18)]);
@@ -82,12 +81,12 @@ fn affinities_change_where_the_policy_can_follow() {
     let to = |cpu: u32| Change::Affinity(CpuSet::single(CpuId(cpu)));
     system.requests = vec![Request { at: at(2), kind: RequestKind::Reconfigure(TaskId(0), to(1)) }];
 
-    let trace = run(&system, registry::build("g-edf", &system).unwrap(), at(10));
+    let trace = run(&system, registry().build("g-edf", &system).unwrap(), at(10));
     assert_eq!(answers(&trace), [("task `a` gets affinity 1".to_owned(), false)]);
     assert_eq!(segments(&trace), [(0, 0, 0, 6), (1, 1, 0, 6)]);
 
     // Under P-EDF task a moves to CPU 1, and its rank lets it go first there.
-    let trace = run(&system, registry::build("p-edf", &system).unwrap(), at(10));
+    let trace = run(&system, registry().build("p-edf", &system).unwrap(), at(10));
     assert_eq!(answers(&trace), [("task `a` gets affinity 1".to_owned(), true)]);
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (1, 1, 0, 2), (0, 1, 2, 6), (1, 1, 6, 10)]);
 }
@@ -107,7 +106,7 @@ fn tasks_move_between_clusters_and_cpus_between_clusters() {
         Request { at: at(3), kind: shrink },
         Request { at: at(4), kind: RequestKind::Reconfigure(TaskId(1), Change::Cluster(1)) },
     ];
-    let trace = run(&system, registry::build("c-edf", &system).unwrap(), at(10));
+    let trace = run(&system, registry().build("c-edf", &system).unwrap(), at(10));
     let granted: Vec<bool> = answers(&trace).into_iter().map(|(_, granted)| granted).collect();
     assert_eq!(granted, [true, false, true, true]);
     // b runs on CPU 2 while its cluster has it, waits for a, then goes first in cluster 1.

@@ -33,19 +33,23 @@ use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
-use layland_model::{CpuSet, Duration, System, TaskMap};
+use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
 
 /// The limit of rounds. Each round is sound; more rounds only accept more.
 const ROUNDS: usize = 100;
 
 /// The policies that it is about.
-const POLICIES: &[&str] = &["weak-edf", "strong-edf", "hpa-edf"];
+const ALGORITHMS: &[Algorithm] = &[
+    Algorithm::Ordered(Form::Weak, Order::Deadline),
+    Algorithm::Ordered(Form::Strong, Order::Deadline),
+    Algorithm::Ordered(Form::Hierarchical, Order::Deadline),
+];
 
 /// Response times under EDF with affinities.
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "APA-EDF",
     title: "response times under EDF with affinities",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
@@ -56,7 +60,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "APA-EDF",
     title: "response times under EDF with affinities",
-    policies: POLICIES,
+    algorithms: ALGORITHMS,
     kind: Kind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],

@@ -36,12 +36,12 @@ use crate::assumption::and;
 use crate::global_edf::Slacks;
 use crate::global_fp::{GUAN, largest, response, workloads};
 use crate::test::test_and_responses;
-use crate::uniprocessor::fixed_priority::Order;
+use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
     Scope, Subject, Verdict,
 };
-use layland_model::{CpuSet, Duration, System, TaskId, TaskMap};
+use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskId, TaskMap};
 
 /// The assumptions of the tests that derive priorities.
 pub(super) const DERIVED: &[Assumption] = &[
@@ -57,21 +57,27 @@ pub(super) const DERIVED: &[Assumption] = &[
 const GIVEN: &[Assumption] = &and::<9>(DERIVED, Priorities);
 
 macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
+    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,
         $title:literal;)*) => {
         $(test_and_responses! {
-            $test, $responses, $name, $title, $policies, $assumptions, &[&Citation::GUJARATI, &GUAN],
-            |system| finding(system, &bounds(system, Order::$order)),
-            |system| responses(&bounds(system, Order::$order))
+            $test, $responses, $name, $title,
+            &[
+                Algorithm::Ordered(Form::Weak, Order::$order),
+                Algorithm::Ordered(Form::Strong, Order::$order),
+                Algorithm::Ordered(Form::Hierarchical, Order::$order),
+            ],
+            $assumptions, &[&Citation::GUJARATI, &GUAN],
+            |system| finding(system, &bounds(system, PriorityOrder::$order)),
+            |system| responses(&bounds(system, PriorityOrder::$order))
         })*
     };
 }
 tests! {
-    RM, RM_RESPONSE, "APA-RM", RateMonotonic, &["weak-rm", "strong-rm", "hpa-rm"], DERIVED,
+    RM, RM_RESPONSE, "APA-RM", RateMonotonic, DERIVED,
         "response times under rate-monotonic priorities with affinities";
-    DM, DM_RESPONSE, "APA-DM", DeadlineMonotonic, &["weak-dm", "strong-dm", "hpa-dm"], DERIVED,
+    DM, DM_RESPONSE, "APA-DM", DeadlineMonotonic, DERIVED,
         "response times under deadline-monotonic priorities with affinities";
-    FP, FP_RESPONSE, "APA-FP", Given, &["weak-fp", "strong-fp", "hpa-fp"], GIVEN,
+    FP, FP_RESPONSE, "APA-FP", Given, GIVEN,
         "response times under fixed priorities with affinities";
 }
 
@@ -84,7 +90,7 @@ pub type Found = (Duration, CpuSet);
 ///
 /// ```
 /// use layland_analysis::affinity::fixed_priority::bounds;
-/// use layland_analysis::uniprocessor::fixed_priority::Order;
+/// use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
 /// use layland_model::{Duration, Service, System, Task};
 /// // The second task has two CPUs and one rival: it never waits.
 /// let tasks = [(4, 5, "0"), (4, 10, "0-1")].map(|(c, t, cpus)| {
@@ -93,11 +99,11 @@ pub type Found = (Duration, CpuSet);
 ///     task
 /// });
 /// let system = System::new(2, tasks.to_vec());
-/// let bounds: Vec<_> = bounds(&system, Order::RateMonotonic).values().cloned().collect();
+/// let bounds: Vec<_> = bounds(&system, PriorityOrder::RateMonotonic).values().cloned().collect();
 /// let found = |ms, cpus: &str| Some((Duration::from_ms(ms), cpus.parse().unwrap()));
 /// assert_eq!(bounds, [found(4, "0"), found(4, "0-1")]);
 /// ```
-pub fn bounds(system: &System, order: Order) -> TaskMap<Option<Found>> {
+pub fn bounds(system: &System, order: PriorityOrder) -> TaskMap<Option<Found>> {
     let ids = order.sort_all(system);
     let masked = Masked::new(system, ids.iter().copied());
     // The slacks of the tasks that have bounds, by priority.
@@ -181,7 +187,7 @@ pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<Respo
 
 /// The slacks in the order of priorities, or the first task without one: to compare with tests for
 /// global scheduling.
-pub fn slacks(system: &System, order: Order) -> Slacks {
+pub fn slacks(system: &System, order: PriorityOrder) -> Slacks {
     let bounds = bounds(system, order);
     let mut slacks = Vec::new();
     for (at, id) in order.sort_all(system).into_iter().enumerate() {

@@ -29,7 +29,7 @@ use crate::{
     Citation, Enclosure, Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
     Subject,
 };
-use layland_model::{CpuSet, Rate, RateSum, System};
+use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
 
 /// The speed for `m` CPUs whose largest affinity other than all CPUs has `m_max`. The enclosure is
@@ -109,7 +109,10 @@ pub fn for_system(system: &System) -> Result<Enclosure, Refusal> {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "HPA-SPEED",
     title: "feasibility on CPUs that are slower by the speed that HPA-EDF needs",
-    subject: Subject::Policies(&["hpa-edf", "strong-edf"]),
+    subject: Subject::Algorithms(&[
+        Algorithm::Ordered(Form::Hierarchical, Order::Deadline),
+        Algorithm::Ordered(Form::Strong, Order::Deadline),
+    ]),
     kind: Kind::Sufficient,
     assumptions: &[
         SporadicReleases,

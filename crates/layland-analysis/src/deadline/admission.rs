@@ -15,7 +15,7 @@ use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
 use crate::group::{Group, together};
 use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
-use layland_model::{CpuSet, Rate, RateSum, System, Task};
+use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
 
 /// The share of each CPU that real-time tasks may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Default for Limit {
 pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     name: "AC",
     title: "admission control of SCHED_DEADLINE with its default limit",
-    subject: Subject::Admission(&["dl"]),
+    subject: Subject::Admission(&[Algorithm::SchedDeadline]),
     kind: Kind::Exact,
     assumptions: &[WholeClusters],
     citations: &[&Citation::TANG],
@@ -48,7 +48,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
 pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     name: "AC-SP",
     title: "admission control of semi-partitioned SCHED_DEADLINE with the default limit",
-    subject: Subject::Admission(&["dl-sp"]),
+    subject: Subject::Admission(&[Algorithm::SemiPartitionedDeadline]),
     kind: Kind::Exact,
     assumptions: &[SemiPartitioned],
     citations: &[&Citation::TANG],

@@ -20,7 +20,7 @@ use crate::Assumption::*;
 use crate::Citation;
 use crate::group::Group;
 use crate::{BoundTest, Tardiness, TardinessBound, Verdict};
-use layland_model::{Rate, System, TaskId, TaskMap};
+use layland_model::{Algorithm, Rate, System, TaskId, TaskMap};
 
 /// Theorem 1, for each cluster.
 ///
@@ -39,7 +39,7 @@ use layland_model::{Rate, System, TaskId, TaskMap};
 pub const TEST: BoundTest = BoundTest {
     name: "TANG",
     title: "tardiness under semi-partitioned SCHED_DEADLINE (Theorem 1)",
-    policies: &["dl-sp"],
+    algorithms: &[Algorithm::SemiPartitionedDeadline],
     assumptions: &[
         SporadicReleases,
         NoJitter,

@@ -12,7 +12,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{CONSTRAINED, POLICIES};
+use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
@@ -46,7 +46,7 @@ pub const BAKER: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BAK",
     title: "busy-window load test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BAKER],

@@ -28,7 +28,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{CONSTRAINED, POLICIES};
+use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
@@ -68,7 +68,7 @@ const STEPS: usize = 100_000;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BAR",
     title: "demand test with carried-in jobs for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BARUAH_2007],

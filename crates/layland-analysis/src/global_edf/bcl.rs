@@ -11,7 +11,7 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::rivals;
-use super::{CONSTRAINED, POLICIES};
+use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
@@ -44,7 +44,7 @@ pub const BERTOGNA: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BCL",
     title: "interference test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA],

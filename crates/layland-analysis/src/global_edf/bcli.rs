@@ -19,7 +19,7 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::{Interference, rivals, sum};
-use super::{CONSTRAINED, POLICIES, Slacks};
+use super::{ALGORITHMS, CONSTRAINED, Slacks};
 use crate::group::Group;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
 
@@ -56,7 +56,7 @@ const ROUNDS: usize = 100;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BCLI",
     title: "iterative interference test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_2009],
@@ -67,7 +67,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "BCLI",
     title: "iterative interference test for global EDF",
-    policies: POLICIES,
+    algorithms: ALGORITHMS,
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_2009],

@@ -7,7 +7,7 @@
 //! (3) `D_i <= T_i`, (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit
 //! speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs.
 
-use super::{CONSTRAINED, POLICIES, bak, bar, bcli, ff_dbf, gfb, load, rta};
+use super::{ALGORITHMS, CONSTRAINED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{Finding, Kind, Reason, SchedulabilityTest, Sporadic, Subject, Verdict};
@@ -28,7 +28,7 @@ use crate::{Finding, Kind, Reason, SchedulabilityTest, Sporadic, Subject, Verdic
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "GLOBAL-EDF",
     title: "every test for global EDF until one accepts",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[

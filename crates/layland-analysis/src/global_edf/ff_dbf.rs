@@ -20,7 +20,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{CONSTRAINED, POLICIES};
+use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed, load_above};
 use crate::{
@@ -68,7 +68,7 @@ const SIGMA_SHIFT: u32 = 20;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "FF-DBF",
     title: "forced-forward demand test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BARUAH_2010],

@@ -10,7 +10,7 @@
 //! | `delta_i` | density of a task, `C_i / D_i` |
 //! | `m` | number of CPUs |
 
-use super::{CONSTRAINED, POLICIES};
+use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
@@ -43,7 +43,7 @@ pub const GOOSSENS: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "GFB",
     title: "density test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],

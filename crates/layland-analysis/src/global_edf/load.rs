@@ -17,7 +17,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{ARBITRARY, POLICIES};
+use super::{ALGORITHMS, ARBITRARY};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
@@ -59,7 +59,7 @@ const STEPS: usize = 1_000_000;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "LOAD",
     title: "load test for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: ARBITRARY,
     citations: &[&BARUAH_BAKER],

@@ -30,7 +30,7 @@ use crate::sporadic::SHIFT;
 use crate::{
     Finding, Quantity, Reason, ResponseBound, Scope, Sporadic, Tardiness, TardinessBound, Verdict,
 };
-use layland_model::{Duration, Rate, System, TIME_LIMIT, TaskId, TaskMap};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, System, TIME_LIMIT, TaskId, TaskMap};
 
 /// The assumptions of tests for constrained deadlines.
 pub(crate) const CONSTRAINED: &[Assumption] = &[
@@ -57,8 +57,11 @@ const ARBITRARY: &[Assumption] = &[
     NoRequests,
 ];
 
-/// The policies that they are about.
-const POLICIES: &[&str] = &["g-edf", "c-edf"];
+/// What they are about.
+const ALGORITHMS: &[Algorithm] = &[
+    Algorithm::Ordered(Form::Global, Order::Deadline),
+    Algorithm::Ordered(Form::Clustered, Order::Deadline),
+];
 
 /// Tardiness bounds cluster by cluster; none if the load of a cluster, or one task, is too much.
 fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rate)>) -> Tardiness {

@@ -19,7 +19,7 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::{Rival, rivals, sum};
-use super::{CONSTRAINED, POLICIES, Slacks};
+use super::{ALGORITHMS, CONSTRAINED, Slacks};
 use crate::group::Group;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
 
@@ -59,7 +59,7 @@ const STEPS: usize = 64;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "G-RTA",
     title: "response-time analysis for global EDF",
-    subject: Subject::Policies(POLICIES),
+    subject: Subject::Algorithms(ALGORITHMS),
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_CIRINEI],
@@ -70,7 +70,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "G-RTA",
     title: "response-time analysis for global EDF",
-    policies: POLICIES,
+    algorithms: ALGORITHMS,
     kind: Kind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_CIRINEI],

@@ -28,9 +28,9 @@ use crate::global_edf::workload::{rivals, sum};
 use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta};
 use crate::group::Group;
 use crate::test::test_and_responses;
-use crate::uniprocessor::fixed_priority::Order;
+use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
-use layland_model::System;
+use layland_model::{Algorithm, Form, Order, System};
 
 /// Bertogna, Cirinei and Lipari 2005.
 pub const BERTOGNA_2005: Citation = Citation {
@@ -62,41 +62,46 @@ const DERIVED: &[Assumption] = crate::global_edf::CONSTRAINED;
 const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
 
 /// The clusters, each with its tasks from the highest priority down.
-fn ordered(system: &System, order: Order) -> Vec<Group<'_>> {
+fn ordered(system: &System, order: PriorityOrder) -> Vec<Group<'_>> {
     let mut groups = Group::clusters(system);
     groups.iter_mut().for_each(|group| group.tasks = order.sort(group));
     groups
 }
 
 macro_rules! tests {
-    ($($test:ident, $responses:ident, $name:literal, $order:ident, $policies:expr, $assumptions:ident,
+    ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,
         $slacks:ident, $title:literal, $citation:expr;)*) => {
         $(test_and_responses! {
-            $test, $responses, $name, $title, $policies, $assumptions, $citation,
-            |system| by_slacks(ordered(system, Order::$order), $slacks),
-            |system| responses_by_slacks(system, ordered(system, Order::$order), $slacks)
+            $test, $responses, $name, $title,
+            &[
+                Algorithm::Ordered(Form::Global, Order::$order),
+                Algorithm::Ordered(Form::Clustered, Order::$order),
+            ],
+            $assumptions, $citation,
+            |system| by_slacks(ordered(system, PriorityOrder::$order), $slacks),
+            |system| responses_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks)
         })*
     };
 }
 tests! {
-    BCL_RM, BCL_RM_RESPONSE, "BCL-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED, bcl,
+    BCL_RM, BCL_RM_RESPONSE, "BCL-RM", RateMonotonic, DERIVED, bcl,
         "interference test for global rate-monotonic priorities", &[&BERTOGNA_2005];
-    BCL_DM, BCL_DM_RESPONSE, "BCL-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED, bcl,
+    BCL_DM, BCL_DM_RESPONSE, "BCL-DM", DeadlineMonotonic, DERIVED, bcl,
         "interference test for global deadline-monotonic priorities", &[&BERTOGNA_2005];
-    BCL_FP, BCL_FP_RESPONSE, "BCL-FP", Given, &["g-fp", "c-fp"], GIVEN, bcl,
+    BCL_FP, BCL_FP_RESPONSE, "BCL-FP", Given, GIVEN, bcl,
         "interference test for global fixed priorities", &[&BERTOGNA_2005];
-    BERTOGNA_RM, BERTOGNA_RM_RESPONSE, "BERTOGNA-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED,
+    BERTOGNA_RM, BERTOGNA_RM_RESPONSE, "BERTOGNA-RM", RateMonotonic, DERIVED,
         bertogna, "response times under global rate-monotonic priorities", &[&rta::BERTOGNA_CIRINEI];
-    BERTOGNA_DM, BERTOGNA_DM_RESPONSE, "BERTOGNA-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED,
+    BERTOGNA_DM, BERTOGNA_DM_RESPONSE, "BERTOGNA-DM", DeadlineMonotonic, DERIVED,
         bertogna, "response times under global deadline-monotonic priorities",
         &[&rta::BERTOGNA_CIRINEI];
-    BERTOGNA_FP, BERTOGNA_FP_RESPONSE, "BERTOGNA-FP", Given, &["g-fp", "c-fp"], GIVEN, bertogna,
+    BERTOGNA_FP, BERTOGNA_FP_RESPONSE, "BERTOGNA-FP", Given, GIVEN, bertogna,
         "response times under global fixed priorities", &[&rta::BERTOGNA_CIRINEI];
-    GUAN_RM, GUAN_RM_RESPONSE, "GUAN-RM", RateMonotonic, &["g-rm", "c-rm"], DERIVED, guan,
+    GUAN_RM, GUAN_RM_RESPONSE, "GUAN-RM", RateMonotonic, DERIVED, guan,
         "response times under global rate-monotonic priorities, with limited carry-in", &[&GUAN];
-    GUAN_DM, GUAN_DM_RESPONSE, "GUAN-DM", DeadlineMonotonic, &["g-dm", "c-dm"], DERIVED, guan,
+    GUAN_DM, GUAN_DM_RESPONSE, "GUAN-DM", DeadlineMonotonic, DERIVED, guan,
         "response times under global deadline-monotonic priorities, with limited carry-in", &[&GUAN];
-    GUAN_FP, GUAN_FP_RESPONSE, "GUAN-FP", Given, &["g-fp", "c-fp"], GIVEN, guan,
+    GUAN_FP, GUAN_FP_RESPONSE, "GUAN-FP", Given, GIVEN, guan,
         "response times under global fixed priorities, with limited carry-in", &[&GUAN];
 }
 

@@ -10,7 +10,7 @@ use super::{PER_CPU, each_cpu, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
-use layland_model::{Duration, TaskMap};
+use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskMap};
 use layland_offline::criticality::{
     Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
 };
@@ -23,7 +23,7 @@ const TWO_LEVELS: &[Assumption] = &and::<10>(PER_CPU, TwoCriticalities);
 pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-RT",
     title: "adaptive mixed criticality: response times per level",
-    subject: Subject::Covered(&["amc"]),
+    subject: Subject::Covered(AMC),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -34,7 +34,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
 pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-MAX",
     title: "adaptive mixed criticality: the worst over all instants of the mode change",
-    subject: Subject::Covered(&["amc"]),
+    subject: Subject::Covered(AMC),
     kind: Kind::Sufficient,
     assumptions: TWO_LEVELS,
     citations: CITATIONS,
@@ -49,7 +49,7 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
 pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-IA",
     title: "adaptive mixed criticality: the worst over all sequences of mode changes (corrected)",
-    subject: Subject::Covered(&["amc"]),
+    subject: Subject::Covered(AMC),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -63,7 +63,7 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-IA-PAPER",
     title: "adaptive mixed criticality: improved analysis, as in the paper; not safe",
     subject: Subject::Unsound(
-        &["amc"],
+        AMC,
         "Not safe: for the tasks (T,D,level,C) = (16,16,1,[5,8]), (4,4,0,[1,1]), (4,4,1,[1,2]) it gives 16 for \
          the first, equal to the deadline, for every choice of change points; released together and run periodically, \
          the task misses. A low job released between the last deadline and the mode change is not counted. \
@@ -77,16 +77,30 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     },
 };
 
+const fn amc(order: AdaptiveOrder) -> Algorithm {
+    Algorithm::MixedCriticality(Protection::Adaptive(order))
+}
+
+/// AMC under any order: that it keeps what it promises under the order that it runs with, a policy knows
+/// itself.
+const AMC: &[Algorithm] = &[
+    amc(AdaptiveOrder::AmcRt),
+    amc(AdaptiveOrder::AmcMax),
+    amc(AdaptiveOrder::AmcIa),
+    amc(AdaptiveOrder::AmcIaPaper),
+    amc(AdaptiveOrder::RateMonotonic),
+];
+
 /// `R_i(0), .., R_i(z_i)` of each task, where there are any.
 type PerLevel = TaskMap<Option<Vec<Duration>>>;
 
 macro_rules! responses {
-    ($test:ident, $of:ident, $policy:literal, $assumptions:expr, $bounds:expr) => {
-        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered: `", $policy, "`.")]
+    ($test:ident, $of:ident, $order:ident, $assumptions:expr, $bounds:expr) => {
+        #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered, under the order [`AdaptiveOrder::", stringify!($order), "`].")]
         pub const $test: ResponseTest = ResponseTest {
             name: $of.name,
             title: $of.title,
-            policies: &[$policy],
+            algorithms: &[amc(AdaptiveOrder::$order)],
             kind: Kind::Sufficient,
             assumptions: $assumptions,
             citations: CITATIONS,
@@ -94,14 +108,14 @@ macro_rules! responses {
         };
     };
 }
-responses!(AMC_RT_RESPONSES, AMC_RT, "amc", PER_CPU, |set| found(amc_rt::amc_rt(set).found()));
-responses!(AMC_RT_RM_RESPONSES, AMC_RT, "amc:order=rm", PER_CPU, |set| {
+responses!(AMC_RT_RESPONSES, AMC_RT, AmcRt, PER_CPU, |set| found(amc_rt::amc_rt(set).found()));
+responses!(AMC_RT_RM_RESPONSES, AMC_RT, RateMonotonic, PER_CPU, |set| {
     given(&amc_rt::under(set, &rate_monotonic(set)))
 });
-responses!(AMC_MAX_RESPONSES, AMC_MAX, "amc:order=amc-max", TWO_LEVELS, |set| {
+responses!(AMC_MAX_RESPONSES, AMC_MAX, AmcMax, TWO_LEVELS, |set| {
     found(amc_max::amc_max(set).ok().and_then(|found| found.found()))
 });
-responses!(AMC_IA_RESPONSES, AMC_IA, "amc:order=amc-ia", PER_CPU, improved);
+responses!(AMC_IA_RESPONSES, AMC_IA, AmcIa, PER_CPU, improved);
 
 /// The priorities first, as the policy finds them: the full analysis may give up on the way.
 fn improved(set: &MixedSet) -> PerLevel {

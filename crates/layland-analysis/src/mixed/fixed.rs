@@ -6,14 +6,14 @@ use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
 use crate::{
     Citation, Finding, Kind, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
 };
-use layland_model::{Duration, System, TaskMap};
+use layland_model::{Algorithm, CutOffOrder, Duration, Protection, System, TaskMap};
 use layland_offline::criticality::{MixedSet, Responses, fixed};
 
 /// Rate-monotonic priorities with a cut-off.
 pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-RM",
     title: "response times at each task's level under rate-monotonic priorities with a cut-off",
-    subject: Subject::Covered(&["rms"]),
+    subject: Subject::Covered(&[smc(CutOffOrder::RateMonotonic)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -24,7 +24,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
 pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-CM",
     title: "response times at each task's level under criticality-monotonic priorities with a cut-off",
-    subject: Subject::Covered(&["cms"]),
+    subject: Subject::Covered(&[smc(CutOffOrder::CriticalityMonotonic)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -54,7 +54,7 @@ pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
 pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     name: "FTP-SMC",
     title: "static mixed criticality: response times at each task's level, with the best priorities",
-    subject: Subject::Covered(&["smc"]),
+    subject: Subject::Covered(&[smc(CutOffOrder::Audsley)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -62,6 +62,10 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
 };
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &VESTAL];
+
+const fn smc(order: CutOffOrder) -> Algorithm {
+    Algorithm::MixedCriticality(Protection::CutOff(order))
+}
 
 fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
     let late = found.response.iter().find_map(|(task, bound)| bound.is_err().then_some(task));
@@ -87,12 +91,12 @@ fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {
 }
 
 macro_rules! responses {
-    ($test:ident, $of:ident, $policies:expr, $bounds:expr) => {
+    ($test:ident, $of:ident, $order:ident, $bounds:expr) => {
         #[doc = concat!("The bounds of [`", stringify!($of), "`], for jobs that are covered.")]
         pub const $test: ResponseTest = ResponseTest {
             name: $of.name,
             title: $of.title,
-            policies: $policies,
+            algorithms: &[smc(CutOffOrder::$order)],
             kind: Kind::Sufficient,
             assumptions: PER_CPU,
             citations: CITATIONS,
@@ -111,6 +115,6 @@ fn best(set: &MixedSet) -> TaskMap<Option<Vec<Duration>>> {
         found.response.values().map(|&bound| Some(vec![bound])).collect()
     })
 }
-responses!(SMC_RM_RESPONSES, SMC_RM, &["rms", "smc:order=rm"], |cpu| all(&fixed::rms(&cpu.set)));
-responses!(SMC_CM_RESPONSES, SMC_CM, &["cms", "smc:order=cm"], |cpu| all(&fixed::cms(&cpu.set)));
-responses!(FTP_SMC_RESPONSES, FTP_SMC, &["smc"], |cpu| best(&cpu.set));
+responses!(SMC_RM_RESPONSES, SMC_RM, RateMonotonic, |cpu| all(&fixed::rms(&cpu.set)));
+responses!(SMC_CM_RESPONSES, SMC_CM, CriticalityMonotonic, |cpu| all(&fixed::cms(&cpu.set)));
+responses!(FTP_SMC_RESPONSES, FTP_SMC, Audsley, |cpu| best(&cpu.set));

@@ -5,6 +5,7 @@
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
+use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
 
 /// Li and Baruah 2010.
@@ -25,7 +26,7 @@ const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &Citation::GUAN_2011];
 pub const FJP: SchedulabilityTest = SchedulabilityTest {
     name: "FJP",
     title: "fixed job priorities: a job pattern and delays that no run exceeds",
-    subject: Subject::Covered(&["plrs"]),
+    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -36,7 +37,7 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
 pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-LB",
     title: "fixed job priorities: a job pattern from the load",
-    subject: Subject::Covered(&["plrs"]),
+    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -44,7 +45,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
 };
 
 const IJA: Subject = Subject::Unsound(
-    &["plrs"],
+    &[Algorithm::MixedCriticality(Protection::PriorityLists)],
     "With the job executions of the pattern, which the paper's worked example needs, it accepts the tasks \
      (T,D,level,C) = (3,3,0,[2,2]), (7,7,1,[2,6]), a set that no online scheduler can guarantee.",
 );
@@ -65,7 +66,7 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-IJA-FLOOR",
     title: "fixed job priorities: the improved job-arrival pattern, read with a floor; not safe",
     subject: Subject::Unsound(
-        &["plrs"],
+        &[Algorithm::MixedCriticality(Protection::PriorityLists)],
         "It accepts the tasks (T,D,level,C) = (7,7,0,[4,4]), (18,18,1,[7,11]), in which the high one misses if it \
          overruns between releases of the low one at 2, 9 and 16.",
     ),

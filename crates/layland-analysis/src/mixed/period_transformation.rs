@@ -6,6 +6,7 @@ use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
 /// Sha, Lehoczky and Rajkumar 1986.
@@ -26,7 +27,7 @@ const IMPLICIT: &[Assumption] = &and::<10>(PER_CPU, ImplicitDeadlines);
 pub const PT: SchedulabilityTest = SchedulabilityTest {
     name: "PT",
     title: "period transformation: every slice is finished in its own segment",
-    subject: Subject::Covered(&["pt"]),
+    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PeriodTransformation)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &SHA],
@@ -38,7 +39,7 @@ pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "PT-PAPER",
     title: "period transformation as in the paper; not safe",
     subject: Subject::Unsound(
-        &["pt"],
+        &[Algorithm::MixedCriticality(Protection::PeriodTransformation)],
         "With the first term of Eq. 3 read as a floor and the result compared with the task's deadline, the test accepts \
          the tasks (T,D,level,C) = (6,6,0,[1,1]), (12,12,1,[3,6]), (4,4,1,[1,2]), in which the budget enforcement \
          postpones a slice and the job misses. Comparing the slice with its own segment, as PT does, repairs it.",

@@ -3,13 +3,14 @@
 
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
 /// Instants that hold for every pattern of releases.
 pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     name: "ZSS",
     title: "zero-slack scheduling: instants that hold for every pattern of releases",
-    subject: Subject::Covered(&["zss"]),
+    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::ZeroSlack)]),
     kind: Kind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
@@ -21,7 +22,7 @@ pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "ZSS-PAPER",
     title: "zero-slack scheduling: the original method, reconstructed; not safe",
     subject: Subject::Unsound(
-        &["zss"],
+        &[Algorithm::MixedCriticality(Protection::ZeroSlack)],
         "The zero-slack instant 6 of Table I is too late if the low task may be released with an offset of 2; 4 \
          is safe. ZSS-PAPER is a reconstruction of the original method; the improved analysis of 2012 may differ.",
     ),

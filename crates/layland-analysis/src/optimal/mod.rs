@@ -16,7 +16,7 @@ pub mod overhead;
 use crate::{
     Assumption, Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject,
 };
-use layland_model::{Rate, System};
+use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
 
 /// Whether the tasks need no more than the CPUs have.
@@ -38,7 +38,7 @@ use layland_offline::RateGrid;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "OPTIMAL",
     title: "the utilizations sum to no more than the number of CPUs: enough for RUN and QPS",
-    subject: Subject::Policies(&["run", "qps"]),
+    subject: Subject::Algorithms(&[Algorithm::Run, Algorithm::Qps]),
     kind: Kind::Exact,
     assumptions: &[
         Assumption::SporadicReleases,

@@ -12,7 +12,7 @@
 
 use crate::Assumption::*;
 use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
-use layland_model::{Rate, System};
+use layland_model::{Algorithm, Form, Order, Rate, System};
 
 /// Lopez, Diaz and Garcia 2004.
 pub const LOPEZ: Citation = Citation {
@@ -30,7 +30,7 @@ pub const LOPEZ: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "LOPEZ",
     title: "utilization bound of partitioned EDF",
-    subject: Subject::Policies(&["p-edf"]),
+    subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
     kind: Kind::Sufficient,
     assumptions: &[
         SporadicReleases,
@@ -68,7 +68,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
     name: "LOPEZ-ADAPTIVE",
     title: "utilization bound of adaptively partitioned EDF",
-    subject: Subject::Policies(&["apedf", "a2pedf"]),
+    subject: Subject::Algorithms(&[Algorithm::AdaptivePartitioning]),
     assumptions: &[
         SporadicReleases,
         NoJitter,

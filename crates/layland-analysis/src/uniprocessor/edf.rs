@@ -27,7 +27,7 @@ use crate::{
     Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
     Verdict,
 };
-use layland_model::{Duration, Rate, RateSum, TIME_LIMIT, Task};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
 
 /// Baruah, Mok and Rosier 1990.
 pub const BARUAH: Citation = Citation {
@@ -72,7 +72,7 @@ pub const ZHANG_BURNS: Citation = Citation {
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "QPA",
     title: "processor demand of EDF on each CPU",
-    subject: Subject::Policies(&["p-edf"]),
+    subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
     kind: Kind::Exact,
     assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],

@@ -20,7 +20,7 @@ use crate::{
     Assumption, Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Sporadic, Subject, Verdict,
 };
-use layland_model::{Duration, Rate, RateSum, TIME_LIMIT, TaskMap};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, TaskMap};
 
 /// Spuri 1996.
 pub const SPURI: Citation = Citation {
@@ -53,7 +53,7 @@ pub const ARRIVALS: u64 = 200_000;
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-RTA",
     title: "response times of EDF on each CPU",
-    subject: Subject::Policies(&["p-edf"]),
+    subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
     kind: Kind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
@@ -64,7 +64,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 pub const RESPONSES: ResponseTest = ResponseTest {
     name: "EDF-RTA",
     title: "response times of EDF on each CPU",
-    policies: &["p-edf"],
+    algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::Deadline)],
     kind: Kind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],

@@ -34,7 +34,9 @@ use crate::{
     Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Sporadic, Subject, Verdict,
 };
-use layland_model::{Duration, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap};
+use layland_model::{
+    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
+};
 use std::borrow::Borrow;
 
 /// Lehoczky 1990.
@@ -100,9 +102,15 @@ const LAYLAND: &[Assumption] = &[
     NoJitter,
 ];
 
+/// With deadlines equal to periods the two orders are one.
+const RM_OR_DM: &[Algorithm] = &[
+    Algorithm::Ordered(Form::Partitioned, Order::RateMonotonic),
+    Algorithm::Ordered(Form::Partitioned, Order::DeadlineMonotonic),
+];
+
 /// Where the priorities come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum PriorityOrder {
     /// The shorter period comes first.
     RateMonotonic,
     /// The shorter relative deadline comes first.
@@ -111,13 +119,13 @@ pub enum Order {
     Given,
 }
 
-impl Order {
+impl PriorityOrder {
     /// Ascending from the highest priority; the last two break ties.
     fn key(self, id: TaskId, task: &Task) -> (i64, i64, TaskId) {
         let key = match self {
-            Order::RateMonotonic => task.period.ns(),
-            Order::DeadlineMonotonic => task.deadline.ns(),
-            Order::Given => task.priority.unwrap_or(i64::MAX),
+            PriorityOrder::RateMonotonic => task.period.ns(),
+            PriorityOrder::DeadlineMonotonic => task.deadline.ns(),
+            PriorityOrder::Given => task.priority.unwrap_or(i64::MAX),
         };
         (key, task.rank, id)
     }
@@ -142,12 +150,12 @@ macro_rules! response_time_test {
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
             title: concat!("response times under fixed priorities on each CPU (", $policy, ")"),
-            subject: Subject::Policies(&[$policy]),
+            subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::$order)]),
             kind: Kind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
             decide: |system| {
-                together(Group::affinities(system).iter().map(|group| every_response(group, Order::$order)))
+                together(Group::affinities(system).iter().map(|group| every_response(group, PriorityOrder::$order)))
             },
         };
     };
@@ -155,18 +163,18 @@ macro_rules! response_time_test {
 
 /// The responses as a test of their own; see [`response_bounds`].
 macro_rules! response_bound_test {
-    ($test:ident, $of:ident, $order:ident, $policies:expr, $assumptions:ident) => {
+    ($test:ident, $of:ident, $order:ident, $assumptions:ident) => {
         #[doc = concat!("The exact response times of [`", stringify!($of), "`].")]
         pub const $test: ResponseTest = ResponseTest {
             name: $of.name,
             title: $of.title,
-            policies: $policies,
+            algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
             kind: Kind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
             bound: |system| {
                 let mut found = TaskMap::filled(None, system.tasks.len());
-                if let Ok(bounds) = response_bounds(system, Order::$order) {
+                if let Ok(bounds) = response_bounds(system, PriorityOrder::$order) {
                     for bound in bounds.values().flatten() {
                         found[bound.task] = Some(bound.clone());
                     }
@@ -176,9 +184,9 @@ macro_rules! response_bound_test {
         };
     };
 }
-response_bound_test!(RTA_RESPONSES, RTA, Given, &["p-fp"], GIVEN);
-response_bound_test!(RTA_RM_RESPONSES, RTA_RM, RateMonotonic, &["p-rm"], PINNED);
-response_bound_test!(RTA_DM_RESPONSES, RTA_DM, DeadlineMonotonic, &["p-dm"], PINNED);
+response_bound_test!(RTA_RESPONSES, RTA, Given, GIVEN);
+response_bound_test!(RTA_RM_RESPONSES, RTA_RM, RateMonotonic, PINNED);
+response_bound_test!(RTA_DM_RESPONSES, RTA_DM, DeadlineMonotonic, PINNED);
 
 response_time_test! {
     /// Response times under the given priorities, for each CPU.
@@ -212,7 +220,7 @@ response_time_test! {
 pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     name: "LL",
     title: "Liu and Layland's utilization bound for rate-monotonic priorities",
-    subject: Subject::Policies(&["p-rm", "p-dm"]),
+    subject: Subject::Algorithms(RM_OR_DM),
     kind: Kind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&Citation::LIU_LAYLAND],
@@ -230,7 +238,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
 pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     name: "HB",
     title: "hyperbolic bound for rate-monotonic priorities",
-    subject: Subject::Policies(&["p-rm", "p-dm"]),
+    subject: Subject::Algorithms(RM_OR_DM),
     kind: Kind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&BINI],
@@ -413,11 +421,11 @@ fn interference(own: Duration, H_i: &[impl Borrow<Task>], w: Duration) -> Durati
 /// If the system breaks an assumption.
 pub fn response_bounds(
     system: &System,
-    order: Order,
+    order: PriorityOrder,
 ) -> Result<TaskMap<Result<ResponseBound, Diverged>>, Refusal> {
     let assumptions = match order {
-        Order::Given => GIVEN,
-        Order::RateMonotonic | Order::DeadlineMonotonic => PINNED,
+        PriorityOrder::Given => GIVEN,
+        PriorityOrder::RateMonotonic | PriorityOrder::DeadlineMonotonic => PINNED,
     };
     Assumption::check_all(assumptions, system)?;
     let mut bounds: Vec<(TaskId, Result<ResponseBound, Diverged>)> = Vec::new();
@@ -445,7 +453,7 @@ fn response_reason(
     Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds)
 }
 
-fn every_response(group: &Group<'_>, order: Order) -> Finding {
+fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
     let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(group).into_iter().unzip();
     let mut reasons = Vec::new();
     for (at, &id) in ids.iter().enumerate() {

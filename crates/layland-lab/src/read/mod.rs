@@ -49,11 +49,12 @@ mod threads;
 use crate::experiment::*;
 use crate::metric::{MEASURED, METRICS};
 use crate::parameters::{PARAMETERS, Parameters};
+use crate::structure::has_structure;
 use layland_analysis::catalogue;
 use layland_config::document::{self, Codes, KeyValue, Reader, Section, in_file_order, value_of};
 use layland_config::{Problem, Problems, Report, Severity, Span};
 use layland_model::{Duration, ParseTimeError, Time};
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_sim::Horizon;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
@@ -102,17 +103,25 @@ const THREADS: &[&str] =
     &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
 const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
 
-/// Reads an experiment. `name` is what it is called, `file` what reports call its file.
+/// Reads an experiment with policies of this registry. `name` is what it is called, `file` what reports call its
+/// file.
 ///
 /// # Errors
 /// A report with every error of the text.
 ///
 /// ```
-/// let report = layland_lab::read("mine", "mine.toml", b"lab = 1\nstes = 10\n").unwrap_err();
+/// let registry = layland_policy::Registry::standard();
+/// let text = b"lab = 1\nstes = 10\n";
+/// let report = layland_lab::read("mine", "mine.toml", text, &registry).unwrap_err();
 /// assert!(report.plain().starts_with("mine.toml:1:1: error: the experiment has no `title`"));
 /// assert!(report.plain().contains("mine.toml:2:1: error: unknown key `stes`"));
 /// ```
-pub fn read(name: &str, file: &str, bytes: &[u8]) -> Result<Experiment, Report> {
+pub fn read(
+    name: &str,
+    file: &str,
+    bytes: &[u8],
+    registry: &Registry,
+) -> Result<Experiment, Report> {
     let mut problems = Problems::default();
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -130,6 +139,7 @@ pub fn read(name: &str, file: &str, bytes: &[u8]) -> Result<Experiment, Report> 
     }
     let mut decoder = Decoder {
         reader: Reader::new(&mut problems, &CODES),
+        registry,
         series: Vec::new(),
         grids: Vec::new(),
         figures: Vec::new(),
@@ -167,6 +177,7 @@ pub fn parse_horizon(text: &str) -> Result<Horizon, String> {
 
 struct Decoder<'p> {
     reader: Reader<'p>,
+    registry: &'p Registry,
     series: Vec<Series>,
     grids: Vec<Grid>,
     figures: Vec<Figure>,
@@ -412,13 +423,15 @@ impl Decoder<'_> {
             }
             return Some(Measured::Test(name.to_owned()));
         }
-        match registry::parse(name) {
+        match self.registry.parse(name) {
             Err(error) => {
                 let help = "`layland policies` lists them";
                 self.reader.invalid(entry, error.to_string(), help);
                 None
             }
-            Ok((info, _)) if entry.key == "structure" && !["run", "qps"].contains(&info.name) => {
+            Ok((info, options))
+                if entry.key == "structure" && !has_structure(info.algorithm(&options)) =>
+            {
                 let message = format!("`{}` makes no trees or hierarchies", info.name);
                 self.reader.invalid(entry, message, "use run or qps");
                 None

@@ -38,7 +38,7 @@ right = [0.5, "g-edf/missed"]
 fn complaint(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     let text = GOOD.replacen(from, to, 1);
-    match read("x", "x.toml", text.as_bytes()) {
+    match read("x", "x.toml", text.as_bytes(), &Registry::standard()) {
         Ok(_) => panic!("{to} is wrong"),
         Err(report) => report.plain(),
     }
@@ -46,7 +46,7 @@ fn complaint(from: &str, to: &str) -> String {
 
 #[test]
 fn an_experiment_is_what_its_file_says() {
-    let experiment = read("x", "x.toml", GOOD.as_bytes()).unwrap();
+    let experiment = read("x", "x.toml", GOOD.as_bytes(), &Registry::standard()).unwrap();
     assert_eq!((experiment.sets, experiment.seed, experiment.block), (2, 3, 5));
     assert_eq!(experiment.horizon, Horizon::At(Time::from_ms(100)));
     let cells = experiment.grids[0].cells();
@@ -88,8 +88,8 @@ fn mistakes_are_found_where_they_are() {
 
 #[test]
 fn any_bytes_are_read_or_refused() {
-    assert!(read("x", "x.toml", b"\xff").is_err());
+    assert!(read("x", "x.toml", b"\xff", &Registry::standard()).is_err());
     for end in (0..GOOD.len()).step_by(7) {
-        let _ = read("x", "x.toml", &GOOD.as_bytes()[..end]);
+        let _ = read("x", "x.toml", &GOOD.as_bytes()[..end], &Registry::standard());
     }
 }

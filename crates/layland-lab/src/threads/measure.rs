@@ -14,7 +14,7 @@ use layland_linux::{
     RunError, adjustments, margin_of, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_trace::Counters;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,11 +57,12 @@ impl From<RunError> for Stop {
 
 pub(super) fn measure(
     experiment: &Experiment,
+    registry: &Registry,
     threads: &Threads,
     interrupt: &AtomicBool,
     tell: &dyn Fn(usize, usize),
 ) -> Result<OnThreads, LabError> {
-    let bench = Bench { experiment, threads, interrupt };
+    let bench = Bench { experiment, registry, threads, interrupt };
     match bench.all(tell) {
         Ok(runs) => Ok(OnThreads::Measured(runs)),
         Err(Stop::Interrupted) => Ok(OnThreads::Interrupted),
@@ -72,6 +73,7 @@ pub(super) fn measure(
 
 struct Bench<'a> {
     experiment: &'a Experiment,
+    registry: &'a Registry,
     threads: &'a Threads,
     interrupt: &'a AtomicBool,
 }
@@ -193,11 +195,13 @@ impl Bench<'_> {
         else {
             return Ok(Err("a run is shorter than a hyperperiod: nothing is measured".to_owned()));
         };
-        if let Err(refusal) = registry::build(spec, system) {
+        if let Err(refusal) = self.registry.build(spec, system) {
             return Ok(Err(format!("{label} with {}: {refusal}", cell.parameters.line())));
         }
         let run_for = |duration, markers| -> Result<Outcome, Stop> {
-            let policy = registry::build(spec, system)
+            let policy = self
+                .registry
+                .build(spec, system)
                 .map_err(|refusal| Stop::Needs(refusal.to_string()))?;
             let options = Options {
                 seed: self.experiment.seed,

@@ -27,6 +27,7 @@ use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::aligned;
 use layland_interchange::columns::{Column, Columns};
+use layland_policy::Registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -113,15 +114,16 @@ pub enum OnThreads {
 /// If a system cannot be drawn.
 pub fn on_threads(
     experiment: &Experiment,
+    registry: &Registry,
     interrupt: &AtomicBool,
     tell: &dyn Fn(usize, usize),
 ) -> Result<OnThreads, LabError> {
     let Some(threads) = &experiment.threads else { return Ok(OnThreads::None) };
     #[cfg(target_os = "linux")]
-    return measure::measure(experiment, threads, interrupt, tell);
+    return measure::measure(experiment, registry, threads, interrupt, tell);
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (threads, interrupt, tell);
+        let _ = (registry, threads, interrupt, tell);
         Ok(OnThreads::Needs("Linux".to_owned()))
     }
 }

@@ -70,8 +70,8 @@ fn decisions_are_timed_and_told_beside_the_source() {
             is = "at most"
             right = 0
         "#;
-    let experiment = crate::read("t", "t.toml", text.as_bytes()).unwrap();
-    let timings = time(&experiment, None, &|_, _| ()).unwrap().unwrap();
+    let experiment = crate::read("t", "t.toml", text.as_bytes(), &Registry::standard()).unwrap();
+    let timings = time(&experiment, &Registry::standard(), None, &|_, _| ()).unwrap().unwrap();
     assert_eq!(timings.points.len(), 4);
     // 8 tasks with periods of at most 20 ms are released 10 times in 200 ms at least.
     assert!(timings.points.iter().all(|point| point.costs.len() >= 20));
@@ -93,7 +93,9 @@ fn decisions_are_timed_and_told_beside_the_source() {
         assert!(of("release_max_us") >= of("release_us"));
     }
     let stopped = AtomicBool::new(true);
-    assert!(time(&experiment, Some(&stopped), &|_, _| ()).unwrap().is_none());
+    assert!(
+        time(&experiment, &Registry::standard(), Some(&stopped), &|_, _| ()).unwrap().is_none()
+    );
 }
 
 /// What a policy needs of its engine reaches the engine through [`Timed`]: a mixed-criticality policy that
@@ -114,8 +116,9 @@ fn a_measured_policy_decides_as_often_as_an_unmeasured_one() {
         let outcome = simulate(&system, policy, &mut counters, &options).unwrap();
         (outcome.decisions, outcome.events, counters.total().completed)
     };
-    for info in registry::POLICIES {
-        let policy = registry::build(info.name, &system).unwrap();
+    let registry = Registry::standard();
+    for info in &registry {
+        let policy = registry.build(&info.name, &system).unwrap();
         let (timed, costs) = Timed::new(policy.clone());
         let (decisions, events, completed) = simulated(policy);
         assert!(completed > 0, "{} completes no job", info.name);
@@ -143,7 +146,7 @@ fn mistakes_have_a_place() {
          horizon = \"1s\"\n[[timing.reported]]\nseries = \"gfb\"\nstatistic = \"sum\"\nus = \"x\"\n\
          [[series]]\nname = \"gfb\"\ntest = \"GFB\"\naffinities = \"lost\"\n\
          [[grid]]\nname = \"g\"\ncpus = 1\ntasks = 1\nutilization = \"0.5\"\n";
-    let report = crate::read("t", "t.toml", text.as_bytes()).unwrap_err();
+    let report = crate::read("t", "t.toml", text.as_bytes(), &Registry::standard()).unwrap_err();
     for message in [
         "t.toml:10:10: error: `gfb` is a test, and makes no decisions",
         "t.toml:11:13: error: `sum` is not a statistic of times",

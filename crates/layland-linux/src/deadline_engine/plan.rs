@@ -132,6 +132,21 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The name of the task because of which it is refused, if it is one.
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            Refusal::Affinity { task, .. }
+            | Refusal::ShorterThanTicks { task, .. }
+            | Refusal::NoRoom { task, .. }
+            | Refusal::Period { task, .. } => Some(task),
+            Refusal::NotEdf
+            | Refusal::Requests
+            | Refusal::Request { .. }
+            | Refusal::Speeds
+            | Refusal::TooMuch { .. } => None,
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {

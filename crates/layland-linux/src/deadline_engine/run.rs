@@ -103,6 +103,17 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// The name of the task whose thread could not be set up, if it is about one.
+    pub fn task(&self) -> Option<&str> {
+        match self {
+            RunError::Thread { task, .. }
+            | RunError::Affinity { task, .. }
+            | RunError::Busy { task, .. }
+            | RunError::Refused { task, .. } => Some(task),
+            RunError::Cpuset(_) | RunError::NotPermitted | RunError::Admission(_) => None,
+        }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {

@@ -9,7 +9,9 @@ mod quasi;
 mod reduction;
 
 pub use grid::{GridRate, RateGrid, numerator};
-pub use quasi::{Client, ExecutionSet, Hierarchy, Master, QuasiRule, Rounds, quasi_partition};
+pub use quasi::{
+    Client, ExecutionSet, Hierarchy, Master, QuasiRule, Rounds, parse_rounds, quasi_partition,
+};
 pub use reduction::{
     Clients, Fill, Infeasible, Reduction, ReductionRules, Server, Subsystem, reduce,
 };

@@ -55,6 +55,15 @@ impl FromStr for Client {
 /// The rounds of a quasi-partition: the bins of each.
 pub type Rounds = Vec<Vec<Vec<Client>>>;
 
+/// Reads `0+1/2//m0+2`: rounds, bins, clients.
+///
+/// # Errors
+/// If a client is neither a task nor a master.
+pub fn parse_rounds(text: &str) -> Result<Rounds, String> {
+    let bin = |bin: &str| bin.split('+').map(str::parse::<Client>).collect();
+    text.split("//").map(|round| round.split('/').map(bin).collect()).collect()
+}
+
 /// How the sets are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuasiRule {

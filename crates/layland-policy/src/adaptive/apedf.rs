@@ -15,7 +15,7 @@
 use crate::Refusal;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::deadline::{check_reservation, run_queues};
-use crate::registry::Options;
+use crate::info::{Options, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// Adaptively partitioned EDF.
@@ -23,7 +23,7 @@ use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Tim
 /// # Errors
 /// If a deadline is after its period, a budget is longer than its deadline, or a CPU has another
 /// speed than 1.
-pub fn apedf(system: &System, options: &Options) -> Result<Threads<ApEdf>, Refusal> {
+pub fn apedf(system: &System, options: &Options) -> Result<Threads<ApEdf>, SystemRefusal> {
     let (rq, rules) = build("apedf", system, options)?;
     Ok(Threads::new(rq, rules))
 }
@@ -32,9 +32,9 @@ pub(super) fn build(
     name: &str,
     system: &System,
     options: &Options,
-) -> Result<(RunQueues, ApEdf), Refusal> {
+) -> Result<(RunQueues, ApEdf), SystemRefusal> {
     if !system.platform.is_unit_speed() {
-        return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")));
+        return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
     }
     let mut rq = run_queues(system, options)?;
     rq.keep_load();

@@ -11,6 +11,7 @@
 use super::backlog::Place;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
+use crate::info::SystemRefusal;
 use crate::shell::Refusals;
 use crate::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State};
 use layland_model::{
@@ -65,7 +66,7 @@ impl<M: Matcher> Affine<M> {
     ///
     /// # Errors
     /// If the matcher needs laminar masks and two overlap.
-    pub(crate) fn new(order: Order, system: &System, matcher: M) -> Result<Self, Refusal> {
+    pub(crate) fn new(order: Order, system: &System, matcher: M) -> Result<Self, SystemRefusal> {
         let cpus = system.platform.cpu_count();
         let mut policy = Self {
             order,
@@ -141,7 +142,7 @@ impl<M: Matcher> Affine<M> {
     fn refuse_overlaps<'a>(
         &self,
         masks: impl Iterator<Item = (TaskId, &'a CpuSet)>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SystemRefusal> {
         if !M::LAMINAR {
             return Ok(());
         }
@@ -168,14 +169,19 @@ impl<M: Matcher> Affine<M> {
         &self,
         (a, mask_a): (TaskId, &CpuSet),
         (b, mask_b): (TaskId, &CpuSet),
-    ) -> Refusal {
+    ) -> SystemRefusal {
         let (name_a, name_b) = (&self.profiles[a].name, &self.profiles[b].name);
-        Refusal::not_permitted(format!(
-            "task `{name_a}` may run on CPUs {mask_a} and task `{name_b}` on CPUs {mask_b}: {} needs \
-             affinities that are nested or disjoint; use {}, which takes any",
-            Algorithm::Ordered(Form::Hierarchical, self.order),
-            Algorithm::Ordered(Form::Strong, self.order),
-        ))
+        let reason = |this: &str, strong: &str| {
+            format!(
+                "task `{name_a}` may run on CPUs {mask_a} and task `{name_b}` on CPUs {mask_b}: {this} needs \
+                 affinities that are nested or disjoint; use {strong}, which takes any",
+            )
+        };
+        let this = Algorithm::Ordered(Form::Hierarchical, self.order).to_string();
+        let strong = Algorithm::Ordered(Form::Strong, self.order).to_string();
+        Refusal::not_permitted(reason(&this, &strong))
+            .about(a)
+            .in_general(reason("it", &format!("{}-*", Form::Strong.abbreviation())))
     }
 
     fn release(&mut self, job: JobId, deadline: Time) {
@@ -238,7 +244,7 @@ impl<M: Matcher> Affine<M> {
         };
         let mask = self.mask(task);
         if let Err(refusal) = self.refuse_overlap_of(task, &mask) {
-            return self.refusals.push(request, refusal);
+            return self.refusals.push(request, refusal.answer);
         }
         let class = self.class(&mask);
         self.tasks[task] = TaskState {
@@ -255,7 +261,7 @@ impl<M: Matcher> Affine<M> {
     }
 
     /// Refuses a new mask of a task that overlaps that of another.
-    fn refuse_overlap_of(&self, task: TaskId, mask: &CpuSet) -> Result<(), Refusal> {
+    fn refuse_overlap_of(&self, task: TaskId, mask: &CpuSet) -> Result<(), SystemRefusal> {
         let overlaps = |other: &(TaskId, &TaskState)| {
             let &(id, state) = other;
             id != task && state.is_in && overlap(&self.classes[state.class], mask)
@@ -313,7 +319,7 @@ impl<M: Matcher> Affine<M> {
             Ok(()) => self.change_masks(&[(task, mask)]),
             Err(refusal) => {
                 self.profiles[task] = before;
-                self.refusals.push(request, refusal);
+                self.refusals.push(request, refusal.answer);
             }
         }
     }
@@ -333,7 +339,7 @@ impl<M: Matcher> Affine<M> {
             .collect();
         if let Err(refusal) = self.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask))) {
             self.clusters[cluster] = before;
-            return self.refusals.push(request, refusal);
+            return self.refusals.push(request, refusal.answer);
         }
         let mut changes: Vec<(TaskId, CpuSet)> = masks
             .into_iter()

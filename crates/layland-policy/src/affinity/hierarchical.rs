@@ -31,7 +31,7 @@ use super::backlog::Place;
 use super::bits::Bits;
 use super::hierarchy::{Arrival, Departure, Hierarchy};
 use super::matcher::{Matcher, Ran};
-use crate::registry::Options;
+use crate::info::{Options, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use crate::{Policy, Refusal};
 use layland_model::{
@@ -47,7 +47,7 @@ pub fn hierarchical(
     order: Order,
     system: &System,
     options: &Options,
-) -> Result<Box<dyn Policy>, Refusal> {
+) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();
     let assignment = match options.text("assign") {
@@ -55,7 +55,7 @@ pub fn hierarchical(
         Some("plain") => Assignment::Plain,
         Some(other) => {
             let reason = format!("assign=`{other}` is neither local nor plain");
-            return Err(Refusal::invalid(reason));
+            return Err(Refusal::invalid(reason).into());
         }
     };
     Ok(if cpus <= u64::BITS as usize {

@@ -22,9 +22,9 @@ use super::backlog::Place;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
-use crate::registry::Options;
+use crate::Policy;
+use crate::info::{Options, SystemRefusal};
 use crate::shell::groups::check_priorities;
-use crate::{Policy, Refusal};
 use layland_model::{
     CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
@@ -33,7 +33,11 @@ use layland_model::{
 ///
 /// # Errors
 /// If a priority is missing.
-pub fn weak(order: Order, system: &System, _options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn weak(
+    order: Order,
+    system: &System,
+    _options: &Options,
+) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();
     Ok(if cpus <= u64::BITS as usize {

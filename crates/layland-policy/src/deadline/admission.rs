@@ -5,7 +5,7 @@
 
 use super::runqueues::RunQueues;
 use crate::Refusal;
-use crate::registry::Options;
+use crate::info::Options;
 use layland_model::{CpuId, CpuMap, Rate, RateSum, TaskId};
 
 /// See the file header.

@@ -21,7 +21,7 @@
 //! 1000000).
 
 use crate::Refusal;
-use crate::registry::{OptionInfo, Options, Values};
+use crate::info::{OptionInfo, Options, Values};
 
 /// Whether other parameters start a queued server anew whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,36 +96,47 @@ const VERSIONS: [(&str, Kernel); 4] = [
     ),
 ];
 
-pub(crate) const KERNEL: OptionInfo = OptionInfo {
-    name: "kernel",
-    help: "the Linux version whose answers to changes of a running thread are taken: 5.4 (default), 6.12, \
+pub(crate) fn kernel() -> OptionInfo {
+    OptionInfo::new(
+        "kernel",
+        "the Linux version whose answers to changes of a running thread are taken: 5.4 (default), 6.12, \
            6.18 or 7.2; it sets the next three options, which can also be set alone",
-    values: Values::OneOf(&["5.4", "6.12", "6.18", "7.2"]),
-};
-pub(crate) const SETATTR_TARDY: OptionInfo = OptionInfo {
-    name: "setattr_tardy",
-    help: "what other parameters do to a queued server whose deadline has passed: keep (5.4) or restart \
+        Values::one_of(["5.4", "6.12", "6.18", "7.2"]),
+    )
+}
+
+pub(crate) fn setattr_tardy() -> OptionInfo {
+    OptionInfo::new(
+        "setattr_tardy",
+        "what other parameters do to a queued server whose deadline has passed: keep (5.4) or restart \
            (6.12, 6.18, 7.2)",
-    values: Values::OneOf(&["keep", "restart"]),
-};
-pub(crate) const AFFINITY_TARDY: OptionInfo = OptionInfo {
-    name: "affinity_tardy",
-    help: "which queued server, if its deadline has passed, another affinity starts anew: keep (none; \
+        Values::one_of(["keep", "restart"]),
+    )
+}
+
+pub(crate) fn affinity_tardy() -> OptionInfo {
+    OptionInfo::new(
+        "affinity_tardy",
+        "which queued server, if its deadline has passed, another affinity starts anew: keep (none; \
            7.2), moved (if its thread has to leave its CPU; 5.4) or any (6.12, 6.18)",
-    values: Values::OneOf(&["keep", "moved", "any"]),
-};
-pub(crate) const AFFINITY_EARLY: OptionInfo = OptionInfo {
-    name: "affinity_early",
-    help: "what leaving its CPU for another affinity does to a queued server whose deadline has not passed: \
+        Values::one_of(["keep", "moved", "any"]),
+    )
+}
+
+pub(crate) fn affinity_early() -> OptionInfo {
+    OptionInfo::new(
+        "affinity_early",
+        "what leaving its CPU for another affinity does to a queued server whose deadline has not passed: \
            keep (5.4, 6.12, 7.2) or wake-up (as if its thread woke up; 6.18)",
-    values: Values::OneOf(&["keep", "wake-up"]),
-};
+        Values::one_of(["keep", "wake-up"]),
+    )
+}
 
 impl Kernel {
     pub fn of(options: &Options) -> Result<Kernel, Refusal> {
-        let mut kernel = options.one_of(&KERNEL, &VERSIONS)?.unwrap_or(VERSIONS[0].1);
+        let mut kernel = options.one_of("kernel", &VERSIONS)?.unwrap_or(VERSIONS[0].1);
         let setattr_tardy = [("keep", SetattrTardy::Keep), ("restart", SetattrTardy::Restart)];
-        if let Some(value) = options.one_of(&SETATTR_TARDY, &setattr_tardy)? {
+        if let Some(value) = options.one_of("setattr_tardy", &setattr_tardy)? {
             kernel.setattr_tardy = value;
         }
         let affinity_tardy = [
@@ -133,11 +144,11 @@ impl Kernel {
             ("moved", AffinityTardy::Moved),
             ("any", AffinityTardy::Any),
         ];
-        if let Some(value) = options.one_of(&AFFINITY_TARDY, &affinity_tardy)? {
+        if let Some(value) = options.one_of("affinity_tardy", &affinity_tardy)? {
             kernel.affinity_tardy = value;
         }
         let affinity_early = [("keep", AffinityEarly::Keep), ("wake-up", AffinityEarly::WakeUp)];
-        if let Some(value) = options.one_of(&AFFINITY_EARLY, &affinity_early)? {
+        if let Some(value) = options.one_of("affinity_early", &affinity_early)? {
             kernel.affinity_early = value;
         }
         Ok(kernel)

@@ -31,14 +31,14 @@ use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use super::{check_reservation, covers, run_queues};
 use crate::Refusal;
-use crate::registry::Options;
+use crate::info::{Options, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
 
 /// SCHED_DEADLINE as it is in Linux.
 ///
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
-pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, Refusal> {
+pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, SystemRefusal> {
     let rq = run_queues(system, options)?;
     let rules = Linux {
         admission: Admission::new(&rq, options, false, false)?,

@@ -19,14 +19,17 @@ use super::linux::{self, OwnThread};
 use super::run_queues;
 use super::runqueues::{Rules, RunQueues, Threads};
 use crate::Refusal;
-use crate::registry::Options;
+use crate::info::{Options, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, System, TaskId};
 
 /// SCHED_DEADLINE with the patch for semi-partitioned systems.
 ///
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
-pub fn dl_sp(system: &System, options: &Options) -> Result<Threads<SemiPartitioned>, Refusal> {
+pub fn dl_sp(
+    system: &System,
+    options: &Options,
+) -> Result<Threads<SemiPartitioned>, SystemRefusal> {
     let rq = run_queues(system, options)?;
     let admission = Admission::new(&rq, options, true, true)?;
     Ok(Threads::new(rq, SemiPartitioned { admission }))

@@ -15,11 +15,12 @@ use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
-use crate::registry::{OptionInfo, Options, Values};
-use crate::shell::groups;
+use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::shell::groups::{self, UNIT_SPEED};
 use crate::{Policy, Refusal};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, Index, Rate, RateSum, System, TaskId, TaskMap,
+    AdaptiveOrder, Algorithm, Behaviour, Citation, CpuId, CpuSet, CutOffOrder, Duration, Index,
+    Protection, Rate, RateSum, System, TaskId, TaskMap,
 };
 use layland_offline::criticality::{
     Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
@@ -28,48 +29,165 @@ use layland_offline::criticality::{
 use layland_offline::{Bins, Heuristic};
 use std::cmp::{Ordering, Reverse};
 
-pub(crate) const SMC_ORDER: OptionInfo = OptionInfo {
-    name: "order",
-    help: "audsley (default), the best order for the test of SMC; rm or cm: rate- or criticality-monotonic",
-    values: Values::OneOf(&["audsley", "rm", "cm"]),
-};
-pub(crate) const AMC_ORDER: OptionInfo = OptionInfo {
-    name: "order",
-    help: "the best order for a test: amc-rt (default), amc-max (two levels), amc-ia, amc-ia-paper (not \
-           safe: it can miss deadlines); or rm: rate-monotonic",
-    values: Values::OneOf(&["amc-rt", "amc-max", "amc-ia", "amc-ia-paper", "rm"]),
-};
-pub(crate) const OWN_OVERRUN: OptionInfo = OptionInfo {
-    name: "own_overrun",
-    help: "a job that exceeds its own bound: raise (default) the indicator above it, or cut that job alone",
-    values: Values::OneOf(&["raise", "cut"]),
-};
-pub(crate) const INSTANTS: OptionInfo = OptionInfo {
-    name: "instants",
-    help: "zero-slack instants: safe (default), or paper (not safe: they can come too late)",
-    values: Values::OneOf(&["safe", "paper"]),
-};
-pub(crate) const LATE: OptionInfo = OptionInfo {
-    name: "late",
-    help: "a late job: suspend (default) the tasks up to its criticality, or demote it below all others",
-    values: Values::OneOf(&["suspend", "demote"]),
-};
-pub(crate) const LISTS: OptionInfo = OptionInfo {
-    name: "lists",
-    help: "the priorities of jobs: safe (default), lb (from the load), or ija, ija-floor (not safe: they can \
-           miss deadlines)",
-    values: Values::OneOf(&["safe", "lb", "ija", "ija-floor"]),
-};
-pub(crate) const SORT: OptionInfo = OptionInfo {
-    name: "sort",
-    help: "which tasks are assigned first: size (default), as fit says; or criticality, the highest first",
-    values: Values::OneOf(&["size", "criticality"]),
-};
+/// The words of `order` for SMC, the default first.
+const SMC_ORDERS: [(&str, CutOffOrder); 3] = [
+    ("audsley", CutOffOrder::Audsley),
+    ("rm", CutOffOrder::RateMonotonic),
+    ("cm", CutOffOrder::CriticalityMonotonic),
+];
+/// The words of `order` for AMC, the default first.
+const AMC_ORDERS: [(&str, AdaptiveOrder); 5] = [
+    ("amc-rt", AdaptiveOrder::AmcRt),
+    ("amc-max", AdaptiveOrder::AmcMax),
+    ("amc-ia", AdaptiveOrder::AmcIa),
+    ("amc-ia-paper", AdaptiveOrder::AmcIaPaper),
+    ("rm", AdaptiveOrder::RateMonotonic),
+];
 
-pub(crate) const MODEL: &str = "deadlines longer than periods, and execution times that grow above a task's own \
-                                level";
-pub(crate) const REJECTED: &str =
-    "task sets for which its analysis finds no parameters, or no CPU for a task";
+/// The order that the options name.
+fn order<T: Copy>(options: &Options, words: &[(&str, T)]) -> Result<T, Refusal> {
+    Ok(options.one_of("order", words)?.unwrap_or(words[0].1))
+}
+
+fn order_option<T>(help: &'static str, words: &[(&'static str, T)]) -> OptionInfo {
+    OptionInfo::new("order", help, Values::one_of(words.iter().map(|&(word, _)| word)))
+}
+
+const MODEL: &str =
+    "deadlines longer than periods, and execution times that grow above a task's own level";
+const REJECTED: &str = "task sets for which its analysis finds no parameters, or no CPU for a task";
+
+/// The mechanisms, in the order in which lists show them.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    type Build = fn(&System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>;
+    let info = |name, title, summary, build: Build, own: Vec<OptionInfo>| {
+        PolicyInfo::new(name, title, summary, build)
+            .refusing([MODEL, REJECTED, UNIT_SPEED])
+            .with_options(own.into_iter().chain([groups::fit(), sort()]))
+    };
+    let is = |protection| Algorithm::MixedCriticality(protection);
+    vec![
+        info(
+            "smc",
+            "static mixed criticality",
+            "fixed priorities on each CPU; a job is aborted when it exceeds the bound of its own level",
+            smc,
+            vec![order_option(
+                "audsley (default), the best order for the test of SMC; rm or cm: rate- or \
+                 criticality-monotonic",
+                &SMC_ORDERS,
+            )],
+        )
+        .implementing_by(move |options| {
+            is(Protection::CutOff(order(options, &SMC_ORDERS).unwrap_or(CutOffOrder::Audsley)))
+        })
+        .citing([Citation::HUANG, Citation::BARUAH_2011]),
+        info(
+            "rms",
+            "rate-monotonic with a cut-off",
+            "smc with the shorter period first",
+            rms,
+            Vec::new(),
+        )
+        .implementing(is(Protection::CutOff(CutOffOrder::RateMonotonic)))
+        .citing([Citation::LIU_LAYLAND, Citation::HUANG]),
+        info(
+            "cms",
+            "criticality-monotonic with a cut-off",
+            "smc with the higher criticality first",
+            cms,
+            Vec::new(),
+        )
+        .implementing(is(Protection::CutOff(CutOffOrder::CriticalityMonotonic)))
+        .citing([Citation::HUANG]),
+        info(
+            "amc",
+            "adaptive mixed criticality",
+            "fixed priorities on each CPU; an overrun drops the tasks of lower criticality until it idles",
+            amc,
+            vec![
+                order_option(
+                    "the best order for a test: amc-rt (default), amc-max (two levels), amc-ia, \
+                     amc-ia-paper (not safe: it can miss deadlines); or rm: rate-monotonic",
+                    &AMC_ORDERS,
+                ),
+                own_overrun_option(),
+            ],
+        )
+        .implementing_by(move |options| {
+            is(Protection::Adaptive(order(options, &AMC_ORDERS).unwrap_or(AdaptiveOrder::AmcRt)))
+        })
+        .citing([Citation::BARUAH_2011, Citation::HUANG]),
+        info(
+            "zss",
+            "zero-slack scheduling",
+            "rate-monotonic on each CPU; at its zero-slack instant a job suspends tasks of lower criticality",
+            zss,
+            vec![instants(), late()],
+        )
+        .implementing(is(Protection::ZeroSlack))
+        .citing([Citation::DE_NIZ, Citation::HUANG]),
+        info(
+            "pt",
+            "period transformation",
+            "on each CPU budgets in slices, so that the rate-monotonic order follows criticality",
+            pt,
+            Vec::new(),
+        )
+        .implementing(is(Protection::PeriodTransformation))
+        .citing([Citation::HUANG]),
+        info(
+            "plrs",
+            "priority list reuse scheduling",
+            "fixed job priorities on each CPU, from lists; an overrun drops jobs of lower criticality",
+            plrs,
+            vec![lists(), own_overrun_option()],
+        )
+        .implementing(is(Protection::PriorityLists))
+        .citing([Citation::GUAN_2011, Citation::HUANG]),
+    ]
+}
+
+fn own_overrun_option() -> OptionInfo {
+    OptionInfo::new(
+        "own_overrun",
+        "a job that exceeds its own bound: raise (default) the indicator above it, or cut that job alone",
+        Values::one_of(["raise", "cut"]),
+    )
+}
+
+fn instants() -> OptionInfo {
+    OptionInfo::new(
+        "instants",
+        "zero-slack instants: safe (default), or paper (not safe: they can come too late)",
+        Values::one_of(["safe", "paper"]),
+    )
+}
+
+fn late() -> OptionInfo {
+    OptionInfo::new(
+        "late",
+        "a late job: suspend (default) the tasks up to its criticality, or demote it below all others",
+        Values::one_of(["suspend", "demote"]),
+    )
+}
+
+fn lists() -> OptionInfo {
+    OptionInfo::new(
+        "lists",
+        "the priorities of jobs: safe (default), lb (from the load), or ija, ija-floor (not safe: they can \
+           miss deadlines)",
+        Values::one_of(["safe", "lb", "ija", "ija-floor"]),
+    )
+}
+
+fn sort() -> OptionInfo {
+    OptionInfo::new(
+        "sort",
+        "which tasks are assigned first: size (default), as fit says; or criticality, the highest first",
+        Values::one_of(["size", "criticality"]),
+    )
+}
 
 /// What a mechanism is to know of the tasks of a CPU.
 struct Plan<M> {
@@ -99,11 +217,11 @@ fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String>
 ///
 /// # Errors
 /// If no order passes, or a task has no CPU.
-pub fn smc(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
-    let plan = match options.text(SMC_ORDER.name).unwrap_or("audsley") {
-        "rm" => rate_monotonic_with_cut_off,
-        "cm" => criticality_monotonic_with_cut_off,
-        _ => |set: &MixedSet| {
+pub fn smc(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+    let plan = match order(options, &SMC_ORDERS)? {
+        CutOffOrder::RateMonotonic => rate_monotonic_with_cut_off,
+        CutOffOrder::CriticalityMonotonic => criticality_monotonic_with_cut_off,
+        CutOffOrder::Audsley => |set: &MixedSet| {
             let order = found(fixed::ftp_smc(set), "ftp_smc")?;
             let mechanism = FixedPriority::new(&order, true);
             Ok(Plan { mechanism, accepted: true, sound: true })
@@ -126,7 +244,7 @@ fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriori
 ///
 /// # Errors
 /// If a task has no CPU.
-pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     build("rms", system, options, &FixedPriority::new(&[], true), rate_monotonic_with_cut_off)
 }
 
@@ -134,7 +252,7 @@ pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusa
 ///
 /// # Errors
 /// If a task has no CPU.
-pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     build(
         "cms",
         system,
@@ -146,36 +264,36 @@ pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusa
 
 fn own_overrun(options: &Options) -> Result<OwnOverrun, Refusal> {
     let values = [("raise", OwnOverrun::Raise), ("cut", OwnOverrun::Cut)];
-    Ok(options.one_of(&OWN_OVERRUN, &values)?.unwrap_or_default())
+    Ok(options.one_of("own_overrun", &values)?.unwrap_or_default())
 }
 
 /// AMC with the order that the options name.
 ///
 /// # Errors
 /// If no order passes, or a task has no CPU.
-pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
-    let test = options.text(AMC_ORDER.name).unwrap_or("amc-rt").to_owned();
+    let order = order(options, &AMC_ORDERS)?;
     let plan = |set: &MixedSet| {
-        let (order, accepted, sound) = match test.as_str() {
-            "rm" => {
+        let (order, accepted, sound) = match order {
+            AdaptiveOrder::RateMonotonic => {
                 let order = rate_monotonic(set);
                 let accepted = amc_rt::under(set, &order).answer().is_yes();
                 (as_order(&order), accepted, true)
             }
-            "amc-max" => {
+            AdaptiveOrder::AmcMax => {
                 let assignment = amc_max::amc_max(set).map_err(|error| error.to_string())?;
                 (found(assignment, "amc_max")?, true, true)
             }
-            "amc-ia" => {
+            AdaptiveOrder::AmcIa => {
                 let assignment = amc_ia::safe_order(set, amc_ia::FIXED_POINTS);
                 (found(assignment, "amc_ia_safe")?, true, true)
             }
-            "amc-ia-paper" => {
+            AdaptiveOrder::AmcIaPaper => {
                 let assignment = amc_ia::paper_order(set, amc_ia::FIXED_POINTS);
                 (found(assignment, "amc_ia_paper")?, true, false)
             }
-            _ => (found(amc_rt::amc_rt(set), "amc_rt")?, true, true),
+            AdaptiveOrder::AmcRt => (found(amc_rt::amc_rt(set), "amc_rt")?, true, true),
         };
         Ok(Plan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
     };
@@ -186,10 +304,10 @@ pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusa
 ///
 /// # Errors
 /// If a task has no zero-slack instant, or no CPU.
-pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     let values = [("suspend", Late::Suspend), ("demote", Late::Demote)];
-    let late = options.one_of(&LATE, &values)?.unwrap_or_default();
-    let paper = options.text(INSTANTS.name) == Some("paper");
+    let late = options.one_of("late", &values)?.unwrap_or_default();
+    let paper = options.text("instants") == Some("paper");
     let plan = |set: &MixedSet| {
         let found = if paper { zero_slack::paper(set) } else { zero_slack::safe(set) };
         if let Some(without) = set.ids().find(|&task| found.zero_slack[task].is_none()) {
@@ -208,7 +326,7 @@ pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusa
 ///
 /// # Errors
 /// If a slice has no length, or a task has no CPU.
-pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     let plan = |set: &MixedSet| {
         let found = period_transformation::safe(set, 1);
         if found.slices.values().any(|slices| slices.length <= 0) {
@@ -225,9 +343,9 @@ pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal
 ///
 /// # Errors
 /// If there are no lists, or a task has no CPU.
-pub fn plrs(system: &System, options: &Options) -> Result<Box<dyn Policy>, Refusal> {
+pub fn plrs(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
-    let which = options.text(LISTS.name).unwrap_or("safe").to_owned();
+    let which = options.text("lists").unwrap_or("safe").to_owned();
     let plan = |set: &MixedSet| {
         let pattern = |found: fjp::Pattern| (found.answer, found.priorities);
         let jobs = |found: fjp::Jobs| (found.answer, found.priorities);
@@ -265,16 +383,23 @@ fn build<M: Mechanism>(
     options: &Options,
     idle: &M,
     plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
-) -> Result<Box<dyn Policy>, Refusal> {
+) -> Result<Box<dyn Policy>, SystemRefusal> {
     let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
     if let Some((cpu, speed)) = slow {
         return Err(Refusal::invalid(format!(
             "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
-        )));
+        ))
+        .into());
     }
     if !system.tasks.is_empty() {
         // What is wrong with a task does not depend on where it runs.
-        MixedSet::of_system(system).map_err(|error| invalid(name, &error))?;
+        MixedSet::of_system(system).map_err(|error| {
+            let task = match &error {
+                MixedError::Task { task, .. } => Some(*task),
+                MixedError::NoTask | MixedError::Levels(_) | MixedError::TwoLevelsOnly(_) => None,
+            };
+            SystemRefusal { task, ..invalid(name, &error).into() }
+        })?;
     }
     let accepts = |tasks: &[TaskId]| {
         let set = MixedSet::of_tasks(system, tasks);
@@ -352,7 +477,7 @@ fn place(
     system: &System,
     options: &Options,
     accepts: impl Fn(&[TaskId]) -> bool,
-) -> Result<TaskMap<CpuId>, Refusal> {
+) -> Result<TaskMap<CpuId>, SystemRefusal> {
     if let Some(groups) = groups::given(name, system, options)? {
         let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
         for (cpus, tasks) in groups {
@@ -364,7 +489,7 @@ fn place(
     let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
     let mut order = heuristic.order(&densities);
-    if options.text(SORT.name) == Some("criticality") {
+    if options.text("sort") == Some("criticality") {
         order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
     }
     let cpus = system.platform.cpu_count();
@@ -382,6 +507,7 @@ fn place(
             system.tasks[task].name,
             system.allowed_cpus(task),
         ))
+        .about(task)
     })?;
     Ok(placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into())
 }

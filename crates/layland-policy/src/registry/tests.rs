@@ -1,7 +1,7 @@
 //! Names, options and what is wrong with them.
 
 use super::*;
-use layland_model::{Duration, Service, Task};
+use layland_model::{Duration, Order, Service, Task};
 
 fn system() -> System {
     System::new(2, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))])
@@ -9,17 +9,18 @@ fn system() -> System {
 
 #[test]
 fn names_are_unique_and_each_policy_builds() {
-    for (at, info) in POLICIES.iter().enumerate() {
-        assert!(POLICIES[..at].iter().all(|other| other.name != info.name));
+    let registry = Registry::standard();
+    for (at, info) in registry.iter().enumerate() {
+        assert!(registry.policies[..at].iter().all(|other| other.name != info.name));
         let mut system = system();
         system.tasks.values_mut().for_each(|task| task.priority = Some(1));
-        assert!(build(info.name, &system).is_ok(), "{}", info.name);
+        assert!(registry.build(&info.name, &system).is_ok(), "{}", info.name);
     }
 }
 
 #[test]
 fn errors_name_what_is_wrong() {
-    let message = |spec: &str| match build(spec, &system()) {
+    let message = |spec: &str| match Registry::standard().build(spec, &system()) {
         Ok(_) => panic!("{spec} was built"),
         Err(error) => error.to_string(),
     };
@@ -49,19 +50,20 @@ fn errors_name_what_is_wrong() {
 fn every_value_that_is_named_is_known() {
     let mut system = system();
     system.tasks.values_mut().for_each(|task| task.priority = Some(1));
-    for info in POLICIES {
-        for option in info.options {
-            let words: &[&str] = match option.values {
-                Values::Switch => &["on", "off"],
-                Values::OneOf(words) => words,
-                Values::Number => &["1", "2"],
-                Values::Rate => &["19/20", "0.95", "1"],
-                Values::Cpus => &["0", "1"],
-                Values::Bins => &["0"],
+    let registry = Registry::standard();
+    for info in &registry {
+        for option in &info.options {
+            let words: Vec<&str> = match &option.values {
+                Values::Switch => vec!["on", "off"],
+                Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
+                Values::Number => vec!["1", "2"],
+                Values::Rate => vec!["19/20", "0.95", "1"],
+                Values::Cpus => vec!["0", "1"],
+                Values::Bins => vec!["0"],
             };
             for word in words {
                 let spec = format!("{}:{}={word}", info.name, option.name);
-                match build(&spec, &system) {
+                match registry.build(&spec, &system) {
                     Ok(_) => {}
                     Err(error) => {
                         assert!(error.to_string().contains("affinity to one CPU"), "{error}");
@@ -72,13 +74,30 @@ fn every_value_that_is_named_is_known() {
     }
 }
 
+#[test]
+fn a_policy_from_elsewhere_is_one_of_them() {
+    let info = |name: &str| {
+        PolicyInfo::new(name.to_owned(), "global EDF", "as g-edf", |system, options| {
+            Ok(Box::new(ordered::global(Order::Deadline, system, options)?))
+        })
+    };
+    let registry = Registry::standard().with(info("mine")).unwrap();
+    assert!(registry.build("mine", &system()).is_ok());
+    assert_eq!(registry.iter().last().map(|info| info.name.as_ref()), Some("mine"));
+    let wrong = |name| registry.clone().with(info(name)).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(wrong("mine"), "there is a policy `mine` already");
+    assert_eq!(wrong("g-edf"), "there is a policy `g-edf` already");
+    assert!(wrong("my:edf").starts_with("`my:edf` cannot name a policy"));
+}
+
 proptest::proptest! {
     #[test]
     fn any_text_is_a_policy_or_an_error(
         text in ".{0,40}",
         option in "(dl|p-edf|c-edf|apedf|hpa-rm)(:(fit|size|tie|ac|limit|start|grub_pa|kernel|assign)=[-0-9a-z,/.]{0,8}){0,3}",
     ) {
-        let _ = build(&text, &system());
-        let _ = build(&option, &system());
+        let registry = Registry::standard();
+        let _ = registry.build(&text, &system());
+        let _ = registry.build(&option, &system());
     }
 }

@@ -6,8 +6,8 @@ use super::priority::Priority;
 use super::tasks::{Reseated, Tasks};
 use super::turn::{GroupCpus, Scratch, Turn};
 use super::{Scheduler, Scope};
-use crate::registry::Options;
-use crate::{Action, Count, Event, Needs, Policy, Refusal, State, TimerId};
+use crate::info::{Options, SystemRefusal};
+use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, TaskId, Time,
 };
@@ -58,7 +58,7 @@ impl<S: Scheduler> Grouped<S> {
         system: &System,
         options: &Options,
         scheduler: S,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, SystemRefusal> {
         let name = name.into();
         let groups: Groups = match scope {
             Scope::Global => groups::global(&name, system)?,

@@ -1,9 +1,10 @@
 //! Drives a policy by one arrival or departure at a time, and random sequences of these.
 
 use super::{Key, Mapping, Ready};
+use crate::registry;
 use layland_gen::{Aspect, Random};
 use layland_model::{CpuId, CpuSet, Duration, Index, JobId, Service, System, Task, TaskId, Time};
-use layland_policy::{Action, AfterJob, Event, Policy, RequestId, registry};
+use layland_policy::{Action, AfterJob, BuildError, Event, Policy, RequestId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ impl Driver {
     ///
     /// # Errors
     /// What the policy says to affinities that it cannot have.
-    pub fn new(policy: &str, cpus: usize, masks: &[CpuSet]) -> Result<Self, registry::BuildError> {
+    pub fn new(policy: &str, cpus: usize, masks: &[CpuSet]) -> Result<Self, BuildError> {
         let tasks = masks.iter().enumerate().map(|(index, mask)| {
             let mut task =
                 Task::implicit(format!("t{index}"), Service::from_ns(1), Duration::from_ns(1));
@@ -34,7 +35,7 @@ impl Driver {
         let mut system = System::new(cpus, tasks.collect());
         system.tasks.values_mut().for_each(|task| task.rank = 0);
         let mut driver = Self {
-            policy: registry::build(policy, &system)?,
+            policy: registry().build(policy, &system)?,
             system,
             now: Time::ZERO,
             seq: 0,

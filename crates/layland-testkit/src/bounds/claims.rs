@@ -3,12 +3,12 @@
 use super::draw::{self, Shape};
 use super::{Case, Finding, Near};
 use crate::inversions;
+use crate::{registry, specs_of};
 use layland_analysis::Assumption;
 use layland_analysis::partitioned::lopez;
 use layland_analysis::{BoundTest, Tardiness, Verdict, catalogue};
 use layland_gen::Random;
-use layland_model::{CpuId, Duration, Note, Rate, System, TaskMap, Time};
-use layland_policy::registry;
+use layland_model::{Algorithm, CpuId, Duration, Note, Rate, System, TaskMap, Time};
 use layland_sim::{Options, simulate};
 use layland_trace::{Counters, MarkKind, Recorder, Trace};
 
@@ -76,7 +76,7 @@ impl Claim {
                     constrained: !assumes(Assumption::ImplicitDeadlines),
                     pinned: !assumes(Assumption::WholeClusters),
                     clusters: true,
-                    threads: test.policies.iter().any(|name| name.starts_with("dl")),
+                    threads: test.algorithms.contains(&Algorithm::SemiPartitionedDeadline),
                     ..plain
                 }
             }
@@ -123,7 +123,7 @@ impl Claim {
 fn simulated<R: Recorder>(case: &Case, policy: &str, until: Time, recorder: &mut R) -> bool {
     // A threshold of 1 instead of the default one: the claims are about all that the CPUs can do.
     let spec = if policy == "dl-sp" { "dl-sp:limit=1" } else { policy };
-    let Ok(policy) = registry::build(spec, &case.system) else { return false };
+    let Ok(policy) = registry().build(spec, &case.system) else { return false };
     let options = Options { seed: case.seed, ..Options::until(until) };
     simulate(&case.system, policy, recorder, &options).expect("the horizon is in range");
     true
@@ -138,7 +138,7 @@ fn counters(case: &Case, policy: &str, until: Time) -> Option<Counters> {
 fn within(test: &BoundTest, case: &Case) -> Finding {
     let Ok(Tardiness::Bounded(bounds)) = test.run(&case.system) else { return Finding::Silent };
     let mut nearest: Option<Near> = None;
-    for policy in test.policies {
+    for policy in &specs_of(test.algorithms) {
         let Some(counters) = counters(case, policy, draw::horizon(&case.system)) else { continue };
         for bound in bounds.values() {
             let seen = counters.task(bound.task);

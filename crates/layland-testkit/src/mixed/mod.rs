@@ -13,12 +13,13 @@ pub mod ticks;
 pub use literal::Literal;
 pub use rule::ZeroSlackRule;
 
+use crate::registry;
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, Service, System, Task, TaskId, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
 use layland_trace::Trace;
 
@@ -144,7 +145,7 @@ pub fn broken(policy: &dyn Policy, run: &System, level: usize, until: i64) -> Op
 
 /// A policy for a set that its analysis accepts, whether or not that is sound.
 pub fn accepted(spec: &str, system: &System) -> Option<Box<dyn Policy>> {
-    let policy = registry::build(spec, system).ok()?;
+    let policy = registry().build(spec, system).ok()?;
     let layland_model::ScheduleRule::MixedCriticality { guaranteed, .. } = policy.rule() else {
         return None;
     };

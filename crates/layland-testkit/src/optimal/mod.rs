@@ -7,12 +7,12 @@ mod slow;
 pub mod slow_qps;
 pub mod slow_run;
 
+use crate::registry;
 use draw::Drawn;
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{System, Time};
 use layland_policy::fair::run;
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_trace::{Both, Counters, Trace};
 use rayon::prelude::*;
@@ -83,7 +83,7 @@ impl Claim {
     /// # Errors
     /// How it is broken.
     pub fn check(&self, system: &System, until: Time, seed: u64) -> Result<Seen, String> {
-        let policy = registry::build(self.policy, system).map_err(|error| error.to_string())?;
+        let policy = registry().build(self.policy, system).map_err(|error| error.to_string())?;
         let rule = policy.rule();
         let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let mut both = Both(Trace::default(), counters);
@@ -108,7 +108,7 @@ impl Claim {
             migrations: total.migrations_within_jobs,
         };
         if self.policy == "run" && draw::is_synchronous(system) {
-            let (_, options) = registry::parse(self.policy).expect("it was built");
+            let (_, options) = registry().parse(self.policy).expect("it was built");
             let (_, tree) = run::tree(system, &options).expect("it was built");
             if total.preemptions > tree.preemption_bound() as u64 * total.released {
                 return Err(format!(

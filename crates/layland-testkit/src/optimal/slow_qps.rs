@@ -5,8 +5,7 @@ use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, TaskId, Time};
 use layland_offline::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
-use layland_policy::registry::Options;
-use layland_policy::{Action, Count, Event, Needs, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Options, Policy, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A window of a client, and what it may still execute in it.

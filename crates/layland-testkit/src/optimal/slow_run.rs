@@ -5,8 +5,7 @@ use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, Task, TaskId, Time};
 use layland_offline::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
-use layland_policy::registry::Options;
-use layland_policy::{Action, Count, Event, Needs, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Options, Policy, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug)]

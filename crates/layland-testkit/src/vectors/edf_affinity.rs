@@ -6,11 +6,12 @@
 //! CPUs' speed.
 
 use super::Verdict;
+use crate::registry;
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Note, Rate, Request, RequestKind, Service, Speed,
     System, Task, TaskId, Time,
 };
-use layland_policy::{Policy, registry};
+use layland_policy::Policy;
 use layland_sim::{Options, simulate};
 use layland_trace::{Errno, MarkKind, Trace};
 use serde_json::Value;
@@ -55,7 +56,7 @@ fn run(vector: &Value) -> Result<Verdict, String> {
     }
     let horizon = Time::from_ns(read(vector["horizon"].as_i64(), "horizon")? * scale);
     for (spec, system) in runs {
-        let policy = match registry::build(&spec, &system) {
+        let policy = match registry().build(&spec, &system) {
             Ok(policy) => policy,
             Err(error) => return Ok(Verdict::Failed(format!("{spec} was not built: {error}"))),
         };

@@ -5,6 +5,7 @@
 //! number of nanoseconds.
 
 use super::Verdict;
+use crate::registry;
 use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task, Time};
 use layland_offline::{
     Client, Clients, Heuristic, Hierarchy, Infeasible, QuasiRule, Reduction, ReductionRules,
@@ -12,7 +13,6 @@ use layland_offline::{
 };
 use layland_policy::Policy;
 use layland_policy::fair::{qps, run};
-use layland_policy::registry;
 use layland_sim::{Options, simulate};
 use layland_trace::{Both, Counters, NoRecord, Trace};
 use num_integer::Integer;
@@ -150,7 +150,7 @@ fn run_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
         ),
         fit => format!("run:fit={fit}:dual_fit={}:fill={fill}", word("dual_heuristic")?),
     };
-    let (_, options) = registry::parse(&spec).map_err(|error| error.to_string())?;
+    let (_, options) = registry().parse(&spec).map_err(|error| error.to_string())?;
     let (_, tree) = run::tree(system, &options).map_err(|error| error.to_string())?;
     for (key, found) in tree_values(&tree) {
         same(key, &case[key], &found)?;
@@ -220,7 +220,7 @@ fn qps_case(system: &System, scale: i64, case: &Value) -> Result<(), String> {
     };
     for rule in ["stay", "edf"] {
         let spec = format!("qps:{packing}:master={rule}");
-        let (_, options) = registry::parse(&spec).map_err(|error| error.to_string())?;
+        let (_, options) = registry().parse(&spec).map_err(|error| error.to_string())?;
         let (prepared, sets) = qps::sets(system, &options).map_err(|error| error.to_string())?;
         for (key, found) in set_values(&sets, &prepared.rates) {
             same(key, &case[key], &found)?;
@@ -413,7 +413,7 @@ fn rejections(vector: &Value) -> Result<(), String> {
             Err(Infeasible::NotDecreasing(_)) => "not-decreasing",
         };
         same(policy, expected, &json!(found))?;
-        if registry::build(&spec, &system).is_ok() {
+        if registry().build(&spec, &system).is_ok() {
             return Err(format!("{spec} was built"));
         }
     }

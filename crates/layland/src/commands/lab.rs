@@ -8,6 +8,7 @@ use layland_lab::{
     Experiment, Judged, LabError, OnThreads, Progress, Results, Runner, claims_text, judge,
     packaged, parse_horizon, table_text,
 };
+use layland_policy::Registry;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -96,14 +97,14 @@ pub struct ExperimentArgs {
     pub quiet: bool,
 }
 
-pub fn run(args: &LabArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
         LabCommand::List { json } => list(*json),
         LabCommand::Show { name } => {
             terminal::result(find(name)?.text)?;
             Ok(Exit::Yes)
         }
-        LabCommand::Run(args) => run_one(args),
+        LabCommand::Run(args) => run_one(registry, args),
     }
 }
 
@@ -150,14 +151,14 @@ fn names<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
 }
 
 /// The experiment that is meant, with what the command line changes.
-fn load(args: &ExperimentArgs) -> Result<Experiment, Failure> {
+fn load(registry: &Registry, args: &ExperimentArgs) -> Result<Experiment, Failure> {
     let path = Path::new(&args.experiment);
     let mut experiment = if path.extension().is_some_and(|ending| ending == "toml") {
         let bytes = std::fs::read(path).map_err(|error| {
             Failure::input(format!("failed to read {}: {error}", path.display()))
         })?;
         let name = path.file_stem().map_or("experiment".into(), |stem| stem.to_string_lossy());
-        layland_lab::read(&name, &args.experiment, &bytes)
+        layland_lab::read(&name, &args.experiment, &bytes, registry)
             .map_err(|report| input::failure(&report))?
     } else {
         find(&args.experiment)?.experiment()
@@ -172,8 +173,8 @@ fn load(args: &ExperimentArgs) -> Result<Experiment, Failure> {
     Ok(experiment)
 }
 
-fn run_one(args: &ExperimentArgs) -> Outcome {
-    let experiment = load(args)?;
+fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
+    let experiment = load(registry, args)?;
     let figures = args
         .only
         .iter()
@@ -197,6 +198,7 @@ fn run_one(args: &ExperimentArgs) -> Outcome {
     let tell = |progress: Progress| show.tell(progress);
     let runner = Runner {
         experiment: &experiment,
+        registry,
         folder: &folder,
         interrupt: Some(interrupt),
         progress: Some(&tell),
@@ -224,14 +226,14 @@ fn run_one(args: &ExperimentArgs) -> Outcome {
         true => None,
         false => {
             let tell = |done, points| show.timed(done, points);
-            layland_lab::time(&experiment, Some(interrupt), &tell).map_err(failed)?
+            layland_lab::time(&experiment, registry, Some(interrupt), &tell).map_err(failed)?
         }
     };
     if let Some(timings) = &timings {
         written.extend(layland_lab::write_timings(&experiment, timings, &folder).map_err(failed)?);
     }
     let runs = match results.is_complete() && figures.is_empty() {
-        true => real_threads(args, &experiment, interrupt, &show)?,
+        true => real_threads(registry, args, &experiment, interrupt, &show)?,
         false => None,
     };
     if let Some(OnThreads::Measured(runs)) = &runs {
@@ -274,6 +276,7 @@ fn run_one(args: &ExperimentArgs) -> Outcome {
 
 /// Measures on real threads, if that was asked for.
 fn real_threads(
+    registry: &Registry,
     args: &ExperimentArgs,
     experiment: &Experiment,
     interrupt: &AtomicBool,
@@ -287,7 +290,7 @@ fn real_threads(
         return Err(Failure::usage(message).help("leave out --real-threads"));
     }
     let tell = |done, runs| show.ran(done, runs);
-    layland_lab::on_threads(experiment, interrupt, &tell).map(Some).map_err(failed)
+    layland_lab::on_threads(experiment, registry, interrupt, &tell).map(Some).map_err(failed)
 }
 
 fn failed(error: LabError) -> Failure {

@@ -3,7 +3,7 @@
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::terminal;
 use clap::Args;
-use layland_policy::registry::{self, PolicyInfo};
+use layland_policy::{PolicyInfo, Registry};
 use serde_json::json;
 
 pub const EXAMPLES: &str = "\
@@ -26,10 +26,10 @@ pub struct PoliciesArgs {
     pub json: bool,
 }
 
-pub fn run(args: &PoliciesArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
     let chosen: Vec<&PolicyInfo> = match &args.name {
-        None => registry::POLICIES.iter().collect(),
-        Some(name) => match registry::parse(name) {
+        None => registry.iter().collect(),
+        Some(name) => match registry.parse(name) {
             Ok((info, _)) => vec![info],
             Err(error) => return Err(Failure::usage(error.to_string())),
         },
@@ -38,7 +38,7 @@ pub fn run(args: &PoliciesArgs) -> Outcome {
         let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
         terminal::result(&format!("{:#}\n", json!({ "policies": each })))?;
     } else if args.cite {
-        let mut entries: Vec<_> = chosen.iter().flat_map(|info| info.citations).collect();
+        let mut entries: Vec<_> = chosen.iter().flat_map(|info| &info.citations).collect();
         entries.sort_by_key(|citation| citation.key);
         entries.dedup_by_key(|citation| citation.key);
         let texts: Vec<&str> = entries.iter().map(|citation| citation.bibtex).collect();

@@ -56,17 +56,19 @@ pub struct Set {
 }
 
 impl Set {
-    /// Why the set is refused, with the place of the first task that the reason names: every reason
-    /// names one as "task `name`".
-    pub fn located(&self, reason: String) -> String {
-        let named = |(id, task): (TaskId, &Task)| {
-            reason.find(&format!("task `{}`", task.name)).map(|at| (at, id))
-        };
-        let first = self.system.tasks.iter().filter_map(named).min();
-        match first.and_then(|(_, id)| self.places.get(id.index())) {
+    /// Why the set is refused, with the place of the task that the reason is about, if it is about one.
+    pub fn located(&self, reason: String, task: Option<TaskId>) -> String {
+        match task.and_then(|task| self.places.get(task.index())) {
             Some(place) => format!("{reason} ({}:{place})", self.name),
             None => reason,
         }
+    }
+
+    /// The same, where an engine knows the task by its name.
+    #[cfg(target_os = "linux")]
+    pub fn located_by_name(&self, reason: String, task: Option<&str>) -> String {
+        let named = |(id, of): (TaskId, &Task)| (Some(of.name.as_str()) == task).then_some(id);
+        self.located(reason, self.system.tasks.iter().find_map(named))
     }
 }
 

@@ -7,7 +7,7 @@ use layland_analysis::{Subject, Verdict};
 use layland_guarantee::{
     Affinities, Assessment, Options, Said, affinities, assess, whatever_the_policy,
 };
-use layland_policy::registry;
+use layland_policy::Registry;
 use rayon::prelude::*;
 
 /// Everything that is known of one set.
@@ -25,19 +25,20 @@ pub struct Checked {
 }
 
 /// Holds every policy that was asked for against the analyses.
-pub fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
+pub fn check(registry: &Registry, args: &CheckArgs, set: Set, options: &Options) -> Checked {
     let asked: Vec<String> = match args.policy.is_empty() {
         false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
-        true => registry::POLICIES.iter().map(|info| info.name.to_owned()).collect(),
+        true => registry.iter().map(|info| info.name.to_string()).collect(),
     };
     let assessed = asked.par_iter().map(|spec| {
-        assess(spec, &set.system, options).map_err(|error| (spec.clone(), error.to_string()))
+        assess(registry, spec, &set.system, options)
+            .map_err(|error| (spec.clone(), error.to_string()))
     });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
     for result in assessed.collect::<Vec<_>>() {
         match result.map(|found| located(found, &set)) {
             Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
-                let why = found.refused.map_or(String::new(), |refusal| refusal.reason);
+                let why = found.refused.map_or(String::new(), |refusal| refusal.answer.reason);
                 out_of_place.push((found.spec, why));
             }
             Ok(found) if args.policy.is_empty() && found.is_empty() && !args.all => {
@@ -50,16 +51,17 @@ pub fn check(args: &CheckArgs, set: Set, options: &Options) -> Checked {
     }
     let whatever = whatever_the_policy(&set.system, options);
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
-    let affinities = args.policy.is_empty().then(|| affinities(&set.system)).flatten();
+    let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     Checked { set, whatever, policies, out_of_place, affinities, exit }
 }
 
 /// Why a policy refuses the set, with the place of the task that it names.
 fn located(mut found: Assessment, set: &Set) -> Assessment {
     if let Some(refusal) = &mut found.refused {
-        refusal.reason = set.located(std::mem::take(&mut refusal.reason));
+        let (task, reason) = (refusal.task, &mut refusal.answer.reason);
+        *reason = set.located(std::mem::take(reason), task);
         for reason in &mut found.reasons {
-            *reason = set.located(std::mem::take(reason));
+            *reason = set.located(std::mem::take(reason), task);
         }
     }
     found

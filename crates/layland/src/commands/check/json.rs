@@ -41,7 +41,7 @@ fn of(policy: &Assessment, system: &System) -> Value {
         "decided_by": policy.decided_by,
         "verdict_without_affinities": policy.without_affinities.map(Verdict::name),
         "reasons": policy.reasons,
-        "refused": policy.refused.as_ref().map(|refusal| &refusal.reason),
+        "refused": policy.refused.as_ref().map(|refusal| &refusal.answer.reason),
         "margin": policy.margin.map(|margin| json!({
             "wcet_factor": margin.factor().to_f64(),
             "resolution": 0.001,

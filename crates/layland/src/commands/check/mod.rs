@@ -14,14 +14,15 @@ use crate::ui::terminal;
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{Bound, Options};
-use layland_policy::registry;
+use layland_model::Algorithm;
+use layland_policy::Registry;
 use rayon::prelude::*;
 
 pub use args::{CheckArgs, EXAMPLES};
 
-pub fn run(args: &CheckArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
     for spec in &args.policy {
-        registry::parse(spec.trim()).map_err(|error| Failure::usage(error.to_string()))?;
+        registry.parse(spec.trim()).map_err(|error| Failure::usage(error.to_string()))?;
     }
     for name in &args.test {
         known_test(name)?;
@@ -40,8 +41,9 @@ pub fn run(args: &CheckArgs) -> Outcome {
         tests: args.test.clone(),
         margin: !args.no_margin && !several,
     };
-    let all =
-        || -> Vec<Checked> { sets.into_par_iter().map(|set| check(args, set, &options)).collect() };
+    let all = || -> Vec<Checked> {
+        sets.into_par_iter().map(|set| check(registry, args, set, &options)).collect()
+    };
     let checked = match args.threads {
         None => all(),
         Some(threads) => rayon::ThreadPoolBuilder::new()
@@ -54,7 +56,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     };
     let exit = together(checked.iter().map(|checked| checked.exit));
     let text = if args.cite {
-        cite(&checked)
+        cite(registry, &checked)
     } else if args.json {
         match &checked[..] {
             [one] => format!("{:#}\n", json::document(one)),
@@ -118,7 +120,7 @@ fn sets(args: &CheckArgs) -> Result<Vec<Set>, Failure> {
 }
 
 /// The references of what decided, of the bounds, and of the policies.
-fn cite(checked: &[Checked]) -> String {
+fn cite(registry: &Registry, checked: &[Checked]) -> String {
     let mut entries: Vec<&Citation> = Vec::new();
     for one in checked {
         for policy in &one.policies {
@@ -128,13 +130,14 @@ fn cite(checked: &[Checked]) -> String {
             for bound in policy.bounds.values() {
                 entries.extend(of_bound(bound));
             }
-            if let Ok((info, _)) = registry::parse(&policy.spec) {
+            if let Ok((info, options)) = registry.parse(&policy.spec) {
                 // RUN and QPS have an accounting of their own, which they cite.
-                let is_optimal = ["run", "qps"].contains(&info.name);
+                let is_optimal =
+                    matches!(info.algorithm(&options), Algorithm::Run | Algorithm::Qps);
                 if policy.inflation.is_some() && !is_optimal {
                     entries.push(&layland_analysis::overheads::BRANDENBURG);
                 }
-                entries.extend(info.citations);
+                entries.extend(&info.citations);
             }
         }
     }

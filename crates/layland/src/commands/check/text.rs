@@ -252,7 +252,7 @@ fn remark(said: &Said, system: &System) -> String {
         Subject::SomeScheduler => "any scheduler",
         Subject::SomePartition => "EDF on some partition",
         Subject::SomePriorities => "some fixed priorities",
-        Subject::Policies(_)
+        Subject::Algorithms(_)
         | Subject::Covered(_)
         | Subject::Unsound(..)
         | Subject::Admission(_) => return String::new(),

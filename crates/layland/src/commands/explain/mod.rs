@@ -9,6 +9,8 @@ use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::{Assumption, Citation, Kind, Subject, catalogue, overheads};
+use layland_model::Algorithm;
+use layland_policy::Registry;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use structure::{Format, explain_structure};
@@ -46,11 +48,11 @@ struct Entry {
     citations: Vec<&'static Citation>,
 }
 
-pub fn run(args: &ExplainArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
-        return draw(args, set, policy);
+        return draw(registry, args, set, policy);
     }
-    let entries = entries();
+    let entries = entries(registry);
     let Some(code) = &args.code else {
         if args.json {
             let all: Vec<Value> = entries.iter().map(as_json).collect();
@@ -76,7 +78,7 @@ pub fn run(args: &ExplainArgs) -> Outcome {
 }
 
 /// What a policy makes of a task set.
-fn draw(args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
+fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
     let format = args.output.as_deref().map_or(Ok(Format::Text), Format::of)?;
     let set = input::load(&SetArgs {
         set: Some(set.to_owned()),
@@ -84,7 +86,7 @@ fn draw(args: &ExplainArgs, set: &str, policy: &str) -> Outcome {
         cpus: args.cpus,
         from: None,
     })?;
-    let drawn = explain_structure(&set.system, policy, format)?;
+    let drawn = explain_structure(registry, &set.system, policy, format)?;
     match &args.output {
         Some(path) => terminal::write_file(path, drawn.as_bytes())?,
         None => terminal::result(&drawn)?,
@@ -130,31 +132,35 @@ fn as_json(entry: &Entry) -> Value {
 }
 
 /// Everything that can be explained, in the order of the list.
-fn entries() -> Vec<Entry> {
+fn entries(registry: &Registry) -> Vec<Entry> {
+    let policies = |algorithms: &[Algorithm]| {
+        let names = registry.implementing(algorithms).into_iter().map(|info| info.name.as_ref());
+        names.collect::<Vec<_>>().join(", ")
+    };
     let mut entries = Vec::new();
     for test in catalogue::TESTS {
         let about = match test.subject {
-            Subject::Policies(policies) => {
-                format!("A yes guarantees every deadline under {}.", policies.join(", "))
+            Subject::Algorithms(algorithms) => {
+                format!("A yes guarantees every deadline under {}.", policies(algorithms))
             }
-            Subject::Covered(policies) => format!(
+            Subject::Covered(algorithms) => format!(
                 "A yes guarantees the deadlines of covered jobs under {}: if no job of a task of \
                  criticality l or above executes for longer than its WCET at level l, the jobs of these \
                  tasks are covered, whatever the others do.",
-                policies.join(", ")
+                policies(algorithms)
             ),
-            Subject::Unsound(policies, why) => format!(
+            Subject::Unsound(algorithms, why) => format!(
                 "It reproduces what the paper claims of {}, and `layland check` never decides by it. {why}",
-                policies.join(", ")
+                policies(algorithms)
             ),
             Subject::SomeScheduler => "It is about any scheduler.".to_owned(),
             Subject::SomePartition => {
                 "It is about EDF on each CPU of any partition of the tasks.".to_owned()
             }
             Subject::SomePriorities => "It is about any fixed priorities on each CPU.".to_owned(),
-            Subject::Admission(policies) => format!(
+            Subject::Admission(algorithms) => format!(
                 "It says whether {} lets the tasks in, not whether they meet deadlines.",
-                policies.join(", ")
+                policies(algorithms)
             ),
         };
         entries.push(Entry {
@@ -163,7 +169,7 @@ fn entries() -> Vec<Entry> {
             title: test.title.to_owned(),
             text: match test.subject {
                 Subject::Unsound(..) => vec![about, assumed(test.assumptions)],
-                Subject::Policies(_)
+                Subject::Algorithms(_)
                 | Subject::Covered(_)
                 | Subject::SomeScheduler
                 | Subject::SomePartition
@@ -181,7 +187,7 @@ fn entries() -> Vec<Entry> {
             text: vec![
                 format!(
                     "No job under {} finishes later after its deadline than this.",
-                    bound.policies.join(", ")
+                    policies(bound.algorithms)
                 ),
                 assumed(bound.assumptions),
             ],
@@ -295,7 +301,7 @@ mod tests {
 
     #[test]
     fn every_code_is_explained_once() {
-        let entries = entries();
+        let entries = entries(&Registry::standard());
         let mut codes = BTreeSet::new();
         for entry in &entries {
             assert!(codes.insert(entry.code.to_lowercase()), "{} twice", entry.code);

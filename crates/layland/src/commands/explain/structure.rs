@@ -2,10 +2,10 @@
 //! processor hierarchy of QPS; as text, SVG or DOT.
 
 use crate::ui::exit::Failure;
-use layland_model::{Rate, System, TaskId, counted};
+use layland_model::{Algorithm, Rate, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
-use layland_policy::registry::{self, Options};
+use layland_policy::{Options, Registry, SystemRefusal};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -33,15 +33,26 @@ impl Format {
 }
 
 /// Draws what a policy makes of a valid system.
-pub fn explain_structure(system: &System, spec: &str, format: Format) -> Result<String, Failure> {
+pub fn explain_structure(
+    registry: &Registry,
+    system: &System,
+    spec: &str,
+    format: Format,
+) -> Result<String, Failure> {
     let (info, options) =
-        registry::parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
-    let forest = match info.name {
-        "run" => of_run(system, &options),
-        "qps" => of_qps(system, &options),
-        name => {
+        registry.parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
+    let forest = match info.algorithm(&options) {
+        Algorithm::Run => of_run(system, &options),
+        Algorithm::Qps => of_qps(system, &options),
+        Algorithm::Ordered(..)
+        | Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => {
             return Err(Failure::usage(format!(
-                "{name} makes nothing of a set that could be drawn"
+                "{} makes nothing of a set that could be drawn",
+                info.name
             ))
             .help("policies with a structure are run and qps"));
         }
@@ -64,6 +75,8 @@ struct Forest {
 struct Node {
     title: String,
     lines: Vec<String>,
+    /// What is between the lines where they are one.
+    separator: &'static str,
     children: Vec<Node>,
 }
 
@@ -85,7 +98,7 @@ fn short(rate: &Rate) -> String {
     if text.len() <= 9 { text } else { format!("{:.6}", rate.to_f64()) }
 }
 
-fn of_run(system: &System, options: &Options) -> Result<Forest, layland_policy::Refusal> {
+fn of_run(system: &System, options: &Options) -> Result<Forest, SystemRefusal> {
     let (Prepared { order, grid, rates }, tree) = run::tree(system, options)?;
     let mut heading = vec![format!(
         "RUN on {}: {}, {}, at most {} per job on average",
@@ -112,7 +125,7 @@ fn of_run(system: &System, options: &Options) -> Result<Forest, layland_policy::
     Ok(Forest { heading, trees: trees.collect() })
 }
 
-fn of_qps(system: &System, options: &Options) -> Result<Forest, layland_policy::Refusal> {
+fn of_qps(system: &System, options: &Options) -> Result<Forest, SystemRefusal> {
     let (Prepared { order, grid, rates }, sets) = qps::sets(system, options)?;
     let clusters = sets.clusters();
     let mut heading = vec![format!(
@@ -156,7 +169,7 @@ impl Names<'_> {
         if server.idle > Rate::ZERO {
             lines.push(format!("idle {}", short(&server.idle)));
         }
-        Node { title, lines, children }
+        Node { title, lines, separator: ", ", children }
     }
 
     /// The set of a CPU, and those whose masters it has.
@@ -169,8 +182,8 @@ impl Names<'_> {
             }
         };
         let list = |clients: &[Client]| clients.iter().map(client).collect::<Vec<_>>();
-        let (title, lines) = match &set.master {
-            None => (format!("CPU {cpu}: minor {}", short(&set.rate)), list(&set.clients)),
+        let (title, lines, separator) = match &set.master {
+            None => (format!("CPU {cpu}: minor {}", short(&set.rate)), list(&set.clients), ", "),
             Some(master) => {
                 let (a, b) = set.clients.split_at(master.split);
                 (
@@ -184,6 +197,7 @@ impl Names<'_> {
                         format!("A: {}", list(a).join(", ")),
                         format!("B: {}", list(b).join(", ")),
                     ],
+                    "; ",
                 )
             }
         };
@@ -191,7 +205,7 @@ impl Names<'_> {
             Client::Master(below) => Some(self.set(sets, below)),
             Client::Task(_) => None,
         });
-        Node { title, lines, children: below.collect() }
+        Node { title, lines, separator, children: below.collect() }
     }
 }
 
@@ -210,7 +224,7 @@ impl Forest {
 
 impl Node {
     fn text(&self, text: &mut String, first: &str, rest: &str) {
-        let lines = self.lines.join(if self.title.contains("major") { "; " } else { ", " });
+        let lines = self.lines.join(self.separator);
         let gap = if lines.is_empty() { "" } else { ": " };
         let _ = writeln!(text, "{first}{}{gap}{lines}", self.title);
         for (at, child) in self.children.iter().enumerate() {
@@ -368,7 +382,12 @@ mod tests {
     fn drawings_have_every_node_and_escape_names() {
         let task = |name: &str| Task::implicit(name, Service::from_ms(2), Duration::from_ms(3));
         let system = System::new(2, ["a", "b<&", "\"c\\"].map(task).to_vec());
-        let draw = |policy, format| match explain_structure(&system, policy, format) {
+        let draw = |policy, format| match explain_structure(
+            &Registry::standard(),
+            &system,
+            policy,
+            format,
+        ) {
             Ok(text) => text,
             Err(failure) => panic!("{failure:?}"),
         };

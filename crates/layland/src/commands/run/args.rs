@@ -172,21 +172,35 @@ fn parse_margin(text: &str) -> Result<Margin, String> {
     }
 }
 
-fn parse_factor(text: &str) -> Result<Rate, String> {
-    let factor = text.strip_suffix('x').unwrap_or(text);
-    let factor: Rate = factor.trim().parse().map_err(|_| "write FACTORx, as in 20x")?;
-    if factor <= Rate::ZERO {
-        return Err("the factor must be above 0".to_owned());
+/// Why a text is no factor.
+enum NoFactor {
+    NotANumber,
+    NotPositive,
+}
+
+impl NoFactor {
+    /// What is wrong, or how to write it.
+    fn message(&self, usage: &str) -> String {
+        match self {
+            NoFactor::NotANumber => usage.to_owned(),
+            NoFactor::NotPositive => "the factor must be above 0".to_owned(),
+        }
     }
-    Ok(factor)
+}
+
+fn factor_of(text: &str) -> Result<Rate, NoFactor> {
+    let factor = text.strip_suffix('x').unwrap_or(text);
+    let factor: Rate = factor.trim().parse().map_err(|_| NoFactor::NotANumber)?;
+    if factor <= Rate::ZERO { Err(NoFactor::NotPositive) } else { Ok(factor) }
+}
+
+fn parse_factor(text: &str) -> Result<Rate, String> {
+    factor_of(text).map_err(|error| error.message("write FACTORx, as in 20x"))
 }
 
 fn parse_overrun(text: &str) -> Result<(String, Rate), String> {
     let usage = "write TASK=FACTORx, as in log=1.5x";
     let (task, factor) = text.rsplit_once('=').ok_or(usage)?;
-    let factor = parse_factor(factor).map_err(|error| match error.starts_with("write") {
-        true => usage.to_owned(),
-        false => error,
-    })?;
+    let factor = factor_of(factor).map_err(|error| error.message(usage))?;
     Ok((task.to_owned(), factor))
 }

@@ -10,8 +10,8 @@ use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use layland_linux::deadline_engine::{Facts, Options, Plan, Ran, run as run_plan};
 use layland_linux::{Guardian, Machine};
-use layland_model::{Change, Duration, JobId, RequestKind, System, counted};
-use layland_policy::registry;
+use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
+use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::inversion::{Inversion, inversions, tardiness};
 use layland_trace::{Labels, Statistics, Summary};
@@ -27,10 +27,10 @@ const SHOWN: usize = 3;
 
 /// Runs a set on the kernel's scheduler.
 pub fn run(request: Request<'_>) -> Outcome {
-    let Request { args, set, duration, outputs } = request;
+    let Request { registry, args, set, duration, outputs } = request;
     let system = &set.system;
     let facts = Facts::read();
-    let plan = plan(args, &set, &facts)?;
+    let plan = plan(registry, args, &set, &facts)?;
     let cpus = machine_cpus(args, system)?;
     for caveat in &plan.caveats {
         terminal::warn(caveat, None);
@@ -48,8 +48,10 @@ pub fn run(request: Request<'_>) -> Outcome {
         interrupt: Some(interrupt),
     };
     let limit = facts.limit_thousandths as f64 / 1000.0;
-    let ran = run_plan(system, &plan, limit, &options, &mut guardian)
-        .map_err(|error| Failure::refused(set.located(error.to_string())).help(error.help()));
+    let ran = run_plan(system, &plan, limit, &options, &mut guardian).map_err(|error| {
+        let reason = set.located_by_name(error.to_string(), error.task());
+        Failure::refused(reason).help(error.help())
+    });
     drop(options);
     let lost = recording.finish(args.quiet)?;
     guardian.dismiss();
@@ -107,18 +109,23 @@ fn tell(plan: &Plan, system: &System, facts: &Facts) {
 }
 
 /// What to set up: what the policy promises is all that matters, unless it is the kernel's own.
-fn plan(args: &RunArgs, set: &Set, facts: &Facts) -> Result<Plan, Failure> {
+fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result<Plan, Failure> {
     let (spec, system) = (&args.policy, &set.system);
-    let policy = registry::build(spec, system).map_err(|error| refused(set, spec, &error))?;
+    let cannot = |error| refused(set, spec, &error);
+    let (info, options) = registry.parse(spec).map_err(cannot)?;
+    let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
     let (margin, deadline) = (margin(args), &args.deadline);
-    let plan = if spec.split(':').next() == Some("dl") {
+    let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
         let asks_itself = deadline.requests == Requests::Task;
         let (margin, settle) = (margin.as_ref(), deadline.settle);
         Plan::of_kernel(system, facts, margin, deadline.force, settle, asks_itself)
     } else {
         Plan::new(system, &policy.rule(), facts, margin.as_ref(), deadline.force)
     };
-    plan.map_err(|refusal| Failure::refused(set.located(refusal.to_string())).help(refusal.help()))
+    plan.map_err(|refusal| {
+        let reason = set.located_by_name(refusal.to_string(), refusal.task());
+        Failure::refused(reason).help(refusal.help())
+    })
 }
 
 /// The machine's CPU for each of the platform: the first that may be used.

@@ -15,7 +15,7 @@ use layland_linux::{
     with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
-use layland_policy::{Schedules, registry};
+use layland_policy::Schedules;
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
 use serde_json::json;
@@ -33,9 +33,9 @@ struct Ran {
 }
 
 pub fn run(request: Request<'_>) -> Outcome {
-    let Request { args, mut set, duration, outputs } = request;
+    let Request { registry, args, mut set, duration, outputs } = request;
     let build = |set: &Set| {
-        let built = registry::build(&args.policy, &set.system);
+        let built = registry.build(&args.policy, &set.system);
         built.map_err(|error| refused(set, &args.policy, &error))
     };
     let mut policy = build(&set)?;
@@ -160,16 +160,18 @@ fn exit(by_user: bool, doubts: usize, broken: usize, missed: u64) -> Exit {
 }
 
 /// What the check of a run found, in words; `None` for a run that was not checked to its end.
-fn verdict(found: Option<&[String]>, is_trusted: bool) -> Vec<String> {
-    let head = match found {
-        None => "INTERRUPTED: not checked",
-        Some([]) => "checked, every rule holds",
-        Some(_) if is_trusted => "BROKEN RULES, a bug of layland:",
-        Some(_) => {
-            "NOT TRUSTWORTHY: rules are broken, which cannot be held against the policy in such a run:"
-        }
+fn verdict(found: Option<&[String]>, is_trusted: bool) -> Vec<Line> {
+    let (severity, head) = match found {
+        None => (Severity::Warning, "INTERRUPTED: not checked"),
+        Some([]) => (Severity::Note, "checked, every rule holds"),
+        Some(_) if is_trusted => (Severity::BrokenRule, "BROKEN RULES, a bug of layland:"),
+        Some(_) => (
+            Severity::Warning,
+            "NOT TRUSTWORTHY: rules are broken, which cannot be held against the policy in such a run:",
+        ),
     };
-    [head.to_owned()].into_iter().chain(found.into_iter().flatten().cloned()).collect()
+    let broken = found.into_iter().flatten().map(|rule| Line::new(Severity::Note, rule.clone()));
+    [Line::new(severity, head)].into_iter().chain(broken).collect()
 }
 
 struct Answer<'a> {
@@ -193,15 +195,6 @@ impl Answer<'_> {
 
     fn recorded(&self) -> Recorded<'_> {
         let (ran, args) = (self.ran, self.args);
-        let severity = |remark: &String| {
-            let severity = match remark {
-                text if text.starts_with("BROKEN") => Severity::BrokenRule,
-                text if text.starts_with("NOT TRUSTWORTHY") => Severity::Warning,
-                text if text.starts_with("INTERRUPTED") => Severity::Warning,
-                _ => Severity::Note,
-            };
-            Line::new(severity, remark.clone())
-        };
         Recorded {
             title: format!("{} under {}, on real threads", self.name, args.policy),
             name: args.policy.clone(),
@@ -209,7 +202,7 @@ impl Answer<'_> {
             system: Some(self.system),
             trace: &ran.trace,
             summary: ran.summary.clone(),
-            lines: self.remarks().iter().map(severity).collect(),
+            lines: self.remarks(),
             provenance: format!(
                 "layland {}: run of {} for {} under {}, engine fifo, seed {}, {}, kernel {}",
                 env!("CARGO_PKG_VERSION"),
@@ -254,16 +247,16 @@ impl Answer<'_> {
         text +=
             &format!("\n{}\n", table::distributions(&rows(&ran.outcome.measured.figures()), style));
         for remark in self.remarks() {
-            text += &terminal::wrap(&remark, "");
+            text += &terminal::wrap(&remark.text, "");
             text.push('\n');
         }
         text
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn remarks(&self) -> Vec<Line> {
         let ran = self.ran;
         let measured = &ran.outcome.measured;
-        let mut remarks = vec![format!(
+        let mut facts = vec![format!(
             "{} dispatches, {} demotions, {} migrations, {} parked; completed jobs asked for {} and got {:.4} % more",
             measured.dispatches,
             measured.demotions,
@@ -274,20 +267,24 @@ impl Answer<'_> {
                 * 100.0,
         )];
         if measured.leaked_ns > 0 {
-            remarks.push(format!(
+            facts.push(format!(
                 "waiting threads got {} of processor time between an end and the decision after it",
                 short(measured.leaked_ns as f64)
             ));
         }
-        remarks.extend(ran.machine.caveats());
-        remarks.extend(ran.outcome.remarks.iter().cloned());
+        facts.extend(ran.machine.caveats());
+        facts.extend(ran.outcome.remarks.iter().cloned());
+        let note = |fact| Line::new(Severity::Note, fact);
+        let mut remarks: Vec<Line> = facts.into_iter().map(note).collect();
         if self.args.fifo.check {
             remarks.extend(verdict(ran.checked.as_deref(), ran.doubts.is_empty()));
         }
         if ran.outcome.interrupted && ran.outcome.doubts.is_empty() {
-            remarks.push(format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end));
+            let text = format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end);
+            remarks.push(Line::new(Severity::Warning, text));
         }
-        remarks.extend(ran.doubts.iter().map(|doubt| format!("NOT TRUSTWORTHY: {doubt}")));
+        let doubt = |doubt| Line::new(Severity::Warning, format!("NOT TRUSTWORTHY: {doubt}"));
+        remarks.extend(ran.doubts.iter().map(doubt));
         remarks
     }
 
@@ -378,14 +375,17 @@ mod tests {
     #[test]
     fn both_facts_are_said() {
         let broken = ["two CPUs run one job".to_owned()];
-        let trusted = verdict(Some(&broken), true);
+        let said = |found, is_trusted| -> Vec<String> {
+            verdict(found, is_trusted).into_iter().map(|line| line.text).collect()
+        };
+        let trusted = said(Some(&broken), true);
         assert_eq!(trusted, ["BROKEN RULES, a bug of layland:", "two CPUs run one job"]);
-        let doubtful = verdict(Some(&broken), false);
+        let doubtful = said(Some(&broken), false);
         assert!(doubtful[0].starts_with("NOT TRUSTWORTHY: rules are broken"), "{doubtful:?}");
         assert_eq!(doubtful[1], "two CPUs run one job");
         for is_trusted in [true, false] {
-            assert_eq!(verdict(Some(&[]), is_trusted), ["checked, every rule holds"]);
-            assert_eq!(verdict(None, is_trusted), ["INTERRUPTED: not checked"]);
+            assert_eq!(said(Some(&[]), is_trusted), ["checked, every rule holds"]);
+            assert_eq!(said(None, is_trusted), ["INTERRUPTED: not checked"]);
         }
     }
 }

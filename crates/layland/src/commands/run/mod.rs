@@ -12,7 +12,7 @@ use crate::ui::input;
 use crate::ui::output::{Kind, Output};
 use args::Engine;
 use layland_model::{Duration, System, TaskId};
-use layland_policy::registry;
+use layland_policy::Registry;
 use request::Request;
 
 pub use args::{EXAMPLES, RunArgs};
@@ -25,12 +25,12 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// What a run can be written to besides.
 const KINDS: [Kind; 1] = [Kind::Kernel];
 
-pub fn run(args: &RunArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &RunArgs) -> Outcome {
     if let Some(path) = &args.fifo.replay {
-        return replay::replay(args, path);
+        return replay::replay(registry, args, path);
     }
     let outputs = Output::all(&args.output, &KINDS)?;
-    registry::parse(&args.policy).map_err(|error| Failure::usage(error.to_string()))?;
+    registry.parse(&args.policy).map_err(|error| Failure::usage(error.to_string()))?;
     let mut set = input::load(&args.set)?;
     if let Some(factor) = &args.stretch {
         set.system = layland_linux::stretched(&set.system, factor).map_err(failure)?;
@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs) -> Outcome {
         return Err(Failure::usage(message));
     }
     set.system = with_overruns(args, set.system)?;
-    let request = Request { args, set, duration, outputs };
+    let request = Request { registry, args, set, duration, outputs };
     match args.engine {
         Engine::Fifo => fifo::run(request),
         Engine::Deadline => deadline::run(request),

@@ -5,12 +5,12 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{input, terminal};
 use layland_config::{Format, Host};
 use layland_linux::text;
-use layland_policy::registry;
+use layland_policy::Registry;
 use serde_json::json;
 use std::path::Path;
 
 /// Tells a fresh policy what a log says, and compares.
-pub fn replay(args: &RunArgs, path: &Path) -> Outcome {
+pub fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcome {
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("failed to read {name}: {error}")))?;
@@ -20,7 +20,8 @@ pub fn replay(args: &RunArgs, path: &Path) -> Outcome {
     let host = Host { cpus: None, default_cpus: None };
     let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host)
         .map_err(|report| input::failure(&report))?;
-    let mut policy = registry::build(&file.policy, &set.system)
+    let mut policy = registry
+        .build(&file.policy, &set.system)
         .map_err(|error| Failure::input(format!("{name}: {error}")))?;
     let replayed = layland_linux::replay(&file.log, &set.system, &mut *policy);
     let exit = if replayed.divergence.is_none() { Exit::Yes } else { Exit::No };

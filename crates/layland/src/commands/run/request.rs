@@ -6,10 +6,11 @@ use crate::ui::input::Set;
 use crate::ui::output::Output;
 use layland_linux::RunError;
 use layland_model::{Duration, Index};
-use layland_policy::registry::BuildError;
+use layland_policy::{BuildError, Registry};
 
 /// What both engines start from.
 pub struct Request<'a> {
+    pub registry: &'a Registry,
     pub args: &'a RunArgs,
     pub set: Set,
     pub duration: Duration,
@@ -18,7 +19,7 @@ pub struct Request<'a> {
 
 /// A policy that does not take the set.
 pub fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
-    let reason = set.located(error.to_string());
+    let reason = set.located(error.to_string(), error.task());
     Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {reason}")) }
 }
 

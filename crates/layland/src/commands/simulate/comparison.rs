@@ -7,8 +7,7 @@ use crate::ui::input::Set;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
-use layland_policy::Policy;
-use layland_policy::registry;
+use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, Options, SimError, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
 use rayon::prelude::*;
@@ -50,13 +49,14 @@ pub struct Ran {
 impl<'a> Comparison<'a> {
     /// Simulates every policy, on all CPUs of this machine.
     pub fn simulate(
+        registry: &Registry,
         args: &'a SimArgs,
         specs: &[String],
         set: &'a Set,
         interrupt: &'a AtomicBool,
     ) -> Result<Comparison<'a>, Failure> {
         let horizon = horizon(args, set);
-        let policies = simulate_all(args, specs, set, horizon, interrupt)?;
+        let policies = simulate_all(registry, args, specs, set, horizon, interrupt)?;
         let cut = interrupt.load(Ordering::SeqCst);
         Ok(Comparison { args, set, horizon, policies, cut, interrupt })
     }
@@ -121,6 +121,7 @@ fn cannot_start(error: SimError) -> Failure {
 }
 
 fn simulate_all(
+    registry: &Registry,
     args: &SimArgs,
     specs: &[String],
     set: &Set,
@@ -142,9 +143,9 @@ fn simulate_all(
             interrupt: Some(interrupt),
             progress: Some(&show),
         };
-        let result = match registry::build(spec, &set.system) {
+        let result = match registry.build(spec, &set.system) {
             Ok(policy) => Ok(simulate_one(args, &set.system, policy, &options)?),
-            Err(error) => Err(set.located(error.to_string())),
+            Err(error) => Err(set.located(error.to_string(), error.task())),
         };
         Ok(Simulated { spec: spec.clone(), result })
     });

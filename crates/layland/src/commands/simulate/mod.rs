@@ -15,21 +15,21 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::output::Output;
 use crate::ui::{input, interrupt, terminal};
 use comparison::{Comparison, Simulated};
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_sim::with_random_ranks;
 use std::sync::atomic::Ordering;
 
 pub use args::{EXAMPLES, SimArgs};
 
-pub fn run(args: &SimArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
-    let specs = specs(&args.policy)?;
+    let specs = specs(registry, &args.policy)?;
     let mut set = input::load(&args.set)?;
     if let Some(seed) = args.explore {
         set.system = with_random_ranks(&set.system, seed);
     }
     let interrupt = interrupt::listen();
-    let simulate = || Comparison::simulate(args, &specs, &set, interrupt);
+    let simulate = || Comparison::simulate(registry, args, &specs, &set, interrupt);
     let comparison = match args.threads {
         None => simulate(),
         Some(threads) => rayon::ThreadPoolBuilder::new()
@@ -59,14 +59,14 @@ pub fn run(args: &SimArgs) -> Outcome {
 }
 
 /// The policies that are asked for. Each exists, and each is there once.
-fn specs(asked: &[String]) -> Result<Vec<String>, Failure> {
+fn specs(registry: &Registry, asked: &[String]) -> Result<Vec<String>, Failure> {
     let mut specs: Vec<String> = Vec::new();
     for spec in asked.iter().map(|spec| spec.trim()) {
         if spec.is_empty() {
             return Err(Failure::usage("a policy in the list has no name")
                 .help("separate policies by one comma, as in g-edf,p-edf"));
         }
-        registry::parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
+        registry.parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
         if specs.iter().any(|known| known == spec) {
             return Err(Failure::usage(format!("policy `{spec}` is named twice"))
                 .help("name each policy once"));

@@ -7,14 +7,15 @@ mod show;
 
 use crate::ui::exit::Outcome;
 use args::TraceCommand;
+use layland_policy::Registry;
 
 pub use args::{EXAMPLES, TraceArgs};
 
-pub fn run(args: &TraceArgs) -> Outcome {
+pub fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {
         TraceCommand::Record(args) => record::run(args),
         TraceCommand::View(args) => show::view(args),
-        TraceCommand::Check(args) => show::check(args),
+        TraceCommand::Check(args) => show::check(registry, args),
         TraceCommand::Stats(args) => show::stats(args),
         TraceCommand::Convert(args) => show::convert(args),
         TraceCommand::Diff(args) => show::diff(args),

@@ -10,7 +10,7 @@ use crate::ui::terminal;
 use layland_checker::check_within;
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::{Duration, ScheduleRule};
-use layland_policy::registry;
+use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
 use layland_trace::{Statistics, Summary};
@@ -54,7 +54,7 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
-pub fn check(args: &TraceCheckArgs) -> Outcome {
+pub fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
     };
@@ -65,7 +65,8 @@ pub fn check(args: &TraceCheckArgs) -> Outcome {
     loaded.tell();
     let rule = match &args.policy {
         None => ScheduleRule::None,
-        Some(spec) => registry::build(spec, &set.system)
+        Some(spec) => registry
+            .build(spec, &set.system)
             .map_err(|error| Failure::usage(error.to_string()))?
             .rule(),
     };
