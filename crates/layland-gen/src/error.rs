@@ -1,4 +1,4 @@
-//! What a recipe can have wrong, and what to do about it.
+//! Errors of a recipe, each with what to do about it.
 
 use layland_model::{Duration, Rate};
 
@@ -50,7 +50,7 @@ pub enum GenError {
     Exhausted {
         /// How many tries.
         tries: u32,
-        /// What no try achieved, as in "none of 100 tries ..".
+        /// The condition that no try met, as in "none of 100 tries ..".
         wanted: &'static str,
         /// What to do.
         help: &'static str,

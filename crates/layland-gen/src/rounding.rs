@@ -1,4 +1,4 @@
-//! From what was drawn to what is kept: exact rates, and whole numbers of granules.
+//! Rounding of drawn numbers to exact rates and whole numbers of granules.
 //!
 //! A floating-point utilization `u` becomes the multiple `floor(u * 2^50) / 2^50`; everything after
 //! that is exact. Products with a time are rounded down to whole granules.
@@ -6,7 +6,7 @@
 use crate::Random;
 use layland_model::{Duration, Rate};
 
-/// Steps per unit of what is drawn in floating point, and of fractions that are drawn directly.
+/// Steps per unit of numbers that are drawn in floating point, and of fractions that are drawn directly.
 pub(crate) const STEPS: i64 = 1 << 50;
 
 /// A floating-point number in `[0, 8192)` rounded down to a multiple of `2^-50`.

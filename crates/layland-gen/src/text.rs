@@ -1,4 +1,4 @@
-//! Parts of a recipe in a word, as the command line and experiment files write them.
+//! Parts of a recipe as single words, as the command line and experiment files write them.
 //!
 //! ```
 //! use layland_gen::{Affinities, text};

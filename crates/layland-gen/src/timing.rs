@@ -43,7 +43,7 @@ pub enum Periods {
     Choice(Vec<Duration>),
 }
 
-/// Periods, checked: what there is to choose from.
+/// Checked periods: the values to draw from.
 #[derive(Clone, Debug)]
 pub(crate) enum PeriodSampler {
     /// Whole numbers of granules, uniform.
@@ -325,7 +325,7 @@ impl Offsets {
     }
 }
 
-/// Whether jobs come periodically. What a sporadic job comes later than the period is a share of
+/// Whether jobs arrive periodically. The additional separation of a sporadic job is a share of
 /// the period, rounded down to a granule; its value for each job is drawn when the set is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {

@@ -16,7 +16,7 @@ use std::str::FromStr;
 
 /// How the utilizations of a set are drawn.
 ///
-/// What is drawn in floating point is rounded down to a multiple of `2^-50`, so a sum of `n` falls
+/// Numbers drawn in floating point are rounded down to a multiple of `2^-50`, so a sum of `n` falls
 /// short of the total by less than `n * 2^-49`. The other samplers are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Utilizations {
@@ -58,7 +58,7 @@ pub enum Utilizations {
         /// Steps per unit of utilization.
         resolution: u32,
     },
-    /// [`Independent`]: a number of tasks from a range, the total as it comes.
+    /// [`Independent`]: a number of tasks from a range; the total is not controlled.
     Independent {
         /// How many tasks.
         tasks: usize,

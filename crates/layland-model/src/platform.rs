@@ -64,17 +64,17 @@ impl fmt::Display for Speed {
     }
 }
 
-/// What a real machine spends besides the jobs. All zero by default: an ideal machine.
+/// The time that a real machine spends besides executing jobs. All zero by default: an ideal machine.
 ///
 /// Layland's simulator charges them as processor time during which no job makes progress:
 ///
 /// | overhead | paid | by |
 /// |---|---|---|
 /// | `release` | when a job becomes ready | the lowest CPU of the task's cluster, which serves the timers |
-/// | `scheduling` | when a decision changes what a CPU runs | that CPU, before the switch |
+/// | `scheduling` | when a decision makes a CPU run another job, or none | that CPU, before the switch |
 /// | `context_switch` | when a CPU starts a job other than the one it ran last | that CPU |
 /// | `migration` | when a job resumes on another CPU than where it last ran | the new CPU |
-/// | `interrupt` | when a CPU is told by another one to switch | that CPU |
+/// | `interrupt` | when another CPU makes a CPU switch | that CPU |
 /// | `tick` | every `tick_period` | every CPU |
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overheads {
@@ -110,7 +110,7 @@ pub struct Platform {
     pub clusters: Vec<CpuSet>,
     /// Names for sets of CPUs, for affinities: `l3` may be two sets, `l3:0` and `l3:1`.
     pub topology: BTreeMap<String, Vec<CpuSet>>,
-    /// What the machine spends besides the jobs.
+    /// The time that the machine spends besides executing jobs.
     pub overheads: Overheads,
 }
 

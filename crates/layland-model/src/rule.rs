@@ -1,5 +1,5 @@
-//! What a policy promises of every schedule that it makes, as data that a trace checker can hold
-//! against a trace without knowing the policy; and what it says of the moves that it makes.
+//! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
+//! without knowing the policy. Also the reasons for which a policy moves threads.
 
 use crate::{CpuSet, TaskId, TaskMap};
 
@@ -15,19 +15,19 @@ pub enum ScheduleRule {
     HighestFirst {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
-        /// What comes first.
+        /// The order of ready jobs.
         order: JobOrder,
     },
     /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
     /// those are is a matter of the system.
     Weak {
-        /// What comes first.
+        /// The order of ready jobs.
         order: JobOrder,
     },
     /// Every CPU that is *reachable* from a waiting job runs a job that comes before it in the order:
     /// the CPUs that it may use, and those that a job on a reachable CPU may use.
     Strong {
-        /// What comes first.
+        /// The order of ready jobs.
         order: JobOrder,
     },
     /// The jobs of each group run on CPUs of the group only, and no job is late: unless the machine has
@@ -85,7 +85,7 @@ impl MoveReason {
     pub const ALL: [MoveReason; 4] =
         [MoveReason::Placed, MoveReason::Pushed, MoveReason::Pulled, MoveReason::Expelled];
 
-    /// In a word.
+    /// One word for it.
     pub const fn name(self) -> &'static str {
         match self {
             MoveReason::Placed => "placed",

@@ -7,7 +7,7 @@ use crate::{
 use num_integer::Integer;
 use std::collections::BTreeMap;
 
-/// A platform, its tasks, and what is to happen to them while they run.
+/// A platform, its tasks, and the requests that come while they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct System {
     /// The machine.
@@ -22,7 +22,7 @@ pub struct System {
     pub provenance: Option<Provenance>,
 }
 
-/// Where a generated set comes from: enough to make it again.
+/// The origin of a generated set: enough to generate it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
     /// Name and version of the program and the generator.
@@ -33,16 +33,16 @@ pub struct Provenance {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Something that is asked of the system while it runs.
+/// A request to the running system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// When.
     pub at: Time,
-    /// What.
+    /// The request.
     pub kind: RequestKind,
 }
 
-/// What can be asked of a running system.
+/// The requests that a running system can get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestKind {
     /// The task leaves for good; its pending job is dropped.
@@ -62,7 +62,7 @@ pub enum RequestKind {
     CpuOffline(CpuId),
 }
 
-/// What a task asks for.
+/// The change that a task requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Another reservation (and WCET), period and relative deadline, from its next job on.
@@ -124,7 +124,7 @@ impl System {
         order
     }
 
-    /// What is asked, as a line of a report.
+    /// A request as a line of a report.
     pub fn describe(&self, kind: &RequestKind) -> String {
         let name = |task: &TaskId| {
             let known = self.tasks.get(*task).map(|task| task.name.as_str());

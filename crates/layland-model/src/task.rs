@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Criticality(pub u8);
 
 impl Criticality {
-    /// Whether it matters more than `other`.
+    /// Whether more depends on it than on `other`.
     pub fn is_higher_than(self, other: Criticality) -> bool {
         self.0 > other.0
     }
@@ -75,7 +75,7 @@ pub enum Behaviour {
     },
 }
 
-/// What is added to the minimum separation of a sporadic task.
+/// The time that is added to the minimum separation of a sporadic task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Separation {
     /// Uniform on `[0, max]`.
@@ -126,7 +126,7 @@ pub struct Task {
     pub deadline: Duration,
     /// Worst-case execution time per criticality level, low to high; at least one.
     pub wcet: Vec<Service>,
-    /// How much it matters.
+    /// How much depends on the task.
     pub criticality: Criticality,
     /// Reserved processor time per period; the WCET by default.
     pub budget: Option<Service>,

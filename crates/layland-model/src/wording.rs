@@ -1,4 +1,4 @@
-//! What every message needs: counted nouns, and the name that a misspelt one was meant to be.
+//! Helpers for messages: nouns with their numbers, and the nearest name to a misspelt one.
 
 use std::fmt::Display;
 

@@ -2,10 +2,10 @@
 
 use super::Decoder;
 use super::task::Lookup;
-use crate::document::{KeyValue, value_of};
-use crate::problem::Problem;
+use crate::document::{KeyValue, Reader, value_of};
+use crate::problem::{Problem, Span};
 use layland_model::{Behaviour, ExecutionModel, Levels, Separation, Service, nearest};
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 impl Decoder<'_, '_> {
     /// `release`.
@@ -15,27 +15,10 @@ impl Decoder<'_, '_> {
         const SPORADIC: &str = "write { kind = \"sporadic\", extra = \"4ms\" }: jobs come up to 4ms later than the period";
         let Some(release) = lookup.get("release") else { return Some(Behaviour::Periodic) };
         let reader = &mut self.reader;
-        let (kind, kind_span, table) = match release.value {
-            DeValue::String(kind) => (&**kind, release.span.clone(), None),
-            DeValue::Table(table) => match value_of(table, "kind") {
-                Some(entry) => (reader.text(&entry, "sporadic")?, entry.span, Some(table)),
-                None => {
-                    let help = "write { kind = \"sporadic\", extra = \"4ms\" }";
-                    reader.missing(release.span, "`release`", "kind", help);
-                    return None;
-                }
-            },
-            DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_) => {
-                let help =
-                    "write release = \"periodic\", or { kind = \"sporadic\", extra = \"4ms\" }";
-                reader.wrong_type(&release, "a text or a table", help);
-                return None;
-            }
-        };
+        let missing = "write { kind = \"sporadic\", extra = \"4ms\" }";
+        let wrong = "write release = \"periodic\", or { kind = \"sporadic\", extra = \"4ms\" }";
+        let (kind, kind_span, table) =
+            word_or_table(reader, &release, ("kind", "sporadic"), missing, wrong)?;
         let parameter = match kind {
             "periodic" | "hog" | "yield" => None,
             "sporadic" => Some(("extra", SPORADIC)),
@@ -149,26 +132,10 @@ impl Decoder<'_, '_> {
         ];
         let Some(exec) = lookup.get("exec") else { return Some(ExecutionModel::Wcet) };
         let reader = &mut self.reader;
-        let (name, name_span, table) = match exec.value {
-            DeValue::String(name) => (&**name, exec.span.clone(), None),
-            DeValue::Table(table) => match value_of(table, "model") {
-                Some(entry) => (reader.text(&entry, "uniform")?, entry.span, Some(table)),
-                None => {
-                    let help = format!("write {}", MODELS[3].2);
-                    reader.missing(exec.span, "`exec`", "model", help);
-                    return None;
-                }
-            },
-            DeValue::Integer(_)
-            | DeValue::Float(_)
-            | DeValue::Boolean(_)
-            | DeValue::Datetime(_)
-            | DeValue::Array(_) => {
-                let help = format!("write exec = {}", MODELS[3].2);
-                reader.wrong_type(&exec, "a text or a table", help);
-                return None;
-            }
-        };
+        let (missing, wrong) =
+            (format!("write {}", MODELS[3].2), format!("write exec = {}", MODELS[3].2));
+        let (name, name_span, table) =
+            word_or_table(reader, &exec, ("model", "uniform"), &missing, &wrong)?;
         let Some((_, keys, example)) = MODELS.iter().find(|(model, ..)| *model == name) else {
             let names = || MODELS.iter().map(|(model, ..)| *model);
             let help = match nearest(name, names()) {
@@ -236,5 +203,34 @@ impl Decoder<'_, '_> {
         let times: Vec<Option<Service>> =
             list.iter().map(|value| self.reader.time(value)).collect();
         times.into_iter().collect()
+    }
+}
+
+/// A word with its place; or a table that has the word under a key, and the table. `missing` is the help if the
+/// table has no such key, `wrong` if the value is neither.
+fn word_or_table<'t>(
+    reader: &mut Reader<'_>,
+    value: &KeyValue<'t>,
+    (key, example): (&str, &str),
+    missing: &str,
+    wrong: &str,
+) -> Option<(&'t str, Span, Option<&'t DeTable<'t>>)> {
+    match value.value {
+        DeValue::String(word) => Some((word, value.span.clone(), None)),
+        DeValue::Table(table) => match value_of(table, key) {
+            Some(entry) => Some((reader.text(&entry, example)?, entry.span, Some(table))),
+            None => {
+                reader.missing(value.span.clone(), &format!("`{}`", value.key), key, missing);
+                None
+            }
+        },
+        DeValue::Integer(_)
+        | DeValue::Float(_)
+        | DeValue::Boolean(_)
+        | DeValue::Datetime(_)
+        | DeValue::Array(_) => {
+            reader.wrong_type(value, "a text or a table", wrong);
+            None
+        }
     }
 }

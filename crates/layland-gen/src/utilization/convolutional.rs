@@ -47,7 +47,7 @@ pub struct ConvolutionalFixedSum {
     widths: Vec<usize>,
     /// Whether `w_i - m_i` is drawn.
     mirrored: bool,
-    /// What the drawn numbers sum to.
+    /// The sum of the drawn numbers.
     sum: usize,
     theta: f64,
     /// Probability, up to a factor per row, that the first `i` sum to `t`; `i` from 0 to `n - 1`.

@@ -1,6 +1,6 @@
 //! Utilizations from a given range: "light", "medium" and "heavy" tasks.
 //!
-//! [`Independent`] draws a given number of them, and the total is what comes out. [`UntilTotal`]
+//! [`Independent`] draws a given number of them and does not control the total. [`UntilTotal`]
 //! draws until the remainder to a given total falls into the range: that is the last one, as for
 //! the random sets of Compagnin, Mezzetti, Vardanega (2015), with utilizations on a grid of 1/1000
 //! from [0.5, 0.9] (heavy) or [0.1, 0.5] (medium). Where a remainder is below the range the whole

@@ -93,7 +93,7 @@ impl AmcRt {
         Ok(())
     }
 
-    /// What does not depend on `R_i(m)`; fills `open`.
+    /// The part that does not depend on `R_i(m)`; fills `open`.
     #[inline]
     fn constant(&mut self, set: &MixedSet, i: usize, higher: &[usize], m: usize) -> i64 {
         self.open.clear();

@@ -9,7 +9,7 @@ use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{TaskId, TaskMap};
 use std::cmp::Reverse;
 
-/// Priorities that work, and what the test found for each task under them.
+/// Priorities that work, with the result of the test for each task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assigned<R> {
     /// The tasks, highest priority first.
@@ -18,7 +18,7 @@ pub struct Assigned<R> {
     pub response: TaskMap<R>,
 }
 
-/// What the search for priorities comes to.
+/// The result of the search for priorities.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment<R> {
@@ -49,7 +49,7 @@ impl<R> Assignment<R> {
     }
 }
 
-/// What the test of one task against those above it comes to.
+/// The result of the test of one task against those of higher priority.
 pub(crate) enum Test<R> {
     Passes(R),
     Fails,

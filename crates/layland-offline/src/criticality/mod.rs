@@ -44,7 +44,7 @@ pub use order::{criticality_monotonic, rate_monotonic};
 pub use set::{Fault, MixedError, MixedSet, MixedTask};
 pub use steps::NoBound;
 
-/// What an analysis says about a set.
+/// The answer of an analysis about a set.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Answer {
@@ -52,7 +52,7 @@ pub enum Answer {
     Schedulable,
     /// It does not accept the set. That proves nothing where the analysis is only sufficient.
     NotSchedulable,
-    /// It took more steps than it may, or times grew beyond what can be counted.
+    /// It reached its limit of steps, or times outgrew 64 bits.
     GaveUp,
 }
 

@@ -39,11 +39,11 @@ pub struct Slices {
     pub count: i64,
     /// The length of each. Zero makes the set unschedulable.
     pub length: i64,
-    /// What the task may execute in each.
+    /// The execution time of the task in each slice.
     pub budget: i64,
 }
 
-/// What the analysis finds.
+/// The result of the analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transformed {
     /// `K`: in how many units a nanosecond is divided.

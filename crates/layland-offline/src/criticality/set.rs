@@ -22,7 +22,7 @@ pub struct MixedTask {
     pub period: Duration,
     /// The relative deadline.
     pub deadline: Duration,
-    /// How much it matters.
+    /// How much depends on the task.
     pub criticality: Criticality,
     /// `C(0), C(1), ..`: at least one value; the last one stands for those that are left out.
     pub wcet: Vec<Service>,
@@ -257,7 +257,7 @@ impl MixedSet {
     pub(crate) fn own(&self, task: usize) -> i64 {
         self.c(self.z(task))[task]
     }
-    /// A task as it is at a level.
+    /// The parameters of a task at a level.
     #[inline]
     pub(crate) fn at_level(&self, task: usize, level: usize) -> Recurrent {
         Recurrent { period: self.over[task], wcet: self.c(level)[task] }

@@ -6,7 +6,7 @@ const MAX_STEPS: u64 = 10_000_000;
 /// Why there is no bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBound {
-    /// It is above the deadline (or what else must not be exceeded).
+    /// It is above the deadline, or above another limit.
     #[error("it is beyond what is allowed")]
     Beyond,
     /// Finding it took more steps than allowed.
@@ -106,20 +106,20 @@ impl Period {
     }
 }
 
-/// A task that comes every period and needs so much.
+/// A task with a job every period, each of the same length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recurrent {
     pub(crate) period: Period,
     pub(crate) wcet: i64,
 }
 
-/// What these need that come in an interval of this length, all at its start and then periodically.
+/// The work of these tasks in an interval of this length, if all are released at its start and then periodically.
 #[inline]
 pub(crate) fn arriving(tasks: &[Recurrent], length: i64) -> i64 {
     sum(tasks.iter().map(|task| work(task.period.ceil(length), task.wcet)))
 }
 
-/// What `count` jobs need.
+/// The work of `count` jobs.
 #[inline]
 pub(crate) fn work(count: i64, wcet: i64) -> i64 {
     count.saturating_mul(wcet)

@@ -12,7 +12,7 @@
 //! | `H_i` | `higher` | the tasks of higher priority |
 //!
 //! The search takes up to `P^(N-1)` fixed points, `P` about the number of jobs in `R`; a limit keeps it
-//! from taking for ever, and what is then not known is reported as given up.
+//! from taking for ever, and a set that it cannot decide is reported as given up.
 
 mod paper;
 mod safe;
@@ -169,7 +169,7 @@ trait Count {
     fn closed(task: &Interferer, s: &[i64], r: i64) -> i64;
     /// A task of level `m` or above, after the change to level `m` at `s[m]`.
     fn open(task: &Interferer, m: usize, s: &[i64]) -> Self::Open;
-    /// What it demands in an interval of length `t`.
+    /// Its demand in an interval of length `t`.
     fn demand(open: &Self::Open, t: i64) -> i64;
 }
 

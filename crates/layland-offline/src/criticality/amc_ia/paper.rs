@@ -15,7 +15,7 @@
 //! C_j(l-1))` in its `n` jobs: `n = c_j(z_j)` if it is below level `m`, `n = ceil(t / T_j)` otherwise.
 //! That is the printed sum of `(c(l) - c(l-1)) C(l)`, no count above the last, ordered by jumps.
 //!
-//! What is printed otherwise: the own term `C_i(0)`; `s_l` where `s_(l+1)` belongs; `R_k(m)` for `t`;
+//! The paper prints differently: the own term `C_i(0)`; `s_l` where `s_(l+1)` belongs; `R_k(m)` for `t`;
 //! counts that may be negative; no change at 0 and none that repeats the last; a range of deadlines
 //! that the example contradicts.
 //!

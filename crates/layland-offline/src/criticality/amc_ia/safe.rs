@@ -1,7 +1,7 @@
 //! Counts that hold. Sound for any number of levels.
 //!
 //! The paper's idea is kept: a job that is due at or before the change was complete then, so it kept
-//! to the lower bound. What is changed: each interfering task has its own worst phase, and `s_l` is the
+//! to the lower bound. The changes: each interfering task has its own worst phase, and `s_l` is the
 //! change itself, just after the integer `s_l`, not a deadline.
 //!
 //! For a task with one jump, at level `g`, from `lo` to `hi`, and `s = s_g`, `a = ceil(t / T)` jobs in an
@@ -61,7 +61,7 @@ impl Count for Safe {
             every_period(0);
             for &(l, _) in &task.jumps {
                 let from = s[l] - task.deadline;
-                // A negative start comes up to 0 by whole periods.
+                // A negative start moves up to 0 by whole periods.
                 every_period(if from < 0 {
                     from + ceil(-from, task.period) * task.period
                 } else {

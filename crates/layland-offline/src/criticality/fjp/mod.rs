@@ -143,7 +143,7 @@ fn utilization(set: &MixedSet, m: usize) -> Rate {
     mine.map(|i| Rate::new(set.c(m)[i], set.period[i])).sum()
 }
 
-/// What the jobs of level `m` and above need that come in `b`, `less` of each task not counted.
+/// The work of the jobs of level `m` and above that are released in `b`, without `less` jobs of each task.
 fn arriving(set: &MixedSet, m: usize, b: i64, less: impl Fn(usize) -> i64) -> i64 {
     let c = set.c(m);
     sum((0..set.len()).filter(|&i| set.z(i) >= m).map(|i| {

@@ -68,7 +68,7 @@ fn ija(set: &MixedSet, limit: u64, count: fn(i64, i64) -> i64) -> Pattern {
     let mut n: Vec<Vec<i64>> = Vec::new();
     let (mut busy, mut change) = (Vec::new(), Vec::new());
     let mut before = vec![0; set.len()];
-    // What the jobs that are counted so far execute, at their levels.
+    // The execution of the jobs counted so far, at their levels.
     let mut counted = 0i64;
     let mut s = 0i64;
     for m in 0..set.levels() {

@@ -7,7 +7,7 @@
 
 use crate::criticality::{MixedSet, NoBound};
 
-/// What decides whether a job may have the lowest priority among those that are left.
+/// The condition under which a job may have the lowest priority among those that are left.
 pub(super) trait Lowest {
     /// Whether the last job that is left of task `i` may, `left[j]` being how many are left of each.
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound>;

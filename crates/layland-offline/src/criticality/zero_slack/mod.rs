@@ -23,7 +23,7 @@ use crate::criticality::{Answer, MixedSet, NoBound, rate_monotonic};
 use layland_model::{Duration, TaskId, TaskMap};
 use std::cmp::Reverse;
 
-/// What the analysis finds.
+/// The result of the analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZeroSlack {
     /// The tasks, highest priority first: rate monotonic.
