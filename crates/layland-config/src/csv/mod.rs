@@ -20,9 +20,9 @@ mod write;
 
 pub use write::to_csv;
 
+use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
-use crate::read::{Host, MAX_TASKS, default_cpus};
 use header::Column;
 use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task};
 use rows::{Cell, RawRow, Rows, separator};

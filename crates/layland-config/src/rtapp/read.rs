@@ -27,9 +27,9 @@ mod task;
 mod value;
 
 use self::phase::PHASE;
+use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
-use crate::read::{Host, MAX_TASKS, default_cpus};
 use layland_model::{
     CpuSet, Duration, Index, Levels, Platform, System, SystemPart, TIME_LIMIT, Task, nearest,
 };

@@ -16,9 +16,9 @@ mod write;
 pub use write::to_toml;
 
 use crate::document::{KeyValue, Reader, parse_with_faults, syntax, value_of};
+use crate::host::Host;
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
-use crate::read::Host;
 use layland_model::{Field, Index, Invalid, Levels, Platform, Provenance, System, SystemPart};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;

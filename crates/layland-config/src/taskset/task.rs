@@ -2,8 +2,8 @@
 
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
+use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Span};
-use crate::read::MAX_TASKS;
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Service,
     Task, nearest,

@@ -7,8 +7,8 @@
 //! the caller.
 
 use super::tree::{Attributes, Element, in_units, parse};
+use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
-use crate::read::{Host, MAX_TASKS, default_cpus};
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Overheads, Service, System,
     Task,

@@ -16,8 +16,8 @@
 //! | `class` of the scheduler | a warning that names the policy |
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
+use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
-use crate::read::MAX_TASKS;
 use layland_model::{
     Behaviour, CpuId, Duration, ExecutionModel, Field, Index, Levels, Overheads, Platform, Rate,
     Service, Speed, System, Task, Time,

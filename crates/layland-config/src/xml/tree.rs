@@ -1,7 +1,7 @@
 //! Elements, their attributes and where they stand; numbers in them.
 
+use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
-use crate::read::MAX_TASKS;
 use layland_model::{Field, Invalid, SystemPart, TIME_LIMIT};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};

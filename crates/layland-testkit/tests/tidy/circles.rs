@@ -19,11 +19,6 @@ const KNOWN: &[(&str, usize, &str)] = &[
         "each way to draw extends the view, which the options of all of them belong to",
     ),
     (
-        "layland-config",
-        6,
-        "each format uses the reader's place and text, and the reader knows each format",
-    ),
-    (
         "layland-policy",
         6,
         "the registry knows every family, and families take what it calls an option",
