@@ -3,6 +3,8 @@
 //! Nobody lists here which policy takes which systems. Systems of every kind are drawn, each policy takes
 //! those that it does not refuse, and a policy that is left with too few fails the test. What a policy is
 //! exempt from stands in [`EXEMPT`], with the reason.
+//!
+//! A longer run: `CASES=5000 cargo test --release -p layland-testkit --test every_policy`.
 
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
@@ -27,30 +29,37 @@ use std::collections::BTreeMap;
 const EXEMPT: &[(&str, &str, &str)] = &[];
 
 /// Each policy is tested at least so often.
-const LEAST: u32 = 20;
+const LEAST: u32 = 10;
 
-/// So many of the longest period.
-fn periods(count: i64, system: &System) -> Time {
-    let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
-    Time::from_ns((count * longest).max(120))
+/// When about so many jobs have arrived.
+fn jobs(count: i64, system: &System) -> Time {
+    let per_time: f64 = system.tasks.values().map(|task| 1.0 / task.period.ns() as f64).sum();
+    Time::from_ns((count as f64 / per_time) as i64 + 1)
 }
 
 /// Until when a system is simulated.
 fn horizon(system: &System) -> Time {
-    periods(8, system)
+    jobs(60, system)
+}
+
+/// How many systems: more if the environment asks for it.
+fn cases() -> u32 {
+    #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
+    let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(120)
 }
 
 /// Runs a property for every policy, on random systems that the policy takes. The property says whether it
 /// had something to say.
 fn for_every_policy(
     property: &str,
-    cases: u32,
     systems: impl Strategy<Value = System>,
     holds: impl Fn(&str, &System, Box<dyn Policy>, u64) -> Result<bool, TestCaseError>,
 ) {
     let exempt = |policy: &str| EXEMPT.iter().any(|&(of, who, _)| (of, who) == (property, policy));
     let said: RefCell<BTreeMap<&str, u32>> = RefCell::default();
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let config =
+        ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() };
     let outcome = TestRunner::new(config).run(&(systems, any::<u64>()), |(system, seed)| {
         for info in registry().iter().filter(|info| !exempt(&info.name)) {
             for spec in [info.name.to_string(), with_an_option(info, seed)] {
@@ -165,7 +174,7 @@ fn periodic() -> impl Strategy<Value = System> {
         system
     });
     prop_oneof![
-        5 => of_every_form(periodic_system().boxed()),
+        4 => of_every_form(periodic_system().boxed()),
         1 => threads,
         1 => full(),
         2 => critical(),
@@ -175,7 +184,7 @@ fn periodic() -> impl Strategy<Value = System> {
 /// With all that a task may do.
 fn any_kind() -> impl Strategy<Value = System> {
     prop_oneof![
-        5 => of_every_form(rich_system().boxed()),
+        4 => of_every_form(rich_system().boxed()),
         1 => threads(),
         1 => full(),
         2 => critical_runs(),
@@ -192,7 +201,7 @@ fn run<P: Policy>(system: &System, policy: P, options: &Options<'_>) -> Trace {
 
 #[test]
 fn schedules_keep_every_rule() {
-    for_every_policy("rules", 250, any_kind(), |spec, system, policy, seed| {
+    for_every_policy("rules", any_kind(), |spec, system, policy, seed| {
         let rule = policy.rule();
         for explore in [None, Some(seed)] {
             let options = Options { seed, explore, ..Options::until(horizon(system)) };
@@ -233,7 +242,7 @@ fn trouble_breaks_no_rule() {
         };
         system
     });
-    for_every_policy("trouble", 250, systems, |spec, system, policy, seed| {
+    for_every_policy("trouble", systems, |spec, system, policy, seed| {
         let rule = match policy.rule() {
             // These promise deadlines, which trouble breaks.
             ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
@@ -250,7 +259,7 @@ fn trouble_breaks_no_rule() {
 
 #[test]
 fn clones_and_wrappers_do_the_same() {
-    for_every_policy("clones", 250, any_kind(), |spec, system, policy, seed| {
+    for_every_policy("clones", any_kind(), |spec, system, policy, seed| {
         let options = Options { seed, ..Options::until(horizon(system)) };
         let logged = Logged::new(policy.clone());
         let log = logged.log();
@@ -273,8 +282,8 @@ fn clones_and_wrappers_do_the_same() {
 
 #[test]
 fn a_found_cycle_repeats() {
-    for_every_policy("cycles", 400, periodic(), |spec, system, policy, _| {
-        let horizon = Horizon::Recurrence { at_most: periods(250, system) };
+    for_every_policy("cycles", periodic(), |spec, system, policy, _| {
+        let horizon = Horizon::Recurrence { at_most: jobs(1_500, system) };
         let options = Options { horizon, ..Options::until(Time::ZERO) };
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let Ok(outcome) = simulate(system, policy.clone(), &mut counters, &options) else {
@@ -434,10 +443,10 @@ impl Shift {
 /// Two instants with the same state and the same future events have the same future decisions.
 #[test]
 fn the_same_state_has_the_same_future() {
-    for_every_policy("futures", 250, periodic(), |spec, system, policy, seed| {
+    for_every_policy("futures", periodic(), |spec, system, policy, seed| {
         let logged = Logged::new(policy.clone());
         let log = logged.log();
-        run(system, logged, &Options { seed, ..Options::until(periods(20, system)) });
+        run(system, logged, &Options { seed, ..Options::until(jobs(150, system)) });
         let log = log.lock().unwrap();
         let snapshots = snapshots(policy, &log);
         let mut seen: BTreeMap<&State, usize> = BTreeMap::new();
