@@ -1,6 +1,6 @@
 //! What an experiment makes of its results: figures, tables and claims.
 
-use super::Decoder;
+use super::decoder::Decoder;
 use crate::experiment::*;
 use crate::metric::is_measured;
 use layland_config::document::{KeyValue, Section, in_file_order, value_of};

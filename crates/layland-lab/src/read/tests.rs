@@ -1,4 +1,5 @@
 use super::*;
+use crate::experiment::Operand;
 
 const GOOD: &str = r#"
 lab = 1

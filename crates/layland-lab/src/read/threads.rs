@@ -1,10 +1,14 @@
 //! `[threads]`: what is measured on real threads.
 
-use super::{Decoder, REPORTED_RUN, THREADS};
+use super::decoder::Decoder;
 use crate::experiment::{Measured, ReportedRun, Threads};
 use layland_analysis::catalogue;
 use layland_config::document::{Section, value_of};
 use layland_model::{Criticality, Duration, ParseTimeError};
+
+const THREADS: &[&str] =
+    &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
+const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
 
 impl Decoder<'_> {
     pub(super) fn threads(&mut self, top: &Section<'_>) -> Option<Threads> {

@@ -1,0 +1,80 @@
+//! Audsley's assignment of priorities: exact, whether any priorities work.
+
+use super::{PINNED, response_time};
+use crate::fixed_point::Diverged;
+use crate::group::{Group, exact, together};
+use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
+use layland_model::Task;
+
+/// Audsley 1991.
+pub const AUDSLEY_1991: Citation = Citation {
+    key: "audsley1991optimal",
+    text: "N. C. Audsley. Optimal priority assignment and feasibility of static priority tasks with \
+           arbitrary start times. Report YCS 164, University of York, 1991.",
+    bibtex: "@techreport{audsley1991optimal,
+  author      = {Neil C. Audsley},
+  title       = {Optimal Priority Assignment and Feasibility of Static Priority Tasks with Arbitrary Start Times},
+  institution = {University of York}, number = {YCS 164}, year = {1991}
+}",
+};
+
+/// Whether any assignment of priorities works, for each CPU.
+///
+/// ```
+/// use layland_analysis::{Reason, Verdict, uniprocessor::fixed_priority::{AUDSLEY, RTA_DM}};
+/// use layland_model::{Duration, Service, System, Task, TaskId};
+/// // Lehoczky's kind of set: deadlines beyond periods, where deadline-monotonic is not optimal.
+/// let task = |name, c, d, t| {
+///     let mut task = Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+///     task.deadline = Duration::from_ms(d);
+///     task
+/// };
+/// let system = System::new(1, vec![task("a", 52, 110, 100), task("b", 52, 154, 140)]);
+/// assert_eq!(RTA_DM.run(&system).unwrap().verdict, Verdict::No);
+/// let finding = AUDSLEY.run(&system).unwrap();
+/// assert_eq!(finding.reasons, [Reason::PriorityOrder(vec![TaskId(1), TaskId(0)])]);
+/// ```
+pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
+    name: "OPA",
+    title: "Audsley's assignment of fixed priorities on each CPU",
+    subject: Subject::SomePriorities,
+    kind: Kind::Exact,
+    assumptions: PINNED,
+    citations: &[&AUDSLEY_1991],
+    decide: |system| together(Group::affinities(system).iter().map(audsley)),
+};
+
+/// From the lowest priority up: some task that meets its deadline below all the others that are
+/// left. Which one does not matter; the longest deadline less jitter is tried first (ties: the
+/// larger rank and id).
+fn audsley(group: &Group<'_>) -> Finding {
+    let mut left = group.tasks.clone();
+    left.sort_by_key(|(id, task)| (task.deadline - task.jitter, task.rank, *id));
+    let mut lowest_first = Vec::new();
+    while !left.is_empty() {
+        let mut found = None;
+        for at in (0..left.len()).rev() {
+            let mut higher: Vec<&Task> = left.iter().map(|&(_, task)| task).collect();
+            let tau_i = higher.remove(at);
+            match response_time(tau_i, &higher, tau_i.deadline) {
+                Ok(_) => {
+                    found = Some(at);
+                    break;
+                }
+                Err(Diverged::Beyond { .. } | Diverged::Overload) => {}
+                Err(diverged @ Diverged::OutOfSteps { .. }) => {
+                    return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
+                }
+            }
+        }
+        match found {
+            Some(at) => lowest_first.push(left.remove(at).0),
+            None => {
+                let stuck = left.iter().map(|&(id, _)| id).collect();
+                return exact(group, false, Reason::NoneCanBeLowest(stuck));
+            }
+        }
+    }
+    lowest_first.reverse();
+    Finding::new(Verdict::Yes, Reason::PriorityOrder(lowest_first))
+}

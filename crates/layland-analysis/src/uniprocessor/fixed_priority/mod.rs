@@ -1,0 +1,75 @@
+//! Preemptive fixed priorities (**FP**) on one CPU: response times, utilization bounds, and the
+//! assignment of priorities.
+//!
+//! | what | source | kind |
+//! |---|---|---|
+//! | [`response_time`] | Lehoczky 1990 (arbitrary deadlines); Tindell, Burns, Wellings 1994 (jitter) | exact |
+//! | [`LIU_LAYLAND`], `U <= n (2^(1/n) - 1)` | Liu and Layland 1973 | sufficient, rate-monotonic |
+//! | [`HYPERBOLIC`], `prod (u_i + 1) <= 2` | Bini, Buttazzo, Buttazzo 2003 | sufficient, rate-monotonic |
+//! | [`AUDSLEY`] | Audsley 1991 | exact: whether any priorities work |
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3)
+//! WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
+//! system runs, (7) for given priorities: there are some; for the two bounds: `D_i = T_i` and no
+//! jitter. There is no blocking and no self-suspension. *Exact* is about sporadic tasks and tasks
+//! that may become ready together.
+//!
+//! Equal priorities go to the smaller rank, then to the smaller id, as the policies do.
+
+mod audsley;
+mod responses;
+mod sweep;
+mod utilization;
+
+pub use audsley::{AUDSLEY, AUDSLEY_1991};
+pub use responses::{
+    LEHOCZKY, RTA, RTA_DM, RTA_DM_RESPONSES, RTA_RESPONSES, RTA_RM, RTA_RM_RESPONSES, TINDELL,
+    response_bounds, response_time,
+};
+pub use sweep::sweep;
+pub use utilization::{BINI, HYPERBOLIC, LIU_LAYLAND};
+
+use crate::Assumption::{self, *};
+use crate::group::Group;
+use layland_model::{System, Task, TaskId};
+
+const PINNED: &[Assumption] =
+    &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+const GIVEN: &[Assumption] =
+    &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests, Priorities];
+
+/// Where the priorities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriorityOrder {
+    /// The shorter period comes first.
+    RateMonotonic,
+    /// The shorter relative deadline comes first.
+    DeadlineMonotonic,
+    /// As given, smaller first.
+    Given,
+}
+
+impl PriorityOrder {
+    /// Ascending from the highest priority; the last two break ties.
+    fn key(self, id: TaskId, task: &Task) -> (i64, i64, TaskId) {
+        let key = match self {
+            PriorityOrder::RateMonotonic => task.period.ns(),
+            PriorityOrder::DeadlineMonotonic => task.deadline.ns(),
+            PriorityOrder::Given => task.priority.unwrap_or(i64::MAX),
+        };
+        (key, task.rank, id)
+    }
+
+    pub(crate) fn sort<'a>(self, group: &Group<'a>) -> Vec<(TaskId, &'a Task)> {
+        let mut tasks = group.tasks.clone();
+        tasks.sort_by_key(|(id, task)| self.key(*id, task));
+        tasks
+    }
+
+    /// All tasks of a system, the highest priority first.
+    pub(crate) fn sort_all(self, system: &System) -> Vec<TaskId> {
+        let mut ids: Vec<TaskId> = system.tasks.ids().collect();
+        ids.sort_by_key(|&id| self.key(id, &system.tasks[id]));
+        ids
+    }
+}

@@ -1,0 +1,248 @@
+//! Response times: exact.
+//!
+//! | paper | meaning |
+//! |---|---|
+//! | `w(q)` | when the `q`-th job of a busy period is done, counted from its start |
+//! | `J_i` | release jitter |
+//! | `H_i` | the tasks of higher priority |
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::{GIVEN, PINNED, PriorityOrder};
+use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::group::{Group, exact, together};
+use crate::{
+    Assumption, Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Subject, Verdict,
+};
+use layland_model::{
+    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
+};
+use std::borrow::Borrow;
+
+/// Lehoczky 1990.
+pub const LEHOCZKY: Citation = Citation {
+    key: "lehoczky1990fixed",
+    text: "J. P. Lehoczky. Fixed priority scheduling of periodic task sets with arbitrary deadlines. \
+           RTSS 1990, pages 201-209.",
+    bibtex: "@inproceedings{lehoczky1990fixed,
+  author    = {John P. Lehoczky},
+  title     = {Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines},
+  booktitle = {11th Real-Time Systems Symposium (RTSS)}, pages = {201--209}, year = {1990}
+}",
+};
+
+/// Tindell, Burns and Wellings 1994.
+pub const TINDELL: Citation = Citation {
+    key: "tindell1994extendible",
+    text: "K. W. Tindell, A. Burns and A. J. Wellings. An extendible approach for analyzing fixed \
+           priority hard real-time tasks. Real-Time Systems 6(2):133-151, 1994.",
+    bibtex: "@article{tindell1994extendible,
+  author  = {Ken W. Tindell and Alan Burns and Andy J. Wellings},
+  title   = {An Extendible Approach for Analyzing Fixed Priority Hard Real-Time Tasks},
+  journal = {Real-Time Systems}, volume = {6}, number = {2}, pages = {133--151}, year = {1994}
+}",
+};
+
+macro_rules! response_time_test {
+    ($(#[$doc:meta])* $test:ident, $order:ident, $name:literal, $policy:literal, $assumptions:ident) => {
+        $(#[$doc])*
+        pub const $test: SchedulabilityTest = SchedulabilityTest {
+            name: $name,
+            title: concat!("response times under fixed priorities on each CPU (", $policy, ")"),
+            subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::$order)]),
+            kind: Kind::Exact,
+            assumptions: $assumptions,
+            citations: &[&LEHOCZKY, &TINDELL],
+            decide: |system| {
+                together(Group::affinities(system).iter().map(|group| every_response(group, PriorityOrder::$order)))
+            },
+        };
+    };
+}
+
+/// The responses as a test of their own; see [`response_bounds`].
+macro_rules! response_bound_test {
+    ($test:ident, $of:ident, $order:ident, $assumptions:ident) => {
+        #[doc = concat!("The exact response times of [`", stringify!($of), "`].")]
+        pub const $test: ResponseTest = ResponseTest {
+            name: $of.name,
+            title: $of.title,
+            algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
+            kind: Kind::Exact,
+            assumptions: $assumptions,
+            citations: &[&LEHOCZKY, &TINDELL],
+            bound: |system| {
+                let mut found = TaskMap::filled(None, system.tasks.len());
+                if let Ok(bounds) = response_bounds(system, PriorityOrder::$order) {
+                    for bound in bounds.values().flatten() {
+                        found[bound.task] = Some(bound.clone());
+                    }
+                }
+                found
+            },
+        };
+    };
+}
+response_bound_test!(RTA_RESPONSES, RTA, Given, GIVEN);
+response_bound_test!(RTA_RM_RESPONSES, RTA_RM, RateMonotonic, PINNED);
+response_bound_test!(RTA_DM_RESPONSES, RTA_DM, DeadlineMonotonic, PINNED);
+
+response_time_test! {
+    /// Response times under the given priorities, for each CPU.
+    RTA, Given, "RTA", "p-fp", GIVEN
+}
+response_time_test! {
+    /// Response times under rate-monotonic priorities, for each CPU.
+    RTA_RM, RateMonotonic, "RTA-RM", "p-rm", PINNED
+}
+response_time_test! {
+    /// Response times under deadline-monotonic priorities, for each CPU.
+    RTA_DM, DeadlineMonotonic, "RTA-DM", "p-dm", PINNED
+}
+
+/// `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher priority; counted
+/// from its arrival, jitter included.
+///
+/// ```
+/// use layland_analysis::uniprocessor::fixed_priority::response_time;
+/// use layland_model::{Duration, Service, Task};
+/// // R = 20 + ceil(R/2) + ceil(R/10) has the solution 50 (Huang et al. 2014, Section 3.1).
+/// let [tau_1, tau_2, tau_3] = [(1, 2), (1, 10), (20, 100)]
+///     .map(|(c, t)| Task::implicit("", Service::from_ns(c), Duration::from_ns(t)));
+/// let r_3 = response_time(&tau_3, &[tau_1, tau_2], tau_3.deadline);
+/// assert_eq!(r_3, Ok(Duration::from_ns(50)));
+/// ```
+///
+/// # Errors
+/// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
+/// [`Diverged::OutOfSteps`] if it is not found.
+pub fn response_time(
+    tau_i: &Task,
+    H_i: &[impl Borrow<Task>],
+    limit: Duration,
+) -> Result<Duration, Diverged> {
+    let (C_i, T_i, J_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.period, tau_i.jitter);
+    // Within a period the search ends soon, even of what has no end.
+    if limit > T_i && overloaded(tau_i, H_i) {
+        return Err(Diverged::Overload);
+    }
+    let mut R_i = Duration::ZERO;
+    let mut w = Duration::ZERO;
+    let mut repeats_from = i64::MAX;
+    for q in 0..MAX_STEPS as i64 {
+        // w(q), the least fixed point of w = (q + 1) C_i + sum ceil((w + J_j) / T_j) C_j.
+        // R_i >= w(q) + J_i - q T_i, so that a w(q) beyond this limit ends the search.
+        let first = Duration::from_ns(T_i.ns().saturating_mul(q));
+        let own = Duration::from_ns(C_i.ns().saturating_mul(q + 1));
+        let w_limit = Duration::from_ns(limit.ns().saturating_add(first.ns()) - J_i.ns());
+        let beyond = |w: Duration| {
+            let reached = Duration::from_ns(w.ns().saturating_add(J_i.ns()) - first.ns());
+            Diverged::Beyond { limit, reached }
+        };
+        let start = Duration::from_ns(w.ns().saturating_add(C_i.ns()));
+        w = least(start, w_limit.min(Duration::from_ns(TIME_LIMIT)), |w| interference(own, H_i, w))
+            .map_err(|diverged| match diverged {
+                Diverged::Beyond { reached, .. } => beyond(reached),
+                Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
+            })?;
+        R_i = R_i.max(w + J_i - first);
+        // The next job becomes ready after the busy period: no later job responds more slowly.
+        if w <= first + T_i - J_i {
+            return Ok(R_i);
+        }
+        // Where jitter and a full load keep the CPU busy for ever, w(q + H / T_i) = w(q) + H for
+        // the hyperperiod H: the responses of later jobs are those of earlier ones.
+        if q == 0 {
+            repeats_from = hyperperiod(tau_i, H_i).map_or(i64::MAX, |H| H.div_floor(T_i));
+        }
+        if q + 1 >= repeats_from {
+            return Ok(R_i);
+        }
+    }
+    Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+}
+
+/// The least common multiple of the periods, if it is not too long.
+fn hyperperiod(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> Option<Duration> {
+    let lcm = |H: i64, tau_j: &Task| {
+        let T_j = tau_j.period.ns();
+        H.checked_mul(T_j / num_integer::gcd(H, T_j)).filter(|&ns| ns <= TIME_LIMIT)
+    };
+    H_i.iter().try_fold(tau_i.period.ns(), |H, tau_j| lcm(H, tau_j.borrow())).map(Duration::from_ns)
+}
+
+fn overloaded(tau_i: &Task, H_i: &[impl Borrow<Task>]) -> bool {
+    let mut sum = RateSum::default();
+    H_i.iter().for_each(|tau_j| sum.add(&tau_j.borrow().utilization()));
+    !sum.fits(&tau_i.utilization(), &Rate::ONE)
+}
+
+fn interference(own: Duration, H_i: &[impl Borrow<Task>], w: Duration) -> Duration {
+    let of_task = |tau_j: &Task| {
+        (w + tau_j.jitter).div_ceil(tau_j.period).saturating_mul(tau_j.own_wcet().ns())
+    };
+    Duration::from_ns(
+        H_i.iter().map(|tau_j| of_task(tau_j.borrow())).fold(own.ns(), i64::saturating_add),
+    )
+}
+
+/// The response bounds of all tasks, where they exist: none for a task whose response time is not
+/// bounded by [`TIME_LIMIT`] or not found.
+///
+/// # Errors
+/// If the system breaks an assumption.
+pub fn response_bounds(
+    system: &System,
+    order: PriorityOrder,
+) -> Result<TaskMap<Result<ResponseBound, Diverged>>, Refusal> {
+    let assumptions = match order {
+        PriorityOrder::Given => GIVEN,
+        PriorityOrder::RateMonotonic | PriorityOrder::DeadlineMonotonic => PINNED,
+    };
+    Assumption::check_all(assumptions, system)?;
+    let mut bounds: Vec<(TaskId, Result<ResponseBound, Diverged>)> = Vec::new();
+    for group in Group::affinities(system) {
+        let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(&group).into_iter().unzip();
+        for (at, &task) in ids.iter().enumerate() {
+            let response = response_time(tasks[at], &tasks[..at], Duration::from_ns(TIME_LIMIT));
+            bounds.push((task, response.map(|response| ResponseBound::new(task, response))));
+        }
+    }
+    bounds.sort_by_key(|&(task, _)| task);
+    Ok(bounds.into_iter().map(|(_, bound)| bound).collect())
+}
+
+/// A comparison of a response time with the deadline.
+fn response_reason(
+    group: &Group<'_>,
+    id: TaskId,
+    R: Duration,
+    deadline: Duration,
+    holds: bool,
+) -> Reason {
+    let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+    let scope = Scope::task(id, &group.cpus);
+    Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds)
+}
+
+fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
+    let (ids, tasks): (Vec<TaskId>, Vec<&Task>) = order.sort(group).into_iter().unzip();
+    let mut reasons = Vec::new();
+    for (at, &id) in ids.iter().enumerate() {
+        let D_i = tasks[at].deadline;
+        match response_time(tasks[at], &tasks[..at], D_i) {
+            Ok(R_i) => reasons.push(response_reason(group, id, R_i, D_i, true)),
+            Err(Diverged::Beyond { reached, .. }) => {
+                return exact(group, false, response_reason(group, id, reached, D_i, false));
+            }
+            Err(diverged @ Diverged::Overload) => {
+                return exact(group, false, Reason::NoBound(id, diverged));
+            }
+            Err(diverged @ Diverged::OutOfSteps { .. }) => {
+                return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
+            }
+        }
+    }
+    Finding { verdict: Verdict::Yes, reasons }
+}

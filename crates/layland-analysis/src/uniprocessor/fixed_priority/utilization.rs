@@ -1,0 +1,122 @@
+//! Utilization bounds for rate-monotonic priorities: sufficient.
+
+use crate::Assumption::{self, *};
+use crate::group::{Group, together};
+use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use layland_model::{Algorithm, Form, Order, Rate};
+
+/// Bini, Buttazzo and Buttazzo 2003.
+pub const BINI: Citation = Citation {
+    key: "bini2003rate",
+    text: "E. Bini, G. C. Buttazzo and G. M. Buttazzo. Rate monotonic analysis: the hyperbolic bound. \
+           IEEE Transactions on Computers 52(7):933-942, 2003.",
+    bibtex: "@article{bini2003rate,
+  author  = {Enrico Bini and Giorgio C. Buttazzo and Giuseppe M. Buttazzo},
+  title   = {Rate Monotonic Analysis: The Hyperbolic Bound},
+  journal = {IEEE Transactions on Computers}, volume = {52}, number = {7}, pages = {933--942}, year = {2003}
+}",
+};
+
+const LAYLAND: &[Assumption] = &[
+    OneCpuEach,
+    SporadicReleases,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    NoRequests,
+    ImplicitDeadlines,
+    NoJitter,
+];
+
+/// With deadlines equal to periods the two orders are one.
+const RM_OR_DM: &[Algorithm] = &[
+    Algorithm::Ordered(Form::Partitioned, Order::RateMonotonic),
+    Algorithm::Ordered(Form::Partitioned, Order::DeadlineMonotonic),
+];
+
+/// The bound of Liu and Layland, for each CPU.
+///
+/// ```
+/// use layland_analysis::{Verdict, uniprocessor::fixed_priority::{HYPERBOLIC, LIU_LAYLAND}};
+/// use layland_model::{CpuId, Duration, Service, System, Task};
+/// let system = |wcets: [i64; 2]| {
+///     let task = |c| Task::implicit(format!("{c}"), Service::from_ms(c), Duration::from_ms(100));
+///     System::new(1, wcets.map(task).to_vec())
+/// };
+/// // 2 (sqrt 2 - 1) is 0.8284.
+/// assert_eq!(LIU_LAYLAND.run(&system([41, 42])).unwrap().verdict, Verdict::Unknown);
+/// assert_eq!(LIU_LAYLAND.run(&system([40, 42])).unwrap().verdict, Verdict::Yes);
+/// // 1.10 * 1.80 is 1.98.
+/// assert_eq!(HYPERBOLIC.run(&system([10, 80])).unwrap().verdict, Verdict::Yes);
+/// assert_eq!(LIU_LAYLAND.run(&system([10, 80])).unwrap().verdict, Verdict::Unknown);
+/// ```
+pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
+    name: "LL",
+    title: "Liu and Layland's utilization bound for rate-monotonic priorities",
+    subject: Subject::Algorithms(RM_OR_DM),
+    kind: Kind::Sufficient,
+    assumptions: LAYLAND,
+    citations: &[&Citation::LIU_LAYLAND],
+    decide: |system| {
+        together(Group::affinities(system).iter().map(|group| {
+            // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
+            let n = group.tasks.len();
+            let mean = &group.utilization().exact() / &Rate::whole(n as i64);
+            product(group, "(U/n + 1)^n", &vec![&mean + &Rate::ONE; n])
+        }))
+    },
+};
+
+/// The hyperbolic bound, for each CPU. Accepts all that Liu and Layland's bound accepts.
+pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
+    name: "HB",
+    title: "hyperbolic bound for rate-monotonic priorities",
+    subject: Subject::Algorithms(RM_OR_DM),
+    kind: Kind::Sufficient,
+    assumptions: LAYLAND,
+    citations: &[&BINI],
+    decide: |system| {
+        together(Group::affinities(system).iter().map(|group| {
+            let factors: Vec<Rate> =
+                group.tasks().map(|task| &task.utilization() + &Rate::ONE).collect();
+            product(group, "the product of (u + 1)", &factors)
+        }))
+    },
+};
+
+/// Whether the product of these factors, each at least 1, is at most 2: **sufficient**.
+fn product(group: &Group<'_>, what: &'static str, factors: &[Rate]) -> Finding {
+    let (holds, value) = at_most_two(factors);
+    let (value, bound) = (Quantity::Number(value), Quantity::Number(Rate::whole(2)));
+    let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
+    Finding::new(Kind::Sufficient.verdict(holds), reason)
+}
+
+/// Decides exactly: by numbers with 60 binary digits, rounded down and up, where these tell; by the
+/// exact product, whose digits are many, where they do not. With the product or a bound on it.
+fn at_most_two(factors: &[Rate]) -> (bool, Rate) {
+    const SHIFT: u32 = 60;
+    let scale = Rate::whole(1 << SHIFT);
+    let (mut low, mut high) = (1u128 << SHIFT, 1u128 << SHIFT);
+    for factor in factors {
+        let scaled = factor * &scale;
+        let (Some(below), Some(above)) = (scaled.floor(), scaled.ceil()) else {
+            return (false, factor.clone());
+        };
+        low = (low * u128::from(below.unsigned_abs())) >> SHIFT;
+        high = (high * u128::from(above.unsigned_abs())).div_ceil(1 << SHIFT);
+        // Far above 2 already; and larger numbers might overflow.
+        if low > 4 << SHIFT {
+            break;
+        }
+    }
+    let value = |units: u128| &Rate::whole(units as i64) / &scale;
+    if high <= 2 << SHIFT {
+        return (true, value(high));
+    }
+    if low > 2 << SHIFT {
+        return (false, value(low.min(4 << SHIFT)));
+    }
+    let product = factors.iter().fold(Rate::ONE, |product, factor| &product * factor);
+    (product <= Rate::whole(2), product)
+}
