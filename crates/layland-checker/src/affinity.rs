@@ -88,7 +88,7 @@ impl State {
             Edge::Mask(task, mask) => {
                 let old = std::mem::replace(&mut self.mask_of[task], mask);
                 let moved: Vec<Key> =
-                    self.waiting[old].iter().copied().filter(|key| key.2 == task).collect();
+                    self.waiting[old].iter().copied().filter(|key| key.task == task).collect();
                 for key in moved {
                     self.waiting[old].remove(&key);
                     self.waiting[mask].insert(key);
@@ -98,8 +98,8 @@ impl State {
     }
 
     fn place(&mut self, key: Key) {
-        let waiting = &mut self.waiting[self.mask_of[key.2]];
-        if self.is_ready[key.3] && self.held[key.3] <= 0 {
+        let waiting = &mut self.waiting[self.mask_of[key.task]];
+        if self.is_ready[key.job] && self.held[key.job] <= 0 {
             waiting.insert(key);
         } else {
             waiting.remove(&key);
@@ -113,7 +113,7 @@ impl State {
         let mut frontier: Vec<CpuId> = Vec::new();
         // The CPU of the job that opened each CPU; none for the job that waits.
         let mut from: CpuMap<Option<CpuId>> = CpuMap::filled(None, self.on.len());
-        let (mut opener, mut mask, mut next) = (None, self.mask_of[first.2], 0);
+        let (mut opener, mut mask, mut next) = (None, self.mask_of[first.task], 0);
         let mut end: Option<(Option<Key>, CpuId)> = None;
         'search: loop {
             for cpu in masks[mask].intersection(&unseen).iter() {
@@ -136,7 +136,7 @@ impl State {
             let Some(&cpu) = frontier.get(next).filter(|_| reach == Reach::Strong) else { break };
             next += 1;
             opener = Some(cpu);
-            mask = self.mask_of[self.on[cpu].last().expect("an idle CPU ends the search").2];
+            mask = self.mask_of[self.on[cpu].last().expect("an idle CPU ends the search").task];
         }
         let mut path = vec![end?.1];
         while let Some(cpu) = from[path[path.len() - 1]] {
@@ -175,6 +175,7 @@ impl Checker<'_> {
         }
         // Stable: edges of one instant are all applied before the state is looked at.
         edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
+        assert!(*order != JobOrder::ZeroLaxity, "no rule with affinities counts laxity");
         let keys = self.keys(order);
         let mut state = State {
             mask_of,
@@ -197,7 +198,7 @@ impl Checker<'_> {
             for (mask, last) in reported.iter_mut().enumerate() {
                 let first = state.waiting[mask].first().copied();
                 let found =
-                    first.and_then(|first| Some((first.3, state.path(first, &masks.0, reach)?)));
+                    first.and_then(|first| Some((first.job, state.path(first, &masks.0, reach)?)));
                 // The same finding is not reported again for as long as it lasts.
                 if let Some((waiting, path)) = &found
                     && *last != found
@@ -210,7 +211,7 @@ impl Checker<'_> {
     }
 
     fn kept_waiting(&self, state: &State, waiting: usize, path: &[CpuId], at: Time) -> Violation {
-        let job_on = |cpu: CpuId| state.on[cpu].last().map(|key| self.name_at(key.3));
+        let job_on = |cpu: CpuId| state.on[cpu].last().map(|key| self.name_at(key.job));
         let waiting = self.name_at(waiting);
         let (cpu, end) = (path[0], path[path.len() - 1]);
         match (path, job_on(end)) {

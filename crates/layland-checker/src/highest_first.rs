@@ -5,7 +5,8 @@
 
 use super::{Checker, Violation};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, Group, Index, JobOrder, TaskId, TaskMap, Time,
+    Change, CpuId, CpuMap, CpuSet, Duration, Group, Index, JobOrder, RequestKind, TaskId, TaskMap,
+    Time,
 };
 use layland_trace::JobRecord;
 use std::collections::BTreeSet;
@@ -18,7 +19,10 @@ impl Checker<'_> {
             TaskMap::filled(None, self.system.tasks.len());
         let mut group_of_cpu: CpuMap<Option<usize>> = CpuMap::filled(None, cpu_count);
         for (index, group) in groups.iter().enumerate() {
-            let is_changing = |&task: &TaskId| self.is_changing.get(task) == Some(&true);
+            let is_changing = |&task: &TaskId| {
+                self.is_changing.get(task) == Some(&true)
+                    || *order == JobOrder::ZeroLaxity && self.gets_another_wcet(task)
+            };
             if group.tasks.iter().any(is_changing) {
                 continue;
             }
@@ -37,6 +41,14 @@ impl Checker<'_> {
             if from < end {
                 edges[group].push((from, Edge::Ready(index)));
                 edges[group].push((end, Edge::Done(index)));
+            }
+        }
+        if *order == JobOrder::ZeroLaxity {
+            for (index, at) in self.urgencies() {
+                let task = self.trace.jobs[index].job.id.task;
+                if let Some(&Some(group)) = group_of_task.get(task) {
+                    edges[group].push((at, Edge::Urgent(index)));
+                }
             }
         }
         for segment in std::mem::take(&mut self.sound) {
@@ -67,28 +79,69 @@ impl Checker<'_> {
                 (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
             }));
         }
-        let keys: Vec<Key> = self.keys(order);
+        let mut keys: Vec<Key> = self.keys(order);
         for (group, mut edges) in groups.iter().zip(edges) {
             // Stable: edges of one instant are all applied before the state is looked at.
             edges.sort_by_key(|&(at, _)| at);
-            self.sweep(&group.cpus, &edges, &keys);
+            self.sweep(&group.cpus, &edges, &mut keys);
         }
+    }
+
+    /// Whether a request gives a task another WCET. When it counts, and whether it is refused, is not in
+    /// the trace.
+    fn gets_another_wcet(&self, task: TaskId) -> bool {
+        self.system.requests.iter().any(|request| {
+            matches!(&request.kind, RequestKind::Reconfigure(of, Change::Parameters { .. }) if *of == task)
+        })
+    }
+
+    /// From when on each job has no laxity, as far as it gets there before its end. Laxity shrinks while a
+    /// job waits, and once it has executed its WCET; it never grows.
+    fn urgencies(&self) -> Vec<(usize, Time)> {
+        let mut segments: Vec<Vec<(Time, Time)>> = vec![Vec::new(); self.trace.jobs.len()];
+        for segment in &self.sound {
+            segments[segment.job].push((segment.start, segment.end));
+        }
+        let mut found = Vec::new();
+        for (index, (record, mut segments)) in self.trace.jobs.iter().zip(segments).enumerate() {
+            let Some(task) = self.system.tasks.get(record.job.id.task) else { continue };
+            let end = record.end.map_or(self.trace.over, |(at, _)| at);
+            let (deadline, mut left) = (record.job.deadline, task.own_wcet().at_unit_speed());
+            let (mut since, _) = self.ready[index];
+            segments.sort_unstable();
+            segments.push((end, end));
+            for (start, stop) in segments {
+                // It waits until `start`, then it runs until `stop`.
+                let without_laxity = (deadline - left).max(since);
+                if without_laxity <= start {
+                    found.push((index, without_laxity));
+                    break;
+                }
+                left = (left - (stop - start)).max(Duration::ZERO);
+                if left == Duration::ZERO && deadline <= stop {
+                    found.push((index, deadline.max(start)));
+                    break;
+                }
+                since = stop;
+            }
+        }
+        found
     }
 
     pub(super) fn keys(&self, order: &JobOrder) -> Vec<Key> {
         let key = |(index, record): (usize, &JobRecord)| {
             let task = record.job.id.task;
             let first = match order {
-                JobOrder::Deadline => record.job.deadline.ns(),
+                JobOrder::Deadline | JobOrder::ZeroLaxity => record.job.deadline.ns(),
                 JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
             };
             let rank = self.system.tasks.get(task).map_or(i64::MAX, |task| task.rank);
-            (first, rank, task, index)
+            Key { laxity: Laxity::Some, first, rank, task, job: index }
         };
         self.trace.jobs.iter().enumerate().map(key).collect()
     }
 
-    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &[Key]) {
+    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &mut [Key]) {
         let cpu_count = self.system.platform.cpu_count();
         let mut state = Sweep {
             is_ready: BTreeSet::new(),
@@ -115,7 +168,7 @@ impl Checker<'_> {
                 (idle_since, overtaken_since) = (Since::default(), Since::default());
                 continue;
             };
-            let waiting = first_waiting.3;
+            let waiting = first_waiting.job;
             let idle = state.free.iter().copied().find(|&cpu| !state.offline.contains(cpu));
             let idle = idle.map(|cpu| (waiting, cpu));
             // The same finding is not reported again for as long as it lasts.
@@ -127,7 +180,7 @@ impl Checker<'_> {
                 });
             }
             let last_running = state.running.last().filter(|&&last| first_waiting < last);
-            let overtaken = last_running.map(|last| (waiting, last.3));
+            let overtaken = last_running.map(|last| (waiting, last.job));
             if let Some(((waiting, running), at)) =
                 overtaken_since.lasts(overtaken, now, until, self.latency)
             {
@@ -185,14 +238,33 @@ impl<T: Copy + PartialEq> Since<T> {
     }
 }
 
-/// Deadline or fixed priority, rank, task, and the index of the job.
-pub(super) type Key = (i64, i64, TaskId, usize);
+/// The order of jobs: what has the smaller key comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub laxity: Laxity,
+    /// Deadline or fixed priority.
+    pub first: i64,
+    pub rank: i64,
+    pub task: TaskId,
+    /// Index into `Trace::jobs`.
+    pub job: usize,
+}
+
+/// What comes first under [`JobOrder::ZeroLaxity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Laxity {
+    None,
+    /// Some, or laxity does not count.
+    Some,
+}
 
 /// What changes at an instant. Jobs are indices into `Trace::jobs`.
 #[derive(Clone, Copy)]
 enum Edge {
     Ready(usize),
     Done(usize),
+    /// Has no laxity from now on.
+    Urgent(usize),
     Start(usize, CpuId),
     Stop(usize, CpuId),
     /// A job of another group starts.
@@ -220,7 +292,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn apply(&mut self, edge: Edge, cpus: &CpuSet, keys: &[Key]) {
+    fn apply(&mut self, edge: Edge, cpus: &CpuSet, keys: &mut [Key]) {
         match edge {
             Edge::Ready(job) => {
                 self.is_ready.insert(job);
@@ -228,6 +300,12 @@ impl Sweep {
             }
             Edge::Done(job) => {
                 self.is_ready.remove(&job);
+                self.place(keys[job]);
+            }
+            Edge::Urgent(job) => {
+                self.running.remove(&keys[job]);
+                self.waiting.remove(&keys[job]);
+                keys[job].laxity = Laxity::None;
                 self.place(keys[job]);
             }
             Edge::Start(job, cpu) => {
@@ -252,7 +330,7 @@ impl Sweep {
     }
 
     fn place(&mut self, key: Key) {
-        let job = key.3;
+        let job = key.job;
         let is_running = self.on.range((job, CpuId(0))..=(job, CpuId(u32::MAX))).next().is_some();
         let is_waiting = self.is_ready.contains(&job) && !is_running;
         for (set, belongs) in [(&mut self.running, is_running), (&mut self.waiting, is_waiting)] {

@@ -63,6 +63,10 @@ pub struct Group {
 pub enum JobOrder {
     /// Earliest absolute deadline first.
     Deadline,
+    /// Jobs without laxity first, then the others; among both, earliest absolute deadline first. The laxity
+    /// of a job is the time to its deadline, less what is left of its WCET: it has none if that is zero or
+    /// negative. Overheads count as execution. No rule but [`ScheduleRule::HighestFirst`] has this order.
+    ZeroLaxity,
     /// Smallest number first, one per task.
     Fixed(TaskMap<i64>),
 }

@@ -18,7 +18,7 @@
 //!
 //! Where to read:
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
-//! - [`HighestFirst`]: global EDF and its relatives, in a page;
+//! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it;
 //! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
 //! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
 //!   [`PolicyInfo`] has;
@@ -53,6 +53,7 @@
 pub mod adaptive;
 pub mod affinity;
 pub mod deadline;
+pub mod edzl;
 pub mod fair;
 mod highest_first;
 mod info;

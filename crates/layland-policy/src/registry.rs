@@ -3,7 +3,7 @@
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
 use crate::info::{Options, PolicyInfo, SystemRefusal, Text, Values};
-use crate::{Policy, adaptive, affinity, deadline, fair, mixed, ordered};
+use crate::{Policy, adaptive, affinity, deadline, edzl, fair, mixed, ordered};
 use layland_model::{Algorithm, System, TaskId, nearest};
 
 /// A list of policies, in the order in which lists show them.
@@ -25,6 +25,7 @@ impl Registry {
     pub fn standard() -> Registry {
         let families = [
             ordered::policies(),
+            vec![edzl::policy()],
             affinity::policies(),
             deadline::policies(),
             adaptive::policies(),

@@ -5,7 +5,7 @@
 //! It says which jobs finish when, for periodic tasks on unit-speed CPUs. Which CPU a job uses does
 //! not matter to that.
 
-use layland_model::{Order, ScheduleRule, System, TaskId, Time};
+use layland_model::{JobOrder, Order, ScheduleRule, System, TaskId, Time};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ struct Ready {
 /// # Panics
 /// If the rule is not [`ScheduleRule::HighestFirst`].
 pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time) -> Vec<Finished> {
-    let ScheduleRule::HighestFirst { groups, .. } = rule else {
+    let ScheduleRule::HighestFirst { groups, order: rule_order } = rule else {
         panic!("only highest-first policies can be simulated by ticks")
     };
     let mut pending: Vec<Ready> = Vec::new();
@@ -57,7 +57,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 Order::DeadlineMonotonic => task.deadline.ns(),
                 Order::Given => task.priority.unwrap_or(i64::MAX),
             };
-            (key, task.rank, job.task, job.seq)
+            let has_laxity = *rule_order != JobOrder::ZeroLaxity || job.deadline - now > job.left;
+            (has_laxity, key, task.rank, job.task, job.seq)
         };
         for group in groups {
             let mut chosen: Vec<usize> = (0..pending.len())

@@ -1,0 +1,130 @@
+//! **EDZL**: earliest deadline first until zero laxity (Lee 1994; Cho, Lee, Han and Lin 2002).
+//!
+//! The *laxity* of a job is how long it can still wait: the time to its deadline, less what is left of its
+//! WCET. EDZL is global EDF, but for one rule: a ready job whose laxity is zero comes before all whose
+//! laxity is not. It is what avoids Dhall's effect, where a heavy job waits behind light ones until it is
+//! too late.
+//!
+//! | papers | here | meaning |
+//! |---|---|---|
+//! | laxity | `zero_laxity_at(job) - now` | how long a job can wait |
+//! | zero laxity | [`Priority::is_urgent`] | it runs now, or it misses its deadline |
+//!
+//! Only a job that waits loses laxity, so that a timer for the waiting jobs is enough. It is a whole number
+//! of nanoseconds, and exact. Ties: among jobs with laxity, and among those without, the earlier deadline
+//! comes first, then the smaller rank, then the smaller id. If more jobs have no laxity than there are CPUs,
+//! some are late; a late job has no laxity either.
+//!
+//! What the papers leave out:
+//! - a job that exceeds its WCET needs nothing more, as far as the policy knows: its laxity is the time to
+//!   its deadline;
+//! - what a job has got is the time that it has held CPUs. Overheads are in it, so that a job that paid for
+//!   some becomes urgent late by as much: an analysis has to have them in the WCETs;
+//! - CPUs of other speeds than 1 are refused: how long a job can wait would depend on where it is to run.
+//!
+//! A decision costs O(w + m) for `w` waiting jobs, beside what it costs under global EDF.
+
+use crate::info::{Options, PolicyInfo, SystemRefusal};
+use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
+use crate::shell::{Grouped, Priority, Scheduler, Scope, Turn};
+use crate::{HighestFirst, Refusal, State};
+use layland_model::{Citation, Group, JobOrder, Order, ScheduleRule, Service, System, Time};
+
+/// Lee 1994.
+pub const LEE: Citation = Citation {
+    key: "lee1994online",
+    text: "S. K. Lee. On-line multiprocessor scheduling algorithms for real-time tasks. TENCON 1994, \
+           pages 607-611.",
+    bibtex: "@inproceedings{lee1994online,
+  author    = {Suk Kyoon Lee},
+  title     = {On-line Multiprocessor Scheduling Algorithms for Real-Time Tasks},
+  booktitle = {IEEE Region 10's Ninth Annual International Conference (TENCON)}, pages = {607--611}, year = {1994}
+}",
+};
+
+/// Cho, Lee, Han and Lin 2002.
+pub const CHO: Citation = Citation {
+    key: "cho2002efficient",
+    text: "S. Cho, S.-K. Lee, A. Han and K.-J. Lin. Efficient real-time scheduling algorithms for \
+           multiprocessor systems. IEICE Transactions on Communications E85-B(12):2859-2867, 2002.",
+    bibtex: "@article{cho2002efficient,
+  author  = {Seongje Cho and Suk-Kyoon Lee and Ahn Han and Kwei-Jay Lin},
+  title   = {Efficient Real-Time Scheduling Algorithms for Multiprocessor Systems},
+  journal = {IEICE Transactions on Communications}, volume = {E85-B}, number = {12}, pages = {2859--2867}, year = {2002}
+}",
+};
+
+/// What it says of itself.
+pub(crate) fn policy() -> PolicyInfo {
+    PolicyInfo::new(
+        "edzl",
+        "earliest deadline first until zero laxity",
+        "as g-edf, but a job that would be late if it waited any longer comes first",
+        |system, options| Ok(Box::new(edzl(system, options)?)),
+    )
+    .refusing([ONE_CLUSTER, UNIT_SPEED])
+    .citing([LEE, CHO])
+}
+
+/// **EDZL**: the `m` earliest deadlines run, and before them the jobs without laxity.
+///
+/// # Errors
+/// If the system has several clusters, a task may not use every CPU, or a CPU has another speed than 1.
+pub fn edzl(system: &System, options: &Options) -> Result<Grouped<Edzl>, SystemRefusal> {
+    if !system.platform.is_unit_speed() {
+        return Err(Refusal::invalid("edzl needs CPUs of unit speed").into());
+    }
+    Grouped::new("edzl", Scope::Global, Order::Deadline, system, options, Edzl::default())
+}
+
+/// EDZL on one group of CPUs: see the file header.
+#[derive(Clone, Debug, Default)]
+pub struct Edzl {
+    /// Runs the jobs that come first, once it is clear which are urgent.
+    edf: HighestFirst,
+    /// Scratch.
+    due: Vec<Priority>,
+}
+
+impl Scheduler for Edzl {
+    fn wait(&mut self, job: Priority) {
+        self.edf.wait(job);
+    }
+
+    fn forget(&mut self, job: Priority) {
+        self.edf.forget(job);
+    }
+
+    fn clear(&mut self) {
+        self.edf.clear();
+    }
+
+    fn decide(&mut self, turn: &mut Turn<'_>) {
+        let Self { edf, due } = self;
+        let is_due = |turn: &Turn<'_>, job: Priority| {
+            !job.is_urgent() && turn.zero_laxity_at(job) <= turn.now()
+        };
+        // A job that runs is due only if it has exceeded its WCET: until then its laxity stays what it is.
+        due.extend(turn.running().filter(|&job| is_due(turn, job)));
+        for job in due.drain(..) {
+            turn.make_urgent(job);
+        }
+        due.extend(edf.waiting().filter(|&job| is_due(turn, job)));
+        for job in due.drain(..) {
+            edf.forget(job);
+            edf.wait(turn.make_urgent(job));
+        }
+        edf.decide(turn);
+        let with_laxity = edf.waiting().filter(|job| !job.is_urgent());
+        let next = with_laxity.map(|job| turn.zero_laxity_at(job)).min();
+        turn.wake_at(next.unwrap_or(Time::NEVER));
+    }
+
+    fn rule(groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
+        ScheduleRule::HighestFirst { groups, order: JobOrder::ZeroLaxity }
+    }
+
+    fn save(&self, left: Service, state: &mut State) {
+        state.number(left.ns());
+    }
+}

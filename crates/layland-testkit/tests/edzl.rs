@@ -1,0 +1,142 @@
+//! EDZL: the worked example, its rule and its tick-by-tick twin on random systems, and what it is for: it is
+//! late only where global EDF is late, too.
+
+use layland_checker::check;
+use layland_config::{Format, Host, demo, read};
+use layland_model::{Duration, Order, System, Time};
+use layland_policy::{Policy, Registry};
+use layland_sim::{Options, simulate, with_random_ranks};
+use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::strategies::{periodic_system, rich_system};
+use layland_testkit::ticks;
+use layland_trace::Trace;
+use proptest::prelude::*;
+
+const HORIZON: Time = Time::from_ns(120);
+
+fn run(system: &System, policy: Box<dyn Policy>, options: &Options<'_>) -> Trace {
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+fn build(name: &str, system: &System) -> Box<dyn Policy> {
+    Registry::standard().build(name, system).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn misses(trace: &Trace) -> usize {
+    trace.jobs.iter().filter(|record| record.missed(trace.over)).count()
+}
+
+/// What violates the rule of EDZL.
+fn violations(trace: &Trace, system: &System) -> String {
+    let report = check(trace, system, &build("edzl", system).rule(), 5);
+    if report.is_clean() { String::new() } else { format!("{report}\n{system:#?}") }
+}
+
+/// Dhall's effect, which EDZL avoids: at 1 ms the heavy job has no laxity, and preempts the lower of the
+/// light ones.
+#[test]
+fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
+    let dhall = demo("dhall").unwrap();
+    let system = read(dhall.name, dhall.text.as_bytes(), Format::Toml, &Host::default());
+    let system = system.unwrap().system;
+    let until = Options::until(Time::from_ms(22));
+    let trace = run(&system, build("edzl", &system), &until);
+    let mut segments: Vec<_> = (trace.segments.iter())
+        .map(|segment| {
+            let name = system.tasks[segment.job.task].name.as_str();
+            let ms = |at: Time| at.ns() / 1_000_000;
+            (ms(segment.start), ms(segment.end), segment.cpu.0, name)
+        })
+        .collect();
+    segments.sort_unstable();
+    assert_eq!(
+        segments,
+        [
+            (0, 1, 1, "light-2"),
+            (0, 2, 0, "light-1"),
+            (1, 11, 1, "heavy"),
+            (2, 3, 0, "light-2"),
+            (10, 12, 0, "light-1"),
+            (11, 13, 1, "light-2"),
+            (12, 22, 0, "heavy"),
+            (20, 22, 1, "light-1"),
+        ]
+    );
+    assert_eq!(misses(&trace), 0);
+    assert_eq!(violations(&trace, &system), "");
+    // Global EDF is late, and breaks the rule that a job without laxity comes first.
+    let trace = run(&system, build("g-edf", &system), &until);
+    assert!(misses(&trace) > 0);
+    assert!(violations(&trace, &system).contains("heavy#0"), "{}", violations(&trace, &system));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn ticks_finish_the_same_jobs(system in periodic_system()) {
+        let policy = build("edzl", &system);
+        let rule = policy.rule();
+        let trace = run(&system, policy, &Options::until(HORIZON));
+        let mut finished: Vec<ticks::Finished> = (trace.jobs.iter())
+            .filter_map(|record| Some(ticks::Finished {
+                finish: record.completion()?.ns(),
+                task: record.job.id.task,
+                seq: record.job.id.seq,
+                deadline: record.job.deadline.ns(),
+            }))
+            .collect();
+        finished.sort_unstable();
+        prop_assert_eq!(finished, ticks::simulate(&system, &rule, Order::Deadline, HORIZON));
+        prop_assert_eq!(violations(&trace, &system), "");
+    }
+
+    /// Cho et al. 2002: where global EDF meets every deadline, so does EDZL.
+    #[test]
+    fn it_is_late_only_where_global_edf_is(system in periodic_system()) {
+        let options = Options::until(HORIZON);
+        if misses(&run(&system, build("g-edf", &system), &options)) == 0 {
+            prop_assert_eq!(misses(&run(&system, build("edzl", &system), &options)), 0);
+        }
+    }
+
+    /// Also with overruns, requests, simultaneous events in any order, and a clone in the middle.
+    #[test]
+    fn rich_systems_are_clean_and_repeat(system in rich_system(), seed in any::<u64>()) {
+        let system = with_random_ranks(&system, seed);
+        if !system.platform.is_unit_speed() {
+            prop_assert!(Registry::standard().build("edzl", &system).is_err());
+            return Ok(());
+        }
+        let policy = build("edzl", &system);
+        for explore in [None, Some(seed)] {
+            let options = Options { seed, explore, ..Options::until(HORIZON) };
+            let logged = Logged::new(policy.clone());
+            let log = logged.log();
+            let trace = run(&system, Box::new(logged), &options);
+            prop_assert_eq!(violations(&trace, &system), "");
+            prop_assert_eq!(&trace, &run(&system, policy.clone(), &options));
+            let log = log.lock().unwrap();
+            let (first, rest) = log.split_at(log.len() / 2);
+            let mut copy = policy.clone();
+            prop_assert_eq!(first_divergence(&mut copy, first), None);
+            prop_assert_eq!(first_divergence(&mut copy.clone(), rest), None);
+        }
+    }
+
+    /// What the machine spends is execution to the policy, and to its rule.
+    #[test]
+    fn overheads_break_no_rule(system in periodic_system(), costs in prop::array::uniform6(0i64..3)) {
+        let mut system = system;
+        let [release, scheduling, context_switch, migration, interrupt, tick] =
+            costs.map(Duration::from_ns);
+        system.platform.overheads = layland_model::Overheads {
+            release, scheduling, context_switch, migration, interrupt, tick,
+            tick_period: Duration::from_ns(7),
+        };
+        let trace = run(&system, build("edzl", &system), &Options::until(HORIZON));
+        prop_assert_eq!(violations(&trace, &system), "");
+    }
+}
