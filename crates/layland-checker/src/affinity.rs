@@ -230,15 +230,15 @@ impl Checker<'_> {
     fn masks_over_time(&self, masks: &mut Masks, edges: &mut Vec<(Time, Edge)>) -> TaskMap<usize> {
         let system = self.system;
         let mut clusters = system.platform.clusters.clone();
-        let mut homes: TaskMap<(Option<CpuSet>, usize)> =
+        let mut own: TaskMap<(Option<CpuSet>, usize)> =
             system.tasks.values().map(|task| (task.affinity.clone(), task.cluster)).collect();
-        let mask = |home: &(Option<CpuSet>, usize), clusters: &[CpuSet]| -> CpuSet {
-            let cluster = clusters.get(home.1).cloned().unwrap_or_default();
-            let common = home.0.as_ref().map(|own| own.intersection(&cluster));
+        let mask = |allowed: &(Option<CpuSet>, usize), clusters: &[CpuSet]| -> CpuSet {
+            let cluster = clusters.get(allowed.1).cloned().unwrap_or_default();
+            let common = allowed.0.as_ref().map(|own| own.intersection(&cluster));
             common.filter(|cpus| !cpus.is_empty()).unwrap_or(cluster)
         };
         let first: TaskMap<usize> =
-            homes.values().map(|home| masks.index(mask(home, &clusters))).collect();
+            own.values().map(|allowed| masks.index(mask(allowed, &clusters))).collect();
         let mut current = first.clone();
         for request in &system.requests {
             let text = system.describe(&request.kind);
@@ -248,10 +248,12 @@ impl Checker<'_> {
             match &request.kind {
                 _ if is_refused => continue,
                 RequestKind::Reconfigure(task, Change::Affinity(cpus)) => {
-                    homes.get_mut(*task).into_iter().for_each(|home| home.0 = Some(cpus.clone()));
+                    own.get_mut(*task)
+                        .into_iter()
+                        .for_each(|allowed| allowed.0 = Some(cpus.clone()));
                 }
                 RequestKind::Reconfigure(task, Change::Cluster(cluster)) => {
-                    homes.get_mut(*task).into_iter().for_each(|home| *home = (None, *cluster));
+                    own.get_mut(*task).into_iter().for_each(|allowed| *allowed = (None, *cluster));
                 }
                 RequestKind::SetClusterCpus { cluster, cpus } => {
                     clusters.get_mut(*cluster).into_iter().for_each(|of| *of = cpus.clone());
@@ -261,8 +263,8 @@ impl Checker<'_> {
                 | RequestKind::CpuOnline(_)
                 | RequestKind::CpuOffline(_) => continue,
             }
-            for (task, home) in homes.iter() {
-                let mask = masks.index(mask(home, &clusters));
+            for (task, allowed) in own.iter() {
+                let mask = masks.index(mask(allowed, &clusters));
                 if std::mem::replace(&mut current[task], mask) != mask {
                     edges.push((request.at, Edge::Mask(task, mask)));
                 }

@@ -169,14 +169,14 @@ fn happenings(trace: &Trace) -> Vec<(Time, What)> {
         let first = last.map_or(segment.start, |(first, ..)| first);
         ran.insert(segment.job, (first, segment.cpu, segment.end));
     }
-    let mut at_home: BTreeMap<TaskId, CpuId> = BTreeMap::new();
+    let mut last_cpu: BTreeMap<TaskId, CpuId> = BTreeMap::new();
     for (index, record) in trace.jobs.iter().enumerate() {
         let id = record.job.id;
         let (ready, end) = lives[index];
         let ran = ran.get(&id);
-        let home = *at_home.entry(id.task).or_insert(CpuId(0));
-        let cpu = ran.map_or(home, |&(_, cpu, _)| cpu);
-        at_home.insert(id.task, cpu);
+        let last = *last_cpu.entry(id.task).or_insert(CpuId(0));
+        let cpu = ran.map_or(last, |&(_, cpu, _)| cpu);
+        last_cpu.insert(id.task, cpu);
         if ready == end {
             continue;
         }

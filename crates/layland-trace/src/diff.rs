@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
     }
 
     /// Where a job runs.
-    fn place(&self, job: JobId, at: Time) -> Option<CpuId> {
+    fn cpu_of(&self, job: JobId, at: Time) -> Option<CpuId> {
         self.by_cpu.keys().copied().find(|&cpu| self.on(cpu, at) == Some(job))
     }
 
@@ -261,10 +261,10 @@ fn reason(a: &Run, b: &Run, cpu: CpuId, at: Time, tolerance: Duration) -> Reason
         }
     }
     for (job, side, _, there) in pairs() {
-        if let Some(place) = there.place(job, at) {
+        if let Some(other) = there.cpu_of(job, at) {
             let (a, b) = match side {
-                Side::A => (cpu, place),
-                Side::B => (place, cpu),
+                Side::A => (cpu, other),
+                Side::B => (other, cpu),
             };
             return Reason::Place { job, a, b };
         }

@@ -118,8 +118,8 @@ pub fn inversions(
 }
 
 fn set(running: &mut [Option<JobId>], cpu: CpuId, job: Option<JobId>) {
-    if let Some(place) = running.get_mut(cpu.index()) {
-        *place = job;
+    if let Some(holder) = running.get_mut(cpu.index()) {
+        *holder = job;
     }
 }
 
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn tardiness_is_told_by_parts() {
         let late = trace(&[(0, 0, 3, 5), (1, 0, 12, 19)], &[]);
-        let told = tardiness(&late, 2, 2);
-        assert_eq!(told[TaskId(0)], [Duration::from_ms(2), Duration::ZERO]);
-        assert_eq!(told[TaskId(1)], [Duration::ZERO, Duration::from_ms(7)]);
+        let found = tardiness(&late, 2, 2);
+        assert_eq!(found[TaskId(0)], [Duration::from_ms(2), Duration::ZERO]);
+        assert_eq!(found[TaskId(1)], [Duration::ZERO, Duration::from_ms(7)]);
     }
 }

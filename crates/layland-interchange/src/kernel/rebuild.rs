@@ -87,8 +87,8 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
     trace.marks = marks(events, &tasks, clock, &mut cpus);
     let mut wakes: Vec<Wake> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
-        let told = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= origin_ns);
-        wakes.extend(told.map(|woken| Wake {
+        let seen = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= origin_ns);
+        wakes.extend(seen.map(|woken| Wake {
             task: TaskId::from_index(index),
             at: clock.clamped(woken.at),
             latency: Duration::from_ns(woken.ran - woken.at),
@@ -171,15 +171,19 @@ const LONGEST_WAIT_NS: i64 = 10_000_000_000;
 /// When time 0 of the run was, if marks tell times of the run: a mark is never written before the
 /// time that it tells, and the fastest one is believed.
 fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
-    let told = |event: &Event| match event.kind {
+    let release = |event: &Event| match event.kind {
         Kind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
-        _ => None,
+        Kind::Mark(_)
+        | Kind::Switch { .. }
+        | Kind::Wake(_)
+        | Kind::Migrate { .. }
+        | Kind::Other => None,
     };
-    let (_, t) = events.iter().find_map(told)?;
+    let (_, t) = events.iter().find_map(release)?;
     if (first.saturating_sub(LONGEST_WAIT_NS)..=last).contains(&t) {
         return None;
     }
-    events.iter().filter_map(told).map(|(at, t)| at.saturating_sub(t)).min()
+    events.iter().filter_map(release).map(|(at, t)| at.saturating_sub(t)).min()
 }
 
 /// What the first arrivals say about time 0, where tasks are periodic.
