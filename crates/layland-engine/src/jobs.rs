@@ -1,7 +1,7 @@
 //! Jobs: they arrive, are ready, and end.
 
 use crate::ledger::Status;
-use crate::rounds::tell;
+use crate::tell::tell;
 use crate::{Asked, ENDLESS, Engine};
 use layland_model::TaskId;
 use layland_policy::{AfterJob, Event, Schedules};

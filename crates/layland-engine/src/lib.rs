@@ -17,6 +17,10 @@
 //! An engine owns a [`Ledger`], implements [`Engine`] (its CPUs, and where it writes down what happens), and has
 //! a loop of its own: it waits for what is due next, sets [`Ledger::now`], and calls [`rounds::round`].
 //!
+//! The simulator is an engine in about 1,000 lines, most of them CPUs, segments and overheads that another engine
+//! does not have. What an engine does not provide: when jobs arrive, wait and end; who asked for what and what became
+//! of it; the order of a round; which id a program gets ([`programs`]).
+//!
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
 
@@ -29,6 +33,7 @@ pub mod record;
 mod requests;
 pub mod rounds;
 pub mod streams;
+mod tell;
 
 pub use agenda::Agenda;
 pub use engine::Engine;

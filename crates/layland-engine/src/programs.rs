@@ -1,7 +1,7 @@
 //! Programs: tasks that come and go while a run goes on, for as long as it goes on.
 //!
 //! A program that enters becomes a task: it is given the lowest free [`TaskId`], and the policy is asked
-//! ([`Event::Join`]). When the program has left, or was refused, its id is free for another one. Nothing of the old
+//! ([`Event::Join`](layland_policy::Event::Join)). When the program has left, or was refused, its id is free for another one. Nothing of the old
 //! task is mistaken for the new one:
 //!
 //! - The numbers of jobs go on: the first job of the new task follows the last one of the old, so that a
@@ -12,12 +12,8 @@
 //!
 //! A task of the set that has left frees its id as well, unless a later request of the set names it.
 
-use crate::Engine;
-use crate::ledger::Status;
-use crate::rounds::tell;
-use crate::{Asked, requests};
 use layland_model::{Task, TaskId, Time};
-use layland_policy::{Event, Refusal};
+use layland_policy::Refusal;
 use std::sync::Arc;
 
 /// What a program does.
@@ -52,26 +48,4 @@ impl Programs for NoPrograms {
         None
     }
     fn entered(&mut self, _now: Time, _task: TaskId, _refused: Option<&Refusal>) {}
-}
-
-/// A program comes or goes.
-#[cold]
-pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
-    match visit {
-        Visit::Enters(parameters) => {
-            let ledger = engine.ledger_mut();
-            let task = ledger.settle(Arc::clone(&parameters));
-            let request = ledger.new_request(Asked::Enter(task));
-            tell(engine, Event::Join { task, parameters, request });
-        }
-        Visit::Leaves(task) => {
-            let status = engine.ledger().tasks[task].status;
-            assert!(
-                matches!(status, Status::Idle | Status::Ready),
-                "a program leaves as {task:?}, which is not in the system"
-            );
-            engine.ledger_mut().new_request(Asked::Exit(task));
-            requests::leave(engine, task);
-        }
-    }
 }

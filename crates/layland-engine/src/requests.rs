@@ -1,11 +1,13 @@
-//! Requests: what tasks and CPUs ask for, what the policy refuses, and what is granted.
+//! Requests: what tasks, CPUs and programs ask for, what the policy refuses, and what is granted.
 
 use crate::ledger::Status;
-use crate::rounds::tell;
+use crate::programs::Visit;
+use crate::tell::tell;
 use crate::{Asked, Engine, jobs};
 use layland_model::{Duration, RequestKind, Service, TaskId};
 use layland_policy::{Event, Refusal, RefusalKind, RequestId};
 use layland_trace::JobEnd;
+use std::sync::Arc;
 
 /// Asks for everything that is requested by now.
 #[inline]
@@ -58,8 +60,30 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
     }
 }
 
+/// A program comes or goes.
+#[cold]
+pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
+    match visit {
+        Visit::Enters(parameters) => {
+            let ledger = engine.ledger_mut();
+            let task = ledger.settle(Arc::clone(&parameters));
+            let request = ledger.new_request(Asked::Enter(task));
+            tell(engine, Event::Join { task, parameters, request });
+        }
+        Visit::Leaves(task) => {
+            let status = engine.ledger().tasks[task].status;
+            assert!(
+                matches!(status, Status::Idle | Status::Ready),
+                "a program leaves as {task:?}, which is not in the system"
+            );
+            engine.ledger_mut().new_request(Asked::Exit(task));
+            leave(engine, task);
+        }
+    }
+}
+
 /// A task leaves, with its ready job.
-pub(crate) fn leave(engine: &mut impl Engine, id: TaskId) {
+fn leave(engine: &mut impl Engine, id: TaskId) {
     let task = &engine.ledger().tasks[id];
     let before = task.status;
     if before == Status::Ready {

@@ -4,20 +4,13 @@
 //! budgets by CPU; timers; arrivals; requests; what was measured. Timers and arrivals come in the order in which
 //! they were due; those due at the same time by id, and by the rank of the task.
 
+pub use crate::tell::tell;
+
 use crate::ledger::Status;
-use crate::{ENDLESS, Engine, jobs, programs, requests};
+use crate::{ENDLESS, Engine, jobs, requests};
 use layland_model::{JobId, Time};
 use layland_policy::{Action, Event, Policy, TimerId};
 use layland_trace::JobEnd;
-
-/// Tells the policy of an event, now.
-#[inline]
-pub fn tell(engine: &mut impl Engine, event: Event) {
-    engine.told(&event);
-    let ledger = engine.ledger_mut();
-    ledger.events += 1;
-    ledger.policy.on_event(ledger.now, event);
-}
 
 /// Begins a run: every CPU comes online, and the policy decides for the first time.
 pub fn begin(engine: &mut impl Engine) {
@@ -48,7 +41,7 @@ pub fn round(engine: &mut impl Engine) -> bool {
         }
         requests::ask(engine);
         while let Some(visit) = engine.visit() {
-            programs::receive(engine, visit);
+            requests::receive(engine, visit);
         }
     }
     if engine.ledger().events > before {
@@ -97,7 +90,7 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
     if due.is_empty() {
         requests::ask(engine);
         while let Some(visit) = engine.visit() {
-            programs::receive(engine, visit);
+            requests::receive(engine, visit);
         }
         return;
     }

@@ -6,66 +6,54 @@
 //! [`Trace`](layland_trace::Trace) is made ([`Outcome::trace`]) and which can be replayed into a fresh
 //! policy ([`replay()`]).
 //!
-//! [`deadline_engine`] is the kernel's own `SCHED_DEADLINE`, [`tracefs`] records what the kernel's
+//! ```text
+//!   fifo/       threads under SCHED_FIFO, driven by a policy       deadline/   threads under SCHED_DEADLINE
+//!   log/        what happened: records, files, replay, traces      machine/    what works here, taking back
+//!   kernel/     system calls, tracefs, marks in the kernel's trace
+//! ```
+//!
+//! [`deadline`] is the kernel's own `SCHED_DEADLINE`, [`tracefs`] records what the kernel's
 //! scheduler does, [`doctor`] tries what works on a machine, and [`undo`] takes back what a run changed,
-//! however it ends. All calls that need `unsafe` are in `sys.rs`, but for those of the guardian.
+//! however it ends.
 //!
 //! Needs Linux, and the right to real-time priorities (`CAP_SYS_NICE` or `rtprio`).
 #![cfg(target_os = "linux")]
 
-mod adjust;
-mod calibrate;
-pub mod deadline_engine;
-pub mod doctor;
-mod enact;
+pub mod deadline;
 mod error;
-mod guard;
-mod hosts;
+mod fifo;
+mod kernel;
 mod log;
 mod machine;
-mod manager;
-mod markers;
-mod overheads;
-mod prepare;
-mod raw;
-mod recorder;
-mod replay;
-mod run;
-mod sys;
-pub mod text;
-pub mod trace;
-pub mod tracefs;
-pub mod undo;
-mod worker;
 
-pub use adjust::{Adjustment, MOST_MOVED, adjustments};
-pub use calibrate::{Calibration, Comparison, calibrate};
 pub use error::RunError;
-pub use guard::WatchdogClass;
-pub use hosts::{Hosts, ManagerPlace};
-pub use log::{Entry, Log, Record};
-pub use machine::Machine;
-pub use markers::Markers;
-pub use overheads::{Distribution, Figures, Measured};
-pub use prepare::{
+pub use fifo::adjust::{Adjustment, MOST_MOVED, adjustments};
+pub use fifo::calibrate::{Calibration, Comparison, calibrate};
+pub use fifo::guard::WatchdogClass;
+pub use fifo::hosts::{Hosts, ManagerPlace};
+pub use fifo::overheads::{Distribution, Figures, Measured};
+pub use fifo::prepare::{
     LEAST_MARGIN, margin_of, stretched, with_margin, with_margin_of, with_overrun, with_slack,
 };
-pub use raw::{RawMechanism, interruptions, measure};
-pub use recorder::Recorder;
-pub use replay::{Divergence, Replayed, replay};
-pub use run::{LONGEST, Options, Outcome, run, supports};
-
-pub use undo::Guardian;
+pub use fifo::raw::{RawMechanism, interruptions, measure};
+pub use fifo::run::{LONGEST, Options, Outcome, run, supports};
+pub use kernel::markers::Markers;
+pub use kernel::recorder::Recorder;
+pub use kernel::tracefs;
+pub use log::replay::{Divergence, Replayed, replay};
+pub use log::{Entry, Log, Record, text, trace};
+pub use machine::undo::Guardian;
+pub use machine::{Machine, doctor, undo};
 
 /// The CPUs of the machine that this process may use, ascending.
 ///
 /// # Errors
 /// If the kernel does not say.
 pub fn usable_cpus() -> std::io::Result<Vec<usize>> {
-    sys::allowed_cpus()
+    kernel::sys::allowed_cpus()
 }
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
 pub fn now_ns() -> i64 {
-    sys::monotonic_ns()
+    kernel::sys::monotonic_ns()
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use layland_linux::Guardian;
-use layland_linux::deadline_engine::{Facts, Options, Plan, RunError, run};
+use layland_linux::deadline::{Facts, Options, Plan, RunError, run};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
 use std::process::Command;

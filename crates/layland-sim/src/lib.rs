@@ -1,6 +1,18 @@
 //! Layland's simulator: exact, event-driven, generic over the policy and the recorder.
 //!
-//! It names no policy and reads no clock. Everything random is drawn from streams seeded per task,
+//! ```text
+//!   Horizon                  +------------------+   events    +--------+
+//!   System  ---------------->|  simulate        |------------>| Policy |
+//!   Programs (come and go) ->|  clock, CPUs,    |<------------|        |
+//!                            |  overheads       |   actions   +--------+
+//!                            +------------------+
+//!                                     | jobs, segments, marks, answers
+//!                                     v
+//!                                 Recorder: a trace, counters, statistics
+//! ```
+//!
+//! [`simulate`] runs the tasks of a set, and [`simulate_with`] also programs that come and go. What all engines
+//! do is in `layland-engine`. The simulator names no policy and reads no clock. Everything random is drawn from streams seeded per task,
 //! so that the same system, policy and seed give the same schedule on any machine.
 
 mod explore;

@@ -8,7 +8,7 @@ use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
-use layland_linux::deadline_engine::{Facts, Options, Plan, Ran, run as run_plan};
+use layland_linux::deadline::{Facts, Options, Plan, Ran, run as run_plan};
 use layland_linux::{Guardian, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
 use layland_policy::Registry;
@@ -81,8 +81,8 @@ pub fn run(request: Request<'_>) -> Outcome {
     Ok(exit)
 }
 
-fn margin(args: &RunArgs) -> Option<layland_linux::deadline_engine::Margin> {
-    use layland_linux::deadline_engine::Margin as Of;
+fn margin(args: &RunArgs) -> Option<layland_linux::deadline::Margin> {
+    use layland_linux::deadline::Margin as Of;
     args.margin.clone().map(|margin| match margin {
         Margin::Fraction(fraction) => Of::Fraction(fraction),
         Margin::Time(time) => Of::Time(time),

@@ -8,10 +8,11 @@
 //! manager wakes up on that CPU, lowers or raises the others, one after the other, and sleeps again.
 //! Every thread rests for half of each period, so that the CPU is never taken by real-time threads alone.
 
+use crate::RunError;
+use crate::fifo::guard;
+use crate::fifo::overheads::Distribution;
+use crate::kernel::sys::{self, RUN, Tid, WAIT};
 use crate::machine::Awake;
-use crate::overheads::Distribution;
-use crate::sys::{self, RUN, Tid, WAIT};
-use crate::{RunError, guard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 

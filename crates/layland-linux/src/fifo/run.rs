@@ -1,16 +1,17 @@
 //! A run from beginning to end: threads, the manager, what came out.
 
-use crate::guard::{Watchdog, WatchdogClass};
-use crate::hosts::Hosts;
+use crate::RunError;
+use crate::fifo::guard::{Watchdog, WatchdogClass};
+use crate::fifo::hosts::Hosts;
+use crate::fifo::manager::{Finished, Manager, Start};
+use crate::fifo::overheads::Measured;
+use crate::fifo::worker::{self, Shared};
+use crate::kernel::markers::Markers;
+use crate::kernel::sys::{self, Tid};
 use crate::log::Log;
+use crate::log::trace;
 use crate::machine::Awake;
-use crate::manager::{Finished, Manager, Start};
-use crate::markers::Markers;
-use crate::overheads::Measured;
-use crate::sys::{self, Tid};
-use crate::undo::Guardian;
-use crate::worker::{self, Shared};
-use crate::{RunError, trace};
+use crate::machine::undo::Guardian;
 use layland_interchange::kernel::comm;
 use layland_model::{Behaviour, Duration, System, TaskId, Time};
 use layland_policy::{Policy, Speeds};
@@ -91,7 +92,7 @@ impl Outcome {
         ];
         let longest = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
         let pause = Duration::from_ns(longest);
-        let slack = crate::prepare::least_slack(system)?;
+        let slack = crate::fifo::prepare::least_slack(system)?;
         (pause >= slack.max(LEAST_PAUSE)).then(|| {
             format!("the machine paused for {pause}, and the least slack of a task is {slack}")
         })

@@ -13,10 +13,10 @@
 //! got is read and recorded after that, because a CPU waits for nothing but the priorities.
 
 use crate::RunError;
+use crate::fifo::manager::{Manager, Thread};
+use crate::fifo::worker::{NO_JOB, park_signal};
+use crate::kernel::sys::{self, RUN, WAIT};
 use crate::log::Entry;
-use crate::manager::{Manager, Thread};
-use crate::sys::{self, RUN, WAIT};
-use crate::worker::{NO_JOB, park_signal};
 use layland_model::{CpuId, Index, JobId, Service, TaskId};
 use std::sync::atomic::Ordering;
 

@@ -2,9 +2,9 @@
 
 use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
 use super::{CpusetError, Cpusets, Plan, Reservation};
-use crate::markers::Markers;
-use crate::sys::{self, Tid};
-use crate::undo::{Guardian, Undo};
+use crate::kernel::markers::Markers;
+use crate::kernel::sys::{self, Tid};
+use crate::machine::undo::{Guardian, Undo};
 use layland_engine::streams::Stream;
 use layland_model::{
     Change, CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time,

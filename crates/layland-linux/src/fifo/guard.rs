@@ -10,8 +10,8 @@
 //!
 //! Throttling of real-time threads is left as the machine has it.
 
-use crate::sys;
-use crate::worker::Shared;
+use crate::fifo::worker::Shared;
+use crate::kernel::sys;
 use layland_model::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};

@@ -27,11 +27,11 @@
 mod engine;
 mod jobs;
 
+use crate::fifo::overheads::Measured;
+use crate::fifo::worker::{Post, Shared};
+use crate::kernel::markers::Markers;
+use crate::kernel::sys::{self, Tid};
 use crate::log::{Entry, Log};
-use crate::markers::Markers;
-use crate::overheads::Measured;
-use crate::sys::{self, Tid};
-use crate::worker::{Post, Shared};
 use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
 use layland_policy::Policy;

@@ -20,7 +20,8 @@
 //! | `join` | task, request |
 //! | `leave` | task |
 //! | `asks` | index of the request in the set, request |
-//! | `release` | task, job, release, deadline |
+//! | `arrive`, `release` | task, job, release, deadline |
+//! | `measured` | task, job, got in all |
 //! | `complete` | task, job, CPU, `blocks`, `continues` or `yields` |
 //! | `budget` | task, job, CPU |
 //! | `timer` | timer |
@@ -425,3 +426,6 @@ impl ReadDetails for Words<'_> {
     }
     fn wrong(&self, _name: &'static str, _expected: &'static str) {}
 }
+
+#[cfg(test)]
+mod tests;

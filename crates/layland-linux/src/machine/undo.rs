@@ -15,7 +15,7 @@
 //! The child calls nothing that allocates or locks: another thread of the parent may have held a lock
 //! when the child was made.
 
-use crate::sys;
+use crate::kernel::sys;
 use layland_model::Duration;
 use std::ffi::CString;
 use std::io::{self, Write};

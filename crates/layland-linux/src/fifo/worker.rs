@@ -6,13 +6,13 @@
 //! queue of one place with one producer and one consumer: a thread has one job at a time, and the
 //! manager gives it the next one only after it has taken the report.
 //!
-//! Suspension: demoted to [`WAIT`](crate::sys::WAIT), a thread still runs where the CPU would idle.
+//! Suspension: demoted to [`WAIT`](crate::kernel::sys::WAIT), a thread still runs where the CPU would idle.
 //! Where that must not be, the manager sets `park` and sends [`park_signal`]; the handler waits until
 //! the manager clears the word. The handler does nothing but wait on a futex, which a signal handler
 //! may.
 
-use crate::markers::Markers;
-use crate::sys::{self, Tid};
+use crate::kernel::markers::Markers;
+use crate::kernel::sys::{self, Tid};
 use layland_model::{Index, JobId, TaskId};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};

@@ -4,9 +4,9 @@
 //! the machine is a cpuset of its own, so that it goes on being balanced. Version 2: each domain is a
 //! threaded cgroup whose `cpuset.cpus.partition` is `root`.
 
-use crate::sys::Tid;
-use crate::tracefs::left_in;
-use crate::undo::{self, Guardian, Undo};
+use crate::kernel::sys::Tid;
+use crate::kernel::tracefs::left_in;
+use crate::machine::undo::{self, Guardian, Undo};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The manager as an engine: what the policy wants is noted for `enact.rs`, and everything is logged.
 
 use super::{Manager, ThreadRun};
+use crate::kernel::sys;
 use crate::log::Entry;
-use crate::sys;
 use layland_engine::programs::Visit;
 use layland_engine::{Asked, Engine, Ledger};
 use layland_model::{CpuId, Duration, JobId, Service, Speed, TaskId, Time};

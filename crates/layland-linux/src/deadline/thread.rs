@@ -13,7 +13,7 @@
 
 use super::Plan;
 use super::run::Shared;
-use crate::sys::{self, Tid};
+use crate::kernel::sys::{self, Tid};
 use layland_engine::reconfigured;
 use layland_engine::streams::{Arrival, Stream};
 use layland_model::{

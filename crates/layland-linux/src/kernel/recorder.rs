@@ -1,7 +1,7 @@
 //! A thread that empties the kernel's trace buffer while something else goes on.
 
-use crate::sys;
-use crate::tracefs::Instance;
+use crate::kernel::sys;
+use crate::kernel::tracefs::Instance;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

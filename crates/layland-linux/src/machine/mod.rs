@@ -1,5 +1,8 @@
 //! What is known of the machine that measurements are made on.
 
+pub mod doctor;
+pub mod undo;
+
 use serde::Serialize;
 
 /// Keeps every CPU from sleeping deeply for as long as it lives: the file is held open, and the kernel

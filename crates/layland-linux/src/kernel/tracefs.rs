@@ -5,8 +5,8 @@
 //! tracepoint waits for every CPU. The instance goes when it is dropped; a [`Guardian`] removes it after
 //! `kill -9`, and [`stale`] finds what is left of runs without one.
 
-use crate::sys;
-use crate::undo::{self, Guardian, Undo};
+use crate::kernel::sys;
+use crate::machine::undo::{self, Guardian, Undo};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;

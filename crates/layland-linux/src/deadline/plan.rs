@@ -1,6 +1,6 @@
 //! Which reservations and root domains a set needs, and whether the kernel would accept them.
 
-use crate::sys;
+use crate::kernel::sys;
 use layland_model::{
     Behaviour, CpuSet, Duration, JobOrder, Rate, RateSum, RequestKind, ScheduleRule, System,
     TaskId, TaskMap,
@@ -44,7 +44,7 @@ impl Facts {
     }
 }
 
-pub use crate::sys::Reservation;
+pub use crate::kernel::sys::Reservation;
 
 /// What is added to a WCET in its reservation.
 #[derive(Clone, Debug, PartialEq, Eq)]

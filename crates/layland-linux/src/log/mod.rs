@@ -3,6 +3,10 @@
 //!
 //! Times are nanoseconds since the start of the run, by `CLOCK_MONOTONIC`.
 
+pub mod replay;
+pub mod text;
+pub mod trace;
+
 use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
 

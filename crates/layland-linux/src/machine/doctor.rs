@@ -4,9 +4,10 @@
 //! cpuset that are removed again, a file that is opened and closed. Nothing stays changed. Without
 //! privileges everything is tried all the same, and refused.
 
-use crate::deadline_engine::{self, Facts};
-use crate::sys::{self, Reservation, Tid};
-use crate::{tracefs, undo};
+use crate::deadline::{self, Facts};
+use crate::kernel::sys::{self, Reservation, Tid};
+use crate::kernel::tracefs;
+use crate::machine::undo;
 use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
@@ -431,15 +432,16 @@ fn refused(error: &io::Error) -> State {
 
 fn cpusets() -> Finding {
     let name = "cpusets";
-    match deadline_engine::try_cpuset() {
+    match deadline::try_cpuset() {
         Ok(version) => {
             Finding::new(name, State::Ok, format!("version {version}, one was made and removed"))
         }
         Err(error) => {
             let state = match &error {
-                deadline_engine::CpusetError::Io { error, .. } => refused(error),
-                deadline_engine::CpusetError::NotMounted
-                | deadline_engine::CpusetError::NotAPartition { .. } => State::Missing,
+                deadline::CpusetError::Io { error, .. } => refused(error),
+                deadline::CpusetError::NotMounted | deadline::CpusetError::NotAPartition { .. } => {
+                    State::Missing
+                }
             };
             let help = error.help();
             Finding::new(name, state, error.to_string()).fix(help)
@@ -450,7 +452,7 @@ fn cpusets() -> Finding {
 /// What runs left behind that were killed together with their guardian.
 pub fn left_behind() -> Vec<PathBuf> {
     let mut left = tracefs::stale();
-    left.extend(deadline_engine::stale());
+    left.extend(deadline::stale());
     left
 }
 
@@ -473,8 +475,8 @@ pub fn clean() -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
     for path in &removed {
         undo::remove(path).map_err(|error| (path.clone(), error))?;
     }
-    let cpusets = deadline_engine::stale();
+    let cpusets = deadline::stale();
     let first = cpusets.first().cloned().unwrap_or_default();
-    removed.extend(deadline_engine::clean().map_err(|error| (first, error))?);
+    removed.extend(deadline::clean().map_err(|error| (first, error))?);
     Ok(removed)
 }

@@ -6,10 +6,11 @@
 //! iteration of its loop after that. Both nap for a fifth of each period, so that the CPU is never
 //! taken by real-time threads alone.
 
+use crate::RunError;
+use crate::fifo::guard;
+use crate::fifo::overheads::Distribution;
+use crate::kernel::sys::{self, RUN, Tid, WAIT};
 use crate::machine::Awake;
-use crate::overheads::Distribution;
-use crate::sys::{self, RUN, Tid, WAIT};
-use crate::{RunError, guard};
 use layland_model::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};

@@ -11,10 +11,10 @@
 //!
 //! Each is the same quantile of its distribution. What needs two CPUs is zero where there is one.
 
-use crate::hosts::{Hosts, ManagerPlace};
-use crate::overheads::Measured;
-use crate::raw::{self, RawMechanism};
-use crate::run::{Options, Outcome, run};
+use crate::fifo::hosts::{Hosts, ManagerPlace};
+use crate::fifo::overheads::Measured;
+use crate::fifo::raw::{self, RawMechanism};
+use crate::fifo::run::{Options, Outcome, run};
 use crate::{RunError, usable_cpus};
 use layland_model::{Duration, Overheads, Service, System, Task};
 use layland_policy::Registry;
