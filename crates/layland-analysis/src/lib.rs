@@ -45,6 +45,9 @@
 //! apart that execute for up to their WCET. What a task-set file says about drawn execution times
 //! and separations is for simulations.
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod affinity;
 mod assumption;
 pub mod catalogue;

@@ -46,6 +46,9 @@
 //! The time needed is `O(n log n)` for `n` jobs and segments; for weak and strong rules, times the number
 //! of different affinities and CPUs.
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod affinity;
 mod highest_first;
 mod jobs;

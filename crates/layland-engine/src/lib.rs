@@ -24,6 +24,9 @@
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod agenda;
 mod engine;
 pub mod jobs;

@@ -28,6 +28,9 @@
 //! assert_eq!(found.margin.unwrap().thousandths, 1000);
 //! ```
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod affinities;
 mod margin;
 mod optimal;

@@ -25,6 +25,9 @@
 //! assert_eq!(cpu_of[TaskId(3)], CpuId(0));
 //! ```
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod criticality;
 pub mod fair;
 pub mod packing;

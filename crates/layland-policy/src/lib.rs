@@ -50,6 +50,9 @@
 //! # Ok::<(), layland_policy::BuildError>(())
 //! ```
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod adaptive;
 pub mod affinity;
 pub mod deadline;

@@ -15,6 +15,9 @@
 //! do is in `layland-engine`. The simulator names no policy and reads no clock. Everything random is drawn from streams seeded per task,
 //! so that the same system, policy and seed give the same schedule on any machine.
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod explore;
 mod grains;
 mod options;

@@ -50,6 +50,9 @@
 //! assert_eq!(again, counters);
 //! ```
 
+// A new event, action or verdict breaks every match here, until somebody has decided what it means.
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod csv;
 pub mod diff;
 mod indicator;
