@@ -14,20 +14,16 @@ const LARGEST: usize = 3;
 /// Crates with larger circles, how large they are, and why they stay.
 const KNOWN: &[(&str, usize, &str)] = &[
     (
-        "layland-chart",
-        6,
-        "each way to draw extends the view, which the options of all of them belong to",
+        "layland-engine",
+        5,
+        "jobs, requests, rounds and programs extend the ledger, which is one state",
     ),
-    (
-        "layland-policy",
-        6,
-        "the registry knows every family, and families take what it calls an option",
-    ),
+    ("layland-policy", 6, "run queues are one state, which both policies of threads set rules for"),
     ("layland-report", 4, "a report is made of its parts, and each part is written by the report"),
     (
         "layland-testkit",
         7,
-        "each schema of vectors uses the runner's types, and the runner knows each schema",
+        "each schema of vectors uses the runner's types, and the runner knows it",
     ),
 ];
 
