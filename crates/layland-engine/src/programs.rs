@@ -1,8 +1,8 @@
 //! Programs: tasks that come and go while a run goes on, for as long as it goes on.
 //!
 //! A program that enters becomes a task: it is given the lowest free [`TaskId`], and the policy is asked
-//! ([`Event::Join`](layland_policy::Event::Join)). When the program has left, or was refused, its id is free for another one. Nothing of the old
-//! task is mistaken for the new one:
+//! ([`Event::Join`](layland_policy::Event::Join)). When the program has left, or was refused, its id is free
+//! for another one. Nothing of the old task is mistaken for the new one:
 //!
 //! - The numbers of jobs go on: the first job of the new task follows the last one of the old, so that a
 //!   [`JobId`](layland_model::JobId) names one job of the whole run.

@@ -20,8 +20,6 @@
 //! Rules of order, at one instant: states that end, slices that end, misses, releases, states
 //! *Running*, marks. A thread is never *Running* twice in a row, which Perfetto would refuse: a job
 //! that moves to another CPU without a pause becomes *Runnable* for no time.
-//!
-//! Long because the few messages of the format that are written are declared here, beside their writer.
 
 mod proto;
 

@@ -19,8 +19,6 @@
 //! | missed | tardy, aborted, or pending at the end with the deadline at or before the end |
 //! | overdue | the longest time by which a job pending at the end is past its deadline |
 //! | busy | of a CPU: the time in which a job holds it, overheads of that job included |
-//!
-//! Long because counters, quantiles and their summary are one pass over the events.
 
 mod counters;
 mod quantiles;

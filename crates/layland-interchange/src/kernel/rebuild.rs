@@ -3,8 +3,6 @@
 //! With marks, what a thread does between the completion of a job and that of the next one belongs to
 //! the next one, from its arrival on: the way into and out of a sleep belongs to no job. Without
 //! marks, a job lasts from a wake-up to the next interruptible sleep.
-//!
-//! Long because one pass over the events serves both ways to tell jobs: with marks and without.
 
 mod lives;
 

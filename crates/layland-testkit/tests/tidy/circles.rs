@@ -13,11 +13,6 @@ const LARGEST: usize = 3;
 
 /// Crates with larger circles, how large they are, and why they stay.
 const KNOWN: &[(&str, usize, &str)] = &[
-    (
-        "layland-engine",
-        5,
-        "jobs, requests, rounds and programs extend the ledger, which is one state",
-    ),
     ("layland-policy", 6, "run queues are one state, which both policies of threads set rules for"),
     ("layland-report", 4, "a report is made of its parts, and each part is written by the report"),
     (
