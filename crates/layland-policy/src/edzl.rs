@@ -26,9 +26,9 @@
 
 use crate::info::{Options, PolicyInfo, SystemRefusal};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
-use crate::shell::{Grouped, Priority, Scheduler, Scope, Turn};
-use crate::{HighestFirst, Refusal, State};
-use layland_model::{Citation, Group, JobOrder, Order, ScheduleRule, Service, System, Time};
+use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
+use crate::{HighestFirst, Refusal};
+use layland_model::{Citation, Group, JobOrder, Order, ScheduleRule, System, Time};
 
 /// Lee 1994.
 pub const LEE: Citation = Citation {
@@ -87,6 +87,8 @@ pub struct Edzl {
 }
 
 impl Scheduler for Edzl {
+    const PROGRESS: Progress = Progress::Tracked;
+
     fn wait(&mut self, job: Priority) {
         self.edf.wait(job);
     }
@@ -122,9 +124,5 @@ impl Scheduler for Edzl {
 
     fn rule(groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
         ScheduleRule::HighestFirst { groups, order: JobOrder::ZeroLaxity }
-    }
-
-    fn save(&self, left: Service, state: &mut State) {
-        state.number(left.ns());
     }
 }

@@ -12,9 +12,8 @@
 //!
 //! A release or a completion costs O(log w) for `w` waiting jobs.
 
-use crate::State;
-use crate::shell::{Priority, Scheduler, Turn};
-use layland_model::{Group, JobOrder, ScheduleRule, Service};
+use crate::shell::{Priority, Progress, Scheduler, Turn};
+use layland_model::{Group, JobOrder, ScheduleRule};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -33,6 +32,8 @@ impl HighestFirst {
 }
 
 impl Scheduler for HighestFirst {
+    const PROGRESS: Progress = Progress::Ignored;
+
     #[inline]
     fn wait(&mut self, job: Priority) {
         self.waiting.push(Reverse(job));
@@ -69,6 +70,4 @@ impl Scheduler for HighestFirst {
     fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
         ScheduleRule::HighestFirst { groups, order }
     }
-
-    fn save(&self, _left: Service, _state: &mut State) {}
 }

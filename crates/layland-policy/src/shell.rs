@@ -19,10 +19,9 @@
 //!
 //! ```
 //! use layland_model::{Duration, Order, Service, System, Task};
-//! use layland_policy::shell::{Grouped, Priority, Scheduler, Scope, Turn};
+//! use layland_policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 //! use layland_policy::{Options, Policy};
 //! # use layland_model::{Group, JobOrder, ScheduleRule};
-//! # use layland_policy::State;
 //!
 //! /// Runs what became ready first, and never preempts.
 //! #[derive(Clone, Debug, Default)]
@@ -31,6 +30,7 @@
 //! }
 //!
 //! impl Scheduler for FirstInFirstOut {
+//!     const PROGRESS: Progress = Progress::Ignored;
 //!     fn wait(&mut self, job: Priority) {
 //!         self.queue.push(job);
 //!     }
@@ -48,7 +48,6 @@
 //!     fn rule(_groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
 //!         ScheduleRule::None
 //!     }
-//!     fn save(&self, _left: Service, _state: &mut State) {}
 //! }
 //!
 //! let task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(5));
@@ -72,8 +71,7 @@ pub(crate) use parts::{Alarm, Refusals, fixed_answer};
 pub use priority::Priority;
 pub use turn::Turn;
 
-use crate::State;
-use layland_model::{Group, JobOrder, ScheduleRule, Service};
+use layland_model::{Group, JobOrder, ScheduleRule};
 use std::fmt::Debug;
 
 /// How far the jobs of a task may migrate.
@@ -87,8 +85,20 @@ pub enum Scope {
     Partitioned,
 }
 
+/// Whether the shell keeps what is left of the WCET of each job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// No: priorities are all that counts.
+    Ignored,
+    /// Yes: [laxity](Turn::zero_laxity_at) counts.
+    Tracked,
+}
+
 /// Decides which jobs of one group of CPUs run. See the [module](self) for an example.
 pub trait Scheduler: Clone + Debug + Send + 'static {
+    /// Whether it needs to know how far jobs are.
+    const PROGRESS: Progress;
+
     /// A job waits from now on: it is ready, or it has lost its CPU without a decision.
     fn wait(&mut self, job: Priority);
 
@@ -103,8 +113,4 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
 
     /// What the schedule of these groups satisfies.
     fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule;
-
-    /// Writes what future decisions depend on beside the priorities of jobs: what is left of the WCET of a
-    /// ready job, where laxity counts.
-    fn save(&self, left: Service, state: &mut State);
 }

@@ -71,7 +71,8 @@ impl<S: Scheduler> Grouped<S> {
         for (index, (cpus, _)) in groups.iter().enumerate() {
             cpus.iter().for_each(|cpu| group_of[cpu] = Some(index));
         }
-        let tasks = Tasks::new(order, system, groups.iter().map(|(_, tasks)| tasks.as_slice()));
+        let by_group = groups.iter().map(|(_, tasks)| tasks.as_slice());
+        let tasks = Tasks::new(order, S::PROGRESS, system, by_group);
         let state = |(_, tasks): (CpuSet, Vec<TaskId>)| GroupState {
             scheduler: scheduler.clone(),
             cpus: GroupCpus::default(),
@@ -104,8 +105,7 @@ impl<S: Scheduler> Grouped<S> {
 
     #[inline]
     fn release(&mut self, job: JobId, deadline: Time) {
-        let state = self.tasks.of(job.task);
-        state.release(job.seq, deadline);
+        let state = self.tasks.release(job, deadline);
         let (group, priority) = (state.group as usize, state.priority());
         self.groups[group].scheduler.wait(priority);
         self.touch(group);
@@ -122,7 +122,7 @@ impl<S: Scheduler> Grouped<S> {
         match state.cpu() {
             None => self.groups[group].scheduler.forget(priority),
             Some(cpu) => {
-                state.stop(now);
+                self.tasks.stop(task, now);
                 self.groups[group].cpus.vacate(cpu, &mut self.running);
             }
         }
@@ -133,7 +133,7 @@ impl<S: Scheduler> Grouped<S> {
     pub(super) fn suspend(&mut self, now: Time, task: TaskId, cpu: CpuId) {
         let state = self.tasks.of(task);
         let (group, priority) = (state.group as usize, state.priority());
-        state.stop(now);
+        self.tasks.stop(task, now);
         self.groups[group].cpus.vacate(cpu, &mut self.running);
         self.groups[group].scheduler.wait(priority);
         self.touch(group);
@@ -175,7 +175,7 @@ impl<S: Scheduler> Grouped<S> {
             group.scheduler.clear();
             group.cpus.forget_lowest();
         }
-        for state in self.tasks.iter().filter(|state| state.ready) {
+        for (_, state) in self.tasks.iter().filter(|(_, state)| state.ready) {
             match state.cpu() {
                 Some(cpu) => self.running[cpu] = state.priority(),
                 None => self.groups[state.group as usize].scheduler.wait(state.priority()),
@@ -240,7 +240,7 @@ impl<S: Scheduler> Policy for Grouped<S> {
     }
 
     fn save(&self, now: Time, state: &mut State) {
-        for task in self.tasks.iter() {
+        for (id, task) in self.tasks.iter() {
             state.number(i64::from(task.group));
             state.number(match task.cpu() {
                 _ if !task.ready => -1,
@@ -254,7 +254,7 @@ impl<S: Scheduler> Policy for Grouped<S> {
             }
             if task.ready {
                 state.number(i64::from(task.urgent));
-                self.groups[task.group as usize].scheduler.save(task.left_at(now), state);
+                self.tasks.left(id, now).into_iter().for_each(|left| state.number(left.ns()));
             }
             // How recently it ran matters only against others that ran last on the same CPU.
             let cpu_of = |last: Option<(CpuId, Time)>| last.map(|(cpu, _)| cpu);
@@ -263,7 +263,7 @@ impl<S: Scheduler> Policy for Grouped<S> {
             let more_recent = self
                 .tasks
                 .iter()
-                .map(|other| other.last())
+                .map(|(_, other)| other.last())
                 .filter(|&other| cpu_of(other) == cpu && other.map(|(_, until)| until) > until);
             state.number(more_recent.count() as i64);
         }

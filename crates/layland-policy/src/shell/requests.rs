@@ -81,9 +81,9 @@ impl<S: Scheduler> Grouped<S> {
         let refusal = match change {
             // These count from the next job on.
             Change::Parameters { wcet, period, deadline } => {
+                self.tasks.set_wcet(task, wcet);
                 let order = self.tasks.order();
                 let state = self.tasks.of(task);
-                state.wcet = wcet;
                 state.fixed_key = match order {
                     Order::Deadline => None,
                     Order::RateMonotonic => Some(period.ns()),

@@ -1,5 +1,6 @@
 //! The tasks of a [`Grouped`](super::Grouped) policy, and the ready job of each.
 
+use super::Progress;
 use super::priority::Priority;
 use layland_model::{CpuId, Index, JobId, Order, Service, System, Task, TaskId, TaskMap, Time};
 
@@ -13,16 +14,13 @@ pub(super) struct TaskState {
     seat: u32,
     /// The key of its jobs, where that is fixed.
     pub fixed_key: Option<i64>,
-    pub wcet: Service,
-    /// The ready job: its number, its key, and what is left of its WCET at its last start or stop.
+    /// The ready job: its number and its key.
     pub ready: bool,
     pub urgent: bool,
     pub seq: u64,
     pub key: i64,
-    pub left: Service,
-    /// The CPU that runs it, or [`NO_CPU`], and since when.
+    /// The CPU that runs it, or [`NO_CPU`].
     cpu: u32,
-    since: Time,
     /// The CPU that ran it last, or [`NO_CPU`], and until when.
     last_cpu: u32,
     last_time: Time,
@@ -36,14 +34,11 @@ impl TaskState {
             group: group as u32,
             seat: 0,
             fixed_key: order.fixed_key(task),
-            wcet: task.own_wcet(),
             ready: false,
             urgent: false,
             seq: 0,
             key: 0,
-            left: Service::ZERO,
             cpu: NO_CPU,
-            since: Time::ZERO,
             last_cpu: NO_CPU,
             last_time: Time::ZERO,
             is_in: true,
@@ -69,36 +64,39 @@ impl TaskState {
     }
 
     #[inline]
-    pub(super) fn release(&mut self, seq: u64, deadline: Time) {
+    fn release(&mut self, seq: u64, deadline: Time) {
         debug_assert!(!self.ready, "a task has at most one ready job");
         self.ready = true;
         self.urgent = false;
         self.seq = seq;
         self.key = self.fixed_key.unwrap_or(deadline.ns());
-        self.left = self.wcet;
     }
 
     #[inline]
-    pub(super) fn start(&mut self, now: Time, cpu: CpuId) {
-        self.cpu = cpu.0;
-        self.since = now;
-    }
-
-    #[inline]
-    pub(super) fn stop(&mut self, now: Time) {
-        self.left = self.left_at(now);
+    fn stop(&mut self, now: Time) {
         self.last_cpu = self.cpu;
         self.last_time = now;
         self.cpu = NO_CPU;
     }
+}
 
-    /// What is left of the WCET of its job; negative once that is exceeded.
-    #[inline]
-    pub(super) fn left_at(&self, now: Time) -> Service {
-        if self.cpu == NO_CPU {
-            return self.left;
-        }
-        self.left - Service::from_ns((now - self.since).ns())
+/// How much of the WCET of a job is left.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    wcet: Service,
+    /// At the last start or stop of the job; negative once it has exceeded its WCET.
+    left: Service,
+    /// Since when the job runs.
+    since: Option<Time>,
+}
+
+impl Left {
+    fn of(task: &Task) -> Left {
+        Left { wcet: task.own_wcet(), left: Service::ZERO, since: None }
+    }
+
+    fn at(&self, now: Time) -> Service {
+        self.left - self.since.map_or(Service::ZERO, |since| (now - since).at_unit_speed())
     }
 }
 
@@ -109,12 +107,15 @@ pub(super) struct Tasks {
     states: TaskMap<Option<TaskState>>,
     ranks: TaskMap<i64>,
     by_seat: Vec<TaskId>,
+    /// Apart from the states, which are small because every event reads one; none if it is not tracked.
+    left: Option<TaskMap<Left>>,
 }
 
 impl Tasks {
     /// The tasks of a system, each with the group that serves it.
     pub(super) fn new<'a>(
         order: Order,
+        progress: Progress,
         system: &System,
         groups: impl Iterator<Item = &'a [TaskId]>,
     ) -> Self {
@@ -125,7 +126,11 @@ impl Tasks {
             }
         }
         let ranks = system.tasks.values().map(|task| task.rank).collect();
-        let mut tasks = Self { order, states, ranks, by_seat: system.by_rank() };
+        let left = match progress {
+            Progress::Ignored => None,
+            Progress::Tracked => Some(system.tasks.values().map(Left::of).collect()),
+        };
+        let mut tasks = Self { order, states, ranks, by_seat: system.by_rank(), left };
         tasks.seat_from(0);
         tasks
     }
@@ -146,8 +151,8 @@ impl Tasks {
         self.states.get(task)?.as_ref()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &TaskState> {
-        self.states.values().flatten()
+    pub(super) fn iter(&self) -> impl Iterator<Item = (TaskId, &TaskState)> {
+        self.states.iter().filter_map(|(task, state)| Some((task, state.as_ref()?)))
     }
 
     /// The fixed key of every task, for those orders that have some.
@@ -161,6 +166,10 @@ impl Tasks {
         let count = self.states.len().max(task.index() + 1);
         self.states.resize(count, None);
         self.ranks.resize(count, 0);
+        if let Some(left) = &mut self.left {
+            left.resize(count, Left::of(parameters));
+            left[task] = Left::of(parameters);
+        }
         let known = self.states[task].replace(TaskState::new(self.order, group, parameters));
         match known {
             Some(known) if self.ranks[task] == parameters.rank => {
@@ -186,6 +195,51 @@ impl Tasks {
     #[inline]
     pub(super) fn of(&mut self, task: TaskId) -> &mut TaskState {
         self.states[task].as_mut().expect("a task joins before anything else happens to it")
+    }
+
+    /// A job of a task is ready.
+    #[inline]
+    pub(super) fn release(&mut self, job: JobId, deadline: Time) -> &TaskState {
+        if let Some(left) = &mut self.left {
+            left[job.task].left = left[job.task].wcet;
+        }
+        let state = self.of(job.task);
+        state.release(job.seq, deadline);
+        state
+    }
+
+    /// A job runs; the job.
+    #[inline]
+    pub(super) fn start(&mut self, job: Priority, now: Time, cpu: CpuId) -> JobId {
+        let task = self.task(job);
+        if let Some(left) = &mut self.left {
+            left[task].since = Some(now);
+        }
+        let state = self.of(task);
+        state.cpu = cpu.0;
+        JobId { task, seq: state.seq }
+    }
+
+    /// The running job of a task no longer runs.
+    #[inline]
+    pub(super) fn stop(&mut self, task: TaskId, now: Time) {
+        if let Some(left) = &mut self.left {
+            let left = &mut left[task];
+            (left.left, left.since) = (left.at(now), None);
+        }
+        self.of(task).stop(now);
+    }
+
+    /// What is left of the WCET of the job of a task, if that is tracked; negative once it is exceeded.
+    pub(super) fn left(&self, task: TaskId, now: Time) -> Option<Service> {
+        self.left.as_ref().map(|left| left[task].at(now))
+    }
+
+    /// The next jobs of a task have this WCET.
+    pub(super) fn set_wcet(&mut self, task: TaskId, wcet: Service) {
+        if let Some(left) = &mut self.left {
+            left[task].wcet = wcet;
+        }
     }
 
     /// The task whose job has this priority.

@@ -12,7 +12,7 @@
 use super::priority::Priority;
 use super::tasks::Tasks;
 use crate::Action;
-use layland_model::{CpuId, CpuMap, CpuSet, Duration, Service, TaskId, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, JobId, Service, TaskId, Time};
 
 /// The CPUs of a group.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +136,7 @@ impl Turn<'_> {
     pub fn preempt_lowest(&mut self) {
         if let Some(cpu) = self.cpus.lowest_running(self.running) {
             let victim = self.tasks.task(self.running[cpu]);
-            self.tasks.of(victim).stop(self.now);
+            self.tasks.stop(victim, self.now);
             self.cpus.vacate(cpu, self.running);
         }
     }
@@ -151,10 +151,13 @@ impl Turn<'_> {
 
     /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
     /// laxity is zero. One that has exceeded its WCET needs nothing more. For orders by deadline.
+    ///
+    /// # Panics
+    /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
     pub fn zero_laxity_at(&self, job: Priority) -> Time {
-        let (state, _) = self.tasks.job(job);
-        let left = state.left_at(self.now).max(Service::ZERO);
-        Time::from_ns(state.key) - Duration::from_ns(left.ns())
+        let (state, JobId { task, .. }) = self.tasks.job(job);
+        let left = self.tasks.left(task, self.now).expect("the scheduler has progress tracked");
+        Time::from_ns(state.key) - left.max(Service::ZERO).at_unit_speed()
     }
 
     /// Makes a job [urgent](Priority::urgent), until it ends. Its priority from now on.
@@ -222,8 +225,7 @@ impl Turn<'_> {
 
     #[inline]
     fn run(&mut self, priority: Priority, cpu: CpuId) {
-        let (_, job) = self.tasks.job(priority);
-        self.tasks.of(job.task).start(self.now, cpu);
+        let job = self.tasks.start(priority, self.now, cpu);
         self.running[cpu] = priority;
         self.cpus.idle.remove(cpu);
         self.cpus.idle_count -= 1;
