@@ -19,6 +19,7 @@
 
 pub mod amc;
 pub mod indicator;
+mod info;
 pub mod mechanism;
 pub mod offline;
 pub mod plrs;
@@ -28,11 +29,11 @@ pub mod zss;
 
 use crate::shell::{Refusals, fixed_answer};
 use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, Speeds, State, TimerId};
+pub(crate) use info::policies;
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use mechanism::{Mechanism, Member, Pending, Processor};
-pub(crate) use offline::policies;
 
 /// One instance of a mechanism per CPU.
 #[derive(Clone, Debug)]
