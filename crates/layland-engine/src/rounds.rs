@@ -9,7 +9,7 @@ pub use crate::tell::tell;
 use crate::ledger::Status;
 use crate::{ENDLESS, Engine, jobs, requests};
 use layland_model::{JobId, Time};
-use layland_policy::{Action, Event, Policy, TimerId};
+use layland_policy::{Action, Event, TimerId};
 use layland_trace::JobEnd;
 
 /// Begins a run: every CPU comes online, and the policy decides for the first time.

@@ -68,12 +68,15 @@ fn algorithm(order: Order) -> &'static str {
     }
 }
 
+/// Builds the policy of a form for an order of jobs.
+type Constructor = fn(Order, &System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>;
+
 fn info(
     form: Form,
     order: Order,
     title: String,
     summary: String,
-    build: fn(Order, &System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>,
+    build: Constructor,
 ) -> PolicyInfo {
     let algorithm = Algorithm::Ordered(form, order);
     let build = move |system: &System, options: &Options| build(order, system, options);

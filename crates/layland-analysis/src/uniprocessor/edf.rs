@@ -104,13 +104,11 @@ fn finding(group: &Group<'_>) -> Finding {
 }
 
 fn load_of(group: &Group<'_>, holds: bool) -> Reason {
-    match load(&group.utilization(), Rate::ONE, holds) {
-        Reason::Compared(mut comparison) => {
-            comparison.scope = Scope::cpus(&group.cpus);
-            Reason::Compared(comparison)
-        }
-        other => other,
+    let mut reason = load(&group.utilization(), Rate::ONE, holds);
+    if let Reason::Compared(comparison) = &mut reason {
+        comparison.scope = Scope::cpus(&group.cpus);
     }
+    reason
 }
 
 /// The answer of the processor-demand criterion.
