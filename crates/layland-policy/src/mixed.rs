@@ -34,6 +34,7 @@ use layland_model::{
     CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
 };
 use mechanism::{Mechanism, Member, Pending, Processor};
+use std::collections::BTreeSet;
 
 /// One instance of a mechanism per CPU.
 #[derive(Clone, Debug)]
@@ -42,6 +43,8 @@ pub struct PerCpu<M> {
     processors: CpuMap<Processor<M>>,
     /// The CPU of each task, and its index there.
     home: TaskMap<(CpuId, usize)>,
+    /// Tasks that have left: whoever joins with the id of one was not analysed.
+    left: BTreeSet<TaskId>,
     rule: ScheduleRule,
     refusals: Refusals,
 }
@@ -76,6 +79,7 @@ impl<M: Mechanism> PerCpu<M> {
             name,
             processors: processors.into(),
             home,
+            left: BTreeSet::new(),
             rule,
             refusals: Refusals::default(),
         })
@@ -168,12 +172,16 @@ impl<M: Mechanism> Policy for PerCpu<M> {
             Event::Join { .. } | Event::Reconfigure { .. } | Event::SetClusterCpus { .. } => {
                 let reason =
                     || format!("{} places and analyses its tasks before the start", self.name);
-                let may_use = |task| self.home.get(task).map(|&(cpu, _)| CpuSet::single(cpu));
+                let may_use = |task| {
+                    let known = self.home.get(task).filter(|_| !self.left.contains(&task));
+                    known.map(|&(cpu, _)| CpuSet::single(cpu))
+                };
                 if let Some((request, refusal)) = fixed_answer(&event, reason, may_use) {
                     self.refusals.push(request, refusal);
                 }
             }
             Event::Leave { task } => {
+                self.left.insert(task);
                 if let Some((processor, member)) = self.at(task) {
                     processor.left(member);
                 }
@@ -202,6 +210,8 @@ impl<M: Mechanism> Policy for PerCpu<M> {
 
     fn save(&self, now: Time, state: &mut State) {
         self.processors.values().for_each(|processor| processor.save(now, state));
+        state.number(self.left.len() as i64);
+        self.left.iter().for_each(|task| state.number(i64::from(task.0)));
     }
 
     fn needs(&self) -> Needs {

@@ -257,6 +257,8 @@ impl Refusal {
 /// 3. Before anything else, every CPU that can be used comes online.
 /// 4. A task joins before its first release. It has at most one ready job at any time: the next
 ///    `Release` comes when the job before it has completed or was aborted. Sequence numbers ascend.
+///    A task that joins with the id of one that has left is a new task, whose sequence numbers go on; its
+///    `Join` comes after the decision that followed the `Leave`.
 /// 5. No event carries an execution time to come. If budget and job end together, only the completion is
 ///    reported.
 /// 6. A request that the next `decide` does not refuse is granted; its effect on later releases is

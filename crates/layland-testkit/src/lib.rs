@@ -9,6 +9,7 @@
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
+//! - [`programs`]: programs that come and go at random;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`strategies`]: random task sets for property tests;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
@@ -21,6 +22,7 @@ pub mod inversions;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;
+pub mod programs;
 pub mod strategies;
 pub mod ticks;
 pub mod twin;

@@ -17,6 +17,7 @@ use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, Index, JobId, ScheduleRule, TaskId, TaskMap, Time,
 };
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 /// A point in time that never comes, in nanoseconds.
@@ -114,6 +115,8 @@ pub(super) struct Parts<P> {
     parts: Vec<P>,
     /// The part of each task, and its index there.
     home: TaskMap<(u32, u32)>,
+    /// Tasks that have left: whoever joins with the id of one has no server.
+    left: BTreeSet<TaskId>,
     /// The part of each CPU; [`NONE`] if nothing ever runs on it.
     part_of: CpuMap<u32>,
     /// What the engine runs.
@@ -147,6 +150,7 @@ impl<P: Part> Parts<P> {
             released: Vec::with_capacity(home.len()),
             ended: Vec::with_capacity(home.len()),
             home: home.into(),
+            left: BTreeSet::new(),
             part_of,
             shown: CpuMap::filled(None, cpus),
             online: CpuSet::new(),
@@ -224,12 +228,14 @@ impl<P: Part> Policy for Parts<P> {
             Event::Join { .. } | Event::Reconfigure { .. } | Event::SetClusterCpus { .. } => {
                 let reason = || format!("{} places tasks and CPUs before the start", self.name);
                 let cpus = |_| self.part_of.ids().collect();
-                let may_use = |task| self.home.get(task).map(cpus);
+                let known = |task| self.home.get(task).filter(|_| !self.left.contains(&task));
+                let may_use = |task| known(task).map(cpus);
                 if let Some((request, refusal)) = fixed_answer(&event, reason, may_use) {
                     self.refusals.push(request, refusal);
                 }
             }
             Event::Leave { task } => {
+                self.left.insert(task);
                 self.end(task, None);
                 self.released.retain(|released| released.job.task != task);
                 for shown in self.shown.values_mut() {
@@ -299,6 +305,8 @@ impl<P: Part> Policy for Parts<P> {
             state.number(job.map_or(-1, |job| job.task.index() as i64));
             state.number(i64::from(self.online.contains(cpu)));
         }
+        state.number(self.left.len() as i64);
+        self.left.iter().for_each(|task| state.number(i64::from(task.0)));
     }
 
     fn needs(&self) -> Needs {

@@ -171,19 +171,23 @@ impl Tasks {
             left[task] = Left::of(parameters);
         }
         let known = self.states[task].replace(TaskState::new(self.order, group, parameters));
-        match known {
+        let vacated = match &known {
             Some(known) if self.ranks[task] == parameters.rank => {
                 self.of(task).seat = known.seat;
                 return Reseated::Nobody;
             }
-            Some(_) => self.by_seat.retain(|&other| other != task),
-            None => {}
-        }
+            Some(known) => {
+                self.by_seat.remove(known.seat as usize);
+                known.seat as usize
+            }
+            None => self.by_seat.len(),
+        };
         self.ranks[task] = parameters.rank;
         let comes_before = |&other: &TaskId| (self.ranks[other], other) < (parameters.rank, task);
         let at = self.by_seat.partition_point(comes_before);
         self.by_seat.insert(at, task);
-        self.seat_from(at);
+        // Who sat between the old seat and the new one has moved, too.
+        self.seat_from(at.min(vacated));
         if known.is_none() && at + 1 == self.by_seat.len() {
             Reseated::Nobody
         } else {

@@ -283,7 +283,9 @@ impl<R: Rules> Threads<R> {
 
     fn join(&mut self, p: TaskId, task: &Arc<Task>, request: RequestId) {
         let Self { rq, rules, .. } = self;
-        if p.index() >= rq.threads.len() {
+        let left = |thread: &Thread| thread.server.state == ServerState::Dead;
+        if rq.threads.get(p).is_none_or(left) {
+            // A thread that the policy was not built with, or a new one with the id of one that has left.
             let Some(cluster) = rq.clusters.get(task.cluster) else {
                 let reason = Refusal::invalid(format!("cluster {} does not exist", task.cluster));
                 rq.out.push(Action::Refuse { request, reason });
