@@ -34,7 +34,7 @@ fn json(output: &Output) -> Value {
 }
 
 fn sample(name: &str) -> String {
-    format!("{}/../layland-trace/tests/kernel/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../layland-interchange/tests/kernel/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn file(name: &str) -> PathBuf {

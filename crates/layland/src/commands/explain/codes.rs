@@ -15,6 +15,11 @@ pub const ERRORS: &[Code] = &[
         "a key that the format does not have",
         "Nothing is ignored silently. The message names the nearest key; `layland schema` lists all.",
     ),
+    (
+        "layland::taskset::unknown_name",
+        "a name that refers to nothing",
+        "The message names the nearest one, or all that there are.",
+    ),
     ("layland::taskset::duplicate_key", "a key twice", "Keep one of the two."),
     (
         "layland::taskset::wrong_type",

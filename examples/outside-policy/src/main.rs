@@ -1,0 +1,102 @@
+//! The `layland` command with one more policy, which this crate brings. Without arguments the program shows
+//! that the policy is treated like those of layland: it is simulated, checked, explained, run on threads and
+//! put in an experiment. It fails if one of these does not hold.
+
+mod policy;
+
+use layland_policy::Registry;
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// On one CPU: without preemption `long` makes `short` miss.
+const SET: [&str; 6] = ["-t", "long=6ms/20ms", "-t", "short=1ms/3ms", "--cpus", "1"];
+
+fn main() -> ExitCode {
+    let registry = Registry::standard().with(policy::info()).expect("the name is free");
+    if std::env::args_os().len() > 1 {
+        return layland::main_with(&registry);
+    }
+    match every_use() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn every_use() -> Result<(), Box<dyn Error>> {
+    let [on, off] = ["outside-edf", "outside-edf:preempt=off"];
+    let folder = std::env::temp_dir().join(format!("outside-policy-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+
+    let simulated = |policy, code| layland("sim", &["-p", policy, "--check", "-q"], &SET, &[code]);
+    simulated(on, 0)?;
+    simulated(off, 1)?;
+    println!("simulated: deadlines are met with preemption, and missed without");
+
+    // Analyses of global EDF are about the policy, as long as it is global EDF.
+    let found = layland("check", &["-p", on], &SET, &[0])?;
+    expect(&found.text, "QPA")?;
+    layland("check", &["-p", off], &SET, &[4])?;
+    println!("checked: guaranteed with preemption, unknown without");
+
+    expect(&layland("explain", &["GFB"], &[], &[0])?.text, policy::NAME)?;
+    expect(&layland("policies", &[policy::NAME], &[], &[0])?.text, "preempt=..")?;
+    println!("explained: it is listed where global EDF is");
+
+    let log = folder.join("log").display().to_string();
+    let more = ["-p", off, "--duration", "300ms", "--log", &log];
+    // 0 and 1: deadlines were met or missed; 5: no permission; 6: the machine was too busy.
+    match layland("run", &more, &SET, &[0, 1, 5, 6])? {
+        Done { code: 5, text } => {
+            println!("run: skipped: needs real-time priority ({})", text.trim());
+        }
+        Done { .. } => {
+            layland("run", &["--replay", &log], &[], &[0])?;
+            println!("run on threads: every decision is repeated from the log");
+        }
+    }
+
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiment.toml").display().to_string();
+    let out = folder.join("lab").display().to_string();
+    let judged = layland("lab", &["run", &file, "--out", &out, "--quiet"], &[], &[0])?;
+    for claim in ["preemption-helps", "guarantees-hold"] {
+        let line = judged.text.lines().find(|line| line.contains(claim));
+        expect(line.unwrap_or_default(), "holds")?;
+    }
+    println!("put in an experiment: both claims hold");
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+/// What a command came to.
+struct Done {
+    code: i32,
+    /// What it said, on standard output and then on standard error.
+    text: String,
+}
+
+/// Runs a command of this program, which ends with one of these codes.
+fn layland(
+    command: &str,
+    arguments: &[&str],
+    set: &[&str],
+    codes: &[i32],
+) -> Result<Done, Box<dyn Error>> {
+    let this = std::env::current_exe()?;
+    let output = Command::new(this).arg(command).args(set).args(arguments).output()?;
+    let text =
+        [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    let (text, code) = (text.concat(), output.status.code().unwrap_or(-1));
+    if !codes.contains(&code) {
+        let wanted = format!("{command} {arguments:?} ended with {code} and not {codes:?}");
+        return Err(format!("{wanted}:\n{text}").into());
+    }
+    Ok(Done { code, text })
+}
+
+fn expect(text: &str, what: &str) -> Result<(), Box<dyn Error>> {
+    if text.contains(what) { Ok(()) } else { Err(format!("no `{what}` in:\n{text}").into()) }
+}
