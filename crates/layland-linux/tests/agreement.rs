@@ -24,7 +24,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 /// So often a comparison may be disturbed.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 10;
 
 const LENGTH: Duration = Duration::from_ms(480);
 /// Beyond what the manager measures: switches of the kernel, and the resolution of its trace.
