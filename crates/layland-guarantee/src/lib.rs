@@ -11,7 +11,7 @@
 //! 4. the tests about the policy run, and those about any scheduler: the first that says *no* or *yes*
 //!    decides;
 //! 5. each task gets its smallest response or tardiness bound;
-//! 6. if asked, the [`margin`]: by how much all WCETs could grow;
+//! 6. if asked, the [`Margin`]: by how much all WCETs could grow;
 //! 7. if tasks have affinities, the verdict without them, to tell what they cost.
 //!
 //! ```
