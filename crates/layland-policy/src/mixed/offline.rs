@@ -6,8 +6,6 @@
 //! falling density: what matters most has the most room. Affinities say which CPUs a task may use; a
 //! task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the
 //! mechanism itself does not need.
-//!
-//! Long because the seven mechanisms are described here too: each is its analysis and its options.
 
 use super::PerCpu;
 use super::amc::Adaptive;
