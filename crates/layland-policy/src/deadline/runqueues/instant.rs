@@ -457,18 +457,7 @@ impl<R: Rules> Policy for Threads<R> {
             state.text(&thread.mask.to_string());
             state.number(i64::from(thread.queued) | i64::from(thread.placed) << 1);
             state.number(i64::from(thread.job.is_some()));
-            // The next dates of a job that its server dates depend on those before: a hog whose `d - T` lies
-            // before its entry is released when it entered.
-            let earlier = match thread.kind {
-                Kind::Hog => [thread.begin, thread.previous],
-                Kind::SelfSuspending => [thread.released; 2],
-                Kind::Jobs => continue,
-            };
-            if thread.job.is_some() {
-                state.number(i64::from(thread.ran));
-                let (release, deadline) = thread.told;
-                earlier.into_iter().chain([release, deadline]).for_each(|at| state.time(at, now));
-            }
+            thread.save_dates(now, state);
         }
         for queue in rq.queues.values() {
             queue.order.iter().for_each(|&(_, _, p)| state.number(i64::from(p.0)));

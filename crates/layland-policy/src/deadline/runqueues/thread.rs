@@ -1,5 +1,6 @@
 //! A thread with a server, as the run queues know it.
 
+use crate::State;
 use crate::deadline::server::{Server, ServerState};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
 
@@ -108,5 +109,20 @@ impl Thread {
             Kind::SelfSuspending | Kind::Jobs => self.released,
         };
         (release, d)
+    }
+
+    /// Writes what the next dates depend on: a hog whose `d - T` lies before its entry is released when it
+    /// entered.
+    pub(super) fn save_dates(&self, now: Time, state: &mut State) {
+        let earlier = match self.kind {
+            Kind::Hog => [self.begin, self.previous],
+            Kind::SelfSuspending => [self.released; 2],
+            Kind::Jobs => return,
+        };
+        if self.job.is_some() {
+            state.number(i64::from(self.ran));
+            let (release, deadline) = self.told;
+            earlier.into_iter().chain([release, deadline]).for_each(|at| state.time(at, now));
+        }
     }
 }
