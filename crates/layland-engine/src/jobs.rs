@@ -30,6 +30,7 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
 
 /// The same for a policy that follows arrivals: it is told of every job that has arrived, and then of
 /// the one that is ready, if none was.
+#[inline(never)]
 fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
     if engine.ledger().tasks[id].status == Status::Outside {
         join(engine, id);
@@ -102,7 +103,7 @@ fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
     engine.amount(demand)
 }
 
-#[inline]
+#[inline(always)]
 fn tell_release(engine: &mut impl Engine, id: TaskId) {
     let Job { id: job, release, deadline, .. } = engine.ledger().tasks[id].job;
     tell(engine, Event::Release { job, release, deadline });
@@ -116,12 +117,13 @@ pub fn complete(engine: &mut impl Engine, id: TaskId) -> AfterJob {
 }
 
 /// Ends the ready job of a task, wherever it is.
+#[inline(never)]
 pub(crate) fn stop(engine: &mut impl Engine, id: TaskId, how: JobEnd) {
     engine.withdraw(id);
     end(engine, id, how);
 }
 
-#[inline]
+#[inline(always)]
 fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     engine.ledger_mut().tasks[id].status = Status::Idle;
     engine.ended(id, how);

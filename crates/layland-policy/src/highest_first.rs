@@ -48,7 +48,7 @@ impl Scheduler for HighestFirst {
         self.waiting.clear();
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, turn: &mut Turn<'_>) {
         while let Some(&Reverse(highest)) = self.waiting.peek() {
             if !turn.has_idle_cpu() {

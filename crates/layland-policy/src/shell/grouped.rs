@@ -106,7 +106,7 @@ impl<S: Scheduler> Grouped<S> {
     #[inline]
     fn release(&mut self, job: JobId, deadline: Time) {
         let state = self.tasks.release(job, deadline);
-        let (group, priority) = (state.group as usize, state.priority());
+        let (group, priority) = (state.group as usize, state.priority);
         self.groups[group].scheduler.wait(priority);
         self.touch(group);
     }
@@ -118,7 +118,7 @@ impl<S: Scheduler> Grouped<S> {
         if !std::mem::replace(&mut state.ready, false) {
             return;
         }
-        let (group, priority) = (state.group as usize, state.priority());
+        let (group, priority) = (state.group as usize, state.priority);
         match state.cpu() {
             None => self.groups[group].scheduler.forget(priority),
             Some(cpu) => {
@@ -132,7 +132,7 @@ impl<S: Scheduler> Grouped<S> {
     /// A running job waits again, without a decision; its CPU is idle.
     pub(super) fn suspend(&mut self, now: Time, task: TaskId, cpu: CpuId) {
         let state = self.tasks.of(task);
-        let (group, priority) = (state.group as usize, state.priority());
+        let (group, priority) = (state.group as usize, state.priority);
         self.tasks.stop(task, now);
         self.groups[group].cpus.vacate(cpu, &mut self.running);
         self.groups[group].scheduler.wait(priority);
@@ -177,8 +177,8 @@ impl<S: Scheduler> Grouped<S> {
         }
         for (_, state) in self.tasks.iter().filter(|(_, state)| state.ready) {
             match state.cpu() {
-                Some(cpu) => self.running[cpu] = state.priority(),
-                None => self.groups[state.group as usize].scheduler.wait(state.priority()),
+                Some(cpu) => self.running[cpu] = state.priority,
+                None => self.groups[state.group as usize].scheduler.wait(state.priority),
             }
         }
     }
@@ -191,8 +191,8 @@ impl<S: Scheduler> Grouped<S> {
         let wake_at = Time::NEVER;
         let mut turn = Turn { now, cpus, tasks, running, scratch, actions, wake_at };
         scheduler.decide(&mut turn);
-        let wake_at = turn.wake_at;
         turn.finish();
+        let wake_at = turn.wake_at;
         alarm.set(wake_at, TimerId(index as u32), actions);
     }
 }
@@ -232,9 +232,11 @@ impl<S: Scheduler> Policy for Grouped<S> {
         while let Some(group) = self.touched.pop() {
             self.decide_group(now, group, actions);
         }
-        for cpu in std::mem::take(&mut self.vacated) {
-            if self.running_on(cpu).is_none() {
-                actions.push(Action::Idle { cpu });
+        if !self.vacated.is_empty() {
+            for cpu in std::mem::take(&mut self.vacated) {
+                if self.running_on(cpu).is_none() {
+                    actions.push(Action::Idle { cpu });
+                }
             }
         }
     }
@@ -249,11 +251,11 @@ impl<S: Scheduler> Policy for Grouped<S> {
             });
             match task.fixed_key {
                 Some(key) => state.number(key),
-                None if task.ready => state.time(Time::from_ns(task.key), now),
+                None if task.ready => state.time(Time::from_ns(task.priority.key()), now),
                 None => {}
             }
             if task.ready {
-                state.number(i64::from(task.urgent));
+                state.number(i64::from(task.priority.is_urgent()));
                 self.tasks.left(id, now).into_iter().for_each(|left| state.number(left.ns()));
             }
             // How recently it ran matters only against others that ran last on the same CPU.
@@ -281,7 +283,7 @@ impl<S: Scheduler> Policy for Grouped<S> {
         };
         let tasks = |group: &GroupState<S>| {
             let mut tasks = group.tasks.clone();
-            tasks.sort_by_key(|&task| self.tasks.get(task).map(|state| state.priority().seat()));
+            tasks.sort_by_key(|&task| self.tasks.get(task).map(|state| state.priority.seat()));
             tasks
         };
         let groups = self.groups.iter().enumerate();

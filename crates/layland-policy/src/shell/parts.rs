@@ -15,6 +15,9 @@ impl Refusals {
     /// Refuses them.
     #[inline]
     pub(crate) fn emit(&mut self, actions: &mut Vec<Action>) {
+        if self.0.is_empty() {
+            return;
+        }
         let refusals = self.0.drain(..);
         actions.extend(refusals.map(|(request, reason)| Action::Refuse { request, reason }));
     }

@@ -25,6 +25,16 @@ impl Priority {
         Priority(NOT_URGENT | key << 32 | u128::from(seat))
     }
 
+    /// The same with another seat.
+    pub(super) fn with_seat(self, seat: u32) -> Priority {
+        Priority(self.0 >> 32 << 32 | u128::from(seat))
+    }
+
+    /// The key: the smaller, the higher.
+    pub(super) fn key(self) -> i64 {
+        ((self.0 & !NOT_URGENT) >> 32).wrapping_sub(1) as u64 as i64 ^ i64::MIN
+    }
+
     /// Where its task is in the order of rank and id.
     #[inline]
     pub(super) fn seat(self) -> usize {

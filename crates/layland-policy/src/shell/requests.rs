@@ -61,7 +61,7 @@ impl<S: Scheduler> Grouped<S> {
         let state = self.tasks.of(task);
         state.group = group as u32;
         if state.ready {
-            let priority = state.priority();
+            let priority = state.priority;
             self.groups[before].scheduler.forget(priority);
             self.groups[group].scheduler.wait(priority);
         }

@@ -9,16 +9,14 @@ const NO_CPU: u32 = u32::MAX;
 /// A task and its ready job, if it has one. It is small, because every event reads one.
 #[derive(Clone, Debug)]
 pub(super) struct TaskState {
-    pub group: u32,
-    /// Where it is among all tasks, by rank, then by id.
-    seat: u32,
+    /// The priority of the ready job; while there is none, only the seat in it counts.
+    pub priority: Priority,
+    pub seq: u64,
     /// The key of its jobs, where that is fixed.
     pub fixed_key: Option<i64>,
-    /// The ready job: its number and its key.
+    pub group: u32,
+    /// Whether it has a ready job.
     pub ready: bool,
-    pub urgent: bool,
-    pub seq: u64,
-    pub key: i64,
     /// The CPU that runs it, or [`NO_CPU`].
     cpu: u32,
     /// The CPU that ran it last, or [`NO_CPU`], and until when.
@@ -31,24 +29,16 @@ pub(super) struct TaskState {
 impl TaskState {
     fn new(order: Order, group: usize, task: &Task) -> Self {
         Self {
-            group: group as u32,
-            seat: 0,
-            fixed_key: order.fixed_key(task),
-            ready: false,
-            urgent: false,
+            priority: Priority::new(0, 0),
             seq: 0,
-            key: 0,
+            fixed_key: order.fixed_key(task),
+            group: group as u32,
+            ready: false,
             cpu: NO_CPU,
             last_cpu: NO_CPU,
             last_time: Time::ZERO,
             is_in: true,
         }
-    }
-
-    #[inline]
-    pub(super) fn priority(&self) -> Priority {
-        let priority = Priority::new(self.key, self.seat);
-        if self.urgent { priority.urgent() } else { priority }
     }
 
     /// The CPU that runs it.
@@ -67,9 +57,9 @@ impl TaskState {
     fn release(&mut self, seq: u64, deadline: Time) {
         debug_assert!(!self.ready, "a task has at most one ready job");
         self.ready = true;
-        self.urgent = false;
         self.seq = seq;
-        self.key = self.fixed_key.unwrap_or(deadline.ns());
+        self.priority =
+            Priority::new(self.fixed_key.unwrap_or(deadline.ns()), self.priority.seat() as u32);
     }
 
     #[inline]
@@ -138,7 +128,8 @@ impl Tasks {
     /// Writes into the tasks where they are in the order.
     fn seat_from(&mut self, at: usize) {
         for (seat, &task) in self.by_seat.iter().enumerate().skip(at) {
-            self.states[task].as_mut().expect("every task is in a group").seat = seat as u32;
+            let state = self.states[task].as_mut().expect("every task is in a group");
+            state.priority = state.priority.with_seat(seat as u32);
         }
     }
 
@@ -173,12 +164,14 @@ impl Tasks {
         let known = self.states[task].replace(TaskState::new(self.order, group, parameters));
         let vacated = match &known {
             Some(known) if self.ranks[task] == parameters.rank => {
-                self.of(task).seat = known.seat;
+                let state = self.of(task);
+                state.priority = state.priority.with_seat(known.priority.seat() as u32);
                 return Reseated::Nobody;
             }
             Some(known) => {
-                self.by_seat.remove(known.seat as usize);
-                known.seat as usize
+                let seat = known.priority.seat();
+                self.by_seat.remove(seat);
+                seat
             }
             None => self.by_seat.len(),
         };

@@ -12,7 +12,7 @@
 use super::priority::Priority;
 use super::tasks::Tasks;
 use crate::Action;
-use layland_model::{CpuId, CpuMap, CpuSet, JobId, Service, TaskId, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, Service, TaskId, Time};
 
 /// The CPUs of a group.
 #[derive(Clone, Debug, Default)]
@@ -155,16 +155,16 @@ impl Turn<'_> {
     /// # Panics
     /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
     pub fn zero_laxity_at(&self, job: Priority) -> Time {
-        let (state, JobId { task, .. }) = self.tasks.job(job);
-        let left = self.tasks.left(task, self.now).expect("the scheduler has progress tracked");
-        Time::from_ns(state.key) - left.max(Service::ZERO).at_unit_speed()
+        let left = self.tasks.left(self.tasks.task(job), self.now);
+        let left = left.expect("the scheduler has progress tracked");
+        Time::from_ns(job.key()) - left.max(Service::ZERO).at_unit_speed()
     }
 
     /// Makes a job [urgent](Priority::urgent), until it ends. Its priority from now on.
     pub fn make_urgent(&mut self, job: Priority) -> Priority {
         let task = self.tasks.task(job);
         let state = self.tasks.of(task);
-        state.urgent = true;
+        state.priority = job.urgent();
         if let Some(cpu) = state.cpu() {
             self.running[cpu] = job.urgent();
             self.cpus.forget_lowest();
@@ -179,8 +179,8 @@ impl Turn<'_> {
     }
 
     /// Places the jobs that start.
-    #[inline]
-    pub(super) fn finish(mut self) {
+    #[inline(always)]
+    pub(super) fn finish(&mut self) {
         if let &[job] = self.scratch.starting.as_slice() {
             let last = self.tasks.job(job).0.last();
             let own = last.map(|(cpu, _)| cpu).filter(|&cpu| self.cpus.idle.contains(cpu));
@@ -196,6 +196,7 @@ impl Turn<'_> {
     }
 
     /// Places several jobs, by the rule of the file header.
+    #[inline(never)]
     fn place(&mut self) {
         for &job in &self.scratch.starting {
             let (state, id) = self.tasks.job(job);
@@ -223,7 +224,7 @@ impl Turn<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn run(&mut self, priority: Priority, cpu: CpuId) {
         let job = self.tasks.start(priority, self.now, cpu);
         self.running[cpu] = priority;
