@@ -64,6 +64,15 @@ impl Hosts {
         let manager = if shared { of[CpuId::from_index(0)] } else { usable[first - 1] };
         Ok(Hosts { of, manager })
     }
+
+    /// The CPUs of the machine that the run uses, ascending.
+    pub(crate) fn all(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.of.values().copied().collect();
+        all.push(self.manager);
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 impl std::fmt::Display for Hosts {

@@ -71,6 +71,8 @@ pub struct Outcome {
     pub events: u64,
     /// How many decisions it made.
     pub decisions: u64,
+    /// For how long a hypervisor took CPUs from the run while they had work, if it tells.
+    pub stolen: Duration,
     /// Why the figures are not to be believed; empty if they are.
     pub doubts: Vec<String>,
     /// What was not as it should be, but does no harm to the figures.
@@ -81,7 +83,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Why a verdict of missed deadlines says more about this machine than about the policy, if it
-    /// does: the machine paused for longer than the least slack of a task.
+    /// does: the machine paused, or was kept from its CPUs, for longer than the least slack of a task.
     pub fn pause(&self, system: &System) -> Option<String> {
         let latencies = [
             &self.measured.release,
@@ -93,9 +95,19 @@ impl Outcome {
         let longest = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
         let pause = Duration::from_ns(longest);
         let slack = crate::fifo::prepare::least_slack(system)?;
-        (pause >= slack.max(LEAST_PAUSE)).then(|| {
-            format!("the machine paused for {pause}, and the least slack of a task is {slack}")
-        })
+        let bearable = slack.max(LEAST_PAUSE);
+        if pause >= bearable {
+            Some(format!(
+                "the machine paused for {pause}, and the least slack of a task is {slack}"
+            ))
+        } else if self.stolen >= bearable {
+            Some(format!(
+                "a hypervisor took {} of the CPUs, and the least slack of a task is {slack}",
+                self.stolen
+            ))
+        } else {
+            None
+        }
     }
 
     /// The run as a trace.
@@ -152,9 +164,14 @@ pub fn run(
     worker::install_park_handler()
         .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
     let _awake = Awake::keep();
+    let hosts = options.hosts.all();
+    let stolen_before = sys::stolen(&hosts);
     let run = Run { system, options, shared: Arc::new(Shared::new(system.tasks.len())) };
     let limit = limit_real_time(options.duration + TAIL);
-    let result = run.execute(policy, remarks);
+    let mut result = run.execute(policy, remarks);
+    if let Ok(outcome) = &mut result {
+        outcome.stolen = sys::stolen(&hosts) - stolen_before;
+    }
     if let Some(limit) = limit {
         let _ = sys::set_real_time_limit(limit);
     }
@@ -350,6 +367,7 @@ impl Run<'_> {
             interrupted: finished.interrupted,
             events: finished.events,
             decisions: finished.decisions,
+            stolen: Duration::ZERO,
             doubts,
             remarks,
             watchdog,

@@ -275,3 +275,32 @@ pub fn has_capability(number: u32) -> bool {
 pub fn is_alive(pid: u32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
+
+/// The time for which a hypervisor ran something else while these CPUs had work, since the start of the
+/// machine. Zero where the kernel cannot know.
+pub fn stolen(cpus: &[usize]) -> Duration {
+    // cpuN user nice system idle iowait irq softirq steal ..: in units of USER_HZ, always 100 here.
+    const TICK: Duration = Duration::from_ms(10);
+    let statistics = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
+        let cpu: usize = fields.next()?.parse().ok()?;
+        let ticks: i64 = fields.nth(7)?.parse().ok()?;
+        cpus.contains(&cpu).then_some(TICK * ticks)
+    };
+    statistics.lines().filter_map(of_line).fold(Duration::ZERO, |sum, stolen| sum + stolen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stolen_is_that_of_the_cpus_asked_for() {
+        let all = allowed_cpus().unwrap();
+        assert_eq!(stolen(&[]), Duration::ZERO);
+        let before = stolen(&all);
+        let each = all.iter().map(|&cpu| stolen(&[cpu]));
+        assert!(each.fold(Duration::ZERO, |sum, stolen| sum + stolen) >= before);
+    }
+}

@@ -272,6 +272,9 @@ impl Answer<'_> {
                 short(measured.leaked_ns as f64)
             ));
         }
+        if ran.outcome.stolen > Duration::ZERO {
+            facts.push(format!("a hypervisor took {} of the CPUs", ran.outcome.stolen));
+        }
         facts.extend(ran.machine.caveats());
         facts.extend(ran.outcome.remarks.iter().cloned());
         let note = |fact| Line::new(Severity::Note, fact);
@@ -326,6 +329,7 @@ impl Answer<'_> {
             "asked_ns": measured.asked_ns,
             "got_ns": measured.got_ns,
             "leaked_ns": measured.leaked_ns,
+            "stolen_ns": outcome.stolen.ns(),
             "caveats": ran.machine.caveats(),
             "remarks": ran.outcome.remarks,
             "doubts": ran.doubts,
