@@ -275,6 +275,7 @@ impl Reason {
 
 /// A bound on how late the jobs of a task finish.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct TardinessBound {
     /// The task.
     pub task: TaskId,
@@ -301,6 +302,7 @@ pub enum Tardiness {
 
 /// A bound on the response times of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct ResponseBound {
     /// The task.
     pub task: TaskId,

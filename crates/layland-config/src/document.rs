@@ -109,6 +109,7 @@ impl<'t> KeyValue<'t> {
     }
 
     /// An element of a list, under the key of the list.
+    #[must_use]
     pub fn element(&self, value: &'t Spanned<DeValue<'t>>) -> KeyValue<'t> {
         KeyValue { span: value.span(), value: value.get_ref(), ..self.clone() }
     }

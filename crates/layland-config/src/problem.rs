@@ -112,16 +112,19 @@ impl Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, message) }
     }
     /// Names the place.
+    #[must_use]
     pub fn at(mut self, span: Span, label: impl Into<String>) -> Problem {
         (self.span, self.label) = (Some(span), label.into());
         self
     }
     /// Names another place.
+    #[must_use]
     pub fn and_at(mut self, span: Span, label: impl Into<String>) -> Problem {
         self.related.push((span, label.into()));
         self
     }
     /// Says what to do.
+    #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self
@@ -173,6 +176,7 @@ const SHOWN: usize = 160;
 /// assert!(report.plain().starts_with("robot.toml:2:1: error: unknown key `platfrom`"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Report {
     /// The name of the text: a path, `<stdin>`, `demo:robot`.
     pub name: String,

@@ -77,6 +77,7 @@ pub struct Said {
 
 /// What is known of how late a task gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub enum Bound {
     /// No job finishes later than this after its arrival; in a run of mixed criticality, none that is covered
     /// ([`Subject::Covered`]).

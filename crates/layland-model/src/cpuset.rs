@@ -134,6 +134,7 @@ impl CpuSet {
     }
 
     /// The CPUs in either.
+    #[must_use]
     pub fn union(&self, other: &CpuSet) -> CpuSet {
         let (mut long, short) = if self.words.len() >= other.words.len() {
             (self.clone(), other)
@@ -145,11 +146,13 @@ impl CpuSet {
     }
 
     /// The CPUs in both.
+    #[must_use]
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
         CpuSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
     }
 
     /// The CPUs in this one alone.
+    #[must_use]
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
         set.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);

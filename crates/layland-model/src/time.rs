@@ -163,6 +163,7 @@ impl Time {
     pub const NEVER: Time = Time(i64::MAX);
 
     /// `self + length`, or [`Time::NEVER`] where that overflows.
+    #[must_use]
     pub fn saturating_add(self, length: Duration) -> Time {
         Time(self.0.saturating_add(length.0))
     }

@@ -47,6 +47,7 @@ impl Churn {
     }
 
     /// Half of the programs may use one CPU only.
+    #[must_use]
     pub fn with_single_cpus(mut self, cpus: usize) -> Churn {
         let single = (0..cpus).map(|cpu| Some(CpuSet::single(CpuId(cpu as u32))));
         self.affinities = std::iter::repeat_n(None, cpus).chain(single).collect();

@@ -101,6 +101,7 @@ pub enum Reason {
 
 /// The first difference that is longer than the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Difference {
     /// From when on.
     pub at: Time,

@@ -51,6 +51,7 @@ impl<'a> View<'a> {
     }
 
     /// A window from one time to another; at least one nanosecond is shown.
+    #[must_use]
     pub fn window(self, from: Time, to: Time) -> View<'a> {
         View { from, to, ..self }
     }

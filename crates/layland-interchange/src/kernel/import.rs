@@ -66,6 +66,7 @@ pub struct Decision {
 
 /// A kernel trace in the trace model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Import {
     /// The run.
     pub trace: Trace,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// What a replay found.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Replayed {
     /// How many events were told.
     pub events: u64,

@@ -48,6 +48,7 @@ impl Priority {
     }
 
     /// The same job, before all that are not urgent. The order of urgent jobs is the same as before.
+    #[must_use]
     pub fn urgent(self) -> Priority {
         Priority(self.0 & !NOT_URGENT)
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// A run in numbers: exact integers (times in nanoseconds), and ratios as floats for display only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[must_use]
 pub struct Summary {
     /// When the run ended.
     pub over_ns: i64,

@@ -329,7 +329,7 @@ impl Answer<'_> {
             "asked_ns": measured.asked_ns,
             "got_ns": measured.got_ns,
             "leaked_ns": measured.leaked_ns,
-            "stolen_ns": outcome.stolen.ns(),
+            "stolen_ns": ran.outcome.stolen.ns(),
             "caveats": ran.machine.caveats(),
             "remarks": ran.outcome.remarks,
             "doubts": ran.doubts,
