@@ -29,6 +29,8 @@
 //! assert!(view.svg(&SvgOptions::default()).starts_with("<svg "));
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 pub mod gantt;
 pub mod plot;
 mod svg;

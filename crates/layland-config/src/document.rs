@@ -61,6 +61,7 @@ pub(crate) fn parse_with_faults(text: &str) -> (Spanned<DeTable<'_>>, Vec<toml::
 pub(crate) fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
     let span = fault.span().unwrap_or(0..0);
     let word = text.get(span.clone()).unwrap_or_default();
+    // The library tells its faults apart by their words only; a test holds this one.
     if fault.message() == "duplicate key" {
         let message = format!("`{word}` is given twice");
         let problem = Problem::error("layland::taskset::duplicate_key", message);
@@ -79,13 +80,19 @@ pub(crate) fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
     let value = text[start..end].trim();
     if value.len() < 40 && value.parse::<Duration>().is_ok() {
         problem.help(format!("a time is written in quotes: \"{value}\""))
-    } else if fault.message().contains("recurs") {
+    } else if is_deep(before) {
         problem.help("lists and tables are nested too deep: is a bracket left open?")
     } else if text[line_start..].starts_with('[') {
         problem.help("write [platform] or [[task]] on a line of its own, with all brackets")
     } else {
         problem.help("a value is \"text\", 12, true, [ .. ] or { key = .. }")
     }
+}
+
+/// Whether more brackets are open at the end of a text than anybody means to open.
+fn is_deep(before: &str) -> bool {
+    let count = |brackets: [char; 2]| before.matches(brackets).count();
+    count(['[', '{']) > count([']', '}']) + 40
 }
 
 /// A key with its value.

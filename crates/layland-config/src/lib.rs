@@ -40,6 +40,8 @@
 //! assert_eq!(again.system, loaded.system);
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod cpus;
 mod csv;
 mod demos;

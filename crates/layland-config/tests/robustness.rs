@@ -183,6 +183,13 @@ fn deep_nesting() {
 }
 
 #[test]
+fn deep_nesting_is_explained() {
+    let text = format!("layland = 1\n[platform]\ncpus = {}1\n", "[".repeat(200));
+    let report = read("set.toml", text.as_bytes(), Format::Toml, &Host::default()).unwrap_err();
+    assert!(report.plain().contains("nested too deep"), "{}", report.plain());
+}
+
+#[test]
 fn amplification_is_refused() {
     let head = "layland = 1\n[platform]\ncpus = 1\n";
     let many = "[[task]]\nname = \"t\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";

@@ -39,6 +39,8 @@
 //! Floating point draws, and a stated rule rounds what it draws to integers. Logarithms and
 //! exponentials come from `libm`, in software, so that a seed gives the same bytes on every machine.
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod affinity;
 mod error;
 mod parameters;

@@ -33,6 +33,8 @@
 //! assert!(text.contains("next_comm=brake"));
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 #[cfg(feature = "tables")]
 pub mod columns;
 pub mod kernel;

@@ -220,6 +220,7 @@ mod tests {
         let answer = |ns, refused: Option<&str>| Answer {
             at: at(ns),
             request: "join".to_owned(),
+            entering: None,
             refused: refused.map(str::to_owned),
             errno: None,
         };

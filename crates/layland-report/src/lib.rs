@@ -28,6 +28,8 @@
 //! after the other in one function; distributions are drawn with uPlot (MIT, its text is in
 //! `assets/vendor` and in every page).
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod distribution;
 mod encode;
 mod guarantee;

@@ -1,7 +1,7 @@
 //! The trace model, and the boundary through which an engine reports: [`Recorder`].
 
 use crate::Mark;
-use layland_model::{CpuId, Duration, Index, JobId, Service, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
 use serde::{Deserialize, Serialize};
 
 /// A job as it is released.
@@ -71,6 +71,8 @@ pub struct Answer {
     pub at: Time,
     /// The request, in words.
     pub request: String,
+    /// The task of the set that asks to enter, if that is the request. Files keep the words only.
+    pub entering: Option<TaskId>,
     /// Why it was refused; `None` if it was granted.
     pub refused: Option<String>,
     /// How it was refused.

@@ -118,7 +118,7 @@ pub struct Refusals {
     pub first: Vec<Answer>,
     /// How many there were.
     pub count: u64,
-    /// How many of them were tasks that asked to enter.
+    /// How many of them were tasks of the set that asked to enter.
     pub entries: u64,
 }
 
@@ -133,7 +133,7 @@ impl Recorder for Refusals {
             return;
         }
         self.count += 1;
-        self.entries += u64::from(answer.request.ends_with(" enters"));
+        self.entries += u64::from(answer.entering.is_some());
         if self.first.len() < Refusals::KEPT {
             self.first.push(answer.clone());
         }

@@ -54,6 +54,7 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
     refused.answers.push(layland_trace::Answer {
         at: at(0),
         request: "task `a` gets affinity 0".to_owned(),
+        entering: None,
         refused: Some("no".to_owned()),
         errno: None,
     });

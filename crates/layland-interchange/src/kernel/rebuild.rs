@@ -42,7 +42,11 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
         Kind::Mark(Marker::Begin { t, cpus }) => Some((*t, cpus.as_slice())),
-        _ => None,
+        Kind::Mark(_)
+        | Kind::Switch { .. }
+        | Kind::Wake(_)
+        | Kind::Migrate { .. }
+        | Kind::Other => None,
     });
     // Times of the run become times of the trace's clock.
     let of_run = begin.is_none().then(|| run_origin(events, first.at, last.at)).flatten();
@@ -64,7 +68,11 @@ pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
     };
     let over = events.iter().fold(over.max(Time::ZERO), |over, event| match event.kind {
         Kind::Mark(Marker::End { t }) => over.max(clock.clamped(t)),
-        _ => over,
+        Kind::Mark(_)
+        | Kind::Switch { .. }
+        | Kind::Wake(_)
+        | Kind::Migrate { .. }
+        | Kind::Other => over,
     });
 
     let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));

@@ -108,6 +108,7 @@ pub fn answer(at: Time, request: String, result: &io::Result<()>) -> Answer {
     Answer {
         at,
         request,
+        entering: None,
         refused: result.as_ref().err().map(ToString::to_string),
         errno: result.as_ref().err().map(errno),
     }

@@ -176,7 +176,7 @@ impl Builder<'_> {
             Entry::Refused { index, reason } => self.answer(at, index, Some(reason)),
             Entry::TurnedAway { task, reason } => {
                 let request = format!("task `{}` enters", self.system.tasks[task].name);
-                self.answer_text(at, request, Some(reason));
+                self.answer_in_words(at, request, Some(task), Some(reason));
             }
             Entry::NeverReady { job, arrival, release, deadline } => {
                 let job = Job { id: job, arrival, release, deadline };
@@ -224,12 +224,18 @@ impl Builder<'_> {
 
     fn answer(&mut self, at: Time, index: u32, reason: Option<u32>) {
         let request = self.system.describe(&self.system.requests[index as usize].kind);
-        self.answer_text(at, request, reason);
+        self.answer_in_words(at, request, None, reason);
     }
 
-    fn answer_text(&mut self, at: Time, request: String, reason: Option<u32>) {
+    fn answer_in_words(
+        &mut self,
+        at: Time,
+        request: String,
+        entering: Option<TaskId>,
+        reason: Option<u32>,
+    ) {
         let refused = reason.and_then(|reason| self.log.refusals.get(reason as usize)).cloned();
-        self.trace.answers.push(record::answer(at, request, refused));
+        self.trace.answers.push(record::answer(at, request, entering, refused));
     }
 
     fn close(&mut self, cpu: CpuId, job: JobId, used: Service, end: Time) {

@@ -171,12 +171,14 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     }
 
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {
+        let mut entering = None;
         let request = match asked {
             Asked::Join(task) => {
                 // A task of the set that enters is nothing to report, unless it may not.
                 if refused.is_none() {
                     return;
                 }
+                entering = Some(task);
                 format!("task `{}` enters", self.system.tasks[task].name)
             }
             Asked::Request(index) => self.system.describe(&self.system.requests[index].kind),
@@ -188,7 +190,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
                 format!("program `{}`, task {task}, leaves", self.ledger.streams[task].task().name)
             }
         };
-        self.recorder.answered(&record::answer(self.ledger.now, request, refused));
+        self.recorder.answered(&record::answer(self.ledger.now, request, entering, refused));
     }
 }
 

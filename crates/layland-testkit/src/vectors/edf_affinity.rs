@@ -321,9 +321,8 @@ impl Found {
         // A leave cannot be refused, and the vectors do not answer it.
         let asked = trace.answers.iter().filter(|answer| !answer.request.ends_with("` leaves"));
         let answers = asked.map(|answer| {
-            let entry = answer.request.strip_suffix("` enters");
-            let text = match (entry.and_then(|text| text.strip_prefix("task `")), answer.errno) {
-                (Some(id), _) => format!("refuse {id}"),
+            let text = match (answer.entering, answer.errno) {
+                (Some(task), _) => format!("refuse {}", ids[task.0 as usize]),
                 (None, None) => "ok".to_owned(),
                 (None, Some(Errno::Busy)) => "EBUSY".to_owned(),
                 (None, Some(Errno::NotPermitted)) => "EPERM".to_owned(),

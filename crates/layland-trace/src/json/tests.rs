@@ -38,12 +38,14 @@ fn full() -> (Trace, System) {
         Answer {
             at: at(4),
             request: "a \"quoted\" request".to_owned(),
+            entering: None,
             refused: None,
             errno: None,
         },
         Answer {
             at: at(5),
             request: "join".to_owned(),
+            entering: None,
             refused: Some("full".to_owned()),
             errno: Some(Errno::Busy),
         },

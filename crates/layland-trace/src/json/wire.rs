@@ -189,6 +189,6 @@ impl From<&Answer> for WireAnswer {
 impl From<WireAnswer> for Answer {
     fn from(wire: WireAnswer) -> Answer {
         let WireAnswer { at, request, refused, errno } = wire;
-        Answer { at: Time::from_ns(at), request, refused, errno }
+        Answer { at: Time::from_ns(at), request, entering: None, refused, errno }
     }
 }
