@@ -127,7 +127,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     let qps = PolicyInfo::new(
         "qps",
         "QPS, quasi-partitioned scheduling",
-        "optimal: EDF on each CPU, and what is too much for one is executed in parallel by another",
+        "optimal: EDF on each CPU; the surplus of an overloaded CPU is executed in parallel by another",
         |system, options| Ok(Box::new(qps::qps(system, options)?)),
     )
     .implementing(Algorithm::Qps)

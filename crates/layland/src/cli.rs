@@ -60,14 +60,14 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Explain a test, a bound, an assumption, an error code or an exit code; without one, list them
     ///
-    /// With --policy, draw what a policy makes of a task set: the reduction tree of RUN, the processor
-    /// hierarchy of QPS.
+    /// With --policy, draw the structure that a policy builds for a task set before the start:
+    /// the reduction tree of RUN, the processor hierarchy of QPS.
     Explain(explain::ExplainArgs),
     /// Make it happen: run a task set on real threads, under the policies that `sim` simulates
     #[cfg(target_os = "linux")]
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<run::RunArgs>),
-    /// Measure what this machine takes for a switch, as the overheads of a platform
+    /// Measure what a context switch costs on this machine, as the overheads of a platform
     #[cfg(target_os = "linux")]
     #[command(after_long_help = calibrate::EXAMPLES)]
     Calibrate(calibrate::CalibrateArgs),
@@ -75,7 +75,7 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = trace::EXAMPLES)]
     Trace(trace::TraceArgs),
-    /// Try what works on this machine, and name the fix for what does not
+    /// Test what works on this machine, and suggest a fix for what does not
     #[cfg(target_os = "linux")]
     #[command(after_long_help = doctor::EXAMPLES)]
     Doctor(doctor::DoctorArgs),
@@ -84,8 +84,8 @@ pub enum Command {
     Gen(Box<generate::GenArgs>),
     /// Convert a task set to another format
     ///
-    /// What the format has no place for is named on standard error. A task-set file loses nothing:
-    /// written and read again it is the same system.
+    /// What the format cannot express is reported on standard error. A task-set file loses
+    /// nothing: it reads back as the same system.
     #[command(after_long_help = convert::EXAMPLES)]
     Convert(convert::ConvertArgs),
     /// List the policies, or explain one
@@ -94,7 +94,7 @@ pub enum Command {
     /// List the bundled task sets, or print one as a file to start from
     #[command(after_long_help = demos::EXAMPLES)]
     Demos(demos::DemosArgs),
-    /// Run experiments: grids of random task sets, figures, claims that hold or do not
+    /// Run experiments: grids of random task sets, figures, and claims that are tested
     #[cfg(feature = "lab")]
     #[command(after_long_help = lab::EXAMPLES)]
     Lab(lab::LabArgs),

@@ -120,7 +120,7 @@ pub(crate) fn push_all(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) {
 }
 
 /// A CPU whose running thread has left takes what should run on it from the other queues. Each
-/// thread that it takes is earlier than the one before; what is too much is pushed afterwards.
+/// thread that it takes is earlier than the one before; any surplus is pushed away afterwards.
 pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
     let Some(cluster) = rq.cluster_of(c) else { return };
     let sources = rq.clusters[cluster].clone();

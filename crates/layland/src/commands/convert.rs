@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub const EXAMPLES: &str = "\
 Examples:
   layland convert rtapp.json -o robot.toml
-      the format to write follows from the ending, or is given by --to
+      the format follows from the extension, or from --to
   layland convert robot.toml --to csv
       a table, one line per task
   layland convert -t control=1ms/5ms -t log=8ms/20ms --cpus 2
@@ -20,7 +20,7 @@ Examples:
 pub struct ConvertArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// The format to write; by default as the ending of the file says, or else toml
+    /// The format to write; by default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name())]
     pub to: Option<Format>,
     /// Write to this file instead of standard output

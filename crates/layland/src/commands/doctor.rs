@@ -13,14 +13,14 @@ Examples:
   layland doctor
       tries everything that running and recording need; nothing stays changed
   sudo layland doctor --clean
-      removes what runs left behind that were killed together with their guardian
+      removes what was left behind by runs that were killed together with their guardian
 
 Exits with 0 if everything that was tried works, with 5 if a privilege is missing, and with 1 if
 something else is.";
 
 #[derive(Args)]
 pub struct DoctorArgs {
-    /// Remove cpusets and tracing instances of earlier runs that are gone
+    /// Remove the cpusets and tracing instances of earlier runs that have ended
     #[arg(long)]
     pub clean: bool,
     /// For how long the latency of timers is measured

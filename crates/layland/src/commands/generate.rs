@@ -139,7 +139,7 @@ pub struct GenArgs {
         "lowest_keeps", "cpus", "affinity",
         "feasible", "tries", "seed", "sets", "first"])]
     pub again: Option<String>,
-    /// The format to write; by default as the ending of the file says, or else toml
+    /// The format to write; by default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Output")]
     pub to: Option<Format>,
     /// Write to this file, or with several sets into this folder, instead of standard output

@@ -22,13 +22,13 @@ Examples:
   layland lab run stevanato2021 --only fig1a --sets 100 --out more
       one figure, with more task sets
   layland lab run huang2014 --real-threads
-      also what runs on this machine's own threads
+      also what runs on real threads of this machine
   layland lab show tang2021 > mine.toml
   layland lab run mine.toml
       an experiment of your own
 
-What is measured is kept: a run that was interrupted goes on where it was, and more sets are added to
-those that are there. Exits with 0 when the experiment is complete, whatever became of its claims.";
+Results are kept: an interrupted run is resumed by the same command, and more sets are added to those
+that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
 
 #[derive(Args)]
 pub struct LabArgs {

@@ -27,11 +27,11 @@ pub struct SetArgs {
         help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
     )]
     pub task: Vec<String>,
-    /// How many CPUs there are, if the set does not say
+    /// The number of CPUs, if the set does not give it
     #[arg(long, value_name = "N", help_heading = "Task set")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
-    /// The format of the set, if its name and its beginning do not tell
+    /// The format of the set, if neither its name nor its first bytes show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
     pub from: Option<Format>,
 }

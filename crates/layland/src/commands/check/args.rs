@@ -7,18 +7,18 @@ use std::path::PathBuf;
 pub const EXAMPLES: &str = "\
 Examples:
   layland check demo:robot
-      what each policy guarantees, which test decided, how far the limit is
+      what each policy guarantees, which test decided, how far away the limit is
   layland check robot.toml --policy g-edf,p-edf --all
       what every test says
   layland check robot.toml --policy p-dm --cite
-      the sources of what decided, as BibTeX
+      the sources of the deciding tests, as BibTeX
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
-      no file at all; the result as JSON
+      without a file; the result as JSON
   layland check sets/*.toml --policy g-edf
       many sets at once, on all CPUs; a file that ends in .jsonl has one rt-app set per line
 
-Exits with 0 if every policy that is named guarantees all deadlines (without --policy: if one does),
-with 1 if one (all) cannot, and with 4 if that is not known.";
+Exits with 0 if every named policy guarantees all deadlines (without --policy: if any policy does),
+with 1 if one of them (without --policy: each of them) cannot, and with 4 if that is unknown.";
 
 #[derive(Args)]
 pub struct CheckArgs {
@@ -27,23 +27,23 @@ pub struct CheckArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// Policies, separated by commas; by default all about which there is something to say
+    /// Policies, separated by commas; by default every policy to which a test applies
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Only these tests, separated by commas; `layland explain` lists them
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
-    /// Also write a report for a browser (.html): policies side by side, bounds beside deadlines, and
-    /// what every test says
+    /// Also write a self-contained HTML page (.html): policies side by side, bounds beside
+    /// deadlines, and the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Show what every test says, and not only the one that decides
+    /// Show the result of every test, not only of the one that decides
     #[arg(long, help_heading = "Output")]
     pub all: bool,
-    /// Do not look for the factor by which WCETs could grow; with several sets nobody does
+    /// Do not search for the factor by which WCETs could grow; with several sets it is never searched for
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
-    /// Print the sources of what decided as BibTeX
+    /// Print the sources of the deciding tests as BibTeX
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub cite: bool,
     /// Print the result as JSON: one document, or with several sets one line each
@@ -52,7 +52,7 @@ pub struct CheckArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     pub ascii: bool,
-    /// How many sets and policies are checked at once; by default one per CPU
+    /// Check this many sets and policies in parallel; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
 }

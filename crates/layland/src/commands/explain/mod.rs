@@ -20,14 +20,14 @@ pub struct ExplainArgs {
     /// What to explain, as in GFB, no-jitter, layland::taskset::missing or 4
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
-    /// Draw what this policy (run or qps, with its options) makes of the task set SET before the start
+    /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
     #[arg(short, long, value_name = "P", requires = "code", conflicts_with = "json")]
     #[arg(help_heading = "Structure")]
     pub policy: Option<String>,
     /// Write the drawing into a file: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// How many CPUs there are, if the set does not say
+    /// The number of CPUs, if the set does not give it
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,

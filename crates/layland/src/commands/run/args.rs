@@ -14,11 +14,11 @@ Examples:
   layland run demo:three-tasks --policy g-edf --manager shared --host-cpus 0-1 -o run.html
       two CPUs, with the manager on the first of them; the result as a report
   layland run -t control=1ms/5ms -t log=8ms/20ms --cpus 1 --policy p-rm --overrun log=1.5x
-      one task executes longer than it says
+      one task executes longer than its WCET
   layland run demo:three-tasks --policy g-edf --log run.log; layland run --replay run.log
-      every decision once more, by a fresh copy of the policy
+      a fresh copy of the policy repeats every decision
   layland run demo:three-tasks --policy g-edf -o run.trace
-      what the kernel's scheduler did meanwhile, for `layland trace` (needs root)
+      what the kernel's scheduler did during the run, for `layland trace` (needs root)
   layland run demo:robot --policy p-edf --engine deadline
       the kernel's own SCHED_DEADLINE, with a root domain for each CPU (needs root)
   layland run demo:push-defect --policy dl --engine deadline --stretch 10x --duration 190ms
@@ -36,7 +36,7 @@ pub struct RunArgs {
     /// The policy; `layland policies` lists them
     #[arg(short, long, value_name = "P", default_value = "g-edf")]
     pub policy: String,
-    /// What carries out the decisions
+    /// The engine that carries out decisions
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Fifo)]
     pub engine: Engine,
     /// Run for this long [default: as the set says, at most 10s]
@@ -45,17 +45,17 @@ pub struct RunArgs {
     /// The CPUs of this machine to use, as in 0-1 or 2,3; by default all that the process may use
     #[arg(long, value_name = "CPUS", help_heading = "Machine")]
     pub host_cpus: Option<CpuSet>,
-    /// Seeds what the tasks draw: execution times, jitter, separations. The same as with sim
+    /// The seed for random execution times, jitter and separations; sim draws the same
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
     pub seed: u64,
-    /// Multiply every time of the set, as in 20x. The duration stays as it is given
+    /// Multiply every time in the set, as in 20x. The duration is not stretched
     #[arg(long, value_name = "FACTORx", value_parser = parse_factor, help_heading = "Work")]
     pub stretch: Option<Rate>,
-    /// Let the jobs of a task execute so many times as long as they should, as in log=1.5x. May be
-    /// repeated
+    /// Make the jobs of a task execute longer than they should, by this factor, as in log=1.5x.
+    /// May be repeated
     #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
     pub overrun: Vec<(String, Rate)>,
-    /// How much reservations exceed the WCET, for what the switches cost: a fraction or a time.
+    /// How much reservations exceed the WCET, to cover context switches: a fraction or a time.
     /// By default 0.05, and at least 100us (engine fifo) or what a tick may cost (engine deadline)
     #[arg(long, value_name = "FRACTION|TIME", value_parser = parse_margin, help_heading = "Work")]
     pub margin: Option<Margin>,
@@ -67,7 +67,7 @@ pub struct RunArgs {
     /// kernel's scheduler did (.trace). May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
-    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss
+    /// The interval that charts show, as in 10ms..50ms; by default around the first miss
     #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
     /// What the chart in the terminal shows
@@ -83,7 +83,7 @@ pub struct RunArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     pub ascii: bool,
-    /// Do not say which files were written
+    /// Do not list the files written
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
@@ -96,13 +96,13 @@ pub struct FifoArgs {
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = Place::Auto)]
     #[arg(help_heading = "Engine fifo")]
     pub manager: Place,
-    /// Mark jobs and decisions in the kernel's trace, which somebody else records
+    /// Mark jobs and decisions in the kernel's trace, for a recorder that is already running
     #[arg(long, help_heading = "Engine fifo")]
     pub ftrace: bool,
     /// Write every event, decision and measurement to this file
     #[arg(long, value_name = "FILE", help_heading = "Engine fifo")]
     pub log: Option<PathBuf>,
-    /// Run nothing: tell a fresh policy what the log of a run says, and compare every decision
+    /// Run nothing: replay the log of a run to a fresh policy, and compare every decision
     #[arg(long, value_name = "LOG", help_heading = "Engine fifo")]
     #[arg(conflicts_with_all = ["set", "task", "log", "output", "overrun", "duration", "stretch"])]
     pub replay: Option<PathBuf>,

@@ -12,9 +12,9 @@ Examples:
   layland sim demo:dhall --policy g-edf,p-edf
       compare two policies on a bundled task set (`layland demos` lists them)
   layland sim robot.toml --policy g-edf --until 2s -o robot.svg -o robot.json
-      a chart and the whole trace as files; the format follows from the ending
+      a chart and the whole trace as files; the format follows from the extension
   layland sim -t control=1ms/5ms -t log=8ms/20ms --cpus 1 --policy p-rm
-      no file at all: NAME=WCET/PERIOD[/DEADLINE][@CPUS]
+      without a file: NAME=WCET/PERIOD[/DEADLINE][@CPUS]
   layland gen -n 16 -u 7.6 --cpus 8 | layland sim - --policy g-edf --until 10s --json
       a random set from standard input, the result as JSON
   layland sim rtapp.json --policy p-edf:fit=wfd
@@ -38,29 +38,29 @@ pub struct SimArgs {
     #[arg(long, value_name = "N", conflicts_with = "cycle", help_heading = "How long")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     pub hyperperiods: Option<u32>,
-    /// Simulate until the state recurs, so that the schedule is known for ever; give up at this
-    /// time [default: 1000s]
+    /// Simulate until the state recurs, so that the whole infinite schedule is known; give up at
+    /// this time [default: 1000s]
     #[arg(long, value_name = "AT MOST", value_parser = time_of::<Duration>)]
     #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "How long")]
     pub cycle: Option<Duration>,
-    /// Seeds what the tasks draw: execution times, jitter, separations
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Chance")]
+    /// The seed for random execution times, jitter and separations
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
     pub seed: u64,
-    /// Break ties and order simultaneous events at random, from this seed: shows schedules that are
-    /// as legal as the usual one
-    #[arg(long, value_name = "SEED", help_heading = "Chance")]
+    /// Break ties and order simultaneous events at random, from this seed: another schedule that
+    /// the policy permits
+    #[arg(long, value_name = "SEED", help_heading = "Randomness")]
     pub explore: Option<u64>,
-    /// Write a file: a report of all policies for a browser (.html), a chart (.svg, .txt, .tex for
+    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .txt, .tex for
     /// LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
     /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
     /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,
-    /// The part of time that charts show, as in 10ms..50ms; by default around the first miss, and in
+    /// The interval that charts show, as in 10ms..50ms; by default around the first miss, and in
     /// .html the whole run
     #[arg(long, value_name = "FROM..TO", value_parser = parse_window, help_heading = "Output")]
     pub window: Option<(Time, Time)>,
-    /// The most segments of a policy in a report (.html); of a longer run it has a part, and says so
+    /// The largest number of segments per policy in a report (.html); a longer run is cut, and the report says so
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
     pub segments: u64,
@@ -79,10 +79,10 @@ pub struct SimArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     pub ascii: bool,
-    /// Show no progress, and do not say which files were written
+    /// Show no progress, and do not list the files written
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-    /// How many policies are simulated at once; by default one per CPU
+    /// Simulate this many policies in parallel; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
 }

@@ -42,7 +42,9 @@ pub fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     }?;
     // What was simulated up to an interrupt is drawn and written: the second one ends that.
     if comparison.cut && !outputs.is_empty() {
-        terminal::talk("interrupted: writing what there is; once more ends at once");
+        terminal::talk(
+            "interrupted: writing what there is; press Ctrl-C again to stop immediately",
+        );
     }
     let write = || outputs.iter().try_for_each(|output| comparison.write(output));
     let exit = || verdict(&comparison.policies, interrupt.load(Ordering::SeqCst));

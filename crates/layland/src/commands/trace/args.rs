@@ -9,11 +9,11 @@ use std::path::PathBuf;
 pub const EXAMPLES: &str = "\
 Examples:
   layland trace record -o run.txt --set robot.toml -- layland run robot.toml --policy g-edf
-      what the kernel's scheduler did meanwhile (needs root)
+      what the kernel's scheduler did during the run (needs root)
   layland trace view run.txt --set robot.toml
-      as a chart; a JSON file of `layland sim -o` will do, and so will what trace-cmd and perf print
+      as a chart; JSON files of `layland sim -o` and the output of trace-cmd and perf are read, too
   layland trace check run.txt --set robot.toml --policy g-edf --latency 200us
-      does it keep what the policy promises?
+      does it keep the promise of the policy?
   layland trace diff sim.json run.txt --set robot.toml --latency 200us
       where a simulation and a run first differ, and why
 
@@ -27,11 +27,11 @@ pub struct TraceArgs {
 
 #[derive(Subcommand)]
 pub enum TraceCommand {
-    /// Record the kernel's scheduler through tracefs, while a command runs or for some time
+    /// Record the kernel's scheduler through tracefs, while a command runs or for a given time
     Record(RecordArgs),
     /// Show a trace as a chart
     View(ViewArgs),
-    /// Check a trace against its task set and what a policy promises
+    /// Check a trace against its task set and the promise of a policy
     Check(TraceCheckArgs),
     /// Show the figures of a trace: deadlines, response times, preemptions, wake-up latencies
     Stats(StatsArgs),
