@@ -1,6 +1,6 @@
 //! Vectors of type `analysis`: the verdict or the numbers of a test.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use layland_analysis::deadline::admission::{self, Limit};
 use layland_analysis::global_edf::{bak, bcl, compliant_vector, devi_anderson, gfb};
 use layland_analysis::partitioned::{existence, lopez};

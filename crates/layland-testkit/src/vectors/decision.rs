@@ -1,7 +1,7 @@
 //! Vectors of type `decision`: after each arrival or departure, the set that strong scheduling runs, and
 //! the mappings of the policies with affinities.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::affinity::drive::Driver;
 use layland_model::{CpuId, CpuSet, TaskId};
 use serde_json::Value;

@@ -5,7 +5,7 @@
 //! scale that makes every time of the schedule a whole number of nanoseconds: the numerator of the
 //! CPUs' speed.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::registry;
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Note, Rate, Request, RequestKind, Service, Speed,

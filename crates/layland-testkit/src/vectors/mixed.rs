@@ -3,7 +3,7 @@
 //!
 //! Times are in an arbitrary unit, here nanoseconds.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use layland_model::{Criticality, Duration, Service, TaskId, TaskMap};
 use layland_offline::criticality::period_transformation::{self, Transformed};
 use layland_offline::criticality::zero_slack::{self, ZeroSlack};

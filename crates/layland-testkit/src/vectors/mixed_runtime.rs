@@ -1,7 +1,7 @@
 //! Runtime vectors of mixed criticality: a mechanism with given parameters, releases and demands, and the
 //! exact schedule.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use layland_checker::check;
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,

@@ -7,58 +7,12 @@ mod edf_affinity;
 mod mixed;
 mod mixed_runtime;
 mod run_qps;
+mod verdict;
+
+pub use verdict::{Report, Verdict};
 
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// What became of one vector.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// As expected.
-    Passed,
-    /// Not as expected: the first difference.
-    Failed(String),
-    /// Needs a policy or an analysis that does not exist yet: its name.
-    NotSupported(String),
-}
-
-/// The verdicts of many vectors.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// How many passed.
-    pub passed: usize,
-    /// Those that failed: name and first difference.
-    pub failed: Vec<(String, String)>,
-    /// How many are not supported, by what they need.
-    pub not_supported: BTreeMap<String, usize>,
-}
-
-impl Report {
-    fn add(&mut self, name: String, verdict: Verdict) {
-        match verdict {
-            Verdict::Passed => self.passed += 1,
-            Verdict::Failed(difference) => self.failed.push((name, difference)),
-            Verdict::NotSupported(what) => *self.not_supported.entry(what).or_default() += 1,
-        }
-    }
-
-    /// `vectors: N passed, M failed, K not supported (..)`.
-    pub fn summary(&self) -> String {
-        let unsupported: usize = self.not_supported.values().sum();
-        let mut text = format!(
-            "vectors: {} passed, {} failed, {unsupported} not supported",
-            self.passed,
-            self.failed.len()
-        );
-        if unsupported > 0 {
-            let each: Vec<String> =
-                self.not_supported.iter().map(|(what, count)| format!("{what}: {count}")).collect();
-            text += &format!(" ({})", each.join(", "));
-        }
-        text
-    }
-}
 
 /// Runs every `*.json` in a folder, in the order of the names.
 ///

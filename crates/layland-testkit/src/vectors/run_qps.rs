@@ -4,7 +4,7 @@
 //! denominator of all rates and execution times, which makes every instant of the schedule a whole
 //! number of nanoseconds.
 
-use super::Verdict;
+use super::verdict::Verdict;
 use crate::registry;
 use layland_model::{Behaviour, Duration, ExecutionModel, Rate, Service, System, Task, Time};
 use layland_offline::{

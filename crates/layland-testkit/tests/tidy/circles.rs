@@ -15,11 +15,6 @@ const LARGEST: usize = 3;
 const KNOWN: &[(&str, usize, &str)] = &[
     ("layland-policy", 6, "run queues are one state, which both policies of threads set rules for"),
     ("layland-report", 4, "a report is made of its parts, and each part is written by the report"),
-    (
-        "layland-testkit",
-        7,
-        "each schema of vectors uses the runner's types, and the runner knows it",
-    ),
 ];
 
 type Module = Vec<String>;
