@@ -1,6 +1,6 @@
 //! Distributions: how often which length of time occurred.
 
-use crate::Run;
+use crate::run::Run;
 use layland_model::Duration;
 use layland_trace::JobRecord;
 use serde::Serialize;

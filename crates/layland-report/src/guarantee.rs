@@ -5,8 +5,7 @@
 //! graphics within the page, so that a reader without scripts, or on paper, loses nothing. Floating
 //! point draws; what is written are the exact lengths.
 
-use crate::Line;
-use crate::Severity;
+use crate::line::{Line, Severity};
 use layland_model::Duration;
 use minijinja::{Value, context};
 

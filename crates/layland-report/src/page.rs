@@ -1,7 +1,11 @@
 //! The page: what the template is given.
 
+use crate::distribution::Series;
 use crate::encode::{self, COLUMNS, Layout};
-use crate::{Guarantees, Report, Run, Severity, Table};
+use crate::guarantee::Guarantees;
+use crate::line::{Line, Severity};
+use crate::report::{Report, Table};
+use crate::run::Run;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use layland_model::{CpuId, Criticality, Duration, Index, TaskId, Time, counted};
@@ -61,10 +65,17 @@ struct DataRun<'a> {
 #[derive(Serialize)]
 struct DataDistribution<'a> {
     title: &'a str,
-    series: &'a [crate::Series],
+    series: &'a [Series],
 }
 
-pub fn render(report: &Report) -> String {
+impl Report {
+    /// The page. The same report gives the same bytes.
+    pub fn html(&self) -> String {
+        render(self)
+    }
+}
+
+fn render(report: &Report) -> String {
     let labels = whole_labels(report);
     let extent = encode::extent(report.runs.iter().map(|run| &run.trace));
     let base = i128::from(extent.0.ns());
@@ -93,7 +104,7 @@ pub fn render(report: &Report) -> String {
     let mut lines: Vec<_> = report.lines.iter().collect();
     // Stable: lines of the same severity stay in their order, and good news and notes come last.
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
-    let line = |line: &&crate::Line| {
+    let line = |line: &&Line| {
         let (sign, word) = line.severity.sign();
         context! { severity => line.severity.class(), sign, word, text => line.text.clone() }
     };

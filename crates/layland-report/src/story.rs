@@ -1,7 +1,8 @@
 //! What a report says in words, made from the data: who missed how much, and what stood in the way of
 //! the first job that did.
 
-use crate::{Line, Run, Severity};
+use crate::line::{Line, Severity};
+use crate::run::Run;
 use layland_model::{CpuId, CpuSet, Duration, Index, System, TaskId, Time, counted};
 use layland_trace::{Job, JobEnd, JobRecord, Labels};
 use std::collections::BTreeMap;

@@ -14,7 +14,6 @@ const LARGEST: usize = 3;
 /// Crates with larger circles, how large they are, and why they stay.
 const KNOWN: &[(&str, usize, &str)] = &[
     ("layland-policy", 6, "run queues are one state, which both policies of threads set rules for"),
-    ("layland-report", 4, "a report is made of its parts, and each part is written by the report"),
 ];
 
 type Module = Vec<String>;
