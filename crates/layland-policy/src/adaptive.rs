@@ -7,7 +7,9 @@
 pub mod a2pedf;
 pub mod apedf;
 
-use crate::deadline::{self, ABENI_BUTTAZZO, CONSTRAINED};
+use crate::deadline::ABENI_BUTTAZZO;
+use crate::deadline::options::{lag_reset, start, tie};
+use crate::deadline::parameters::CONSTRAINED;
 use crate::info::{OptionInfo, PolicyInfo, Values};
 use crate::shell::groups::UNIT_SPEED;
 use layland_model::{Algorithm, Citation};
@@ -50,7 +52,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     let complete = |info: PolicyInfo| {
         info.implementing(Algorithm::AdaptivePartitioning)
             .refusing([CONSTRAINED, UNIT_SPEED])
-            .with_options([fallback(), deadline::tie(), deadline::lag_reset(), deadline::start()])
+            .with_options([fallback(), tie(), lag_reset(), start()])
             .citing([STEVANATO, ABENI_BUTTAZZO])
     };
     vec![complete(apedf), complete(a2pedf)]

@@ -13,8 +13,9 @@
 //! Ties go to the lowest CPU, as in the paper's loops. Several clusters are handled each on its own.
 
 use crate::Refusal;
+use crate::deadline::options::run_queues;
+use crate::deadline::parameters::check_reservation;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
-use crate::deadline::{check_reservation, run_queues};
 use crate::info::{Options, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 

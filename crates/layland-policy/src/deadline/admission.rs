@@ -5,8 +5,16 @@
 
 use super::runqueues::RunQueues;
 use crate::Refusal;
-use crate::info::Options;
+use crate::info::{OptionInfo, Options, Values};
 use layland_model::{CpuId, CpuMap, Rate, RateSum, TaskId};
+
+pub(crate) fn limit() -> OptionInfo {
+    OptionInfo::new(
+        "limit",
+        "the bandwidth that admission control grants per CPU (default 19/20)",
+        Values::Rate,
+    )
+}
 
 /// See the file header.
 #[derive(Clone, Debug)]

@@ -28,8 +28,9 @@
 
 use super::admission::Admission;
 use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
+use super::options::run_queues;
+use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
-use super::{check_reservation, covers, run_queues};
 use crate::Refusal;
 use crate::info::{Options, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
@@ -196,7 +197,7 @@ pub(crate) fn set_cluster_cpus(
 impl Linux {
     /// What affinity may a thread have? With admission control on, its whole cluster.
     fn check_mask(&self, rq: &RunQueues, mask: &CpuSet, cluster: usize) -> Result<(), CpuSet> {
-        if self.admission.is_on() && !covers(mask, &rq.clusters[cluster]) {
+        if self.admission.is_on() && !rq.covers(mask, cluster) {
             return Err(rq.clusters[cluster].clone());
         }
         Ok(())

@@ -26,20 +26,34 @@
 mod instant;
 mod invariants;
 mod requests;
+mod rules;
 mod speeds;
 mod thread;
 
 pub use instant::Threads;
+pub(crate) use requests::Renewal;
+pub(crate) use rules::Rules;
 pub(crate) use thread::Thread;
 
+use super::cpudl::Cpudl;
 use super::server::ServerState;
-use super::{Tie, cpudl::Cpudl};
-use crate::{Action, Note, Refusal, TimerId};
+use crate::{Action, Note, TimerId};
 use layland_model::{
-    Change, CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, RateSum, Service, Speed, System,
-    TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, RateSum, Service, Speed, System, TaskId,
+    TaskMap, Time,
 };
 use std::collections::BTreeSet;
+
+/// How equal deadlines in one run queue are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// The running thread first, then by rank.
+    Sticky,
+    /// By rank.
+    Rank,
+    /// By the time of enqueueing, as Linux does.
+    Fifo,
+}
 
 /// The queued threads of one CPU.
 #[derive(Clone, Debug, Default)]
@@ -87,53 +101,6 @@ pub(crate) struct RunQueues {
     /// The threads by seat.
     seats: Vec<TaskId>,
     out: Vec<Action>,
-}
-
-/// What happens to the server of a queued thread that is taken off its queue for a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Renewal {
-    /// Nothing.
-    Keep,
-    /// It starts anew.
-    NewPeriod,
-    /// What a wake-up does.
-    WakeUp,
-}
-
-/// What differs between policies with per-CPU run queues.
-pub(crate) trait Rules: Clone + Send + 'static {
-    /// Whether a server that is used up after its deadline goes on at once.
-    fn bypasses(&self) -> bool;
-    /// Puts a thread that enters or wakes up into a queue.
-    fn woken(&mut self, rq: &mut RunQueues, p: TaskId);
-    /// Puts a thread that was throttled into a queue.
-    fn replenished(&mut self, rq: &mut RunQueues, p: TaskId);
-    /// Puts a thread that bypassed throttling into a queue.
-    fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId);
-    /// The running thread of a CPU has left its queue.
-    fn pull(&mut self, rq: &mut RunQueues, c: CpuId);
-    /// A CPU has a thread to run.
-    fn push(&mut self, rq: &mut RunQueues, c: CpuId);
-    /// Whether a task may enter.
-    fn admit(&mut self, rq: &mut RunQueues, p: TaskId) -> Result<(), Refusal>;
-    /// A thread has left; what it had reserved is free.
-    fn release(&mut self, rq: &mut RunQueues, p: TaskId);
-    /// A thread asks for something else.
-    fn reconfigure(
-        &mut self,
-        rq: &mut RunQueues,
-        p: TaskId,
-        change: &Change,
-    ) -> Result<(), Refusal>;
-    /// A cluster is to get other CPUs.
-    fn set_cluster_cpus(
-        &mut self,
-        rq: &mut RunQueues,
-        cluster: usize,
-        cpus: &CpuSet,
-    ) -> Result<(), Refusal>;
-    /// Panics where its own invariants do not hold.
-    fn assert_invariants(&self, rq: &RunQueues);
 }
 
 impl RunQueues {
@@ -252,6 +219,11 @@ impl RunQueues {
     /// The cluster of a CPU.
     pub fn cluster_of(&self, c: CpuId) -> Option<usize> {
         self.clusters.iter().position(|cluster| cluster.contains(c))
+    }
+
+    /// Whether a set of CPUs has all those of a cluster.
+    pub fn covers(&self, mask: &CpuSet, cluster: usize) -> bool {
+        self.clusters[cluster].is_subset(mask)
     }
 
     // --- Queues -------------------------------------------------------------------------------

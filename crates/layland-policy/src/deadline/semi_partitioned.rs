@@ -16,7 +16,7 @@
 
 use super::admission::Admission;
 use super::linux::{self, OwnThread};
-use super::run_queues;
+use super::options::run_queues;
 use super::runqueues::{Rules, RunQueues, Threads};
 use crate::Refusal;
 use crate::info::{Options, SystemRefusal};
@@ -68,8 +68,8 @@ impl Rules for SemiPartitioned {
 
     fn admit(&mut self, rq: &mut RunQueues, p: TaskId) -> Result<(), Refusal> {
         let thread = &rq.threads[p];
-        let cluster = &rq.clusters[thread.cluster];
-        if thread.migrates && !super::covers(&thread.mask, cluster) {
+        if thread.migrates && !rq.covers(&thread.mask, thread.cluster) {
+            let cluster = &rq.clusters[thread.cluster];
             return Err(Refusal::not_permitted(format!(
                 "in a semi-partitioned system a task is partitioned (one CPU) or migrating (its whole \
                  cluster, {cluster}), and this one has {}",

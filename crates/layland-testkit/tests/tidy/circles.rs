@@ -11,11 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A circle has no more files than this.
 const LARGEST: usize = 3;
 
-/// Crates with larger circles, how large they are, and why they stay.
-const KNOWN: &[(&str, usize, &str)] = &[
-    ("layland-policy", 6, "run queues are one state, which both policies of threads set rules for"),
-];
-
 type Module = Vec<String>;
 
 /// The modules of a crate: its files, what each names, and what each passes on.
@@ -213,15 +208,8 @@ fn no_circle_is_larger_than_three_files() {
     for entry in std::fs::read_dir(super::root().join("crates")).expect("the crates are there") {
         let name = entry.expect("it can be read").file_name().to_string_lossy().into_owned();
         let sources = Crate::read(&format!("crates/{name}/src"));
-        let circles = sources.circles();
-        let known = KNOWN.iter().find(|(of, ..)| *of == name);
-        let largest = circles.first().map_or(0, Vec::len);
-        let limit = known.map_or(LARGEST, |&(_, size, _)| size);
-        for circle in circles.iter().filter(|circle| circle.len() > limit) {
+        for circle in sources.circles().iter().filter(|circle| circle.len() > LARGEST) {
             found.push(format!("{}: {}", circle.len(), circle.join(" ")));
-        }
-        if known.is_some() && largest < limit {
-            found.push(format!("{name}: its largest circle has {largest} files: correct the list"));
         }
     }
     assert_none(&found, "circles");

@@ -11,6 +11,7 @@
 
 use super::thread::Kind;
 use super::{Renewal, Rules, RunQueues, Thread};
+use crate::deadline::parameters::check_parameters;
 use crate::deadline::server::{ServerState, Woken};
 use crate::{
     Action, AfterJob, Count, Event, Needs, Note, Policy, Refusal, RequestId, Schedules, Speeds,
@@ -305,7 +306,7 @@ impl<R: Rules> Threads<R> {
             }
             rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
         }
-        match crate::deadline::check_parameters(task).and_then(|()| rules.admit(rq, p)) {
+        match check_parameters(task).and_then(|()| rules.admit(rq, p)) {
             Ok(()) => rq.threads[p].admitted = true,
             Err(reason) => {
                 rq.leave(p);

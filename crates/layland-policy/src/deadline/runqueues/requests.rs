@@ -1,10 +1,21 @@
 //! Requests that several policies grant in the same way.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
-use super::{Renewal, RunQueues};
+use super::RunQueues;
 use crate::deadline::server::{ServerState, Woken};
 use crate::{Action, Note, Refusal};
 use layland_model::{CpuId, CpuSet, Duration, MoveReason, Service, TaskId, Time};
+
+/// What happens to the server of a queued thread that is taken off its queue for a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renewal {
+    /// Nothing.
+    Keep,
+    /// It starts anew.
+    NewPeriod,
+    /// What a wake-up does.
+    WakeUp,
+}
 
 impl RunQueues {
     /// Stores other parameters; `tardy` is what that does to a queued server whose deadline has passed.
