@@ -55,12 +55,12 @@
 
 pub mod adaptive;
 pub mod affinity;
+pub mod criticality;
 pub mod deadline;
 pub mod edzl;
 pub mod fair;
 mod highest_first;
 mod info;
-pub mod mixed;
 pub mod ordered;
 mod policy;
 mod registry;

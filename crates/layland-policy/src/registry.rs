@@ -3,7 +3,7 @@
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
 use crate::info::{Options, PolicyInfo, SystemRefusal, Text, Values};
-use crate::{Policy, adaptive, affinity, deadline, edzl, fair, mixed, ordered};
+use crate::{Policy, adaptive, affinity, criticality, deadline, edzl, fair, ordered};
 use layland_model::{Algorithm, System, TaskId, nearest};
 
 /// A list of policies, in the order in which lists show them.
@@ -30,7 +30,7 @@ impl Registry {
             deadline::policies(),
             adaptive::policies(),
             fair::policies(),
-            mixed::policies(),
+            criticality::policies(),
         ];
         Registry { policies: families.into_iter().flatten().collect() }
     }

@@ -5,8 +5,8 @@ use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, Request, RequestKind, ScheduleRule,
     Service, System, Task, TaskId, Time,
 };
-use layland_policy::mixed::PerCpu;
-use layland_policy::mixed::zss::{Late, ZeroSlack};
+use layland_policy::criticality::PerCpu;
+use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use layland_sim::{Options, simulate};
 use layland_testkit::mixed::{ZeroSlackRule, describe, draw_run, draw_set};

@@ -1,5 +1,5 @@
 //! The remaining list of PLRS as a list, as the rule says it: the slow twin of
-//! [`Lists`](layland_policy::mixed::plrs::Lists).
+//! [`Lists`](layland_policy::criticality::plrs::Lists).
 
 /// An offline list, and what remains of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! Zero slack as a rule about all jobs at an instant, computed anew at every decision: the slow twin of the heap of
-//! [`ZeroSlack`](layland_policy::mixed::zss::ZeroSlack).
+//! [`ZeroSlack`](layland_policy::criticality::zss::ZeroSlack).
 //!
 //! 1. Tasks of lower criticality than the highest critical job are suspended.
 //! 2. [`Late::Suspend`]: among the late jobs of tasks that are not, take the highest criticality `c`, then the
@@ -8,8 +8,8 @@
 //!    higher criticality first, then priority).
 
 use layland_model::{Duration, Time};
-use layland_policy::mixed::mechanism::{Choice, Jobs, Mechanism, Pending};
-use layland_policy::mixed::zss::Late;
+use layland_policy::criticality::mechanism::{Choice, Jobs, Mechanism, Pending};
+use layland_policy::criticality::zss::Late;
 use std::cmp::Reverse;
 
 /// The rule.

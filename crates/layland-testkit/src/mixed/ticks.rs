@@ -9,7 +9,7 @@ use layland_model::{Behaviour, ExecutionModel, System, TaskId};
 
 /// A mechanism with its parameters; tasks by index.
 #[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the parameters of the mechanisms of `layland_policy::mixed`")]
+#[expect(missing_docs, reason = "the parameters of what is in `layland_policy::criticality`")]
 pub enum Rules {
     Fixed { order: Vec<usize> },
     Adaptive { order: Vec<usize>, raise_own: bool },

@@ -7,14 +7,14 @@ use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
     System, Task, TaskId, Time,
 };
-use layland_policy::mixed::PerCpu;
-use layland_policy::mixed::amc::Adaptive;
-use layland_policy::mixed::indicator::OwnOverrun;
-use layland_policy::mixed::mechanism::Mechanism;
-use layland_policy::mixed::plrs::ListReuse;
-use layland_policy::mixed::pt::{Slices, Transformed};
-use layland_policy::mixed::smc::FixedPriority;
-use layland_policy::mixed::zss::{Late, ZeroSlack};
+use layland_policy::criticality::PerCpu;
+use layland_policy::criticality::amc::Adaptive;
+use layland_policy::criticality::indicator::OwnOverrun;
+use layland_policy::criticality::mechanism::Mechanism;
+use layland_policy::criticality::plrs::ListReuse;
+use layland_policy::criticality::pt::{Slices, Transformed};
+use layland_policy::criticality::smc::FixedPriority;
+use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
 use layland_sim::{Options, simulate};
 use layland_trace::{JobEnd, MarkKind, Trace};

@@ -41,7 +41,7 @@ use std::ops::Range;
 /// is hardly ever more than one range for each job that is pending.
 ///
 /// ```
-/// use layland_policy::mixed::plrs::Lists;
+/// use layland_policy::criticality::plrs::Lists;
 /// let mut list = Lists::new(vec![9, 7, 4, 2]);
 /// assert_eq!([list.take(), list.take()], [Some(9), Some(7)]);
 /// // The busy period goes on with a job of priority 3: one entry above it is left, and 9 is reused.
