@@ -1,6 +1,6 @@
 //! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
 
-use crate::{Asked, Options, verdict};
+use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
 use layland_model::System;
 use layland_policy::{Registry, Text};
@@ -51,7 +51,7 @@ pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
     }
     let free = without_affinities(system);
     let mut found = Affinities::default();
-    let options = layland_policy::Options::default();
+    let options = layland_policy::PolicyOptions::default();
     for info in registry {
         match info.build(system, &options) {
             Ok(_) => found.kept_by.push(info.name.clone()),
@@ -73,12 +73,12 @@ pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
 pub(crate) fn verdict_without(
     policy: &Asked<'_>,
     system: &System,
-    options: &Options,
+    options: &AssessOptions,
 ) -> Option<Verdict> {
     if !has_affinities(system) {
         return None;
     }
-    let options = Options { all: false, margin: false, tests: options.tests.clone() };
+    let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
     let found = verdict(policy, &without_affinities(system), &options);
     found.refused.is_none().then_some(found.verdict)
 }

@@ -15,13 +15,13 @@
 //! 7. if tasks have affinities, the verdict without them, to tell what they cost.
 //!
 //! ```
-//! use layland_guarantee::{Options, assess};
+//! use layland_guarantee::{AssessOptions, assess};
 //! use layland_analysis::Verdict;
 //! use layland_model::{Duration, Service, System, Task};
 //! use layland_policy::Registry;
 //! let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(4));
 //! let system = System::new(1, vec![task("a"), task("b")]);
-//! let options = Options { margin: true, ..Options::default() };
+//! let options = AssessOptions { margin: true, ..AssessOptions::default() };
 //! let found = assess(&Registry::standard(), "p-edf", &system, &options).unwrap();
 //! assert_eq!((found.verdict, found.decided_by), (Verdict::Yes, Some("QPA")));
 //! // The CPU is full: nothing may grow.
@@ -51,7 +51,7 @@ use margin::margin;
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct AssessOptions {
     /// Run every test, also after one has decided.
     pub all: bool,
     /// Only these tests, by name; all of them if empty.
@@ -60,7 +60,7 @@ pub struct Options {
     pub margin: bool,
 }
 
-impl Options {
+impl AssessOptions {
     fn has(&self, name: &str) -> bool {
         self.tests.is_empty() || self.tests.iter().any(|test| test.eq_ignore_ascii_case(name))
     }
@@ -158,7 +158,7 @@ pub fn assess(
     registry: &Registry,
     spec: &str,
     system: &System,
-    options: &Options,
+    options: &AssessOptions,
 ) -> Result<Assessment, BuildError> {
     let (info, policy_options) = registry.parse(spec)?;
     let policy = Asked { spec, info, options: policy_options };
@@ -176,11 +176,11 @@ pub fn assess(
 pub(crate) struct Asked<'a> {
     spec: &'a str,
     info: &'a PolicyInfo,
-    options: layland_policy::Options,
+    options: layland_policy::PolicyOptions,
 }
 
 /// [`assess`] of the system as it is, without a margin.
-pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &Options) -> Assessment {
+pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &AssessOptions) -> Assessment {
     let mut found = Assessment {
         spec: asked.spec.to_owned(),
         verdict: Verdict::Unknown,
@@ -382,7 +382,7 @@ fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
 fn admission(
     algorithm: Algorithm,
     system: &System,
-    options: &layland_policy::Options,
+    options: &layland_policy::PolicyOptions,
 ) -> Option<Result<Finding, Refusal>> {
     let semi_partitioned = algorithm == Algorithm::SemiPartitionedDeadline;
     if !options.switch("ac", semi_partitioned).unwrap_or(semi_partitioned) {
@@ -455,7 +455,7 @@ fn bounds(
 
 /// What is known of the system whatever the policy: what some scheduler, some partition or some
 /// priorities can do.
-pub fn whatever_the_policy(system: &System, options: &Options) -> Vec<Said> {
+pub fn whatever_the_policy(system: &System, options: &AssessOptions) -> Vec<Said> {
     let about = |test: &&SchedulabilityTest| match test.subject {
         Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
         Subject::Algorithms(_)

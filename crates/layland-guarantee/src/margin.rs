@@ -1,6 +1,6 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::{Asked, Options, verdict};
+use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
 use layland_model::{Rate, Service, System, TIME_LIMIT};
 
@@ -33,10 +33,10 @@ impl Margin {
 pub(crate) fn margin(
     policy: &Asked<'_>,
     system: &System,
-    options: &Options,
+    options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
-    let options = Options { all: false, margin: false, tests: options.tests.clone() };
+    let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
     let accepted = |thousandths: i64| {
         verdict(policy, &scaled(system, thousandths), &options).verdict == Verdict::Yes
     };

@@ -3,13 +3,13 @@
 use layland_analysis::optimal::overhead::{Costs, Heuristic, inflate};
 use layland_analysis::overheads::Inflation;
 use layland_model::{Rate, System, TaskMap};
-use layland_policy::Options;
+use layland_policy::PolicyOptions;
 
 /// What each task of a system with overheads grows by, and a sentence about it. That the set still fits
 /// is no guarantee: how often jobs are preempted is an average for RUN, and a rule of thumb for QPS.
 pub fn inflated(
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<(TaskMap<Inflation>, String), String> {
     let fit = options.text("fit").and_then(|fit| fit.parse().ok()).unwrap_or(Heuristic::Ffd);
     let costs = Costs::from(&system.platform.overheads);
@@ -31,7 +31,7 @@ pub fn inflated(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, assess};
+    use crate::{AssessOptions, assess};
     use layland_analysis::Verdict;
     use layland_model::{Duration, Overheads, Service, System, Task};
     use layland_policy::Registry;
@@ -50,7 +50,7 @@ mod tests {
         let registry = Registry::standard();
         for spec in ["run", "qps"] {
             let found =
-                assess(&registry, spec, &with_overheads(6_000), &Options::default()).unwrap();
+                assess(&registry, spec, &with_overheads(6_000), &AssessOptions::default()).unwrap();
             assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
             // 10 once, and 10 + 5 for each of k_RUN = ceil(4 / 2) preemptions.
             let tasks = found.inflation.unwrap();
@@ -65,7 +65,7 @@ mod tests {
                 "{said}"
             );
             let full =
-                assess(&registry, spec, &with_overheads(6_660), &Options::default()).unwrap();
+                assess(&registry, spec, &with_overheads(6_660), &AssessOptions::default()).unwrap();
             assert!(full.inflation.is_none() && full.verdict == Verdict::Unknown);
             let said = full.reasons.last().unwrap();
             assert!(said.contains("the CPUs cannot do all"), "{said}");

@@ -1,7 +1,7 @@
 //! Mixed criticality: who decides, and who never does.
 
 use layland_analysis::Verdict;
-use layland_guarantee::{Assessment, Options, assess};
+use layland_guarantee::{AssessOptions, Assessment, assess};
 use layland_model::{Criticality, Duration, Levels, Service, System, Task};
 use layland_policy::Registry;
 
@@ -21,7 +21,7 @@ fn system(tasks: &[(i64, u8, i64, i64)]) -> System {
 }
 
 fn check(spec: &str, system: &System) -> Assessment {
-    let options = Options { all: true, ..Options::default() };
+    let options = AssessOptions { all: true, ..AssessOptions::default() };
     assess(&Registry::standard(), spec, system, &options).expect("the policy exists")
 }
 

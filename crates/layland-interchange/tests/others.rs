@@ -5,7 +5,7 @@
 
 use layland_interchange::{perfetto, tables};
 use layland_model::{CpuId, CpuSet, Duration, Index, Service, System, Task, Time};
-use layland_sim::{Horizon, Options, simulate};
+use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{JobEnd, Labels, Trace};
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +57,7 @@ fn folder(name: &str) -> PathBuf {
 fn simulated(system: &System, policy: &str, until: Time) -> Trace {
     let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
-    let options = Options {
+    let options = SimOptions {
         horizon: Horizon::At(until),
         seed: 0,
         explore: None,

@@ -2,14 +2,14 @@
 
 use layland_interchange::st_trace;
 use layland_model::{Duration, Service, System, Task, Time};
-use layland_sim::{Horizon, Options, simulate};
+use layland_sim::{Horizon, SimOptions, simulate};
 use layland_trace::{Labels, Trace};
 use proptest::prelude::*;
 
 fn simulated(system: &System, policy: &str) -> Trace {
     let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
-    let options = Options {
+    let options = SimOptions {
         horizon: Horizon::At(Time::from_ns(200)),
         seed: 0,
         explore: None,

@@ -7,7 +7,7 @@ use crate::structure::{Structure, structure};
 use layland_analysis::{Reason, Tardiness, Verdict, catalogue};
 use layland_model::{Duration, Rate, System};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Horizon, Options, SimError, simulate};
+use layland_sim::{Horizon, SimError, SimOptions, simulate};
 use layland_trace::{Both, Counters, TaskCounters};
 use std::sync::atomic::AtomicBool;
 
@@ -79,7 +79,7 @@ pub fn measure(
             return Ok(Some(row));
         }
         Measured::Guarantee(spec) => {
-            let options = layland_guarantee::Options::default();
+            let options = layland_guarantee::AssessOptions::default();
             match layland_guarantee::assess(conditions.registry, spec, system, &options) {
                 Ok(found) => {
                     let is_guaranteed = found.verdict == Verdict::Yes;
@@ -109,7 +109,7 @@ pub fn measure(
     };
     let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(counters, Observer::new(system, conditions.distribution));
-    let options = Options {
+    let options = SimOptions {
         horizon: conditions.horizon,
         seed,
         explore: None,

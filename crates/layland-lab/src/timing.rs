@@ -28,7 +28,7 @@ use hdrhistogram::Histogram;
 use layland_interchange::columns::{Column, Columns};
 use layland_model::{Duration, ScheduleRule, Time};
 use layland_policy::{Action, Count, Event, Needs, Policy, Registry, State};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::Counters;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -249,7 +249,7 @@ pub fn time(
                     let (timed, costs) = Timed::new(policy);
                     let mut counters =
                         Counters::new(system.tasks.len(), system.platform.cpu_count());
-                    let options = Options {
+                    let options = SimOptions {
                         horizon: timing.horizon,
                         seed: cell_seed(seed, &set.to_string()),
                         explore: None,

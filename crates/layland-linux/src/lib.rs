@@ -36,7 +36,7 @@ pub use fifo::prepare::{
     LEAST_MARGIN, margin_of, stretched, with_margin, with_margin_of, with_overrun, with_slack,
 };
 pub use fifo::raw::{RawMechanism, interruptions, measure};
-pub use fifo::run::{LONGEST, Options, Outcome, run, supports};
+pub use fifo::run::{FifoOptions, LONGEST, Outcome, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;

@@ -13,7 +13,7 @@ use layland_checker::check_within;
 use layland_config::{Format, Host, demo, read};
 use layland_interchange::kernel::{self, Import, Threads};
 use layland_linux::tracefs::{self, Instance};
-use layland_linux::{Entry, Guardian, Markers, Options, Outcome, Recorder, run, stretched};
+use layland_linux::{Entry, FifoOptions, Guardian, Markers, Outcome, Recorder, run, stretched};
 use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
 use layland_policy::Registry;
 use layland_sim::{Horizon, simulate};
@@ -86,7 +86,7 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
     let recorder = Recorder::start(instance, Vec::new()).unwrap();
     let policy = Registry::standard().build(spec, system).unwrap();
     let outcome = options(system.platform.cpu_count(), LENGTH).and_then(|options| {
-        run(system, policy, &Options { markers: Some(Arc::clone(&markers)), ..options })
+        run(system, policy, &FifoOptions { markers: Some(Arc::clone(&markers)), ..options })
     });
     drop(markers);
     let (bytes, lost) = recorder.finish().unwrap();
@@ -99,7 +99,8 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
         }
     };
     let text = String::from_utf8_lossy(&bytes);
-    let options = kernel::Options { threads: Threads::Of(system), ..kernel::Options::default() };
+    let options =
+        kernel::ReadOptions { threads: Threads::Of(system), ..kernel::ReadOptions::default() };
     let import = kernel::read(&text, &options).unwrap();
     assert_eq!(
         (lost, import.lost, import.unknown_lines),
@@ -191,7 +192,7 @@ fn agree_once(cpus: usize, spec: &str) {
         return;
     }
     let mut simulated = Trace::default();
-    let options = layland_sim::Options {
+    let options = layland_sim::SimOptions {
         horizon: Horizon::At(Time::ZERO + LENGTH),
         seed: 0,
         explore: None,

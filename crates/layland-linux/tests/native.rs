@@ -4,7 +4,7 @@
 mod common;
 
 use layland_linux::Guardian;
-use layland_linux::deadline::{Facts, Options, Plan, RunError, run};
+use layland_linux::deadline::{DeadlineOptions, Facts, Plan, RunError, run};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn ask() -> Result<(), RunError> {
     let policy = Registry::standard().build("g-edf", &system).expect("global EDF takes any set");
     let facts = Facts::read();
     let plan = Plan::new(&system, &policy.rule(), &facts, None, false).expect("it fits");
-    let options = Options {
+    let options = DeadlineOptions {
         until: Duration::from_ms(100),
         seed: 0,
         cpus: &[0, 1],

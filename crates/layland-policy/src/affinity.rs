@@ -24,7 +24,7 @@ pub mod strong;
 pub mod weak;
 
 use crate::Policy;
-use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::PRIORITIES;
 use layland_model::{Algorithm, Citation, Form, Order, System};
 
@@ -69,7 +69,7 @@ fn algorithm(order: Order) -> &'static str {
 }
 
 /// Builds the policy of a form for an order of jobs.
-type Constructor = fn(Order, &System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>;
+type Constructor = fn(Order, &System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal>;
 
 fn info(
     form: Form,
@@ -79,7 +79,7 @@ fn info(
     build: Constructor,
 ) -> PolicyInfo {
     let algorithm = Algorithm::Ordered(form, order);
-    let build = move |system: &System, options: &Options| build(order, system, options);
+    let build = move |system: &System, options: &PolicyOptions| build(order, system, options);
     let refuses = match order {
         Order::Deadline | Order::RateMonotonic | Order::DeadlineMonotonic => None,
         Order::Given => Some(PRIORITIES),

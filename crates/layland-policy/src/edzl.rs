@@ -24,7 +24,7 @@
 //!
 //! A decision costs O(w + m) for `w` waiting jobs, beside what it costs under global EDF.
 
-use crate::info::{Options, PolicyInfo, SystemRefusal};
+use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{HighestFirst, Refusal};
@@ -70,7 +70,7 @@ pub(crate) fn policy() -> PolicyInfo {
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, or a CPU has another speed than 1.
-pub fn edzl(system: &System, options: &Options) -> Result<Grouped<Edzl>, SystemRefusal> {
+pub fn edzl(system: &System, options: &PolicyOptions) -> Result<Grouped<Edzl>, SystemRefusal> {
     if !system.platform.is_unit_speed() {
         return Err(Refusal::invalid("edzl needs CPUs of unit speed").into());
     }

@@ -19,7 +19,7 @@ pub mod qps;
 pub mod run;
 
 use crate::Refusal;
-use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{self, ONE_CLUSTER, UNIT_SPEED};
 use layland_model::{Algorithm, Behaviour, Citation, Duration, Index, Rate, System, TaskId};
 use layland_offline::{
@@ -255,7 +255,7 @@ fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> SystemRefusa
 }
 
 /// Reads `0+1/2` as bins of tasks or servers.
-fn bins(options: &Options, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusal> {
+fn bins(options: &PolicyOptions, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusal> {
     let Some(text) = options.text(name) else { return Ok(None) };
     let wrong = || Refusal::invalid(format!("{name}=`{text}` is not a list of bins, as in 0+1/2"));
     let rounds = parse_rounds(text).map_err(|_| wrong())?;
@@ -268,14 +268,14 @@ fn bins(options: &Options, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusa
     round.iter().map(bin).collect::<Result<_, _>>().map(Some)
 }
 
-fn heuristic(options: &Options, name: &str) -> Result<Option<Heuristic>, Refusal> {
+fn heuristic(options: &PolicyOptions, name: &str) -> Result<Option<Heuristic>, Refusal> {
     let parse =
         |text: &str| text.parse().map_err(|error| Refusal::invalid(format!("{name}: {error}")));
     options.text(name).map(parse).transpose()
 }
 
 /// How RUN makes its tree.
-fn reduction_rules(options: &Options) -> Result<ReductionRules, Refusal> {
+fn reduction_rules(options: &PolicyOptions) -> Result<ReductionRules, Refusal> {
     let fit = heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd);
     let packing = bins(options, "packing")?;
     let dual_packing = bins(options, "duals")?;
@@ -290,7 +290,7 @@ fn reduction_rules(options: &Options) -> Result<ReductionRules, Refusal> {
 }
 
 /// How QPS makes its hierarchy.
-fn quasi_rule(options: &Options) -> Result<QuasiRule, Refusal> {
+fn quasi_rule(options: &PolicyOptions) -> Result<QuasiRule, Refusal> {
     match options.text("packing") {
         Some(text) => {
             let rounds = parse_rounds(text)

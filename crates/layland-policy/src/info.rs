@@ -40,12 +40,12 @@ pub struct PolicyInfo {
     pub options: Vec<OptionInfo>,
     /// Whom to cite.
     pub citations: Vec<Citation>,
-    algorithm: Arc<dyn Fn(&Options) -> Algorithm + Send + Sync>,
+    algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
     build: Arc<Constructor>,
 }
 
 type Constructor =
-    dyn Fn(&System, &Options) -> Result<Box<dyn Policy>, SystemRefusal> + Send + Sync;
+    dyn Fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> + Send + Sync;
 
 impl PolicyInfo {
     /// A policy of which no analysis is known, which refuses nothing and has no options.
@@ -53,7 +53,7 @@ impl PolicyInfo {
         name: impl Into<Text>,
         title: impl Into<Text>,
         summary: impl Into<Text>,
-        build: impl Fn(&System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>
+        build: impl Fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal>
         + Send
         + Sync
         + 'static,
@@ -80,7 +80,7 @@ impl PolicyInfo {
     #[must_use]
     pub fn implementing_by(
         self,
-        algorithm: impl Fn(&Options) -> Algorithm + Send + Sync + 'static,
+        algorithm: impl Fn(&PolicyOptions) -> Algorithm + Send + Sync + 'static,
     ) -> PolicyInfo {
         PolicyInfo { algorithm: Arc::new(algorithm), ..self }
     }
@@ -104,7 +104,7 @@ impl PolicyInfo {
     }
 
     /// The algorithm that it implements with these options.
-    pub fn algorithm(&self, options: &Options) -> Algorithm {
+    pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
     }
 
@@ -115,7 +115,7 @@ impl PolicyInfo {
     pub fn build(
         &self,
         system: &System,
-        options: &Options,
+        options: &PolicyOptions,
     ) -> Result<Box<dyn Policy>, SystemRefusal> {
         (self.build)(system, options)
     }
@@ -234,9 +234,9 @@ impl fmt::Display for Values {
 
 /// The options that a policy was given, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options(Vec<(String, String)>);
+pub struct PolicyOptions(Vec<(String, String)>);
 
-impl Options {
+impl PolicyOptions {
     /// Gives an option a value. The first value that an option is given counts.
     pub fn give(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.0.push((name.into(), value.into()));

@@ -67,7 +67,7 @@ mod registry;
 pub mod shell;
 
 pub use highest_first::HighestFirst;
-pub use info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Text, Values};
+pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;
 pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Refusal, RefusalKind, RequestId,

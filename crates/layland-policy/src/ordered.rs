@@ -6,7 +6,7 @@
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
 //! for ties and placement.
 
-use crate::info::{Options, PolicyInfo, SystemRefusal};
+use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
 use crate::{HighestFirst, Policy};
@@ -94,11 +94,11 @@ fn info(
     order: Order,
     title: String,
     summary: String,
-    build: fn(Order, &System, &Options) -> Result<Grouped<HighestFirst>, SystemRefusal>,
+    build: fn(Order, &System, &PolicyOptions) -> Result<Grouped<HighestFirst>, SystemRefusal>,
 ) -> PolicyInfo {
     let algorithm = Algorithm::Ordered(form, order);
     let build =
-        move |system: &System, options: &Options| -> Result<Box<dyn Policy>, SystemRefusal> {
+        move |system: &System, options: &PolicyOptions| -> Result<Box<dyn Policy>, SystemRefusal> {
             Ok(Box::new(build(order, system, options)?))
         };
     PolicyInfo::new(algorithm.to_string(), title, summary, build).implementing(algorithm)
@@ -149,7 +149,7 @@ fn p(order: Order) -> PolicyInfo {
 pub fn global(
     order: Order,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Global, order).to_string();
     Grouped::new(name, Scope::Global, order, system, options, HighestFirst::default())
@@ -163,7 +163,7 @@ pub fn global(
 pub fn clustered(
     order: Order,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Clustered, order).to_string();
     Grouped::new(name, Scope::Clustered, order, system, options, HighestFirst::default())
@@ -176,7 +176,7 @@ pub fn clustered(
 pub fn partitioned(
     order: Order,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Partitioned, order).to_string();
     Grouped::new(name, Scope::Partitioned, order, system, options, HighestFirst::default())

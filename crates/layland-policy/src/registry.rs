@@ -2,7 +2,7 @@
 //!
 //! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
 
-use crate::info::{Options, PolicyInfo, SystemRefusal, Text, Values};
+use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::{Policy, adaptive, affinity, criticality, deadline, edzl, fair, ordered};
 use layland_model::{Algorithm, System, TaskId, nearest};
 
@@ -67,7 +67,7 @@ impl Registry {
     /// the algorithms.
     pub fn implementing(&self, algorithms: &[Algorithm]) -> Vec<&PolicyInfo> {
         let of = |algorithm: Algorithm| {
-            self.iter().filter(move |info| info.algorithm(&Options::default()) == algorithm)
+            self.iter().filter(move |info| info.algorithm(&PolicyOptions::default()) == algorithm)
         };
         algorithms.iter().flat_map(|&algorithm| of(algorithm)).collect()
     }
@@ -76,14 +76,14 @@ impl Registry {
     ///
     /// # Errors
     /// If the policy or an option does not exist, or an option cannot have its value.
-    pub fn parse(&self, spec: &str) -> Result<(&PolicyInfo, Options), BuildError> {
+    pub fn parse(&self, spec: &str) -> Result<(&PolicyInfo, PolicyOptions), BuildError> {
         let mut parts = spec.split(':');
         let name = parts.next().unwrap_or_default().trim();
         let info = self.find(name).ok_or_else(|| BuildError::UnknownPolicy {
             name: name.to_owned(),
             nearest: nearest(name, self.iter().map(|info| info.name.as_ref())).map(str::to_owned),
         })?;
-        let mut options = Options::default();
+        let mut options = PolicyOptions::default();
         for part in parts {
             let (option, value) = part.split_once('=').unwrap_or((part, "true"));
             let Some(known) = info.options.iter().find(|known| known.name == option) else {

@@ -20,7 +20,7 @@
 //! ```
 //! use layland_model::{Duration, Order, Service, System, Task};
 //! use layland_policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
-//! use layland_policy::{Options, Policy};
+//! use layland_policy::{Policy, PolicyOptions};
 //! # use layland_model::{Group, JobOrder, ScheduleRule};
 //!
 //! /// Runs what became ready first, and never preempts.
@@ -54,7 +54,7 @@
 //! let system = System::new(2, vec![task]);
 //! let fifo = FirstInFirstOut::default();
 //! let policy =
-//!     Grouped::new("fifo", Scope::Global, Order::Deadline, &system, &Options::default(), fifo);
+//!     Grouped::new("fifo", Scope::Global, Order::Deadline, &system, &PolicyOptions::default(), fifo);
 //! assert!(policy.is_ok());
 //! ```
 

@@ -5,7 +5,7 @@ use layland_model::System;
 
 /// The same system with the ranks, which break ties, in an order drawn from a seed.
 ///
-/// Together with [`Options::explore`](crate::Options::explore) this looks for schedules that the
+/// Together with [`SimOptions::explore`](crate::SimOptions::explore) this looks for schedules that the
 /// default tie-breaks do not show; each seed is one schedule, and repeats it.
 pub fn with_random_ranks(system: &System, seed: u64) -> System {
     let mut system = system.clone();

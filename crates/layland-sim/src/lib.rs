@@ -24,5 +24,5 @@ mod options;
 mod simulator;
 
 pub use explore::with_random_ranks;
-pub use options::{Cycle, Horizon, Options, Outcome, SimError};
+pub use options::{Cycle, Horizon, Outcome, SimError, SimOptions};
 pub use simulator::{simulate, simulate_with};

@@ -20,7 +20,7 @@ pub enum Horizon {
 
 /// How to simulate.
 #[derive(Clone, Copy)]
-pub struct Options<'a> {
+pub struct SimOptions<'a> {
     /// How long.
     pub horizon: Horizon,
     /// Seeds the streams from which execution times, jitter and separations are drawn.
@@ -34,10 +34,10 @@ pub struct Options<'a> {
     pub progress: Option<&'a (dyn Fn(Time) + Sync)>,
 }
 
-impl Options<'_> {
+impl SimOptions<'_> {
     /// A plain run up to a time.
-    pub fn until(at: Time) -> Options<'static> {
-        Options {
+    pub fn until(at: Time) -> SimOptions<'static> {
+        SimOptions {
             horizon: Horizon::At(at),
             seed: 0,
             explore: None,

@@ -21,7 +21,7 @@ mod recurrence;
 mod state;
 
 use crate::grains::Grains;
-use crate::options::{Horizon, Options, Outcome, SimError};
+use crate::options::{Horizon, Outcome, SimError, SimOptions};
 use layland_engine::programs::{NoPrograms, Programs};
 use layland_engine::{Agenda, Ledger, Status, rounds};
 use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
@@ -41,14 +41,14 @@ use std::sync::atomic::Ordering;
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task, Time};
-/// use layland_sim::{Options, simulate};
+/// use layland_sim::{SimOptions, simulate};
 /// use layland_trace::Trace;
 /// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
 /// // Dhall's effect: two light tasks make a heavy one late under global EDF.
 /// let system = System::new(2, vec![task("a", 2, 10), task("b", 2, 10), task("c", 10, 11)]);
 /// let policy = layland_policy::Registry::standard().build("g-edf", &system).unwrap();
 /// let mut trace = Trace::default();
-/// simulate(&system, policy, &mut trace, &Options::until(Time::from_ms(40))).unwrap();
+/// simulate(&system, policy, &mut trace, &SimOptions::until(Time::from_ms(40))).unwrap();
 /// let late = trace.jobs.iter().find(|job| job.missed(trace.over)).unwrap();
 /// assert_eq!(late.completion(), Some(Time::from_ms(12)));
 /// ```
@@ -56,7 +56,7 @@ pub fn simulate<P: Policy, R: Recorder>(
     system: &System,
     policy: P,
     recorder: &mut R,
-    options: &Options<'_>,
+    options: &SimOptions<'_>,
 ) -> Result<Outcome<P>, SimError> {
     let end = options.horizon.end(system)?;
     let checkpoints = match options.horizon {
@@ -79,7 +79,7 @@ pub fn simulate_with<P: Policy, R: Recorder, G: Programs>(
     system: &System,
     policy: P,
     recorder: &mut R,
-    options: &Options<'_>,
+    options: &SimOptions<'_>,
     programs: &mut G,
 ) -> Result<Outcome<P>, SimError> {
     match options.horizon {
@@ -95,7 +95,7 @@ struct Simulator<'a, P, R, G> {
     ledger: Ledger<P, TaskState>,
     recorder: &'a mut R,
     programs: &'a mut G,
-    options: &'a Options<'a>,
+    options: &'a SimOptions<'a>,
     grains: Grains,
     /// The overheads, if there are any.
     costs: Option<Overheads>,
@@ -112,7 +112,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         system: &'a System,
         policy: P,
         recorder: &'a mut R,
-        options: &'a Options<'a>,
+        options: &'a SimOptions<'a>,
         programs: &'a mut G,
     ) -> Self {
         let platform = &system.platform;

@@ -20,7 +20,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use layland_gen::{Affinities, Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
 use layland_policy::{Event, Policy};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::logged::{Logged, Step};
 use layland_testkit::registry;
 use layland_trace::Counters;
@@ -52,7 +52,7 @@ fn log(policy: &dyn Policy, system: &System, until: Time) -> Vec<Step> {
     let logged = Logged::new(policy.clone_policy());
     let log = logged.log();
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-    simulate(system, logged, &mut counters, &Options::until(until)).expect("in range");
+    simulate(system, logged, &mut counters, &SimOptions::until(until)).expect("in range");
     log.lock().expect("nobody panicked").clone()
 }
 

@@ -8,7 +8,7 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::logged::Logged;
 use layland_testkit::registry;
 use layland_trace::{Counters, NoRecord};
@@ -35,7 +35,7 @@ fn decide(c: &mut Criterion) {
             let policy = registry().build(name, &system).expect("the system is feasible");
             let logged = Logged::new(policy.clone());
             let log = logged.log();
-            let options = Options::until(Time::from_ms(2_000));
+            let options = SimOptions::until(Time::from_ms(2_000));
             simulate(&system, logged, &mut NoRecord, &options).expect("in range");
             let log = log.lock().expect("the simulation is over").clone();
             group.throughput(Throughput::Elements(log.len() as u64)).sample_size(20);
@@ -72,13 +72,14 @@ fn simulation(c: &mut Criterion) {
         for name in ["run", "qps", "g-edf"] {
             let policy = registry().build(name, system).expect("the system is feasible");
             let mut once = counters();
-            simulate(system, policy.clone(), &mut once, &Options::until(until)).expect("in range");
+            simulate(system, policy.clone(), &mut once, &SimOptions::until(until))
+                .expect("in range");
             group.throughput(Throughput::Elements(once.total().released)).sample_size(20);
             group.bench_function(format!("{set}/{name}"), |b| {
                 b.iter_batched(
                     || (policy.clone(), counters()),
                     |(policy, mut counters)| {
-                        simulate(system, policy, &mut counters, &Options::until(until))
+                        simulate(system, policy, &mut counters, &SimOptions::until(until))
                             .expect("in range");
                         counters
                     },

@@ -13,7 +13,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use layland_gen::{Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Counters, Recorder, Statistics, Trace};
 
@@ -42,7 +42,7 @@ fn policy(name: &str, system: &System) -> Box<dyn Policy> {
 
 fn jobs(system: &System, until: Time) -> u64 {
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-    simulate(system, policy("g-edf", system), &mut counters, &Options::until(until))
+    simulate(system, policy("g-edf", system), &mut counters, &SimOptions::until(until))
         .expect("in range");
     counters.total().released
 }
@@ -59,7 +59,8 @@ fn bench<R: Recorder>(
         b.iter_batched(
             || (policy.clone_policy(), recorder()),
             |(policy, mut recorder)| {
-                simulate(system, policy, &mut recorder, &Options::until(until)).expect("in range");
+                simulate(system, policy, &mut recorder, &SimOptions::until(until))
+                    .expect("in range");
                 recorder
             },
             BatchSize::PerIteration,

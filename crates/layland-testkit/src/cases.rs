@@ -4,7 +4,7 @@ use crate::registry;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, Index, Separation, Service, System, Task, Time,
 };
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::Counters;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -44,7 +44,7 @@ pub fn on_random<S: Strategy>(
 pub fn run(system: &System, policy: &str, until: i64, seed: u64) -> Counters {
     let policy = registry().build(policy, system).expect("the policy takes the system");
     let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-    let options = Options { seed, ..Options::until(Time::from_ns(until)) };
+    let options = SimOptions { seed, ..SimOptions::until(Time::from_ns(until)) };
     simulate(system, policy, &mut counters, &options).expect("the horizon is in range");
     counters
 }

@@ -29,7 +29,7 @@ pub mod twin;
 pub mod vectors;
 
 use layland_model::Algorithm;
-use layland_policy::{Options, PolicyInfo, Registry, Values};
+use layland_policy::{PolicyInfo, PolicyOptions, Registry, Values};
 use std::sync::LazyLock;
 
 /// The policies of layland, made once: tests build thousands of them.
@@ -42,7 +42,7 @@ pub fn registry() -> &'static Registry {
 /// makes them do so.
 pub fn specs_of(algorithms: &[Algorithm]) -> Vec<String> {
     let of = |info: &PolicyInfo| {
-        let default = info.algorithm(&Options::default());
+        let default = info.algorithm(&PolicyOptions::default());
         let mut specs = Vec::new();
         if algorithms.contains(&default) {
             specs.push(info.name.to_string());
@@ -50,7 +50,7 @@ pub fn specs_of(algorithms: &[Algorithm]) -> Vec<String> {
         for option in &info.options {
             let Values::OneOf(words) = &option.values else { continue };
             for word in words {
-                let mut options = Options::default();
+                let mut options = PolicyOptions::default();
                 options.give(option.name.as_ref(), word.as_ref());
                 let algorithm = info.algorithm(&options);
                 if algorithm != default && algorithms.contains(&algorithm) {

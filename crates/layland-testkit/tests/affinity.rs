@@ -6,7 +6,7 @@ use layland_model::{
     Change, CpuId, CpuSet, Order, Request, RequestKind, ScheduleRule, System, TaskId, Time,
 };
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::affinity::drive::{Driver, check_decisions, random, random_masks};
 use layland_testkit::affinity::twin::{Rule, SlowAffinity};
 use layland_testkit::registry;
@@ -51,7 +51,7 @@ const HORIZON: Time = Time::from_ns(120);
 
 fn run<P: Policy>(system: &System, policy: P) -> Trace {
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(HORIZON)).expect("it is in range");
+    simulate(system, policy, &mut trace, &SimOptions::until(HORIZON)).expect("it is in range");
     trace
 }
 

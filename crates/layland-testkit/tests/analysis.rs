@@ -19,7 +19,7 @@ use layland_model::{
     Algorithm, Behaviour, CpuId, CpuSet, Duration, Form, Index, Order, Rate, Service, System, Task,
     TaskId, Time,
 };
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::cases::{
     Deadlines, hyperperiod, on_random, run, some_sporadic, synchronous, systems,
 };
@@ -184,7 +184,7 @@ fn response_bounds_with_jitter_are_reached() {
             // longer than what this run sees; those of later jobs are not.
             let mut trace = layland_trace::Trace::default();
             let policy = registry().build("g-fp", &shifted).expect("it takes every system");
-            simulate(&shifted, policy, &mut trace, &Options::until(Time::from_ns(500)))
+            simulate(&shifted, policy, &mut trace, &SimOptions::until(Time::from_ns(500)))
                 .expect("in range");
             for bound in bounds.values().flatten() {
                 let jitter = jittered.tasks[bound.task].jitter;

@@ -5,7 +5,7 @@
 
 use layland_analysis::Verdict;
 use layland_gen::{Aspect, Random};
-use layland_guarantee::{Bound, Options, assess, scaled};
+use layland_guarantee::{AssessOptions, Bound, assess, scaled};
 use layland_model::{
     Algorithm, CpuId, CpuSet, Duration, Form, Index, Order, Overheads, Rate, System, TaskId, Time,
 };
@@ -33,7 +33,8 @@ fn agrees(
     until: i64,
     (sporadic, seed): (u8, u64),
 ) -> Result<bool, TestCaseError> {
-    let found = assess(registry(), spec, system, &Options::default()).expect("the policy exists");
+    let found =
+        assess(registry(), spec, system, &AssessOptions::default()).expect("the policy exists");
     if found.refused.is_some() {
         prop_assert!(registry().build(spec, system).is_err());
         return Ok(false);
@@ -196,12 +197,14 @@ fn the_margin_is_accepted_and_the_next_step_is_not() {
         }
         let mut any = false;
         for spec in ["g-edf", "p-dm", "p-edf"] {
-            let options = Options { margin: true, ..Options::default() };
+            let options = AssessOptions { margin: true, ..AssessOptions::default() };
             let found = assess(registry(), spec, &system, &options).expect("the policy exists");
             let Some(margin) = found.margin else { continue };
             let verdict = |thousandths: i64| {
                 let scaled = scaled(&system, thousandths);
-                assess(registry(), spec, &scaled, &Options::default()).expect("it exists").verdict
+                assess(registry(), spec, &scaled, &AssessOptions::default())
+                    .expect("it exists")
+                    .verdict
             };
             if margin.thousandths > 0 {
                 prop_assert_eq!(verdict(margin.thousandths), Verdict::Yes, "{}", spec);
@@ -235,7 +238,7 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
         for index in 0..1_500 {
             let mut random = Random::new(13, index, Aspect::Criticalities);
             let system = draw_set(&mut random);
-            let found = assess(registry(), spec, &system, &Options::default()).unwrap();
+            let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
             if found.refused.is_some() {
                 continue;
             }
@@ -243,7 +246,7 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
             for _ in 0..8 {
                 let (run, level) = draw_run(&mut random, &system, 150);
                 let mut trace = Trace::default();
-                let options = layland_sim::Options::until(Time::from_ns(150));
+                let options = layland_sim::SimOptions::until(Time::from_ns(150));
                 simulate(&run, policy.clone_policy(), &mut trace, &options).unwrap();
                 let covered = |task: TaskId| system.tasks[task].criticality.level() >= level;
                 for record in trace.jobs.iter().filter(|record| covered(record.job.id.task)) {

@@ -8,7 +8,7 @@ use layland_model::{
     Task, TaskId, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId};
-use layland_sim::{Options, simulate, with_random_ranks};
+use layland_sim::{SimOptions, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, threads};
@@ -71,7 +71,7 @@ fn semi_partitioned() -> impl Strategy<Value = System> {
     })
 }
 
-fn run(system: &System, spec: &str, options: &Options<'_>) -> Trace {
+fn run(system: &System, spec: &str, options: &SimOptions<'_>) -> Trace {
     let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
@@ -257,7 +257,7 @@ proptest! {
             let logged = Logged::new(policy.clone());
             let log = logged.log();
             let mut trace = Trace::default();
-            simulate(&system, logged, &mut trace, &Options::until(HORIZON)).unwrap();
+            simulate(&system, logged, &mut trace, &SimOptions::until(HORIZON)).unwrap();
             assert_clean(&trace, &system, spec);
             let log = log.lock().unwrap();
             let mut copy = policy.clone();
@@ -269,7 +269,7 @@ proptest! {
             // What it is charged for is what its threads get.
             prop_assert_eq!(first_divergence(&mut policy.clone(), &with_measured(&log)), None);
             // Other orders of simultaneous events.
-            let explored = Options { explore: Some(seed), ..Options::until(HORIZON) };
+            let explored = SimOptions { explore: Some(seed), ..SimOptions::until(HORIZON) };
             assert_clean(&run(&system, spec, &explored), &system, spec);
         }
     }
@@ -287,7 +287,7 @@ proptest! {
         }
         system.requests = requests(&system, &drawn);
         for spec in SPECS.iter().chain(&["dl:kernel=6.12", "dl:kernel=6.18", "dl:kernel=7.2"]) {
-            assert_clean(&run(&system, spec, &Options::until(HORIZON)), &system, spec);
+            assert_clean(&run(&system, spec, &SimOptions::until(HORIZON)), &system, spec);
         }
     }
 
@@ -300,7 +300,7 @@ proptest! {
             ..layland_model::Overheads::default()
         };
         for spec in SPECS {
-            assert_clean(&run(&system, spec, &Options::until(HORIZON)), &system, spec);
+            assert_clean(&run(&system, spec, &SimOptions::until(HORIZON)), &system, spec);
         }
     }
 
@@ -308,7 +308,7 @@ proptest! {
     /// is free or runs a later deadline: never longer than the longest job.
     #[test]
     fn inversions_under_dl_sp_last_one_job(system in semi_partitioned()) {
-        let trace = run(&system, "dl-sp:limit=1", &Options::until(Time::from_ns(400)));
+        let trace = run(&system, "dl-sp:limit=1", &SimOptions::until(Time::from_ns(400)));
         assert_clean(&trace, &system, "dl-sp");
         prop_assert!(trace.answers.is_empty());
         let longest = system.tasks.values().map(|task| task.own_wcet().ns()).max().unwrap();
@@ -341,7 +341,7 @@ proptest! {
         });
         system.tasks = kept.into();
         for spec in SPECS.iter().filter(|spec| spec.starts_with('a')) {
-            let trace = run(&system, spec, &Options::until(Time::from_ns(400)));
+            let trace = run(&system, spec, &SimOptions::until(Time::from_ns(400)));
             prop_assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{}", spec);
         }
     }
@@ -352,7 +352,7 @@ proptest! {
     fn apedf_without_fallback_is_first_fit(system in semi_partitioned()) {
         let mut system = system;
         system.tasks.values_mut().for_each(|task| task.affinity = None);
-        let trace = run(&system, "apedf:fallback=off", &Options::until(Time::from_ns(400)));
+        let trace = run(&system, "apedf:fallback=off", &SimOptions::until(Time::from_ns(400)));
         let mut at = vec![CpuId(0); system.tasks.len()];
         for mark in &trace.marks {
             if let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind {
@@ -386,7 +386,7 @@ proptest! {
         let mut system = system;
         system.tasks.values_mut().for_each(|task| task.affinity = None);
         for spec in SPECS.iter().filter(|spec| spec.starts_with('a')) {
-            let trace = run(&system, spec, &Options::until(HORIZON));
+            let trace = run(&system, spec, &SimOptions::until(HORIZON));
             let mut at = vec![CpuId(0); system.tasks.len()];
             for mark in &trace.marks {
                 let MarkKind::Note(Note::Moved { task, to, .. }) = mark.kind else { continue };

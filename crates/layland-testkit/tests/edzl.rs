@@ -5,7 +5,7 @@ use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, Order, System, Time};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Options, simulate, with_random_ranks};
+use layland_sim::{SimOptions, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, first_divergence};
 use layland_testkit::strategies::{periodic_system, rich_system};
 use layland_testkit::ticks;
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const HORIZON: Time = Time::from_ns(120);
 
-fn run(system: &System, policy: Box<dyn Policy>, options: &Options<'_>) -> Trace {
+fn run(system: &System, policy: Box<dyn Policy>, options: &SimOptions<'_>) -> Trace {
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
     trace
@@ -41,7 +41,7 @@ fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     let dhall = demo("dhall").unwrap();
     let system = read(dhall.name, dhall.text.as_bytes(), Format::Toml, &Host::default());
     let system = system.unwrap().system;
-    let until = Options::until(Time::from_ms(22));
+    let until = SimOptions::until(Time::from_ms(22));
     let trace = run(&system, build("edzl", &system), &until);
     let mut segments: Vec<_> = (trace.segments.iter())
         .map(|segment| {
@@ -79,7 +79,7 @@ proptest! {
     fn ticks_finish_the_same_jobs(system in periodic_system()) {
         let policy = build("edzl", &system);
         let rule = policy.rule();
-        let trace = run(&system, policy, &Options::until(HORIZON));
+        let trace = run(&system, policy, &SimOptions::until(HORIZON));
         let mut finished: Vec<ticks::Finished> = (trace.jobs.iter())
             .filter_map(|record| Some(ticks::Finished {
                 finish: record.completion()?.ns(),
@@ -96,7 +96,7 @@ proptest! {
     /// Cho et al. 2002: where global EDF meets every deadline, so does EDZL.
     #[test]
     fn it_is_late_only_where_global_edf_is(system in periodic_system()) {
-        let options = Options::until(HORIZON);
+        let options = SimOptions::until(HORIZON);
         if misses(&run(&system, build("g-edf", &system), &options)) == 0 {
             prop_assert_eq!(misses(&run(&system, build("edzl", &system), &options)), 0);
         }
@@ -112,7 +112,7 @@ proptest! {
         }
         let policy = build("edzl", &system);
         for explore in [None, Some(seed)] {
-            let options = Options { seed, explore, ..Options::until(HORIZON) };
+            let options = SimOptions { seed, explore, ..SimOptions::until(HORIZON) };
             let logged = Logged::new(policy.clone());
             let log = logged.log();
             let trace = run(&system, Box::new(logged), &options);
@@ -136,7 +136,7 @@ proptest! {
             release, scheduling, context_switch, migration, interrupt, tick,
             tick_period: Duration::from_ns(7),
         };
-        let trace = run(&system, build("edzl", &system), &Options::until(HORIZON));
+        let trace = run(&system, build("edzl", &system), &SimOptions::until(HORIZON));
         prop_assert_eq!(violations(&trace, &system), "");
     }
 }

@@ -13,7 +13,7 @@ use layland_model::{
     ScheduleRule, Service, System, Task, TaskId, Time,
 };
 use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
-use layland_sim::{Horizon, Options, simulate, with_random_ranks};
+use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::mixed::{draw_run, draw_set};
 use layland_testkit::optimal::draw;
@@ -191,7 +191,7 @@ fn any_kind() -> impl Strategy<Value = System> {
     ]
 }
 
-fn run<P: Policy>(system: &System, policy: P, options: &Options<'_>) -> Trace {
+fn run<P: Policy>(system: &System, policy: P, options: &SimOptions<'_>) -> Trace {
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
     trace
@@ -204,7 +204,7 @@ fn schedules_keep_every_rule() {
     for_every_policy("rules", any_kind(), |spec, system, policy, seed| {
         let rule = policy.rule();
         for explore in [None, Some(seed)] {
-            let options = Options { seed, explore, ..Options::until(horizon(system)) };
+            let options = SimOptions { seed, explore, ..SimOptions::until(horizon(system)) };
             let report = check(&run(system, policy.clone(), &options), system, &rule, 5);
             prop_assert!(report.is_clean(), "{} {:?}: {}", spec, explore, report);
         }
@@ -250,7 +250,7 @@ fn trouble_breaks_no_rule() {
             }
             other => other,
         };
-        let options = Options { seed, ..Options::until(horizon(system)) };
+        let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
         let report = check(&run(system, policy, &options), system, &rule, 5);
         prop_assert!(report.is_clean(), "{}: {}", spec, report);
         Ok(true)
@@ -260,7 +260,7 @@ fn trouble_breaks_no_rule() {
 #[test]
 fn clones_and_wrappers_do_the_same() {
     for_every_policy("clones", any_kind(), |spec, system, policy, seed| {
-        let options = Options { seed, ..Options::until(horizon(system)) };
+        let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
         let logged = Logged::new(policy.clone());
         let log = logged.log();
         let trace = run(system, logged, &options);
@@ -284,13 +284,13 @@ fn clones_and_wrappers_do_the_same() {
 fn a_found_cycle_repeats() {
     for_every_policy("cycles", periodic(), |spec, system, policy, _| {
         let horizon = Horizon::Recurrence { at_most: jobs(1_500, system) };
-        let options = Options { horizon, ..Options::until(Time::ZERO) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let Ok(outcome) = simulate(system, policy.clone(), &mut counters, &options) else {
             return Ok(false);
         };
         let Some(cycle) = outcome.cycle else { return Ok(false) };
-        let trace = run(system, policy, &Options::until(cycle.from + 3 * cycle.length));
+        let trace = run(system, policy, &SimOptions::until(cycle.from + 3 * cycle.length));
         // What executes in the first cycle executes in the second and in the third.
         let window = |index: i64| {
             let (from, to) =
@@ -325,7 +325,7 @@ fn an_underloaded_system_recurs() {
     for info in registry() {
         let policy = registry().build(&info.name, &system).expect("every policy takes it");
         let horizon = Horizon::Recurrence { at_most: Time::from_ms(1000) };
-        let options = Options { horizon, ..Options::until(Time::ZERO) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
         let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();
         let cycle = outcome.cycle.expect("it recurs after a hyperperiod or two");
         // Which CPU is which may take more than one hyperperiod to recur.
@@ -446,7 +446,7 @@ fn the_same_state_has_the_same_future() {
     for_every_policy("futures", periodic(), |spec, system, policy, seed| {
         let logged = Logged::new(policy.clone());
         let log = logged.log();
-        run(system, logged, &Options { seed, ..Options::until(jobs(150, system)) });
+        run(system, logged, &SimOptions { seed, ..SimOptions::until(jobs(150, system)) });
         let log = log.lock().unwrap();
         let snapshots = snapshots(policy, &log);
         let mut seen: BTreeMap<&State, usize> = BTreeMap::new();

@@ -7,7 +7,7 @@ use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{CpuId, CpuSet, Duration, Rate, Service, Speed, System, Task, TaskId, Time};
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::affinity::drive::{Driver, random};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
@@ -22,7 +22,7 @@ fn run(system: &System, policy: &str, until: Time) -> Trace {
     let policy = registry().build(policy, system).expect("the policy takes the example");
     let rule = policy.rule();
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(until)).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();
     let report = check(&trace, system, &rule, 5);
     assert!(report.is_clean(), "{report}");
     trace
@@ -132,7 +132,7 @@ fn feasible_collections_meet_their_deadlines_at_the_speed_of_theorem_iv_8() {
         let misses_at = |system: &System| {
             let policy = registry().build("hpa-edf", system).unwrap();
             let mut counters = Counters::new(system.tasks.len(), cpus);
-            let options = Options::until(Time::from_ns(480_000));
+            let options = SimOptions::until(Time::from_ns(480_000));
             simulate(system, policy, &mut counters, &options).unwrap();
             counters.total().missed > 0
         };

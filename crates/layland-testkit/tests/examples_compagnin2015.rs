@@ -5,7 +5,7 @@ use layland_config::{Format, Host, demo, read};
 use layland_model::{Rate, System, Time};
 use layland_offline::{Client, Clients};
 use layland_policy::fair::{qps, run};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Both, Counters, Trace};
 
@@ -25,7 +25,7 @@ fn schedule(spec: &str) -> (Vec<Row>, [u64; 3]) {
     let system = system();
     let policy = registry().build(spec, &system).unwrap();
     let mut both = Both(Trace::default(), Counters::new(6, 3));
-    simulate(&system, policy, &mut both, &Options::until(Time::from_ms(20))).unwrap();
+    simulate(&system, policy, &mut both, &SimOptions::until(Time::from_ms(20))).unwrap();
     let mut segments = both.0.segments;
     segments.sort_by_key(|segment| (segment.start, segment.cpu));
     let ms = |at: Time| at.ns() / 1_000_000;

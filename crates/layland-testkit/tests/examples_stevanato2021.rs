@@ -5,7 +5,7 @@
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, System, TaskMap, Time};
 use layland_offline::{Existence, exists_partition};
-use layland_sim::{Cycle, Horizon, Options, simulate};
+use layland_sim::{Cycle, Horizon, SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::Trace;
 
@@ -20,7 +20,7 @@ fn cycle(policy: &str) -> (Cycle, usize, usize) {
     let run = |horizon: Horizon| {
         let mut trace = Trace::default();
         let policy = registry().build(policy, &system).unwrap();
-        let options = Options { horizon, ..Options::until(Time::ZERO) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
         let outcome = simulate(&system, policy, &mut trace, &options).unwrap();
         (outcome, trace)
     };

@@ -5,7 +5,7 @@
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{System, TaskId, Time};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Errno, Trace};
 
@@ -19,7 +19,7 @@ fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
     let policy = registry().build(policy, system).expect("the policy takes the example");
     let rule = layland_policy::Policy::rule(&policy);
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(Time::from_ms(until_ms))).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(until_ms))).unwrap();
     let report = check(&trace, system, &rule, 5);
     assert!(report.is_clean(), "{report}");
     trace

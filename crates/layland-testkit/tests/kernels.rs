@@ -8,7 +8,7 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, Duration, Note, Request, RequestKind, Service, System, Task,
     TaskId, Time,
 };
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{JobRecord, MarkKind, Trace};
 
@@ -18,7 +18,7 @@ fn run(system: &System, policy: &str, until_ms: i64) -> Trace {
     assert_eq!(system.validate(), []);
     let policy = registry().build(policy, system).expect("the policy takes the system");
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(Time::from_ms(until_ms))).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(until_ms))).unwrap();
     let report = check(&trace, system, &layland_model::ScheduleRule::None, 5);
     assert!(report.is_clean(), "{report}");
     trace

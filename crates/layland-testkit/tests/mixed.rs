@@ -17,7 +17,7 @@ use layland_policy::criticality::plrs::{ListReuse, Lists};
 use layland_policy::criticality::pt::{Slices, Transformed};
 use layland_policy::criticality::smc::FixedPriority;
 use layland_policy::criticality::zss::{Late, ZeroSlack};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::mixed::ticks::{self, Ended, Rules};
 use layland_testkit::mixed::{
     Literal, SAFE, UNSOUND, broken, describe, draw_run, draw_set, try_set,
@@ -79,7 +79,7 @@ fn with_run(mut system: System, runs: &[(&[i64], &[i64])]) -> System {
 
 fn run<P: Policy>(system: &System, policy: P, until: i64) -> Trace {
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(Time::from_ns(until))).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ns(until))).unwrap();
     let report = check(&trace, system, &ScheduleRule::None, 5);
     assert!(report.is_clean(), "{report}");
     trace

@@ -9,7 +9,7 @@ use layland_model::{
 };
 use layland_offline::RateGrid;
 use layland_policy::{Action, Event, Policy};
-use layland_sim::{Horizon, Options, simulate, with_random_ranks};
+use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
@@ -18,7 +18,7 @@ use layland_testkit::optimal::slow_run::SlowRun;
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
-fn traced(system: &System, policy: impl Policy, options: &Options<'_>) -> Trace {
+fn traced(system: &System, policy: impl Policy, options: &SimOptions<'_>) -> Trace {
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
     trace
@@ -57,8 +57,9 @@ fn run_is_its_twin() {
     for (index, Drawn { system, until }) in systems(60, false).enumerate() {
         let spec = format!("run:fit={}", fits[index % fits.len()]);
         let (info, options) = registry().parse(&spec).unwrap();
-        let fast = traced(&system, info.build(&system, &options).unwrap(), &Options::until(until));
-        let slow = traced(&system, SlowRun::new(&system, &options), &Options::until(until));
+        let fast =
+            traced(&system, info.build(&system, &options).unwrap(), &SimOptions::until(until));
+        let slow = traced(&system, SlowRun::new(&system, &options), &SimOptions::until(until));
         assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
     }
 }
@@ -70,7 +71,7 @@ fn qps_is_its_twin() {
         for (index, Drawn { system, until }) in systems(40, sporadic).enumerate() {
             let spec = specs[index % specs.len()];
             let (info, options) = registry().parse(spec).unwrap();
-            let options_of = Options { seed: 3, ..Options::until(until) };
+            let options_of = SimOptions { seed: 3, ..SimOptions::until(until) };
             let fast = traced(&system, info.build(&system, &options).unwrap(), &options_of);
             let slow = traced(&system, SlowQps::new(&system, &options), &options_of);
             assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
@@ -86,7 +87,7 @@ fn any_order_of_simultaneous_events_will_do() {
         for spec in POLICIES {
             let policy = build(spec, &system);
             let rule = policy.rule();
-            let options = Options { explore: Some(index as u64), ..Options::until(until) };
+            let options = SimOptions { explore: Some(index as u64), ..SimOptions::until(until) };
             let report = check(&traced(&system, policy, &options), &system, &rule, 3);
             assert!(report.is_clean(), "{spec}: {report}\n{system:#?}");
         }
@@ -126,7 +127,8 @@ fn trouble_makes_late_but_breaks_nothing() {
             let rule = policy.rule();
             let logged = Logged::new(policy.clone());
             let log = logged.log();
-            let report = check(&traced(&system, logged, &Options::until(until)), &system, &rule, 3);
+            let report =
+                check(&traced(&system, logged, &SimOptions::until(until)), &system, &rule, 3);
             assert!(report.is_clean(), "{spec}: {report}\n{system:#?}");
             let log = log.lock().unwrap();
             let mut copy = policy.clone();
@@ -145,7 +147,7 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     for Drawn { mut system, until } in systems(40, false) {
         system.tasks.values_mut().next().unwrap().execution =
             ExecutionModel::Fraction(Rate::new(3, 2));
-        let trace = traced(&system, build("run", &system), &Options::until(until));
+        let trace = traced(&system, build("run", &system), &SimOptions::until(until));
         let late = trace.jobs.iter().filter(|record| record.missed(until));
         let others: Vec<_> = late.filter(|record| record.job.id.task != TaskId(0)).collect();
         assert!(others.is_empty(), "{others:?}\n{system:#?}");
@@ -157,12 +159,12 @@ fn a_schedule_recurs_with_the_hyperperiod() {
     for Drawn { system, .. } in systems(40, false).filter(|drawn| draw::is_full(&drawn.system)) {
         for spec in POLICIES {
             let horizon = Horizon::Recurrence { at_most: Time::from_ns(1 << 40) };
-            let options = Options { horizon, ..Options::until(Time::ZERO) };
+            let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
             let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
             let outcome = simulate(&system, build(spec, &system), &mut counters, &options).unwrap();
             let cycle = outcome.cycle.expect("there are few states");
             let until = cycle.from + 2 * cycle.length;
-            let trace = traced(&system, build(spec, &system), &Options::until(until));
+            let trace = traced(&system, build(spec, &system), &SimOptions::until(until));
             let window = |from: Time| {
                 let to = from + cycle.length;
                 let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
@@ -276,7 +278,7 @@ fn being_told_late_changes_no_plan() {
             let policy = build(spec, &system);
             let logged = Logged::new(policy.clone());
             let log = logged.log();
-            traced(&system, logged, &Options::until(until));
+            traced(&system, logged, &SimOptions::until(until));
             let log = log.lock().unwrap();
             let cpus = system.platform.cpu_count();
             let in_time = assignments(&log, cpus);

@@ -1,7 +1,7 @@
 //! Each overhead of the machine, worked out by hand.
 
 use layland_model::{CpuSet, Duration, Overheads, Service, System, Task, Time};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
@@ -16,7 +16,7 @@ fn schedule(cpus: usize, tasks: Vec<Task>, overheads: Overheads, policy: &str) -
     assert_eq!(system.validate(), []);
     let policy = registry().build(policy, &system).unwrap();
     let mut trace = Trace::default();
-    simulate(&system, policy, &mut trace, &Options::until(Time::from_us(99))).unwrap();
+    simulate(&system, policy, &mut trace, &SimOptions::until(Time::from_us(99))).unwrap();
     let us = |ns: i64| ns / 1000;
     let mut all: Vec<[i64; 5]> = trace
         .segments
@@ -122,7 +122,7 @@ fn overheads_can_cost_a_deadline_and_are_counted() {
     let run = |system: &System| {
         let mut counters = Counters::new(2, 1);
         let policy = registry().build("g-edf", system).unwrap();
-        simulate(system, policy, &mut counters, &Options::until(Time::from_us(100))).unwrap();
+        simulate(system, policy, &mut counters, &SimOptions::until(Time::from_us(100))).unwrap();
         (counters.total().missed, counters.overhead_ns(layland_model::CpuId(0)))
     };
     assert_eq!(run(&system), (0, 0));

@@ -6,7 +6,7 @@ use layland_model::{
     Algorithm, CpuId, Form, Order, Request, RequestKind, ScheduleRule, System, Time,
 };
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, periodic_system};
 use layland_testkit::ticks;
@@ -28,7 +28,7 @@ fn cases(system: &System) -> Vec<(Algorithm, Order, System)> {
     cases
 }
 
-fn run<P: Policy>(system: &System, policy: P, options: &Options<'_>) -> Trace {
+fn run<P: Policy>(system: &System, policy: P, options: &SimOptions<'_>) -> Trace {
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, options).expect("the horizon is in range");
     trace
@@ -61,9 +61,9 @@ proptest! {
         for (algorithm, order, system) in cases(&system) {
             let Some(policy) = build(algorithm, &system) else { continue };
             let rule = policy.rule();
-            let fast = run(&system, policy, &Options::until(HORIZON));
+            let fast = run(&system, policy, &SimOptions::until(HORIZON));
             let twin = SlowHighestFirst::of(&system, &rule, order);
-            let slow = run(&system, twin, &Options::until(HORIZON));
+            let slow = run(&system, twin, &SimOptions::until(HORIZON));
             prop_assert_eq!(&fast, &slow, "{} differs from its twin", algorithm);
             assert_clean(&fast, &system, &rule, &algorithm.to_string());
         }
@@ -74,7 +74,7 @@ proptest! {
         for (algorithm, order, system) in cases(&system) {
             let Some(policy) = build(algorithm, &system) else { continue };
             let rule = policy.rule();
-            let trace = run(&system, policy, &Options::until(HORIZON));
+            let trace = run(&system, policy, &SimOptions::until(HORIZON));
             let mut events: Vec<ticks::Finished> = trace
                 .jobs
                 .iter()
@@ -107,8 +107,8 @@ proptest! {
             system.requests.sort_by_key(|request| request.at);
             let Some(policy) = build(algorithm, &system) else { continue };
             let rule = policy.rule();
-            let fast = run(&system, policy, &Options::until(HORIZON));
-            let slow = run(&system, SlowHighestFirst::of(&system, &rule, order), &Options::until(HORIZON));
+            let fast = run(&system, policy, &SimOptions::until(HORIZON));
+            let slow = run(&system, SlowHighestFirst::of(&system, &rule, order), &SimOptions::until(HORIZON));
             prop_assert_eq!(&fast, &slow, "{} differs from its twin", algorithm);
             assert_clean(&fast, &system, &rule, &algorithm.to_string());
         }

@@ -5,7 +5,7 @@ use layland_model::{
     Duration, JobId, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
 };
 use layland_policy::{Policy, Refusal, Registry};
-use layland_sim::{Horizon, Options, SimError, simulate_with};
+use layland_sim::{Horizon, SimError, SimOptions, simulate_with};
 use layland_testkit::programs::Churn;
 use layland_trace::{JobEnd, NoRecord, Trace};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ fn run(name: &str, seed: u64) -> Churn {
     let churn = Churn::new(seed, 8).with_single_cpus(2);
     let mut programs = Watched { churn, last: None, entered: BTreeMap::new() };
     let mut trace = Trace::default();
-    let options = Options { seed, ..Options::until(UNTIL) };
+    let options = SimOptions { seed, ..SimOptions::until(UNTIL) };
     simulate_with(&system, policy, &mut trace, &options, &mut programs).expect("it is in range");
     let context = format!("{name}, seed {seed}");
 
@@ -127,7 +127,8 @@ fn an_id_that_a_request_names_later_is_not_given_again() {
     system.requests.push(late);
     let policy = Registry::standard().build("g-edf", &system).unwrap();
     let mut programs = Watched { churn: Churn::new(1, 8), last: None, entered: BTreeMap::new() };
-    simulate_with(&system, policy, &mut NoRecord, &Options::until(UNTIL), &mut programs).unwrap();
+    simulate_with(&system, policy, &mut NoRecord, &SimOptions::until(UNTIL), &mut programs)
+        .unwrap();
     let first = programs.entered.get(&TaskId(0)).map(|all| all[0].0);
     assert!(first.is_none_or(|at| at >= Time::from_ms(100)), "{first:?}");
     assert!(programs.entered.contains_key(&TaskId(1)));
@@ -138,7 +139,7 @@ fn programs_never_recur() {
     let system = system();
     let policy = Registry::standard().build("g-edf", &system).unwrap();
     let horizon = Horizon::Recurrence { at_most: UNTIL };
-    let options = Options { horizon, ..Options::until(UNTIL) };
+    let options = SimOptions { horizon, ..SimOptions::until(UNTIL) };
     let outcome =
         simulate_with(&system, policy, &mut NoRecord, &options, &mut Churn::new(1, 8)).map(|_| ());
     assert_eq!(outcome, Err(SimError::ProgramsNeverRecur));

@@ -3,7 +3,7 @@
 
 use layland_model::{Duration, Service, System, Task, TaskId, Time};
 use layland_policy::Registry;
-use layland_sim::{Options, simulate_with};
+use layland_sim::{SimOptions, simulate_with};
 use layland_testkit::programs::{Churn, peak_memory_kib};
 use layland_trace::NoRecord;
 
@@ -15,7 +15,8 @@ fn memory_stays_flat_while_programs_come_and_go() {
         let policy = Registry::standard().build("g-edf", &system).unwrap();
         let until = Time::ZERO + Churn::GAP * programs;
         let mut churn = Churn::new(1, 24);
-        simulate_with(&system, policy, &mut NoRecord, &Options::until(until), &mut churn).unwrap();
+        simulate_with(&system, policy, &mut NoRecord, &SimOptions::until(until), &mut churn)
+            .unwrap();
         assert!(churn.asked as i64 > programs / 2, "{}", churn.asked);
         assert!(churn.highest <= TaskId(26), "{}", churn.highest);
     };

@@ -7,7 +7,7 @@ use layland_model::{
     Task, TaskId, Time,
 };
 use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{JobEnd, MarkKind, Trace};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn run<P: Policy>(system: &System, policy: P, until: Time) -> Trace {
     assert_eq!(system.validate(), []);
     let rule = policy.rule();
     let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, &Options::until(until)).unwrap();
+    simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();
     let report = check(&trace, system, &rule, 9);
     assert!(report.is_clean(), "{report}");
     trace
@@ -68,7 +68,7 @@ fn new_parameters_count_from_the_next_job() {
     system.requests = vec![Request { at: at(1), kind }];
     let mut trace = Trace::default();
     let policy = registry().build("g-rm", &system).unwrap();
-    simulate(&system, policy, &mut trace, &Options::until(at(20))).unwrap();
+    simulate(&system, policy, &mut trace, &SimOptions::until(at(20))).unwrap();
     // The arrival at 10 was agreed on; from there on the period is 5.
     assert_eq!(segments(&trace), [(0, 0, 0, 2), (0, 0, 10, 13), (0, 0, 15, 18)]);
     assert_eq!(trace.jobs[1].job.deadline, at(14));

@@ -8,7 +8,7 @@ use layland_model::{
 use layland_policy::criticality::PerCpu;
 use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::mixed::{ZeroSlackRule, describe, draw_run, draw_set};
 use layland_trace::Trace;
 use rayon::prelude::*;
@@ -93,7 +93,7 @@ fn agrees(seed: u64, index: u64) -> u64 {
     }));
     let policy = Both::new(&run, &order, &instants, late);
     let decisions = policy.decisions.clone();
-    simulate(&run, policy, &mut Trace::default(), &Options::until(Time::from_ns(until)))
+    simulate(&run, policy, &mut Trace::default(), &SimOptions::until(Time::from_ns(until)))
         .unwrap_or_else(|error| panic!("{seed}/{index}: {error}"));
     decisions.load(Ordering::Relaxed)
 }
@@ -123,7 +123,7 @@ fn completions(tasks: &[(i64, u8, i64, i64)], instants: &[Option<i64>], late: La
     let order: Vec<usize> = (0..tasks.len()).collect();
     let policy = Both::new(&system, &order, instants, late);
     let mut trace = Trace::default();
-    simulate(&system, policy, &mut trace, &Options::until(Time::from_ns(100))).unwrap();
+    simulate(&system, policy, &mut trace, &SimOptions::until(Time::from_ns(100))).unwrap();
     trace.jobs.sort_by_key(|record| record.job.id.task);
     trace.jobs.iter().map(|record| record.completion().expect("every job ends").ns()).collect()
 }

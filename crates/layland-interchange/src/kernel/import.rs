@@ -33,7 +33,7 @@ pub enum Threads<'a> {
 
 /// How to read.
 #[derive(Clone, Copy, Default)]
-pub struct Options<'a> {
+pub struct ReadOptions<'a> {
     /// Which threads are tasks.
     pub threads: Threads<'a>,
     /// What time is 0 in the trace, in nanoseconds of the trace's clock. By default: what a `begin`

@@ -28,7 +28,7 @@
 //!    supports no verdict.
 //!    A missing switch out of an *idle* CPU is no loss, as nothing else can have run before; when the
 //!    thread began is then known up to its latency only ([`Import::silent_starts`]).
-//! 4. A time before the origin ([`Options::origin_ns`]) does not exist in the trace: what lies before it is
+//! 4. A time before the origin ([`ReadOptions::origin_ns`]) does not exist in the trace: what lies before it is
 //!    cut off.
 //!
 //! Without a task set nothing is known about deadlines; they are [`NO_DEADLINE`] then.
@@ -43,7 +43,7 @@ mod threads;
 mod write;
 
 pub use import::{
-    COMM_BYTES, Decision, Import, NO_DEADLINE, Options, ReadError, Threads, Wake, comm,
+    COMM_BYTES, Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake, comm,
 };
 pub use line::Dialect;
 pub use marker::{Marker, MarkerError};
@@ -68,7 +68,7 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
 ///
 /// ```
 /// use layland_model::{Duration, Service, System, Task};
-/// use layland_interchange::kernel::{Options, Threads, read};
+/// use layland_interchange::kernel::{ReadOptions, Threads, read};
 /// let text = "\
 /// <idle>-0   [000] d..2. 5.000100: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=control next_pid=7 next_prio=39
 /// control-7  [000] ...1. 5.000102: tracing_mark_write: layland: release task=control job=0 t=5000000000
@@ -77,7 +77,7 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
 /// ";
 /// let control = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
 /// let system = System::new(1, vec![control]);
-/// let options = Options { threads: Threads::Of(&system), ..Options::default() };
+/// let options = ReadOptions { threads: Threads::Of(&system), ..ReadOptions::default() };
 /// let import = read(text, &options).unwrap();
 /// assert!(import.is_trustworthy() && !import.is_inferred);
 /// // It was released 100 us before it got the CPU.
@@ -89,6 +89,6 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
 /// # Errors
 /// If there are no events, no thread is a task, or times are too far apart. Lines that are no events
 /// are counted and skipped.
-pub fn read(text: &str, options: &Options) -> Result<Import, ReadError> {
+pub fn read(text: &str, options: &ReadOptions) -> Result<Import, ReadError> {
     rebuild::rebuild(line::lines(text)?, options)
 }

@@ -7,7 +7,7 @@
 mod lives;
 
 use self::lives::{Known, Life, Lives, lives, marked_jobs};
-use super::import::{Decision, Import, NO_DEADLINE, Options, ReadError, Threads, Wake};
+use super::import::{Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake};
 use super::line::{Event, Kind, Left, Lines};
 use super::marker::Marker;
 use super::threads::Tasks;
@@ -27,7 +27,7 @@ struct Span {
     end: Option<(i64, JobEnd)>,
 }
 
-pub fn rebuild(lines: Lines, options: &Options) -> Result<Import, ReadError> {
+pub fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
     let events = &lines.events;
     let (Some(first), Some(last)) = (events.first(), events.last()) else {
         return Err(ReadError::NoEvents { first_unknown_line: lines.first_unknown });

@@ -21,8 +21,8 @@ fn recorded() -> System {
     System::new(2, vec![task("my task-1", 1_000, 5), task("<odd> b", 5_500, 10)])
 }
 
-fn of(system: &System) -> Options<'_> {
-    Options { threads: Threads::Of(system), ..Options::default() }
+fn of(system: &System) -> ReadOptions<'_> {
+    ReadOptions { threads: Threads::Of(system), ..ReadOptions::default() }
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
         )
     };
     let is_odd = |name: &str, _| name == "odd";
-    let options = Options { threads: Threads::Where(&is_odd), ..Options::default() };
+    let options = ReadOptions { threads: Threads::Where(&is_odd), ..ReadOptions::default() };
     let told = wake("000100") + &on("000107") + &off("000300") + &wake("000400") + &off("000600");
     let import = read(&told, &options).unwrap();
     assert_eq!((import.lost, import.silent_starts, import.remarks.len()), (0, 1, 0));
@@ -160,22 +160,22 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
 
 #[test]
 fn threads_are_chosen_by_set_by_mark_or_by_filter() {
-    let by_mark = read(TRACEFS, &Options::default()).unwrap();
+    let by_mark = read(TRACEFS, &ReadOptions::default()).unwrap();
     assert_eq!(by_mark.labels.tasks.as_slice(), ["my task-1", "<odd> b"]);
     assert_eq!(by_mark.trace.jobs[0].job.deadline, Time::from_ns(NO_DEADLINE.ns()));
     let odd = |comm: &str, _pid: u32| comm.starts_with('<');
     let by_name =
-        read(TRACEFS, &Options { threads: Threads::Where(&odd), origin_ns: None }).unwrap();
+        read(TRACEFS, &ReadOptions { threads: Threads::Where(&odd), origin_ns: None }).unwrap();
     assert_eq!(by_name.labels.tasks.as_slice(), ["<odd> b"]);
     assert_eq!(by_name.trace.jobs.len(), 3);
     let pid = |_: &str, pid: u32| pid == 31947;
     let by_pid =
-        read(TRACEFS, &Options { threads: Threads::Where(&pid), origin_ns: None }).unwrap();
+        read(TRACEFS, &ReadOptions { threads: Threads::Where(&pid), origin_ns: None }).unwrap();
     assert_eq!(by_pid.labels.tasks.as_slice(), ["my task-1"]);
 
     let none = |_: &str, _: u32| false;
-    let error =
-        read(TRACEFS, &Options { threads: Threads::Where(&none), origin_ns: None }).unwrap_err();
+    let error = read(TRACEFS, &ReadOptions { threads: Threads::Where(&none), origin_ns: None })
+        .unwrap_err();
     assert!(error.help().contains("`my task-1` (31947)"), "{}", error.help());
     let other =
         System::new(1, vec![Task::implicit("x", Service::from_ms(1), Duration::from_ms(5))]);
@@ -207,16 +207,16 @@ fn marks_may_tell_times_of_the_run() {
 #[test]
 fn what_is_no_trace_is_answered() {
     assert_eq!(
-        read("", &Options::default()),
+        read("", &ReadOptions::default()),
         Err(ReadError::NoEvents { first_unknown_line: None })
     );
     let other = "hello\nworld\n";
     assert_eq!(
-        read(other, &Options::default()),
+        read(other, &ReadOptions::default()),
         Err(ReadError::NoEvents { first_unknown_line: Some(1) })
     );
     let without_cpu = "  a 7   1.000001: sched:sched_waking: comm=b pid=8 prio=1 target_cpu=000";
-    assert_eq!(read(without_cpu, &Options::default()), Err(ReadError::NoCpu { line: 1 }));
+    assert_eq!(read(without_cpu, &ReadOptions::default()), Err(ReadError::NoCpu { line: 1 }));
 }
 
 /// Names by which a line could be misread.
@@ -293,7 +293,7 @@ proptest! {
 /// Reads a text and does with the result whatever a command does.
 fn exercise(text: &str, by_mark: bool) {
     let system = recorded();
-    let options = if by_mark { Options::default() } else { of(&system) };
+    let options = if by_mark { ReadOptions::default() } else { of(&system) };
     let Ok(import) = read(text, &options) else { return };
     let mut statistics = layland_trace::Statistics::default();
     import.trace.replay(&mut statistics);

@@ -1,6 +1,6 @@
 //! Which threads are tasks, and what their tasks are called.
 
-use super::import::{Options, ReadError, Threads, comm};
+use super::import::{ReadError, ReadOptions, Threads, comm};
 use super::line::{Event, Kind, Thread};
 use super::marker::Marker;
 use layland_model::{Index, TaskId};
@@ -32,7 +32,7 @@ impl Tasks {
         own.or_else(|| self.by_comm.get(comm(name)).copied())
     }
 
-    pub fn find(events: &[Event], options: &Options) -> Result<Tasks, ReadError> {
+    pub fn find(events: &[Event], options: &ReadOptions) -> Result<Tasks, ReadError> {
         let mut tasks = match options.threads {
             Threads::Of(system) => {
                 Tasks::called(system.tasks.values().map(|task| task.name.clone()).collect())?

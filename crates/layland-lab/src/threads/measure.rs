@@ -10,7 +10,7 @@ use layland_interchange::kernel::{Threads as Known, read, switches};
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
-    Distribution, Guardian, Hosts, Machine, ManagerPlace, Markers, Options, Outcome, Recorder,
+    Distribution, FifoOptions, Guardian, Hosts, Machine, ManagerPlace, Markers, Outcome, Recorder,
     RunError, adjustments, margin_of, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
@@ -203,11 +203,11 @@ impl Bench<'_> {
                 .registry
                 .build(spec, system)
                 .map_err(|refusal| Stop::Needs(refusal.to_string()))?;
-            let options = Options {
+            let options = FifoOptions {
                 seed: self.experiment.seed,
                 interrupt: Some(self.interrupt),
                 markers,
-                ..Options::new(duration, hosts.clone())
+                ..FifoOptions::new(duration, hosts.clone())
             };
             let outcome = run(system, policy, &options)?;
             if self.interrupt.load(Ordering::SeqCst) { Err(Stop::Interrupted) } else { Ok(outcome) }
@@ -274,9 +274,9 @@ impl Bench<'_> {
             return Ok(Err(format!("no thread switches: the kernel's trace lost {lost} events")));
         }
         let text = String::from_utf8_lossy(&bytes);
-        let options = layland_interchange::kernel::Options {
+        let options = layland_interchange::kernel::ReadOptions {
             threads: Known::Of(system),
-            ..layland_interchange::kernel::Options::default()
+            ..layland_interchange::kernel::ReadOptions::default()
         };
         let import = match read(&text, &options) {
             Ok(import) => import,

@@ -112,7 +112,7 @@ fn a_measured_policy_decides_as_often_as_an_unmeasured_one() {
     }
     let simulated = |policy: Box<dyn Policy>| {
         let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-        let options = Options::until(Time::from_ms(200));
+        let options = SimOptions::until(Time::from_ms(200));
         let outcome = simulate(&system, policy, &mut counters, &options).unwrap();
         (outcome.decisions, outcome.events, counters.total().completed)
     };

@@ -27,4 +27,4 @@ mod thread;
 
 pub use cpuset::{CpusetError, Cpusets, clean, is_v1, stale, try_cpuset};
 pub use plan::{Domain, Facts, Margin, Plan, Refusal, Reservation};
-pub use run::{Options, Ran, RunError, run};
+pub use run::{DeadlineOptions, Ran, RunError, run};

@@ -22,7 +22,7 @@ const LEAD_NS: i64 = 50_000_000;
 
 /// How to run.
 #[derive(Clone)]
-pub struct Options<'a> {
+pub struct DeadlineOptions<'a> {
     /// Up to when jobs arrive; those that are pending then are cut off.
     pub until: Duration,
     /// Seeds the streams from which execution times are drawn, as in a simulation.
@@ -160,7 +160,7 @@ pub fn run(
     system: &System,
     plan: &Plan,
     limit_per_cpu: f64,
-    options: &Options,
+    options: &DeadlineOptions,
     guardian: &mut Guardian,
 ) -> Result<Ran, RunError> {
     let machine = |cpu: CpuId| options.cpus.get(cpu.index()).copied().unwrap_or(cpu.index());

@@ -14,7 +14,7 @@
 use crate::fifo::hosts::{Hosts, ManagerPlace};
 use crate::fifo::overheads::Measured;
 use crate::fifo::raw::{self, RawMechanism};
-use crate::fifo::run::{Options, Outcome, run};
+use crate::fifo::run::{FifoOptions, Outcome, run};
 use crate::{RunError, usable_cpus};
 use layland_model::{Duration, Overheads, Service, System, Task};
 use layland_policy::Registry;
@@ -59,7 +59,7 @@ fn engine(system: &System, hosts: Hosts, duration: Duration) -> Result<Outcome, 
     let policy = Registry::standard()
         .build("g-edf", system)
         .map_err(|error| RunError::unsupported(error.to_string()))?;
-    run(system, policy, &Options::new(duration, hosts))
+    run(system, policy, &FifoOptions::new(duration, hosts))
 }
 
 /// Measures this machine on some of its CPUs, several times for as long as is said.

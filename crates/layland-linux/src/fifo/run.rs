@@ -35,7 +35,7 @@ const RECORDS_PER_JOB: i64 = 256;
 const MOST_RECORDS: i64 = 16 << 20;
 
 /// How to run.
-pub struct Options<'a> {
+pub struct FifoOptions<'a> {
     /// For how long.
     pub duration: Duration,
     /// Seeds what the tasks draw.
@@ -50,10 +50,10 @@ pub struct Options<'a> {
     pub log_records: Option<usize>,
 }
 
-impl Options<'_> {
+impl FifoOptions<'_> {
     /// A plain run.
-    pub fn new(duration: Duration, hosts: Hosts) -> Options<'static> {
-        Options { duration, seed: 0, hosts, markers: None, interrupt: None, log_records: None }
+    pub fn new(duration: Duration, hosts: Hosts) -> FifoOptions<'static> {
+        FifoOptions { duration, seed: 0, hosts, markers: None, interrupt: None, log_records: None }
     }
 }
 
@@ -145,7 +145,7 @@ pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
 pub fn run(
     system: &System,
     policy: Box<dyn Policy>,
-    options: &Options<'_>,
+    options: &FifoOptions<'_>,
 ) -> Result<Outcome, RunError> {
     supports(system, &*policy)?;
     if !(Duration::from_ms(1)..=LONGEST).contains(&options.duration) {
@@ -223,7 +223,7 @@ fn limit_real_time(most: Duration) -> Option<(u64, u64)> {
 
 struct Run<'a> {
     system: &'a System,
-    options: &'a Options<'a>,
+    options: &'a FifoOptions<'a>,
     shared: Arc<Shared>,
 }
 

@@ -1,6 +1,6 @@
 //! What the tests on real threads share. Only one of them runs at a time: they need whole CPUs.
 
-use layland_linux::{Hosts, ManagerPlace, Options, Outcome, RunError, run, usable_cpus};
+use layland_linux::{FifoOptions, Hosts, ManagerPlace, Outcome, RunError, run, usable_cpus};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Policy;
 
@@ -8,11 +8,11 @@ mod said;
 pub use said::{alone, skipped};
 
 /// Options for a platform of so many CPUs, with the manager on one of them if need be.
-pub fn options(cpus: usize, duration: Duration) -> Result<Options<'static>, RunError> {
+pub fn options(cpus: usize, duration: Duration) -> Result<FifoOptions<'static>, RunError> {
     let usable = usable_cpus().expect("the kernel says which CPUs may be used");
     let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
         .or_else(|_| Hosts::choose(cpus, &usable, ManagerPlace::Shared))?;
-    Ok(Options::new(duration, hosts))
+    Ok(FifoOptions::new(duration, hosts))
 }
 
 /// Runs, or says why not.

@@ -10,14 +10,14 @@
 use super::apedf::{ApEdf, build, fits};
 use crate::Refusal;
 use crate::deadline::runqueues::{Rules, RunQueues, Threads};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// Adaptively partitioned EDF with pulling.
 ///
 /// # Errors
 /// As [`apedf`](super::apedf::apedf).
-pub fn a2pedf(system: &System, options: &Options) -> Result<Threads<A2pEdf>, SystemRefusal> {
+pub fn a2pedf(system: &System, options: &PolicyOptions) -> Result<Threads<A2pEdf>, SystemRefusal> {
     let (rq, rules) = build("a2pedf", system, options)?;
     Ok(Threads::new(rq, A2pEdf(rules)))
 }

@@ -16,7 +16,7 @@ use crate::Refusal;
 use crate::deadline::options::run_queues;
 use crate::deadline::parameters::check_reservation;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// Adaptively partitioned EDF.
@@ -24,7 +24,7 @@ use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Tim
 /// # Errors
 /// If a deadline is after its period, a budget is longer than its deadline, or a CPU has another
 /// speed than 1.
-pub fn apedf(system: &System, options: &Options) -> Result<Threads<ApEdf>, SystemRefusal> {
+pub fn apedf(system: &System, options: &PolicyOptions) -> Result<Threads<ApEdf>, SystemRefusal> {
     let (rq, rules) = build("apedf", system, options)?;
     Ok(Threads::new(rq, rules))
 }
@@ -32,7 +32,7 @@ pub fn apedf(system: &System, options: &Options) -> Result<Threads<ApEdf>, Syste
 pub(super) fn build(
     name: &str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<(RunQueues, ApEdf), SystemRefusal> {
     if !system.platform.is_unit_speed() {
         return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());

@@ -31,7 +31,7 @@ use super::backlog::Place;
 use super::bits::Bits;
 use super::hierarchy::{Arrival, Departure, Hierarchy};
 use super::matcher::{Matcher, Ran};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use crate::{Policy, Refusal};
 use layland_model::{
@@ -46,7 +46,7 @@ use std::collections::BTreeMap;
 pub fn hierarchical(
     order: Order,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();

@@ -27,7 +27,7 @@ use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
 use crate::Policy;
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups::check_priorities;
 use layland_model::{
     CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
@@ -40,7 +40,7 @@ use layland_model::{
 pub fn strong(
     order: Order,
     system: &System,
-    _options: &Options,
+    _options: &PolicyOptions,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     check_priorities(order, system)?;
     let cpus = system.platform.cpu_count();

@@ -2,7 +2,7 @@
 
 use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, order, plrs, pt, rms, smc, zss};
 use crate::Policy;
-use crate::info::{OptionInfo, Options, PolicyInfo, SystemRefusal, Values};
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{self, UNIT_SPEED};
 use layland_model::{AdaptiveOrder, Algorithm, Citation, CutOffOrder, Protection, System};
 
@@ -16,7 +16,7 @@ const REJECTED: &str = "task sets for which its analysis finds no parameters, or
 
 /// The mechanisms, in the order in which lists show them.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
-    type Build = fn(&System, &Options) -> Result<Box<dyn Policy>, SystemRefusal>;
+    type Build = fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal>;
     let info = |name, title, summary, build: Build, own: Vec<OptionInfo>| {
         PolicyInfo::new(name, title, summary, build)
             .refusing([MODEL, REJECTED, UNIT_SPEED])

@@ -15,7 +15,7 @@ use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
 use crate::{Policy, Refusal};
 use layland_model::{
@@ -45,7 +45,7 @@ pub(super) const AMC_ORDERS: [(&str, AdaptiveOrder); 5] = [
 ];
 
 /// The order that the options name.
-pub(super) fn order<T: Copy>(options: &Options, words: &[(&str, T)]) -> Result<T, Refusal> {
+pub(super) fn order<T: Copy>(options: &PolicyOptions, words: &[(&str, T)]) -> Result<T, Refusal> {
     Ok(options.one_of("order", words)?.unwrap_or(words[0].1))
 }
 
@@ -77,7 +77,7 @@ fn found<R>(assignment: Assignment<R>, test: &str) -> Result<Vec<usize>, String>
 ///
 /// # Errors
 /// If no order passes, or a task has no CPU.
-pub fn smc(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let plan = match order(options, &SMC_ORDERS)? {
         CutOffOrder::RateMonotonic => rate_monotonic_with_cut_off,
         CutOffOrder::CriticalityMonotonic => criticality_monotonic_with_cut_off,
@@ -104,7 +104,7 @@ fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriori
 ///
 /// # Errors
 /// If a task has no CPU.
-pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     build("rms", system, options, &FixedPriority::new(&[], true), rate_monotonic_with_cut_off)
 }
 
@@ -112,7 +112,7 @@ pub fn rms(system: &System, options: &Options) -> Result<Box<dyn Policy>, System
 ///
 /// # Errors
 /// If a task has no CPU.
-pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn cms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     build(
         "cms",
         system,
@@ -122,7 +122,7 @@ pub fn cms(system: &System, options: &Options) -> Result<Box<dyn Policy>, System
     )
 }
 
-fn own_overrun(options: &Options) -> Result<OwnOverrun, Refusal> {
+fn own_overrun(options: &PolicyOptions) -> Result<OwnOverrun, Refusal> {
     let values = [("raise", OwnOverrun::Raise), ("cut", OwnOverrun::Cut)];
     Ok(options.one_of("own_overrun", &values)?.unwrap_or_default())
 }
@@ -131,7 +131,7 @@ fn own_overrun(options: &Options) -> Result<OwnOverrun, Refusal> {
 ///
 /// # Errors
 /// If no order passes, or a task has no CPU.
-pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
     let order = order(options, &AMC_ORDERS)?;
     let plan = |set: &MixedSet| {
@@ -164,7 +164,7 @@ pub fn amc(system: &System, options: &Options) -> Result<Box<dyn Policy>, System
 ///
 /// # Errors
 /// If a task has no zero-slack instant, or no CPU.
-pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let values = [("suspend", Late::Suspend), ("demote", Late::Demote)];
     let late = options.one_of("late", &values)?.unwrap_or_default();
     let paper = options.text("instants") == Some("paper");
@@ -186,7 +186,7 @@ pub fn zss(system: &System, options: &Options) -> Result<Box<dyn Policy>, System
 ///
 /// # Errors
 /// If a slice has no length, or a task has no CPU.
-pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let plan = |set: &MixedSet| {
         let found = period_transformation::safe(set, 1);
         if found.slices.values().any(|slices| slices.length <= 0) {
@@ -203,7 +203,7 @@ pub fn pt(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemR
 ///
 /// # Errors
 /// If there are no lists, or a task has no CPU.
-pub fn plrs(system: &System, options: &Options) -> Result<Box<dyn Policy>, SystemRefusal> {
+pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
     let which = options.text("lists").unwrap_or("safe").to_owned();
     let plan = |set: &MixedSet| {
@@ -240,7 +240,7 @@ fn invalid(name: &str, error: &MixedError) -> Refusal {
 fn build<M: Mechanism>(
     name: &'static str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
     idle: &M,
     plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
@@ -335,7 +335,7 @@ impl<A: Fn(&[TaskId]) -> bool> Bins for Processors<'_, A> {
 fn place(
     name: &str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
     accepts: impl Fn(&[TaskId]) -> bool,
 ) -> Result<TaskMap<CpuId>, SystemRefusal> {
     if let Some(groups) = groups::given(name, system, options)? {

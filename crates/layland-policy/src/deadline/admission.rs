@@ -5,7 +5,7 @@
 
 use super::runqueues::RunQueues;
 use crate::Refusal;
-use crate::info::{OptionInfo, Options, Values};
+use crate::info::{OptionInfo, PolicyOptions, Values};
 use layland_model::{CpuId, CpuMap, Rate, RateSum, TaskId};
 
 pub(crate) fn limit() -> OptionInfo {
@@ -30,7 +30,7 @@ pub(crate) struct Admission {
 impl Admission {
     pub fn new(
         rq: &RunQueues,
-        options: &Options,
+        options: &PolicyOptions,
         on: bool,
         per_cpu: bool,
     ) -> Result<Admission, Refusal> {

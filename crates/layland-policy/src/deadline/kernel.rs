@@ -21,7 +21,7 @@
 //! 1000000).
 
 use crate::Refusal;
-use crate::info::{OptionInfo, Options, Values};
+use crate::info::{OptionInfo, PolicyOptions, Values};
 
 /// Whether other parameters start a queued server anew whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ pub(crate) fn affinity_early() -> OptionInfo {
 }
 
 impl Kernel {
-    pub fn of(options: &Options) -> Result<Kernel, Refusal> {
+    pub fn of(options: &PolicyOptions) -> Result<Kernel, Refusal> {
         let mut kernel = options.one_of("kernel", &VERSIONS)?.unwrap_or(VERSIONS[0].1);
         let setattr_tardy = [("keep", SetattrTardy::Keep), ("restart", SetattrTardy::Restart)];
         if let Some(value) = options.one_of("setattr_tardy", &setattr_tardy)? {

@@ -32,14 +32,14 @@ use super::options::run_queues;
 use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::Refusal;
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
 
 /// SCHED_DEADLINE as it is in Linux.
 ///
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
-pub fn dl(system: &System, options: &Options) -> Result<Threads<Linux>, SystemRefusal> {
+pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, SystemRefusal> {
     let rq = run_queues(system, options)?;
     let rules = Linux {
         admission: Admission::new(&rq, options, false, false)?,

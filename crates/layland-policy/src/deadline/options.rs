@@ -3,7 +3,7 @@
 use super::parameters::check_parameters;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
-use crate::info::{OptionInfo, Options, SystemRefusal, Values};
+use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{CpuId, System, TaskId};
 
 pub(crate) fn tie() -> OptionInfo {
@@ -41,7 +41,10 @@ pub(crate) fn start() -> OptionInfo {
 }
 
 /// The run queues of a system with these options.
-pub(crate) fn run_queues(system: &System, options: &Options) -> Result<RunQueues, SystemRefusal> {
+pub(crate) fn run_queues(
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<RunQueues, SystemRefusal> {
     let check = |(id, task)| check_parameters(task).map_err(|refusal| refusal.about(id));
     system.tasks.iter().try_for_each(check)?;
     let ties = [("sticky", Tie::Sticky), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];

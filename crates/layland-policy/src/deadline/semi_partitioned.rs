@@ -19,7 +19,7 @@ use super::linux::{self, OwnThread};
 use super::options::run_queues;
 use super::runqueues::{Rules, RunQueues, Threads};
 use crate::Refusal;
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use layland_model::{Change, CpuId, CpuSet, System, TaskId};
 
 /// SCHED_DEADLINE with the patch for semi-partitioned systems.
@@ -28,7 +28,7 @@ use layland_model::{Change, CpuId, CpuSet, System, TaskId};
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
 pub fn dl_sp(
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Threads<SemiPartitioned>, SystemRefusal> {
     let rq = run_queues(system, options)?;
     let admission = Admission::new(&rq, options, true, true)?;

@@ -52,7 +52,7 @@ mod modes;
 use super::parts::{NONE, Parts, policy_of_parts};
 use super::{Prepared, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use hierarchy::{Client, Hierarchy, Kind, Major, Set};
 use layland_model::{JobId, System};
 use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
@@ -89,7 +89,7 @@ pub struct Qps(Parts<Hierarchy>);
 ///
 /// # Errors
 /// If QPS cannot schedule it, or the options name a packing that is no quasi-partition.
-pub fn sets(system: &System, options: &Options) -> Result<(Prepared, Sets), SystemRefusal> {
+pub fn sets(system: &System, options: &PolicyOptions) -> Result<(Prepared, Sets), SystemRefusal> {
     let prepared = prepare("qps", system, true)?;
     let rule = quasi_rule(options)?;
     let sets = quasi_partition(&prepared.rates, system.platform.cpu_count(), &rule)
@@ -101,7 +101,7 @@ pub fn sets(system: &System, options: &Options) -> Result<(Prepared, Sets), Syst
 ///
 /// # Errors
 /// As [`sets`].
-pub fn qps(system: &System, options: &Options) -> Result<Qps, SystemRefusal> {
+pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusal> {
     let rules = [("stay", MasterRule::Stay), ("edf", MasterRule::Edf)];
     let rule = options.one_of("master", &rules)?.unwrap_or_default();
     let (Prepared { order, grid, .. }, sets) = sets(system, options)?;

@@ -40,7 +40,7 @@
 
 use super::parts::{Frame, NEVER, NONE, Part, Parts, policy_of_parts};
 use super::{Prepared, by_task, prepare, reduction_rules, refusal};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
 use layland_model::{CpuId, Index, JobId, System, Time};
 use layland_offline::{Clients, Reduction, reduce};
@@ -53,7 +53,10 @@ pub struct Run(Parts<Subsystem>);
 ///
 /// # Errors
 /// If RUN cannot schedule it, or the options name a packing that is none.
-pub fn tree(system: &System, options: &Options) -> Result<(Prepared, Reduction), SystemRefusal> {
+pub fn tree(
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<(Prepared, Reduction), SystemRefusal> {
     let prepared = prepare("run", system, false)?;
     let rules = reduction_rules(options)?;
     let tree = reduce(&prepared.rates, system.platform.cpu_count(), &rules)
@@ -65,7 +68,7 @@ pub fn tree(system: &System, options: &Options) -> Result<(Prepared, Reduction),
 ///
 /// # Errors
 /// As [`tree`].
-pub fn run(system: &System, options: &Options) -> Result<Run, SystemRefusal> {
+pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusal> {
     let (Prepared { order, grid, .. }, tree) = tree(system, options)?;
     let mut places = vec![(0, 0); order.len()];
     let mut parts = Vec::with_capacity(tree.subsystems.len());

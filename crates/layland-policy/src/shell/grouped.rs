@@ -6,7 +6,7 @@ use super::priority::Priority;
 use super::tasks::{Reseated, Tasks};
 use super::turn::{GroupCpus, Scratch, Turn};
 use super::{Scheduler, Scope};
-use crate::info::{Options, SystemRefusal};
+use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, JobId, JobOrder, Order, ScheduleRule, System, TaskId, Time,
@@ -56,7 +56,7 @@ impl<S: Scheduler> Grouped<S> {
         scope: Scope,
         order: Order,
         system: &System,
-        options: &Options,
+        options: &PolicyOptions,
         scheduler: S,
     ) -> Result<Self, SystemRefusal> {
         let name = name.into();

@@ -2,7 +2,7 @@
 //! start.
 
 use crate::Refusal;
-use crate::info::{OptionInfo, Options, SystemRefusal, Values};
+use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{CpuId, CpuSet, Order, Rate, System, TaskId};
 use layland_offline::Heuristic;
 
@@ -78,7 +78,7 @@ fn named(
 pub(crate) fn clustered(
     name: &str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Groups, SystemRefusal> {
     match options.number("size")? {
         None => clusters_of_platform(name, system),
@@ -111,7 +111,7 @@ fn clusters_of_size(
     name: &str,
     system: &System,
     size: usize,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Groups, SystemRefusal> {
     let cpus: Vec<CpuId> = system.platform.cpus().collect();
     if size == 0 || !cpus.len().is_multiple_of(size) {
@@ -156,7 +156,7 @@ fn clusters_of_size(
 pub(crate) fn partitioned(
     name: &str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Groups, SystemRefusal> {
     if let Some(groups) = given(name, system, options)? {
         return Ok(groups);
@@ -181,7 +181,7 @@ fn empty(system: &System) -> Groups {
 pub(crate) fn given(
     name: &str,
     system: &System,
-    options: &Options,
+    options: &PolicyOptions,
 ) -> Result<Option<Groups>, SystemRefusal> {
     let only_cpu = |id: TaskId| {
         let allowed = system.allowed_cpus(id);
@@ -207,7 +207,7 @@ pub(crate) fn given(
     Ok(Some(groups))
 }
 
-pub(crate) fn heuristic(options: &Options) -> Result<Option<Heuristic>, Refusal> {
+pub(crate) fn heuristic(options: &PolicyOptions) -> Result<Option<Heuristic>, Refusal> {
     let parse = |text: &str| {
         text.parse().map_err(|_| {
             let known = Heuristic::ALL.map(|heuristic| heuristic.to_string()).join(", ");

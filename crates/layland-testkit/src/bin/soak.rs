@@ -8,7 +8,7 @@
 
 use layland_model::{Duration, Service, System, Task, Time};
 use layland_policy::Registry;
-use layland_sim::{Options, simulate_with};
+use layland_sim::{SimOptions, simulate_with};
 use layland_testkit::programs::{Churn, peak_memory_kib};
 use layland_trace::NoRecord;
 use std::process::ExitCode;
@@ -53,8 +53,11 @@ fn soak(programs: u64, spec: &str, seed: u64) -> Result<bool, String> {
             tenths.push(peak);
         }
     };
-    let options =
-        Options { seed, progress: Some(&progress), ..Options::until(Time::ZERO + tenth * 10) };
+    let options = SimOptions {
+        seed,
+        progress: Some(&progress),
+        ..SimOptions::until(Time::ZERO + tenth * 10)
+    };
     let mut churn = Churn::new(seed, MOST);
     let outcome = simulate_with(&system, policy, &mut NoRecord, &options, &mut churn)
         .map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use layland_analysis::partitioned::lopez;
 use layland_analysis::{BoundTest, Tardiness, Verdict, catalogue};
 use layland_gen::Random;
 use layland_model::{Algorithm, CpuId, Duration, Note, Rate, System, TaskMap, Time};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Counters, MarkKind, Recorder, Trace};
 
 /// The adaptive partitioners.
@@ -124,7 +124,7 @@ fn simulated<R: Recorder>(case: &Case, policy: &str, until: Time, recorder: &mut
     // A threshold of 1 instead of the default one: the claims are about all that the CPUs can do.
     let spec = if policy == "dl-sp" { "dl-sp:limit=1" } else { policy };
     let Ok(policy) = registry().build(spec, &case.system) else { return false };
-    let options = Options { seed: case.seed, ..Options::until(until) };
+    let options = SimOptions { seed: case.seed, ..SimOptions::until(until) };
     simulate(&case.system, policy, recorder, &options).expect("the horizon is in range");
     true
 }

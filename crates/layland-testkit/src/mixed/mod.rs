@@ -20,7 +20,7 @@ use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, Service, System, Task, TaskId, Time,
 };
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;
 
 /// Policies whose analysis is safe, each with the parameters that it finds.
@@ -129,7 +129,7 @@ pub fn draw_run(random: &mut Random, system: &System, until: i64) -> (System, us
 /// What is wrong with a run, if anything is.
 pub fn broken(policy: &dyn Policy, run: &System, level: usize, until: i64) -> Option<String> {
     let mut trace = Trace::default();
-    let options = Options::until(Time::from_ns(until));
+    let options = SimOptions::until(Time::from_ns(until));
     if let Err(error) = simulate(run, policy.clone_policy(), &mut trace, &options) {
         return Some(error.to_string());
     }

@@ -13,7 +13,7 @@ use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{System, Time};
 use layland_policy::fair::run;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Both, Counters, Trace};
 use rayon::prelude::*;
 
@@ -87,7 +87,7 @@ impl Claim {
         let rule = policy.rule();
         let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let mut both = Both(Trace::default(), counters);
-        let options = Options { seed, ..Options::until(until) };
+        let options = SimOptions { seed, ..SimOptions::until(until) };
         simulate(system, policy, &mut both, &options).map_err(|error| error.to_string())?;
         let Both(trace, counters) = both;
         let report = check(&trace, system, &rule, 3);

@@ -5,7 +5,7 @@ use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, TaskId, Time};
 use layland_offline::{Client, Hierarchy, RateGrid};
 use layland_policy::fair::qps::{MasterRule, sets};
-use layland_policy::{Action, Count, Event, Needs, Options, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Policy, PolicyOptions, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A window of a client, and what it may still execute in it.
@@ -62,7 +62,7 @@ impl SlowQps {
     ///
     /// # Panics
     /// If QPS refuses it.
-    pub fn new(system: &System, options: &Options) -> SlowQps {
+    pub fn new(system: &System, options: &PolicyOptions) -> SlowQps {
         let (prepared, sets) = sets(system, options).expect("QPS accepts the system");
         let edf = options.text("master") == Some("edf");
         SlowQps {

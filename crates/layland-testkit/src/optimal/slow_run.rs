@@ -5,7 +5,7 @@ use super::slow::{Shown, Told, seat};
 use layland_model::{JobId, Rate, ScheduleRule, System, Task, TaskId, Time};
 use layland_offline::{Clients, RateGrid, Reduction};
 use layland_policy::fair::run::tree;
-use layland_policy::{Action, Count, Event, Needs, Options, Policy, State, TimerId};
+use layland_policy::{Action, Count, Event, Needs, Policy, PolicyOptions, State, TimerId};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl SlowRun {
     ///
     /// # Panics
     /// If RUN refuses it.
-    pub fn new(system: &System, options: &Options) -> SlowRun {
+    pub fn new(system: &System, options: &PolicyOptions) -> SlowRun {
         let (prepared, tree) = tree(system, options).expect("RUN accepts the system");
         let task = |&task: &TaskId| TaskState {
             task: system.tasks[task].clone(),

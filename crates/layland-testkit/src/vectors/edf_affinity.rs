@@ -12,7 +12,7 @@ use layland_model::{
     System, Task, TaskId, Time,
 };
 use layland_policy::Policy;
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Errno, MarkKind, Trace};
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ fn run(vector: &Value) -> Result<Verdict, String> {
         };
         let rule = policy.rule();
         let mut trace = Trace::default();
-        if let Err(error) = simulate(&system, policy, &mut trace, &Options::until(horizon)) {
+        if let Err(error) = simulate(&system, policy, &mut trace, &SimOptions::until(horizon)) {
             return Ok(Verdict::Failed(error.to_string()));
         }
         let found = Found::new(&system, &ids, &trace, scale);

@@ -16,7 +16,7 @@ use layland_policy::criticality::pt::{Slices, Transformed};
 use layland_policy::criticality::smc::FixedPriority;
 use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_policy::{Action, Count, Event, Needs, Policy, State};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{JobEnd, MarkKind, Trace};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -151,7 +151,7 @@ fn first_difference(vector: &Value) -> Option<Option<String>> {
     let policy = policy(vector, &system, &priorities)?;
     let horizon = Time::from_ns(vector["horizon"].as_i64()?);
     let mut trace = Trace::default();
-    simulate(&system, policy, &mut trace, &Options::until(horizon)).ok()?;
+    simulate(&system, policy, &mut trace, &SimOptions::until(horizon)).ok()?;
     let report = check(&trace, &system, &ScheduleRule::None, 5);
     if !report.is_clean() {
         return Some(Some(report.to_string()));

@@ -13,7 +13,7 @@ use layland_offline::{
 };
 use layland_policy::Policy;
 use layland_policy::fair::{qps, run};
-use layland_sim::{Options, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Both, Counters, NoRecord, Trace};
 use num_integer::Integer;
 use serde_json::{Value, json};
@@ -312,7 +312,7 @@ impl Found {
         let horizon = Time::from_ns(read(expect["horizon"].as_i64(), "horizon")? * scale);
         let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
         let mut both = Both(Trace::default(), counters);
-        simulate(system, policy, &mut both, &Options::until(horizon))
+        simulate(system, policy, &mut both, &SimOptions::until(horizon))
             .map_err(|error| error.to_string())?;
         Ok(Found { trace: both.0, counters: both.1, horizon, scale })
     }
@@ -371,7 +371,7 @@ fn before_the_end<P: Policy>(
     expect: &Value,
 ) -> Result<P, String> {
     let horizon = read(expect["horizon"].as_i64(), "horizon")? * scale;
-    let options = Options::until(Time::from_ns(horizon - 1));
+    let options = SimOptions::until(Time::from_ns(horizon - 1));
     let outcome = simulate(system, policy, &mut NoRecord, &options);
     Ok(outcome.map_err(|error| error.to_string())?.policy)
 }

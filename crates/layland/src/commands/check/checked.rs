@@ -5,7 +5,7 @@ use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{Subject, Verdict};
 use layland_guarantee::{
-    Affinities, Assessment, Options, Said, affinities, assess, whatever_the_policy,
+    Affinities, AssessOptions, Assessment, Said, affinities, assess, whatever_the_policy,
 };
 use layland_policy::Registry;
 use rayon::prelude::*;
@@ -25,7 +25,7 @@ pub struct Checked {
 }
 
 /// Holds every policy that was asked for against the analyses.
-pub fn check(registry: &Registry, args: &CheckArgs, set: Set, options: &Options) -> Checked {
+pub fn check(registry: &Registry, args: &CheckArgs, set: Set, options: &AssessOptions) -> Checked {
     let asked: Vec<String> = match args.policy.is_empty() {
         false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
         true => registry.iter().map(|info| info.name.to_string()).collect(),

@@ -13,7 +13,7 @@ use crate::ui::report as reports;
 use crate::ui::terminal;
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
-use layland_guarantee::{Bound, Options};
+use layland_guarantee::{AssessOptions, Bound};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use rayon::prelude::*;
@@ -35,7 +35,7 @@ pub fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
         return Err(Failure::usage(format!("a report shows one set, and there are {count}"))
             .help("leave -o out, or check each set by itself"));
     }
-    let options = Options {
+    let options = AssessOptions {
         // A report has room for what every test says.
         all: args.all || output.is_some(),
         tests: args.test.clone(),

@@ -5,7 +5,7 @@ use crate::ui::exit::Failure;
 use layland_model::{Algorithm, Rate, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
-use layland_policy::{Options, Registry, SystemRefusal};
+use layland_policy::{PolicyOptions, Registry, SystemRefusal};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -98,7 +98,7 @@ fn short(rate: &Rate) -> String {
     if text.len() <= 9 { text } else { format!("{:.6}", rate.to_f64()) }
 }
 
-fn of_run(system: &System, options: &Options) -> Result<Forest, SystemRefusal> {
+fn of_run(system: &System, options: &PolicyOptions) -> Result<Forest, SystemRefusal> {
     let (Prepared { order, grid, rates }, tree) = run::tree(system, options)?;
     let mut heading = vec![format!(
         "RUN on {}: {}, {}, at most {} per job on average",
@@ -125,7 +125,7 @@ fn of_run(system: &System, options: &Options) -> Result<Forest, SystemRefusal> {
     Ok(Forest { heading, trees: trees.collect() })
 }
 
-fn of_qps(system: &System, options: &Options) -> Result<Forest, SystemRefusal> {
+fn of_qps(system: &System, options: &PolicyOptions) -> Result<Forest, SystemRefusal> {
     let (Prepared { order, grid, rates }, sets) = qps::sets(system, options)?;
     let clusters = sets.clusters();
     let mut heading = vec![format!(

@@ -8,7 +8,7 @@ use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
-use layland_linux::deadline::{Facts, Options, Plan, Ran, run as run_plan};
+use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
 use layland_linux::{Guardian, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
 use layland_policy::Registry;
@@ -40,7 +40,7 @@ pub fn run(request: Request<'_>) -> Outcome {
         .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
     let recording = Recording::start(&outputs, false, system, &mut guardian)?;
     let interrupt = interrupt::listen();
-    let options = Options {
+    let options = DeadlineOptions {
         until: duration,
         seed: args.seed,
         cpus: &cpus,

@@ -11,7 +11,7 @@ use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
-    Figures, Guardian, Hosts, Machine, ManagerPlace, Options, margin_of, text, with_margin,
+    FifoOptions, Figures, Guardian, Hosts, Machine, ManagerPlace, margin_of, text, with_margin,
     with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
@@ -69,11 +69,11 @@ pub fn run(request: Request<'_>) -> Outcome {
     let mut guardian = Guardian::start(Duration::MAX)
         .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
     let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut guardian)?;
-    let options = Options {
+    let options = FifoOptions {
         seed: args.seed,
         markers: recording.markers.clone(),
         interrupt: Some(interrupt),
-        ..Options::new(duration, hosts.clone())
+        ..FifoOptions::new(duration, hosts.clone())
     };
     let rule = policy.rule();
     let outcome = layland_linux::run(&set.system, policy, &options).map_err(failure);

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Horizon, Options, SimError, simulate};
+use layland_sim::{Horizon, SimError, SimOptions, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,7 +69,7 @@ impl<'a> Comparison<'a> {
         until: Time,
         recorder: &mut R,
     ) -> Result<bool, Failure> {
-        let options = Options {
+        let options = SimOptions {
             horizon: Horizon::At(until),
             seed: self.args.seed,
             explore: self.args.explore,
@@ -136,7 +136,7 @@ fn simulate_all(
             let sum: u64 = reached.iter().map(|at| at.load(Ordering::Relaxed)).sum();
             bar.set_position(sum / reached.len() as u64);
         };
-        let options = Options {
+        let options = SimOptions {
             horizon,
             seed: args.seed,
             explore: args.explore,
@@ -158,7 +158,7 @@ fn simulate_one(
     args: &SimArgs,
     system: &System,
     policy: Box<dyn Policy>,
-    options: &Options<'_>,
+    options: &SimOptions<'_>,
 ) -> Result<Ran, Failure> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
@@ -177,10 +177,10 @@ fn broken_rules(
     system: &System,
     policy: &dyn Policy,
     end: Time,
-    options: &Options<'_>,
+    options: &SimOptions<'_>,
 ) -> Result<Option<Vec<String>>, Failure> {
     let mut trace = Trace::default();
-    let options = Options { horizon: Horizon::At(end), progress: None, ..*options };
+    let options = SimOptions { horizon: Horizon::At(end), progress: None, ..*options };
     let again =
         simulate(system, policy.clone_policy(), &mut trace, &options).map_err(cannot_start)?;
     if again.interrupted {

@@ -4,7 +4,7 @@ use super::args::InputArgs;
 use crate::ui::exit::{Exit, Failure};
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
-use layland_interchange::kernel::{self, Decision, Options, Threads, Wake};
+use layland_interchange::kernel::{self, Decision, ReadOptions, Threads, Wake};
 use layland_interchange::st_trace;
 use layland_model::{TaskId, TaskMap};
 use layland_trace::{Labels, Trace};
@@ -106,7 +106,7 @@ pub fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, F
         None => Threads::Marked,
     };
     let origin_ns = args.origin.map(layland_model::Duration::ns);
-    let import = kernel::read(&text, &Options { threads, origin_ns })
+    let import = kernel::read(&text, &ReadOptions { threads, origin_ns })
         .map_err(|error| Failure::input(format!("{name}: {error}")).help(error.help()))?;
     Ok(Loaded {
         is_trustworthy: import.is_trustworthy(),
