@@ -1,6 +1,6 @@
 //! The parts of a system that are scheduled on their own: clusters, or single CPUs.
 
-use crate::{Finding, Kind, Reason, Sporadic, Verdict};
+use crate::{Finding, Reason, Sporadic, TestKind, Verdict};
 use layland_model::{Behaviour, CpuSet, Duration, Rate, RateSum, Separation, System, Task, TaskId};
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(crate) fn together(findings: impl Iterator<Item = Finding>) -> Finding {
 /// holds for those only if the worst pattern, in which all tasks become ready together as late after
 /// their arrival as they may, must be expected.
 pub(crate) fn exact(group: &Group<'_>, holds: bool, reason: Reason) -> Finding {
-    let mut finding = Finding::new(Kind::Exact.verdict(holds), reason);
+    let mut finding = Finding::new(TestKind::Exact.verdict(holds), reason);
     if finding.verdict == Verdict::No && !may_become_ready_together(group) {
         finding.verdict = Verdict::Unknown;
         finding.reasons.push(Reason::PatternMayNotOccur);
@@ -114,7 +114,7 @@ fn comes_for_ever(task: &Task) -> bool {
 
 /// The finding of an exact test about long-run rates: a *no* holds only for tasks that do not end.
 pub(crate) fn exact_in_the_long_run(system: &System, holds: bool, reason: Reason) -> Finding {
-    let mut finding = Finding::new(Kind::Exact.verdict(holds), reason);
+    let mut finding = Finding::new(TestKind::Exact.verdict(holds), reason);
     weaken_if_finite(system, &mut finding);
     finding
 }

@@ -1,6 +1,6 @@
 //! Layland's analyses: can it be guaranteed, and if not, how late can it get?
 //!
-//! Every test is **exact**, **sufficient** or **necessary** ([`Kind`]), lists its [`Assumption`]s,
+//! Every test is **exact**, **sufficient** or **necessary** ([`TestKind`]), lists its [`Assumption`]s,
 //! and refuses a system that breaks one ([`Refusal`]). An answer is a [`Verdict`] with the
 //! [`Reason`]s that explain it: a sufficient test that fails says [`Verdict::Unknown`], never
 //! [`Verdict::No`]. Integers and exact rationals decide everything. Nothing in here runs a
@@ -73,6 +73,6 @@ pub use layland_model::Citation;
 pub use sporadic::Sporadic;
 pub use test::{BoundTest, ResponseTest, SchedulabilityTest, Subject};
 pub use verdict::{
-    Comparison, Finding, Kind, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
-    Verdict,
+    Comparison, Finding, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,
+    TestKind, Verdict,
 };

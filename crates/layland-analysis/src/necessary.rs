@@ -25,7 +25,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "CAPACITY",
     title: "no job is too long for its deadline, and the CPUs can do the sum of the utilizations",
     subject: Subject::SomeScheduler,
-    kind: crate::Kind::Necessary,
+    kind: crate::TestKind::Necessary,
     assumptions: &[Assumption::WcetKept],
     citations: &[],
     decide: capacity,
@@ -48,7 +48,7 @@ fn capacity(system: &System) -> Finding {
     let capacity: Rate = system.platform.speeds.values().map(|speed| speed.rate()).sum();
     let holds = sum.fits(&Rate::ZERO, &capacity);
     let mut finding =
-        Finding::new(crate::Kind::Necessary.verdict(holds), load(&sum, capacity, holds));
+        Finding::new(crate::TestKind::Necessary.verdict(holds), load(&sum, capacity, holds));
     weaken_if_finite(system, &mut finding);
     finding
 }

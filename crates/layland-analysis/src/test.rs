@@ -1,6 +1,6 @@
 //! A test or a bound as data: what it is called, what it assumes, what it is worth.
 
-use crate::{Assumption, Citation, Finding, Kind, Refusal, ResponseBound, Tardiness};
+use crate::{Assumption, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind};
 use layland_model::{Algorithm, System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
@@ -48,7 +48,7 @@ pub struct SchedulabilityTest {
     /// What a *yes* promises.
     pub subject: Subject,
     /// What its answer is worth.
-    pub kind: Kind,
+    pub kind: TestKind,
     /// What it assumes, in the order in which it numbers them.
     pub assumptions: &'static [Assumption],
     /// Whom to cite.
@@ -121,8 +121,8 @@ pub struct ResponseTest {
     pub title: &'static str,
     /// The algorithms that the bounds are about.
     pub algorithms: &'static [Algorithm],
-    /// [`Kind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
-    pub kind: Kind,
+    /// [`TestKind::Exact`]: the bounds are reached if the releases coincide that the parameters allow.
+    pub kind: TestKind,
     /// What it assumes, in the order in which it numbers them.
     pub assumptions: &'static [Assumption],
     /// Whom to cite.
@@ -152,7 +152,7 @@ macro_rules! test_and_responses {
             name: $name,
             title: $title,
             subject: Subject::Algorithms($algorithms),
-            kind: Kind::Sufficient,
+            kind: TestKind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,
             decide: $decide,
@@ -162,7 +162,7 @@ macro_rules! test_and_responses {
             name: $name,
             title: $title,
             algorithms: $algorithms,
-            kind: Kind::Sufficient,
+            kind: TestKind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,
             bound: $bound,

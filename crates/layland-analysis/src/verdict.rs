@@ -5,7 +5,7 @@ use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap, coun
 
 /// Which of its answers a test can be trusted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum TestKind {
     /// *Yes* and *no* are both true.
     Exact,
     /// *Yes* is true; where the test fails the answer is *unknown*.
@@ -14,29 +14,29 @@ pub enum Kind {
     Necessary,
 }
 
-impl Kind {
+impl TestKind {
     /// In a word.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Exact => "exact",
-            Kind::Sufficient => "sufficient",
-            Kind::Necessary => "necessary",
+            TestKind::Exact => "exact",
+            TestKind::Sufficient => "sufficient",
+            TestKind::Necessary => "necessary",
         }
     }
 
     /// The verdict of a test of this kind whose condition holds, or does not.
     ///
     /// ```
-    /// use layland_analysis::{Kind, Verdict};
-    /// assert_eq!(Kind::Exact.verdict(false), Verdict::No);
-    /// assert_eq!(Kind::Sufficient.verdict(false), Verdict::Unknown);
-    /// assert_eq!(Kind::Necessary.verdict(true), Verdict::Unknown);
+    /// use layland_analysis::{TestKind, Verdict};
+    /// assert_eq!(TestKind::Exact.verdict(false), Verdict::No);
+    /// assert_eq!(TestKind::Sufficient.verdict(false), Verdict::Unknown);
+    /// assert_eq!(TestKind::Necessary.verdict(true), Verdict::Unknown);
     /// ```
     pub const fn verdict(self, holds: bool) -> Verdict {
         match (self, holds) {
-            (Kind::Exact | Kind::Sufficient, true) => Verdict::Yes,
-            (Kind::Exact | Kind::Necessary, false) => Verdict::No,
-            (Kind::Sufficient, false) | (Kind::Necessary, true) => Verdict::Unknown,
+            (TestKind::Exact | TestKind::Sufficient, true) => Verdict::Yes,
+            (TestKind::Exact | TestKind::Necessary, false) => Verdict::No,
+            (TestKind::Sufficient, false) | (TestKind::Necessary, true) => Verdict::Unknown,
         }
     }
 }

@@ -43,7 +43,7 @@ pub use placed::placed;
 use layland_analysis::deadline::admission::{self, Limit};
 use layland_analysis::overheads::{Inflation, inflate_placed};
 use layland_analysis::{
-    Finding, Kind, Reason, Refusal, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
+    Finding, Reason, Refusal, SchedulabilityTest, Subject, Tardiness, TestKind, Verdict, catalogue,
 };
 use layland_model::{Algorithm, Duration, Form, Rate, ScheduleRule, System, TaskMap};
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
@@ -86,8 +86,8 @@ pub enum Bound {
         within: Duration,
         /// The analysis.
         by: &'static str,
-        /// [`Kind::Exact`] if it is reached.
-        kind: Kind,
+        /// [`TestKind::Exact`] if it is reached.
+        kind: TestKind,
         /// Mixed criticality: the same in runs that belong to each level from the lowest to the task's own; empty
         /// if the analysis does not tell them apart.
         per_level: Vec<Duration>,
@@ -426,7 +426,7 @@ fn bounds(
             let closer =
                 matches!(&bounds[id], Bound::Response { within: known, .. } if *known <= within);
             if !closer {
-                let (kind, per_level) = (Kind::Sufficient, Vec::new());
+                let (kind, per_level) = (TestKind::Sufficient, Vec::new());
                 bounds[id] = Bound::Response { within, by, kind, per_level };
             }
         }

@@ -38,7 +38,7 @@ enum State {
 
 /// `TrackEvent.Type`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TrackEventType {
     SliceBegin = 1,
     SliceEnd = 2,
     Instant = 3,
@@ -258,7 +258,7 @@ impl Writer<'_> {
         &mut self,
         at: Time,
         track: u64,
-        kind: Kind,
+        kind: TrackEventType,
         category: &str,
         name: Option<String>,
         arguments: Vec<proto::DebugAnnotation>,
@@ -267,7 +267,11 @@ impl Writer<'_> {
             debug_annotations: arguments,
             r#type: Some(kind as i32),
             track_uuid: Some(track),
-            categories: if kind == Kind::SliceEnd { vec![] } else { vec![category.to_owned()] },
+            categories: if kind == TrackEventType::SliceEnd {
+                vec![]
+            } else {
+                vec![category.to_owned()]
+            },
             name,
         };
         self.packet(&proto::TracePacket {
@@ -290,13 +294,14 @@ impl Writer<'_> {
                 let name = format!("{}#{}", self.labels.task(job.id.task), job.id.seq);
                 // A job that ends when it begins has no length to show.
                 let is_instant = record.end.is_some_and(|(end, _)| end <= at);
-                let kind = if is_instant { Kind::Instant } else { Kind::SliceBegin };
+                let kind =
+                    if is_instant { TrackEventType::Instant } else { TrackEventType::SliceBegin };
                 let arguments = job_arguments(record);
                 self.event(at, track(job.id.task), kind, "job", Some(name), arguments);
             }
             What::JobEnds(index) => {
                 let task = trace.jobs[index].job.id.task;
-                self.event(at, track(task), Kind::SliceEnd, "job", None, Vec::new());
+                self.event(at, track(task), TrackEventType::SliceEnd, "job", None, Vec::new());
             }
             What::Misses(index) => {
                 let record = &trace.jobs[index];
@@ -307,13 +312,20 @@ impl Writer<'_> {
                     arguments.push(number("tardiness_ns", job.tardiness(end).ns()));
                 }
                 let name = Some("deadline miss".to_owned());
-                self.event(at, track(job.id.task), Kind::Instant, "miss", name, arguments);
+                self.event(
+                    at,
+                    track(job.id.task),
+                    TrackEventType::Instant,
+                    "miss",
+                    name,
+                    arguments,
+                );
             }
             What::Mark(index) => {
                 let mark = trace.marks[index].kind.describe();
                 let track = mark.task().map_or(PROCESS_TRACK, track);
                 let name = Some(mark.text());
-                self.event(at, track, Kind::Instant, "mark", name, Vec::new());
+                self.event(at, track, TrackEventType::Instant, "mark", name, Vec::new());
             }
             What::Answer(index) => {
                 let answer = &trace.answers[index];
@@ -323,7 +335,7 @@ impl Writer<'_> {
                 }
                 let outcome = if answer.refused.is_some() { "refused" } else { "granted" };
                 let name = Some(format!("{outcome}: {}", answer.request));
-                self.event(at, PROCESS_TRACK, Kind::Instant, "request", name, arguments);
+                self.event(at, PROCESS_TRACK, TrackEventType::Instant, "request", name, arguments);
             }
         }
     }

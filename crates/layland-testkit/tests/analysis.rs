@@ -13,7 +13,8 @@ use layland_analysis::partitioned::{existence, lopez};
 use layland_analysis::uniprocessor::edf::{self, Demand, processor_demand};
 use layland_analysis::uniprocessor::fixed_priority::{self as fp, PriorityOrder, response_bounds};
 use layland_analysis::{
-    BoundTest, Finding, Kind, Reason, SchedulabilityTest, Subject, Tardiness, Verdict, catalogue,
+    BoundTest, Finding, Reason, SchedulabilityTest, Subject, Tardiness, TestKind, Verdict,
+    catalogue,
 };
 use layland_model::{
     Algorithm, Behaviour, CpuId, CpuSet, Duration, Form, Index, Order, Rate, Service, System, Task,
@@ -471,7 +472,7 @@ fn hall_is_flow(laminar: bool, huge: bool) {
         }
         let holds = brute_force_hall(&system);
         let flow = by_flow(&system);
-        prop_assert_eq!(flow.verdict, Kind::Exact.verdict(holds));
+        prop_assert_eq!(flow.verdict, TestKind::Exact.verdict(holds));
         prop_assert!(holds || names_a_violation(&system, &flow));
         if let Some(hall) = by_hall(&system) {
             prop_assert_eq!(hall.verdict, flow.verdict);
@@ -540,9 +541,9 @@ fn tests_do_not_contradict_each_other() {
         for test in catalogue::TESTS {
             let Ok(finding) = test.run(&system) else { continue };
             match (test.kind, finding.verdict) {
-                (Kind::Exact, _)
-                | (Kind::Sufficient, Verdict::Yes | Verdict::Unknown)
-                | (Kind::Necessary, Verdict::No | Verdict::Unknown) => {}
+                (TestKind::Exact, _)
+                | (TestKind::Sufficient, Verdict::Yes | Verdict::Unknown)
+                | (TestKind::Necessary, Verdict::No | Verdict::Unknown) => {}
                 (kind, verdict) => prop_assert!(false, "{:?} says {:?}", kind, verdict),
             }
             prop_assert!(!finding.reasons.is_empty(), "{} gives no reason", test.name);

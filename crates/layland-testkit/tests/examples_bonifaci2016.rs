@@ -2,7 +2,7 @@
 //! sets, and the speed of its Theorem IV.8. The paper has no schedule worked out in numbers.
 
 use layland_analysis::affinity::{feasibility, hpa_speed};
-use layland_analysis::{Kind, Verdict};
+use layland_analysis::{TestKind, Verdict};
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{CpuId, CpuSet, Duration, Rate, Service, Speed, System, Task, TaskId, Time};
@@ -73,7 +73,7 @@ fn shifting_saves_what_weak_scheduling_loses() {
 fn a_socket_can_be_too_full() {
     let mut system = system("crowded-socket");
     let finding = feasibility::TEST.run(&system).unwrap();
-    assert_eq!(finding.verdict, Kind::Exact.verdict(false));
+    assert_eq!(finding.verdict, TestKind::Exact.verdict(false));
     assert_eq!(
         finding.reasons[0].describe(&system),
         "the utilization of the tasks confined to these CPUs on CPUs 0-1 is 2.100000, not within 2"

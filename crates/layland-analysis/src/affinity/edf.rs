@@ -32,7 +32,7 @@ use super::fixed_priority::{DERIVED, Found, finding, responses};
 use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
-use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
+use crate::{Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
 
 /// The limit of rounds. Each round is sound; more rounds only accept more.
@@ -50,7 +50,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "APA-EDF",
     title: "response times under EDF with affinities",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     decide: |system| finding(system, &bounds(system)),
@@ -61,7 +61,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     name: "APA-EDF",
     title: "response times under EDF with affinities",
     algorithms: ALGORITHMS,
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     bound: |system| {

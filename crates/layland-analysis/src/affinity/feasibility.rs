@@ -19,7 +19,7 @@
 
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
 use num_integer::Integer;
 use std::collections::VecDeque;
@@ -72,7 +72,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "AFFINITY",
     title: "feasibility with affinities (Hall's condition, or a flow)",
     subject: Subject::SomeScheduler,
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[
         SporadicReleases,
         NoJitter,

@@ -38,8 +38,8 @@ use crate::global_fp::{GUAN, largest, response, workloads};
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
-    Scope, Subject, Verdict,
+    Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest, Scope,
+    Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskId, TaskMap};
 

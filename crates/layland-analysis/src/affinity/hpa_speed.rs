@@ -26,8 +26,8 @@
 use crate::Assumption::{self, *};
 use crate::group::Group;
 use crate::{
-    Citation, Enclosure, Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
-    Subject,
+    Citation, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
@@ -113,7 +113,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Algorithm::Ordered(Form::Hierarchical, Order::Deadline),
         Algorithm::Ordered(Form::Strong, Order::Deadline),
     ]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: &[
         SporadicReleases,
         NoJitter,
@@ -154,7 +154,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         let holds = failed.is_empty();
         let reasons = if holds { held } else { failed };
         Finding {
-            verdict: Kind::Sufficient.verdict(holds),
+            verdict: TestKind::Sufficient.verdict(holds),
             reasons: reasons.into_iter().map(|(_, reason)| reason).collect(),
         }
     },

@@ -14,7 +14,7 @@
 use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
 use crate::group::{Group, together};
-use crate::{Finding, Kind, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject};
+use crate::{Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject, TestKind};
 use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
 
 /// The share of each CPU that real-time tasks may use.
@@ -38,7 +38,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     name: "AC",
     title: "admission control of SCHED_DEADLINE with its default limit",
     subject: Subject::Admission(&[Algorithm::SchedDeadline]),
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[WholeClusters],
     citations: &[&Citation::TANG],
     decide: |system| condition_1(system, &Limit::default()),
@@ -49,7 +49,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     name: "AC-SP",
     title: "admission control of semi-partitioned SCHED_DEADLINE with the default limit",
     subject: Subject::Admission(&[Algorithm::SemiPartitionedDeadline]),
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[SemiPartitioned],
     citations: &[&Citation::TANG],
     decide: |system| both_conditions(system, &Limit::default()),
@@ -161,7 +161,7 @@ fn at_most(group: &Group<'_>, limit: &Limit, what: &'static str) -> Finding {
     };
     let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
     let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
-    Finding::new(Kind::Exact.verdict(holds), reason)
+    Finding::new(TestKind::Exact.verdict(holds), reason)
 }
 
 /// The kernel's fixed point: a bandwidth is a multiple of 2^-20, rounded down.
@@ -204,5 +204,5 @@ pub fn kernel<'a>(tasks: impl Iterator<Item = &'a Task>, cpus: &CpuSet, limit: &
     };
     let what = "(1) the utilization, rounded down by the kernel,";
     let reason = Reason::compared(what, Scope::cpus(cpus), number(total), number(capacity), holds);
-    Finding::new(Kind::Exact.verdict(holds), reason)
+    Finding::new(TestKind::Exact.verdict(holds), reason)
 }

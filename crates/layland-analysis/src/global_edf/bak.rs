@@ -16,7 +16,7 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
     Verdict,
 };
 use layland_model::{Rate, RateSum};
@@ -47,7 +47,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BAK",
     title: "busy-window load test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BAKER],
     decide: |system| together(Group::clusters(system).iter().map(bak)),

@@ -14,7 +14,7 @@ use super::workload::rivals;
 use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
     Verdict,
 };
 use layland_model::Task;
@@ -45,7 +45,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BCL",
     title: "interference test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA],
     decide: |system| together(Group::clusters(system).iter().map(bcl)),

@@ -21,7 +21,7 @@
 use super::workload::{Interference, rivals, sum};
 use super::{ALGORITHMS, CONSTRAINED, Slacks};
 use crate::group::Group;
-use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
+use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
 /// Bertogna, Cirinei and Lipari 2009.
 pub const BERTOGNA_2009: Citation = Citation {
@@ -57,7 +57,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "BCLI",
     title: "iterative interference test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_2009],
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
@@ -68,7 +68,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     name: "BCLI",
     title: "iterative interference test for global EDF",
     algorithms: ALGORITHMS,
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_2009],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),

@@ -10,7 +10,7 @@
 use super::{ALGORITHMS, CONSTRAINED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
-use crate::{Finding, Kind, Reason, SchedulabilityTest, Sporadic, Subject, Verdict};
+use crate::{Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict};
 
 /// The combination, for each cluster.
 ///
@@ -29,7 +29,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "GLOBAL-EDF",
     title: "every test for global EDF until one accepts",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[
         &gfb::GOOSSENS,

@@ -24,7 +24,7 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed, load_above};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
     Verdict,
 };
 use layland_model::Rate;
@@ -69,7 +69,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "FF-DBF",
     title: "forced-forward demand test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BARUAH_2010],
     decide: |system| together(Group::clusters(system).iter().map(finding)),

@@ -14,7 +14,7 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
 };
 use layland_model::{Rate, RateSum};
 
@@ -44,7 +44,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "GFB",
     title: "density test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],
     decide: |system| together(Group::clusters(system).iter().map(gfb)),
@@ -65,7 +65,7 @@ fn gfb(group: &Group<'_>) -> Finding {
         Quantity::Number(bound),
         holds,
     );
-    Finding::new(Kind::Sufficient.verdict(holds), reason)
+    Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }
 
 /// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same

@@ -21,7 +21,7 @@ use super::{ALGORITHMS, ARBITRARY};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
     Verdict,
 };
 use layland_model::{Duration, Rate};
@@ -60,7 +60,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "LOAD",
     title: "load test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: ARBITRARY,
     citations: &[&BARUAH_BAKER],
     decide: |system| together(Group::clusters(system).iter().map(finding)),

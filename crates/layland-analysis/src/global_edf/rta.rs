@@ -21,7 +21,7 @@
 use super::workload::{Rival, rivals, sum};
 use super::{ALGORITHMS, CONSTRAINED, Slacks};
 use crate::group::Group;
-use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
+use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
 /// Bertogna and Cirinei 2007.
 pub const BERTOGNA_CIRINEI: Citation = Citation {
@@ -60,7 +60,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "G-RTA",
     title: "response-time analysis for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_CIRINEI],
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
@@ -71,7 +71,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     name: "G-RTA",
     title: "response-time analysis for global EDF",
     algorithms: ALGORITHMS,
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&BERTOGNA_CIRINEI],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),

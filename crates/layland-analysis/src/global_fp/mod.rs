@@ -29,7 +29,7 @@ use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slack
 use crate::group::Group;
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Sporadic, Subject};
+use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 use layland_model::{Algorithm, Form, Order, System};
 
 /// Bertogna, Cirinei and Lipari 2005.

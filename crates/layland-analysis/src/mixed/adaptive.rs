@@ -9,7 +9,7 @@
 use super::{PER_CPU, each_cpu, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Citation, Kind, ResponseTest, SchedulabilityTest, Subject};
+use crate::{Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
 use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskMap};
 use layland_offline::criticality::{
     Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
@@ -24,7 +24,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-RT",
     title: "adaptive mixed criticality: response times per level",
     subject: Subject::Covered(AMC),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
@@ -35,7 +35,7 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-MAX",
     title: "adaptive mixed criticality: the worst over all instants of the mode change",
     subject: Subject::Covered(AMC),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: TWO_LEVELS,
     citations: CITATIONS,
     decide: |system| {
@@ -50,7 +50,7 @@ pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     name: "AMC-IA",
     title: "adaptive mixed criticality: the worst over all sequences of mode changes (corrected)",
     subject: Subject::Covered(AMC),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| {
@@ -69,7 +69,7 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
          the task misses. A low job released between the last deadline and the mode change is not counted. \
          AMC-IA is a corrected version, never better than AMC-MAX in our experiments with two levels.",
     ),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| {
@@ -101,7 +101,7 @@ macro_rules! responses {
             name: $of.name,
             title: $of.title,
             algorithms: &[amc(AdaptiveOrder::$order)],
-            kind: Kind::Sufficient,
+            kind: TestKind::Sufficient,
             assumptions: $assumptions,
             citations: CITATIONS,
             bound: |system| responses(system, |cpu| $bounds(&cpu.set)),

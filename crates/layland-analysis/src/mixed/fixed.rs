@@ -4,7 +4,7 @@
 
 use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
+    Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, CutOffOrder, Duration, Protection, System, TaskMap};
 use layland_offline::criticality::{MixedSet, Responses, fixed};
@@ -14,7 +14,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-RM",
     title: "response times at each task's level under rate-monotonic priorities with a cut-off",
     subject: Subject::Covered(&[smc(CutOffOrder::RateMonotonic)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set))),
@@ -25,7 +25,7 @@ pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     name: "SMC-CM",
     title: "response times at each task's level under criticality-monotonic priorities with a cut-off",
     subject: Subject::Covered(&[smc(CutOffOrder::CriticalityMonotonic)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set))),
@@ -55,7 +55,7 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     name: "FTP-SMC",
     title: "static mixed criticality: response times at each task's level, with the best priorities",
     subject: Subject::Covered(&[smc(CutOffOrder::Audsley)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::ftp_smc(&cpu.set))),
@@ -97,7 +97,7 @@ macro_rules! responses {
             name: $of.name,
             title: $of.title,
             algorithms: &[smc(CutOffOrder::$order)],
-            kind: Kind::Sufficient,
+            kind: TestKind::Sufficient,
             assumptions: PER_CPU,
             citations: CITATIONS,
             bound: |system| responses(system, $bounds),

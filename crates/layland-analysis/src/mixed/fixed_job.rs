@@ -4,7 +4,7 @@
 //! give *unknown*.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
+use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
 
@@ -27,7 +27,7 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     name: "FJP",
     title: "fixed job priorities: a job pattern and delays that no run exceeds",
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
@@ -38,7 +38,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-LB",
     title: "fixed job priorities: a job pattern from the load",
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
@@ -55,7 +55,7 @@ pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-IJA-PAPER",
     title: "fixed job priorities: the improved job-arrival pattern of the paper; not safe",
     subject: IJA,
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS))),
@@ -70,7 +70,7 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
         "It accepts the tasks (T,D,level,C) = (7,7,0,[4,4]), (18,18,1,[7,11]), in which the high one misses if it \
          overruns between releases of the low one at 2, 9 and 16.",
     ),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),

@@ -5,7 +5,7 @@
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
@@ -28,7 +28,7 @@ pub const PT: SchedulabilityTest = SchedulabilityTest {
     name: "PT",
     title: "period transformation: every slice is finished in its own segment",
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PeriodTransformation)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &SHA],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1))),
@@ -44,7 +44,7 @@ pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
          the tasks (T,D,level,C) = (6,6,0,[1,1]), (12,12,1,[3,6]), (4,4,1,[1,2]), in which the budget enforcement \
          postpones a slice and the job misses. Comparing the slice with its own segment, as PT does, repairs it.",
     ),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: IMPLICIT,
     citations: &[&Citation::HUANG, &SHA],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1))),

@@ -2,7 +2,7 @@
 //! [`Subject::Covered`] says. `layland_offline::criticality::zero_slack` has the rules.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject};
+use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
@@ -11,7 +11,7 @@ pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     name: "ZSS",
     title: "zero-slack scheduling: instants that hold for every pattern of releases",
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::ZeroSlack)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set))),
@@ -26,7 +26,7 @@ pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
         "The zero-slack instant 6 of Table I is too late if the low task may be released with an offset of 2; 4 \
          is safe. ZSS-PAPER is a reconstruction of the original method; the improved analysis of 2012 may differ.",
     ),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set))),

@@ -14,7 +14,7 @@
 pub mod overhead;
 
 use crate::{
-    Assumption, Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject,
+    Assumption, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
@@ -39,7 +39,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "OPTIMAL",
     title: "the utilizations sum to no more than the number of CPUs: enough for RUN and QPS",
     subject: Subject::Algorithms(&[Algorithm::Run, Algorithm::Qps]),
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[
         Assumption::SporadicReleases,
         Assumption::NoJitter,
@@ -70,5 +70,5 @@ fn fits(system: &System) -> Finding {
         Quantity::Number(cpus),
         holds,
     );
-    Finding::new(Kind::Exact.verdict(holds), reason)
+    Finding::new(TestKind::Exact.verdict(holds), reason)
 }

@@ -17,7 +17,7 @@
 use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, processor_demand};
-use crate::{Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
+use crate::{Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
@@ -48,7 +48,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "PARTITION",
     title: "a partition on which EDF meets every deadline: heuristics, then exhaustive search",
     subject: Subject::SomePartition,
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[
         SporadicReleases,
         NoJitter,

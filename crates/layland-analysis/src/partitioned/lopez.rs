@@ -11,7 +11,7 @@
 //! | `beta` | `floor(1 / u_max)`: that many of the largest tasks always fit one CPU |
 
 use crate::Assumption::*;
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
 use layland_model::{Algorithm, Form, Order, Rate, System};
 
 /// Lopez, Diaz and Garcia 2004.
@@ -31,7 +31,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "LOPEZ",
     title: "utilization bound of partitioned EDF",
     subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: &[
         SporadicReleases,
         NoJitter,
@@ -92,7 +92,7 @@ fn within_bound(system: &System) -> Finding {
     let holds = sum.fits(&Rate::ZERO, &bound);
     let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
     let reason = Reason::compared("the utilization", Scope::default(), value, bound, holds);
-    Finding::new(Kind::Sufficient.verdict(holds), reason)
+    Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }
 
 /// `(beta m + 1) / (beta + 1)` with `beta = floor(1 / u_max)`, for `0 < u_max <= 1`.

@@ -24,7 +24,7 @@ use crate::group::{Group, exact, together};
 use crate::necessary::load;
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
     Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
@@ -73,7 +73,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "QPA",
     title: "processor demand of EDF on each CPU",
     subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
     decide: |system| together(Group::affinities(system).iter().map(finding)),

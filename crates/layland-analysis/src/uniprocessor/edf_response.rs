@@ -17,8 +17,8 @@ use crate::Assumption::*;
 use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, exact, together};
 use crate::{
-    Assumption, Citation, Finding, Kind, Quantity, Reason, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Sporadic, Subject, Verdict,
+    Assumption, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, TaskMap};
 
@@ -54,7 +54,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "EDF-RTA",
     title: "response times of EDF on each CPU",
     subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::Deadline)]),
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
     decide: |system| together(Group::affinities(system).iter().map(finding)),
@@ -65,7 +65,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     name: "EDF-RTA",
     title: "response times of EDF on each CPU",
     algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::Deadline)],
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
     bound: |system| {

@@ -56,7 +56,7 @@ pub struct Thread<'a> {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind<'a> {
+pub enum EventKind<'a> {
     Switch {
         prev: Thread<'a>,
         left: Left,
@@ -81,7 +81,7 @@ pub struct Event<'a> {
     pub cpu: u32,
     /// The thread that was running.
     pub thread: Thread<'a>,
-    pub kind: Kind<'a>,
+    pub kind: EventKind<'a>,
 }
 
 /// A whole text.
@@ -307,7 +307,7 @@ fn named(comm: &str, pid: u32) -> Thread<'_> {
     Thread { comm: if comm == "<...>" { "" } else { comm }, pid }
 }
 
-fn kind<'a>(name: &str, body: &'a str) -> Option<(Kind<'a>, Form)> {
+fn kind<'a>(name: &str, body: &'a str) -> Option<(EventKind<'a>, Form)> {
     match name {
         "sched_switch" => switch(body),
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => wake(body),
@@ -315,15 +315,15 @@ fn kind<'a>(name: &str, body: &'a str) -> Option<(Kind<'a>, Form)> {
             let (body, to) = last_field(body, "dest_cpu")?;
             let (body, from) = last_field(body, "orig_cpu")?;
             let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
-            let kind = Kind::Migrate { thread, from: id(from)?, to: id(to)? };
+            let kind = EventKind::Migrate { thread, from: id(from)?, to: id(to)? };
             Some((kind, Form::Fields))
         }
         "tracing_mark_write" | "print" | "bprint" => match Marker::parse(body) {
-            Ok(marker) => Some((Kind::Mark(marker), Form::Fields)),
-            Err(MarkerError::Foreign) => Some((Kind::Other, Form::Fields)),
+            Ok(marker) => Some((EventKind::Mark(marker), Form::Fields)),
+            Err(MarkerError::Foreign) => Some((EventKind::Other, Form::Fields)),
             Err(MarkerError::Damaged) => None,
         },
-        _ => Some((Kind::Other, Form::Fields)),
+        _ => Some((EventKind::Other, Form::Fields)),
     }
 }
 
@@ -355,11 +355,11 @@ fn fields_thread<'a>(
     Some((Thread { comm: name, pid: id(pid)? }, text[..start].trim_end()))
 }
 
-fn switch(body: &str) -> Option<(Kind<'_>, Form)> {
+fn switch(body: &str) -> Option<(EventKind<'_>, Form)> {
     if !body.starts_with("prev_comm=") {
         let (prev, next) = body.rsplit_once(" ==> ")?;
         let (prev, state) = prev.rsplit_once(' ')?;
-        let kind = Kind::Switch {
+        let kind = EventKind::Switch {
             prev: plugin_thread(prev)?,
             left: left(state)?,
             next: plugin_thread(next)?,
@@ -374,17 +374,17 @@ fn switch(body: &str) -> Option<(Kind<'_>, Form)> {
     let (rest, state) = last_field(rest, "prev_state")?;
     let (prev, _) = fields_thread(rest, "prev_comm", "prev_pid", "prev_prio")?;
     let form = if is_arrow { Form::Fields } else { Form::Raw };
-    Some((Kind::Switch { prev, left: left(state)?, next }, form))
+    Some((EventKind::Switch { prev, left: left(state)?, next }, form))
 }
 
-fn wake(body: &str) -> Option<(Kind<'_>, Form)> {
+fn wake(body: &str) -> Option<(EventKind<'_>, Form)> {
     if body.starts_with("comm=") {
         let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
-        return Some((Kind::Wake(thread), Form::Fields));
+        return Some((EventKind::Wake(thread), Form::Fields));
     }
     // `comm:7 [39] CPU:001`, with `success=1` before the CPU in old versions.
     let end = body.rfind(']')?;
-    Some((Kind::Wake(plugin_thread(&body[..=end])?), Form::Plugin))
+    Some((EventKind::Wake(plugin_thread(&body[..=end])?), Form::Plugin))
 }
 
 /// `comm:7 [39]`.

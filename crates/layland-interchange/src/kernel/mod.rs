@@ -49,7 +49,7 @@ pub use line::Dialect;
 pub use marker::{Marker, MarkerError};
 pub use write::write;
 
-use self::line::{Event, Kind};
+use self::line::{Event, EventKind};
 
 /// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
 /// the order of time.
@@ -58,8 +58,10 @@ use self::line::{Event, Kind};
 /// If the text holds no events.
 pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
     let switch = |event: &Event<'_>| match event.kind {
-        Kind::Switch { .. } => Some((event.cpu, event.at)),
-        Kind::Wake(_) | Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => None,
+        EventKind::Switch { .. } => Some((event.cpu, event.at)),
+        EventKind::Wake(_) | EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {
+            None
+        }
     };
     Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
 }

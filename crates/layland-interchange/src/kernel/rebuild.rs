@@ -8,7 +8,7 @@ mod lives;
 
 use self::lives::{Known, Life, Lives, lives, marked_jobs};
 use super::import::{Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake};
-use super::line::{Event, Kind, Left, Lines};
+use super::line::{Event, EventKind, Left, Lines};
 use super::marker::Marker;
 use super::threads::Tasks;
 use layland_model::{
@@ -41,12 +41,12 @@ pub fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError>
     let mut known = marked_jobs(events, &tasks);
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
-        Kind::Mark(Marker::Begin { t, cpus }) => Some((*t, cpus.as_slice())),
-        Kind::Mark(_)
-        | Kind::Switch { .. }
-        | Kind::Wake(_)
-        | Kind::Migrate { .. }
-        | Kind::Other => None,
+        EventKind::Mark(Marker::Begin { t, cpus }) => Some((*t, cpus.as_slice())),
+        EventKind::Mark(_)
+        | EventKind::Switch { .. }
+        | EventKind::Wake(_)
+        | EventKind::Migrate { .. }
+        | EventKind::Other => None,
     });
     // Times of the run become times of the trace's clock.
     let of_run = begin.is_none().then(|| run_origin(events, first.at, last.at)).flatten();
@@ -67,12 +67,12 @@ pub fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError>
         return Err(ReadError::TooLong);
     };
     let over = events.iter().fold(over.max(Time::ZERO), |over, event| match event.kind {
-        Kind::Mark(Marker::End { t }) => over.max(clock.clamped(t)),
-        Kind::Mark(_)
-        | Kind::Switch { .. }
-        | Kind::Wake(_)
-        | Kind::Migrate { .. }
-        | Kind::Other => over,
+        EventKind::Mark(Marker::End { t }) => over.max(clock.clamped(t)),
+        EventKind::Mark(_)
+        | EventKind::Switch { .. }
+        | EventKind::Wake(_)
+        | EventKind::Migrate { .. }
+        | EventKind::Other => over,
     });
 
     let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
@@ -178,12 +178,12 @@ const LONGEST_WAIT_NS: i64 = 10_000_000_000;
 /// time that it tells, and the fastest one is believed.
 fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
     let release = |event: &Event| match event.kind {
-        Kind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
-        Kind::Mark(_)
-        | Kind::Switch { .. }
-        | Kind::Wake(_)
-        | Kind::Migrate { .. }
-        | Kind::Other => None,
+        EventKind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
+        EventKind::Mark(_)
+        | EventKind::Switch { .. }
+        | EventKind::Wake(_)
+        | EventKind::Migrate { .. }
+        | EventKind::Other => None,
     };
     let (_, t) = events.iter().find_map(release)?;
     if (first.saturating_sub(LONGEST_WAIT_NS)..=last).contains(&t) {
@@ -300,20 +300,20 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
     let mut woken: BTreeSet<u32> = BTreeSet::new();
     let mark = |event: &Event| {
         match &event.kind {
-            Kind::Wake(thread) => {
+            EventKind::Wake(thread) => {
                 woken.insert(thread.pid);
             }
-            Kind::Switch { next, .. } => {
+            EventKind::Switch { next, .. } => {
                 woken.remove(&next.pid);
             }
-            Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => {}
+            EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {}
         }
         let at = clock.clamped(event.at);
         if at < Time::ZERO {
             return None;
         }
         match event.kind {
-            Kind::Migrate { thread, from, to } if from != to => {
+            EventKind::Migrate { thread, from, to } if from != to => {
                 let task = tasks.of(thread.pid)?;
                 // The event does not say why, but who does it and where does.
                 let why = if woken.contains(&thread.pid) {
@@ -328,15 +328,15 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
                 let (from, to) = (cpus.id(from), cpus.id(to));
                 Some(Mark { at, kind: MarkKind::Note(Note::Moved { task, from, to, why }) })
             }
-            Kind::Mark(Marker::Overrun { task, job }) => {
+            EventKind::Mark(Marker::Overrun { task, job }) => {
                 let id = JobId { task: tasks.named(task, event.thread.pid)?, seq: job };
                 Some(Mark { at, kind: MarkKind::BudgetExhausted(id, cpus.id(event.cpu)) })
             }
-            Kind::Migrate { .. }
-            | Kind::Mark(_)
-            | Kind::Switch { .. }
-            | Kind::Wake(_)
-            | Kind::Other => None,
+            EventKind::Migrate { .. }
+            | EventKind::Mark(_)
+            | EventKind::Switch { .. }
+            | EventKind::Wake(_)
+            | EventKind::Other => None,
         }
     };
     events.iter().filter_map(mark).collect()
@@ -344,7 +344,7 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
 
 fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<Decision> {
     let decision = |event: &Event| match event.kind {
-        Kind::Mark(Marker::Decision { cpu, run }) => {
+        EventKind::Mark(Marker::Decision { cpu, run }) => {
             let run = match run {
                 None => None,
                 Some((name, seq)) => {
@@ -355,11 +355,11 @@ fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> 
             cpus.count = cpus.count.max(usize::try_from(cpu).unwrap_or(0).min(0xffff) + 1);
             Some(Decision { at: clock.clamped(event.at), cpu: CpuId(cpu), run })
         }
-        Kind::Mark(_)
-        | Kind::Migrate { .. }
-        | Kind::Switch { .. }
-        | Kind::Wake(_)
-        | Kind::Other => None,
+        EventKind::Mark(_)
+        | EventKind::Migrate { .. }
+        | EventKind::Switch { .. }
+        | EventKind::Wake(_)
+        | EventKind::Other => None,
     };
     events.iter().filter_map(decision).collect()
 }

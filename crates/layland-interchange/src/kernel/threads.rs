@@ -1,7 +1,7 @@
 //! Which threads are tasks, and what their tasks are called.
 
 use super::import::{ReadError, ReadOptions, Threads, comm};
-use super::line::{Event, Kind, Thread};
+use super::line::{Event, EventKind, Thread};
 use super::marker::Marker;
 use layland_model::{Index, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,9 +121,9 @@ impl Tasks {
 fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
     let of = |event: &Event<'a>| {
         let (first, second) = match event.kind {
-            Kind::Switch { prev, next, .. } => (Some(prev), Some(next)),
-            Kind::Wake(thread) | Kind::Migrate { thread, .. } => (Some(thread), None),
-            Kind::Mark(_) | Kind::Other => (None, None),
+            EventKind::Switch { prev, next, .. } => (Some(prev), Some(next)),
+            EventKind::Wake(thread) | EventKind::Migrate { thread, .. } => (Some(thread), None),
+            EventKind::Mark(_) | EventKind::Other => (None, None),
         };
         [Some(event.thread), first, second]
     };
@@ -133,18 +133,18 @@ fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
 /// The task that the mark of an event names.
 fn marked<'a>(event: &'a Event<'a>) -> Option<&'a str> {
     match &event.kind {
-        Kind::Mark(
+        EventKind::Mark(
             Marker::Release { task, .. }
             | Marker::Start { task, .. }
             | Marker::Complete { task, .. }
             | Marker::Abort { task, .. }
             | Marker::Overrun { task, .. },
         ) => Some(task),
-        Kind::Mark(Marker::Begin { .. } | Marker::End { .. } | Marker::Decision { .. })
-        | Kind::Switch { .. }
-        | Kind::Wake(_)
-        | Kind::Migrate { .. }
-        | Kind::Other => None,
+        EventKind::Mark(Marker::Begin { .. } | Marker::End { .. } | Marker::Decision { .. })
+        | EventKind::Switch { .. }
+        | EventKind::Wake(_)
+        | EventKind::Migrate { .. }
+        | EventKind::Other => None,
     }
 }
 
@@ -166,7 +166,7 @@ fn marking_threads<'a>(events: &'a [Event<'a>]) -> BTreeMap<u32, &'a str> {
 fn candidates(events: &[Event]) -> Vec<(String, u32)> {
     let mut counts: BTreeMap<u32, (u64, &str)> = BTreeMap::new();
     for event in events {
-        if let Kind::Switch { prev, .. } = &event.kind
+        if let EventKind::Switch { prev, .. } = &event.kind
             && prev.pid != 0
         {
             counts.entry(prev.pid).or_insert((0, prev.comm)).0 += 1;

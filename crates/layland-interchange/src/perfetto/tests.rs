@@ -121,5 +121,5 @@ fn a_job_without_demand_is_an_instant() {
     let packets = decoded(&trace);
     let kinds: Vec<i32> =
         packets.iter().filter_map(|packet| packet.track_event.as_ref()?.r#type).collect();
-    assert_eq!(kinds, [Kind::Instant as i32]);
+    assert_eq!(kinds, [TrackEventType::Instant as i32]);
 }

@@ -8,7 +8,7 @@
 //! The CPUs that a task may use are its affinity, or else its cluster; when its cluster gets other CPUs,
 //! what the two have in common, or else the cluster.
 
-use super::backlog::Place;
+use super::backlog::PlaceInOrder;
 use super::laminar::{overlap, parents};
 use super::matcher::{Matcher, Ran};
 use crate::info::SystemRefusal;
@@ -28,7 +28,7 @@ struct TaskState {
     /// The key of its jobs, where that is fixed.
     fixed_key: Option<i64>,
     /// Its ready job, if it has one.
-    ready: Option<(u64, Place)>,
+    ready: Option<(u64, PlaceInOrder)>,
     /// Not left, and not turned away.
     is_in: bool,
 }
@@ -188,7 +188,7 @@ impl<M: Matcher> Affine<M> {
         let state = &mut self.tasks[job.task];
         debug_assert!(state.ready.is_none(), "a task has at most one ready job");
         let key = state.fixed_key.unwrap_or(deadline.ns());
-        let place = Place { key, rank: state.rank, task: job.task };
+        let place = PlaceInOrder { key, rank: state.rank, task: job.task };
         state.ready = Some((job.seq, place));
         self.matcher.arrive(state.class, place, &self.ran);
     }
@@ -276,7 +276,7 @@ impl<M: Matcher> Affine<M> {
 
     /// Some tasks may use other CPUs from now on, all at once.
     fn change_masks(&mut self, changes: &[(TaskId, CpuSet)]) {
-        let ready: Vec<Option<Place>> = changes
+        let ready: Vec<Option<PlaceInOrder>> = changes
             .iter()
             .map(|(task, _)| self.tasks[*task].ready.map(|(_, place)| place))
             .collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// The place of a ready job in a strict order: smaller comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct PlaceInOrder {
     /// The absolute deadline or the fixed priority.
     pub key: i64,
     /// The rank of its task.
@@ -17,18 +17,18 @@ pub(crate) struct Place {
 /// Jobs that wait: O(log n) to add and to take out, O(1) to look at the first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backlog {
-    places: BTreeSet<Place>,
-    first: Option<Place>,
+    places: BTreeSet<PlaceInOrder>,
+    first: Option<PlaceInOrder>,
 }
 
 impl Backlog {
     /// The job that comes first.
     #[inline]
-    pub(crate) fn first(&self) -> Option<Place> {
+    pub(crate) fn first(&self) -> Option<PlaceInOrder> {
         self.first
     }
 
-    pub(crate) fn insert(&mut self, place: Place) {
+    pub(crate) fn insert(&mut self, place: PlaceInOrder) {
         self.places.insert(place);
         if self.first.is_none_or(|first| place < first) {
             self.first = Some(place);
@@ -36,7 +36,7 @@ impl Backlog {
     }
 
     /// Takes a job out.
-    pub(crate) fn remove(&mut self, place: Place) {
+    pub(crate) fn remove(&mut self, place: PlaceInOrder) {
         self.places.remove(&place);
         if self.first == Some(place) {
             self.first = self.places.first().copied();

@@ -1,6 +1,6 @@
 //! What weak and strong scheduling both keep: who is where, and who waits, by class.
 
-use super::backlog::{Backlog, Place};
+use super::backlog::{Backlog, PlaceInOrder};
 use super::bits::Bits;
 use layland_model::{CpuId, CpuSet, Index, TaskId, TaskMap};
 
@@ -15,7 +15,7 @@ pub(crate) struct Class<B> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub class: usize,
-    pub place: Place,
+    pub place: PlaceInOrder,
     /// Where it is, if it does not wait.
     pub cpu: Option<CpuId>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Ground<B> {
     pub classes_of: Vec<Vec<usize>>,
     pub seats: TaskMap<Option<Seat>>,
     /// By CPU: the job that is there.
-    pub occupant: Vec<Option<Place>>,
+    pub occupant: Vec<Option<PlaceInOrder>>,
     pub touched: Vec<CpuId>,
 }
 
@@ -91,13 +91,13 @@ impl<B: Bits> Ground<B> {
     }
 
     /// The waiting job that comes first among those that may use a CPU.
-    pub(crate) fn first_waiting(&self, cpu: CpuId) -> Option<Place> {
+    pub(crate) fn first_waiting(&self, cpu: CpuId) -> Option<PlaceInOrder> {
         let classes = self.classes_of[cpu.index()].iter();
         classes.filter_map(|&class| self.classes[class].waiting.first()).min()
     }
 
     /// A waiting job no longer waits.
-    pub(crate) fn call(&mut self, place: Place) {
+    pub(crate) fn call(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
         self.classes[class].waiting.remove(place);
     }

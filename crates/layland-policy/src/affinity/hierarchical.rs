@@ -27,7 +27,7 @@
 //! masks are what is online of them. A task without any CPU that is online waits.
 
 use super::affine::Affine;
-use super::backlog::Place;
+use super::backlog::PlaceInOrder;
 use super::bits::Bits;
 use super::hierarchy::{Arrival, Departure, Hierarchy};
 use super::matcher::{Matcher, Ran};
@@ -78,7 +78,7 @@ enum Assignment {
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     class: usize,
-    place: Place,
+    place: PlaceInOrder,
     is_chosen: bool,
 }
 
@@ -158,7 +158,8 @@ impl<B: Bits> Hierarchical<B> {
         for (classes, node) in masks.values().zip(nodes) {
             classes.iter().for_each(|&class| self.node_of[class] = node);
         }
-        let mut ready: Vec<Place> = self.seats.values().flatten().map(|seat| seat.place).collect();
+        let mut ready: Vec<PlaceInOrder> =
+            self.seats.values().flatten().map(|seat| seat.place).collect();
         ready.sort_unstable();
         ready.into_iter().for_each(|place| self.admit(place));
     }
@@ -177,7 +178,7 @@ impl<B: Bits> Hierarchical<B> {
 
     /// A task that is ready arrives in the tree.
     #[inline]
-    fn admit(&mut self, place: Place) {
+    fn admit(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
         let arrival = self.tree.arrive(self.node_of[class], place);
         let is_chosen = arrival != Arrival::Waits;
@@ -313,7 +314,7 @@ impl<B: Bits> Matcher for Hierarchical<B> {
         self.cpu_of.resize(tasks, None);
     }
     #[inline]
-    fn arrive(&mut self, class: usize, place: Place, _ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<Ran>) {
         self.refresh();
         self.seats[place.task] = Some(Seat { class, place, is_chosen: false });
         self.admit(place);

@@ -20,7 +20,7 @@
 //!   it is within the largest mask around the departed task that was full. O(m + log n).
 //! - A task that departs while it waits is deleted from its backlog.
 
-use super::backlog::{Backlog, Place};
+use super::backlog::{Backlog, PlaceInOrder};
 use super::bits::Bits;
 use super::laminar::parents;
 use layland_model::CpuSet;
@@ -30,7 +30,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub(crate) struct Node<B> {
     pub cpus: B,
-    pub own: Vec<Place>,
+    pub own: Vec<PlaceInOrder>,
     size: u32,
     count: u32,
     /// [`NONE`] for the root.
@@ -53,7 +53,7 @@ pub(crate) enum Arrival {
     /// The task runs too.
     Enters,
     /// It runs instead of another one.
-    Replaces(Place),
+    Replaces(PlaceInOrder),
     /// It waits.
     Waits,
 }
@@ -64,7 +64,7 @@ pub(crate) enum Departure {
     /// The task was waiting.
     Waited,
     /// It was chosen, and this one is chosen now, if any.
-    Left(Option<Place>),
+    Left(Option<PlaceInOrder>),
 }
 
 /// The masks in use, and the ready tasks by mask.
@@ -130,7 +130,7 @@ impl<B: Bits> Hierarchy<B> {
     }
 
     #[inline]
-    fn insert(&mut self, node: u32, place: Place) {
+    fn insert(&mut self, node: u32, place: PlaceInOrder) {
         let own = &mut self.nodes[node as usize].own;
         let at = own.iter().rposition(|other| *other < place).map_or(0, |at| at + 1);
         own.insert(at, place);
@@ -138,7 +138,7 @@ impl<B: Bits> Hierarchy<B> {
 
     /// Algorithm 3: a task with the mask of `node` becomes ready.
     #[inline]
-    pub(crate) fn arrive(&mut self, node: u32, place: Place) -> Arrival {
+    pub(crate) fn arrive(&mut self, node: u32, place: PlaceInOrder) -> Arrival {
         // Lines 2-5: the smallest full mask around it.
         let mut beta = node;
         while !self.nodes[beta as usize].is_full() {
@@ -152,7 +152,7 @@ impl<B: Bits> Hierarchy<B> {
         }
         // Line 9: the task that comes last within it, or the new one.
         let end = self.nodes[beta as usize].end;
-        let mut last: Option<(Place, u32)> = None;
+        let mut last: Option<(PlaceInOrder, u32)> = None;
         for (at, inside) in (beta..end).zip(&self.nodes[beta as usize..end as usize]) {
             if let Some(&place) = inside.own.last()
                 && last.is_none_or(|(last, _)| place > last)
@@ -179,7 +179,7 @@ impl<B: Bits> Hierarchy<B> {
 
     /// Algorithm 5: a task with the mask of `node` is no longer ready.
     #[inline]
-    pub(crate) fn depart(&mut self, node: u32, place: Place, is_chosen: bool) -> Departure {
+    pub(crate) fn depart(&mut self, node: u32, place: PlaceInOrder, is_chosen: bool) -> Departure {
         if !is_chosen {
             self.nodes[node as usize].backlog.remove(place);
             return Departure::Waited;
@@ -201,7 +201,7 @@ impl<B: Bits> Hierarchy<B> {
             return Departure::Left(None);
         }
         // Lines 4-6: the first task that fits.
-        let mut best: Option<(Place, u32)> = None;
+        let mut best: Option<(PlaceInOrder, u32)> = None;
         let mut at = top;
         while at < self.nodes[top as usize].end {
             let inside = &self.nodes[at as usize];
@@ -226,7 +226,7 @@ impl<B: Bits> Hierarchy<B> {
 
     /// The chosen tasks, smaller masks before those around them, tasks of one mask in order.
     #[inline]
-    pub(crate) fn chosen(&self) -> impl Iterator<Item = (&B, Place)> {
+    pub(crate) fn chosen(&self) -> impl Iterator<Item = (&B, PlaceInOrder)> {
         self.nodes.iter().rev().flat_map(|node| node.own.iter().map(move |&own| (&node.cpus, own)))
     }
 
@@ -240,8 +240,8 @@ mod tests {
     use super::*;
     use layland_model::TaskId;
 
-    fn place(key: i64) -> Place {
-        Place { key, rank: 0, task: TaskId(key as u32) }
+    fn place(key: i64) -> PlaceInOrder {
+        PlaceInOrder { key, rank: 0, task: TaskId(key as u32) }
     }
 
     #[test]

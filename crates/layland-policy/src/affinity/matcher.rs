@@ -1,6 +1,6 @@
 //! What the policies with affinities differ in: which ready tasks are matched to CPUs, and to which.
 
-use super::backlog::Place;
+use super::backlog::PlaceInOrder;
 use layland_model::{CpuId, CpuSet, JobOrder, ScheduleRule, TaskId, TaskMap, Time};
 
 /// Where and when the engine ran a task last.
@@ -40,7 +40,7 @@ pub(crate) trait Matcher: Clone + Send + 'static {
     /// Makes room for this many tasks.
     fn resize(&mut self, tasks: usize);
     /// The job of a task of this class becomes ready.
-    fn arrive(&mut self, class: usize, place: Place, ran: &TaskMap<Ran>);
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<Ran>);
     /// The job of a task is no longer ready.
     fn depart(&mut self, task: TaskId);
     /// A CPU can be used.

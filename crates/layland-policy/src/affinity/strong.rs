@@ -22,7 +22,7 @@
 //! since less is reachable. An arrival takes O(m^2), a departure O(m^2 + m d + log n) for d different masks.
 
 use super::affine::Affine;
-use super::backlog::Place;
+use super::backlog::PlaceInOrder;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
@@ -81,7 +81,7 @@ impl<B: Bits> Strong<B> {
         unseen.clone_from(&ground.online);
         frontier.clear();
         let (mut opener, mut next, mut free) = (p, 0, None);
-        let mut last: Option<(Place, CpuId)> = None;
+        let mut last: Option<(PlaceInOrder, CpuId)> = None;
         'search: loop {
             while let Some(cpu) = ground.mask(opener).lowest_in(unseen) {
                 unseen.remove(cpu);
@@ -130,7 +130,7 @@ impl<B: Bits> Strong<B> {
         unseen.remove(c0);
         frontier.clear();
         frontier.push(c0);
-        let mut best: Option<(Place, CpuId)> = None;
+        let mut best: Option<(PlaceInOrder, CpuId)> = None;
         let mut next = 0;
         while let Some(&cpu) = frontier.get(next) {
             next += 1;
@@ -173,7 +173,7 @@ impl<B: Bits> Matcher for Strong<B> {
     fn resize(&mut self, tasks: usize) {
         self.ground.seats.resize(tasks, None);
     }
-    fn arrive(&mut self, class: usize, place: Place, _ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, _ran: &TaskMap<Ran>) {
         self.ground.seats[place.task] = Some(Seat { class, place, cpu: None });
         self.place(place.task);
     }

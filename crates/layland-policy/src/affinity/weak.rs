@@ -18,7 +18,7 @@
 //! pushed on, at most m of them; a departure O(d + log n) for d different masks.
 
 use super::affine::Affine;
-use super::backlog::Place;
+use super::backlog::PlaceInOrder;
 use super::bits::Bits;
 use super::ground::{Ground, Seat};
 use super::matcher::{Matcher, Ran};
@@ -95,7 +95,7 @@ impl<B: Bits> Matcher for Weak<B> {
     fn resize(&mut self, tasks: usize) {
         self.0.seats.resize(tasks, None);
     }
-    fn arrive(&mut self, class: usize, place: Place, ran: &TaskMap<Ran>) {
+    fn arrive(&mut self, class: usize, place: PlaceInOrder, ran: &TaskMap<Ran>) {
         self.0.seats[place.task] = Some(Seat { class, place, cpu: None });
         self.push(place.task, ran);
     }

@@ -53,7 +53,7 @@ use super::parts::{NONE, Parts, policy_of_parts};
 use super::{Prepared, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
 use crate::info::{PolicyOptions, SystemRefusal};
-use hierarchy::{Client, Hierarchy, Kind, Major, Set};
+use hierarchy::{Client, ClientKind, Hierarchy, Major, Set};
 use layland_model::{JobId, System};
 use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
 
@@ -122,12 +122,16 @@ pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusa
                         let task = order[seat];
                         let window = grid.tasks[task].window.ns();
                         let job = JobId { task, seq: 0 };
-                        (grid.tasks[task].numerator, seat, Kind::Task { job, window, ready: false })
+                        (
+                            grid.tasks[task].numerator,
+                            seat,
+                            ClientKind::Task { job, window, ready: false },
+                        )
                     }
                     Item::Master(cpu) => {
                         let below = local(cpu);
                         master_of[below] = (member, part.sets.len() as u32);
-                        (part.excess(below), cpu, Kind::Master(below as u32))
+                        (part.excess(below), cpu, ClientKind::Master(below as u32))
                     }
                 };
                 part.clients.push(Client::new(kind, number as u32, rate));

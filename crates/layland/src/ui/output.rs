@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What a file is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// A report for a browser.
     Html,
     /// A chart.
@@ -26,39 +26,39 @@ pub enum Kind {
 }
 
 /// The files that every trace can be written to.
-const OF_EVERY_TRACE: [Kind; 8] = [
-    Kind::Html,
-    Kind::Svg,
-    Kind::Tikz,
-    Kind::Text,
-    Kind::Json,
-    Kind::Export(Export::Perfetto),
-    Kind::Export(Export::Parquet),
-    Kind::Export(Export::StTrace),
+const OF_EVERY_TRACE: [FileKind; 8] = [
+    FileKind::Html,
+    FileKind::Svg,
+    FileKind::Tikz,
+    FileKind::Text,
+    FileKind::Json,
+    FileKind::Export(Export::Perfetto),
+    FileKind::Export(Export::Parquet),
+    FileKind::Export(Export::StTrace),
 ];
 
-impl Kind {
+impl FileKind {
     fn endings(self) -> &'static [&'static str] {
         match self {
-            Kind::Html => &["html", "htm"],
-            Kind::Svg => &["svg"],
-            Kind::Tikz => &["tex", "tikz"],
-            Kind::Text => &["txt"],
-            Kind::Json => &["json"],
-            Kind::Csv => &["csv"],
-            Kind::Export(export) => export.endings(),
-            Kind::Kernel => &["trace"],
+            FileKind::Html => &["html", "htm"],
+            FileKind::Svg => &["svg"],
+            FileKind::Tikz => &["tex", "tikz"],
+            FileKind::Text => &["txt"],
+            FileKind::Json => &["json"],
+            FileKind::Csv => &["csv"],
+            FileKind::Export(export) => export.endings(),
+            FileKind::Kernel => &["trace"],
         }
     }
     fn meaning(self) -> &'static str {
         match self {
-            Kind::Html => ".html for a report",
-            Kind::Svg => ".svg, .tex or .txt for a chart",
-            Kind::Tikz | Kind::Text => "",
-            Kind::Json => ".json for the trace",
-            Kind::Csv => ".csv for a table of it",
-            Kind::Export(export) => export.meaning(),
-            Kind::Kernel => ".trace for the kernel's own",
+            FileKind::Html => ".html for a report",
+            FileKind::Svg => ".svg, .tex or .txt for a chart",
+            FileKind::Tikz | FileKind::Text => "",
+            FileKind::Json => ".json for the trace",
+            FileKind::Csv => ".csv for a table of it",
+            FileKind::Export(export) => export.meaning(),
+            FileKind::Kernel => ".trace for the kernel's own",
         }
     }
 }
@@ -66,21 +66,21 @@ impl Kind {
 /// Something to write besides the result.
 #[derive(Clone, Debug)]
 pub struct Output {
-    pub kind: Kind,
+    pub kind: FileKind,
     pub path: PathBuf,
 }
 
 impl Output {
     /// What to write into each of these files: what every trace can be written to, and what else a
     /// command offers.
-    pub fn all(paths: &[PathBuf], besides: &[Kind]) -> Result<Vec<Output>, Failure> {
+    pub fn all(paths: &[PathBuf], besides: &[FileKind]) -> Result<Vec<Output>, Failure> {
         let offered = [&OF_EVERY_TRACE, besides].concat();
         paths.iter().map(|path| Output::of(path, &offered)).collect()
     }
 
     /// What to write into a file of this name. That it can be written is not known before it is, but
     /// a folder that does not exist is no reason to simulate first.
-    pub fn of(path: &Path, offered: &[Kind]) -> Result<Output, Failure> {
+    pub fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
         let known = format!("the ending says what to write: {}", meanings.join(", "));

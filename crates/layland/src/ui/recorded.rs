@@ -1,7 +1,7 @@
 //! One recorded run, as `run` and `trace` have it: the files that can be made of it.
 
 use super::exit::Failure;
-use super::output::{Kind, Output};
+use super::output::{FileKind, Output};
 use super::{chart, report, terminal};
 use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
@@ -68,32 +68,32 @@ impl Recorded<'_> {
         let path = &output.path;
         let mut bytes = Vec::new();
         match output.kind {
-            Kind::Kernel => return Ok(()),
-            Kind::Html => return report::write(path, &self.report(), quiet),
-            Kind::Svg => {
+            FileKind::Kernel => return Ok(()),
+            FileKind::Html => return report::write(path, &self.report(), quiet),
+            FileKind::Svg => {
                 let title = Some(self.title.clone());
                 let options = SvgOptions { title, ..SvgOptions::default() };
                 bytes = self.view().svg(&options).into_bytes();
             }
-            Kind::Tikz => {
+            FileKind::Tikz => {
                 let title = Some(self.title.clone());
                 bytes =
                     self.view().tikz(&TikzOptions { title, ..TikzOptions::default() }).into_bytes();
             }
-            Kind::Export(export) => {
+            FileKind::Export(export) => {
                 for (path, bytes) in export.files(path, self.trace, &self.labels, &self.title)? {
                     write(&path, &bytes, quiet)?;
                 }
                 return Ok(());
             }
-            Kind::Text => {
+            FileKind::Text => {
                 let charset = chart::charset(self.ascii);
                 let options = chart::text_options(Rows::Both, charset, Colours::Never);
                 bytes = self.view().text(&options).into_bytes();
             }
-            Kind::Json => write_json(&mut bytes, self.trace, &self.labels, Some(&self.summary))
+            FileKind::Json => write_json(&mut bytes, self.trace, &self.labels, Some(&self.summary))
                 .map_err(failed)?,
-            Kind::Csv => {
+            FileKind::Csv => {
                 layland_trace::csv::write(&mut bytes, self.trace, &self.labels).map_err(failed)?;
             }
         }

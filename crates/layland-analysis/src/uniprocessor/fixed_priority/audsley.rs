@@ -3,7 +3,7 @@
 use super::{PINNED, response_time};
 use crate::fixed_point::Diverged;
 use crate::group::{Group, exact, together};
-use crate::{Citation, Finding, Kind, Reason, SchedulabilityTest, Subject, Verdict};
+use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::Task;
 
 /// Audsley 1991.
@@ -38,7 +38,7 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     name: "OPA",
     title: "Audsley's assignment of fixed priorities on each CPU",
     subject: Subject::SomePriorities,
-    kind: Kind::Exact,
+    kind: TestKind::Exact,
     assumptions: PINNED,
     citations: &[&AUDSLEY_1991],
     decide: |system| together(Group::affinities(system).iter().map(audsley)),

@@ -12,8 +12,8 @@ use super::{GIVEN, PINNED, PriorityOrder};
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
 use crate::{
-    Assumption, Citation, Finding, Kind, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Subject, Verdict,
+    Assumption, Citation, Finding, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Subject, TestKind, Verdict,
 };
 use layland_model::{
     Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
@@ -51,7 +51,7 @@ macro_rules! response_time_test {
             name: $name,
             title: concat!("response times under fixed priorities on each CPU (", $policy, ")"),
             subject: Subject::Algorithms(&[Algorithm::Ordered(Form::Partitioned, Order::$order)]),
-            kind: Kind::Exact,
+            kind: TestKind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
             decide: |system| {
@@ -69,7 +69,7 @@ macro_rules! response_bound_test {
             name: $of.name,
             title: $of.title,
             algorithms: &[Algorithm::Ordered(Form::Partitioned, Order::$order)],
-            kind: Kind::Exact,
+            kind: TestKind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
             bound: |system| {

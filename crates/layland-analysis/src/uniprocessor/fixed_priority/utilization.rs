@@ -2,7 +2,7 @@
 
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Kind, Quantity, Reason, SchedulabilityTest, Scope, Subject};
+use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
 use layland_model::{Algorithm, Form, Order, Rate};
 
 /// Bini, Buttazzo and Buttazzo 2003.
@@ -54,7 +54,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     name: "LL",
     title: "Liu and Layland's utilization bound for rate-monotonic priorities",
     subject: Subject::Algorithms(RM_OR_DM),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&Citation::LIU_LAYLAND],
     decide: |system| {
@@ -72,7 +72,7 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     name: "HB",
     title: "hyperbolic bound for rate-monotonic priorities",
     subject: Subject::Algorithms(RM_OR_DM),
-    kind: Kind::Sufficient,
+    kind: TestKind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&BINI],
     decide: |system| {
@@ -89,7 +89,7 @@ fn product(group: &Group<'_>, what: &'static str, factors: &[Rate]) -> Finding {
     let (holds, value) = at_most_two(factors);
     let (value, bound) = (Quantity::Number(value), Quantity::Number(Rate::whole(2)));
     let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
-    Finding::new(Kind::Sufficient.verdict(holds), reason)
+    Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }
 
 /// Decides exactly: by numbers with 60 binary digits, rounded down and up, where these tell; by the

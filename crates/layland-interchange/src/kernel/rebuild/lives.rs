@@ -1,6 +1,6 @@
 //! What the events say of the threads of tasks and of their jobs, before it is one run.
 
-use super::super::line::{Event, Kind, Left};
+use super::super::line::{Event, EventKind, Left};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use layland_model::{Index, JobId, TaskId};
@@ -67,8 +67,11 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
     let (mut contradictions, mut silent_starts) = (0, 0);
     for event in events {
         let seen = match &event.kind {
-            Kind::Switch { prev, .. } => prev.pid,
-            Kind::Wake(_) | Kind::Migrate { .. } | Kind::Mark(_) | Kind::Other => event.thread.pid,
+            EventKind::Switch { prev, .. } => prev.pid,
+            EventKind::Wake(_)
+            | EventKind::Migrate { .. }
+            | EventKind::Mark(_)
+            | EventKind::Other => event.thread.pid,
         };
         // Whoever is seen first on a CPU has been there since the beginning.
         let holder = on.entry(event.cpu).or_insert((seen, begin));
@@ -84,7 +87,7 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
         }
         let (running, since) = *holder;
         match &event.kind {
-            Kind::Switch { prev, left, next } => {
+            EventKind::Switch { prev, left, next } => {
                 // A switch of a task that is missing shows in the next one on its CPU.
                 let fits = running == prev.pid;
                 if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
@@ -104,7 +107,7 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
                     lives[task.index()].wakes.push(Woken { at, ran: event.at, is_seen: true });
                 }
             }
-            Kind::Wake(thread) => {
+            EventKind::Wake(thread) => {
                 ready.insert(thread.pid, event.at);
                 if let Some(task) = tasks.of(thread.pid)
                     && !on.values().any(|&(pid, _)| pid == thread.pid)
@@ -112,10 +115,10 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
                     woken.entry(task).or_insert(event.at);
                 }
             }
-            Kind::Migrate { thread, .. } => {
+            EventKind::Migrate { thread, .. } => {
                 ready.insert(thread.pid, event.at);
             }
-            Kind::Mark(_) | Kind::Other => {}
+            EventKind::Mark(_) | EventKind::Other => {}
         }
     }
     let end = events.last().map_or(0, |event| event.at);
@@ -130,7 +133,7 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
 pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {
     let mut jobs: BTreeMap<JobId, Known> = BTreeMap::new();
     for event in events {
-        let Kind::Mark(mark) = &event.kind else { continue };
+        let EventKind::Mark(mark) = &event.kind else { continue };
         let (name, seq) = match *mark {
             Marker::Release { task, job, .. }
             | Marker::Start { task, job }

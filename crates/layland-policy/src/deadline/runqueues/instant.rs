@@ -9,7 +9,7 @@
 //!
 //! What is decided is the difference between what the engine runs and `curr` after all that.
 
-use super::thread::Kind;
+use super::thread::ThreadKind;
 use super::{Renewal, Rules, RunQueues, Thread};
 use crate::deadline::parameters::check_parameters;
 use crate::deadline::server::{ServerState, Woken};
@@ -108,7 +108,7 @@ impl<R: Rules> Threads<R> {
                     return;
                 }
                 thread.server.exhaust();
-                if thread.kind == Kind::Hog
+                if thread.kind == ThreadKind::Hog
                     && let Some(seq) = &mut thread.job
                 {
                     let job = JobId { task: p, seq: *seq };
@@ -327,7 +327,8 @@ impl<R: Rules> Threads<R> {
         rq.dated.dedup();
         for p in std::mem::take(&mut rq.dated) {
             let thread = &mut rq.threads[p];
-            let Some(seq) = thread.job.filter(|_| thread.kind != Kind::Jobs && thread.is_in())
+            let Some(seq) =
+                thread.job.filter(|_| thread.kind != ThreadKind::Jobs && thread.is_in())
             else {
                 continue;
             };

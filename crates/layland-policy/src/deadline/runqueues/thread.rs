@@ -6,7 +6,7 @@ use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
 
 /// What the thread of a task does, as far as its jobs depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ThreadKind {
     /// Its jobs are the engine's.
     Jobs,
     /// Its jobs are its budgets.
@@ -34,7 +34,7 @@ pub(crate) struct Thread {
     /// Its place by rank, which breaks ties; also the number of its timer.
     pub seat: u32,
     pub(super) due: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: ThreadKind,
     /// Breaks ties between equal deadlines in its queue.
     pub(super) tie: i64,
     /// Its ready job, and the one released while the other is still to be handled.
@@ -71,12 +71,12 @@ impl Thread {
             seat,
             due: false,
             kind: match task.behaviour {
-                Behaviour::Hog => Kind::Hog,
-                Behaviour::SelfSuspending { .. } => Kind::SelfSuspending,
+                Behaviour::Hog => ThreadKind::Hog,
+                Behaviour::SelfSuspending { .. } => ThreadKind::SelfSuspending,
                 Behaviour::Periodic
                 | Behaviour::Sporadic(_)
                 | Behaviour::Explicit(_)
-                | Behaviour::Yield => Kind::Jobs,
+                | Behaviour::Yield => ThreadKind::Jobs,
             },
             tie: 0,
             job: None,
@@ -104,9 +104,9 @@ impl Thread {
         let d = self.server.deadline();
         let release = match self.kind {
             // One budget: from one period before its deadline. A job that has run keeps its release.
-            Kind::Hog if self.ran => self.told.0,
-            Kind::Hog => self.begin.max(self.previous),
-            Kind::SelfSuspending | Kind::Jobs => self.released,
+            ThreadKind::Hog if self.ran => self.told.0,
+            ThreadKind::Hog => self.begin.max(self.previous),
+            ThreadKind::SelfSuspending | ThreadKind::Jobs => self.released,
         };
         (release, d)
     }
@@ -115,9 +115,9 @@ impl Thread {
     /// entered.
     pub(super) fn save_dates(&self, now: Time, state: &mut State) {
         let earlier = match self.kind {
-            Kind::Hog => [self.begin, self.previous],
-            Kind::SelfSuspending => [self.released; 2],
-            Kind::Jobs => return,
+            ThreadKind::Hog => [self.begin, self.previous],
+            ThreadKind::SelfSuspending => [self.released; 2],
+            ThreadKind::Jobs => return,
         };
         if self.job.is_some() {
             state.number(i64::from(self.ran));

@@ -2,7 +2,7 @@
 
 use super::super::parts::{NEVER, NONE};
 use super::MasterRule;
-use super::hierarchy::{Client, Hierarchy, Kind};
+use super::hierarchy::{Client, ClientKind, Hierarchy};
 
 impl Hierarchy {
     /// The pending client of a set, or of a side of it, with the earliest deadline.
@@ -12,7 +12,7 @@ impl Hierarchy {
         let mut best = NONE;
         let mut best_key = (NEVER, true, true, NONE);
         for (at, client) in clients.clone().zip(&self.clients[clients]) {
-            let is_master = matches!(client.kind, Kind::Master(_));
+            let is_master = matches!(client.kind, ClientKind::Master(_));
             let key = (client.end, at as u32 != incumbent, is_master, client.number);
             let is_in = side.is_none_or(|side| side == client.side);
             if key < best_key && is_in && client.is_pending() {
@@ -36,7 +36,8 @@ impl Hierarchy {
             let pick = self.own_choice(index);
             self.sets[index].pick = pick;
             let mut at = pick;
-            while let Some(Client { kind: Kind::Master(below), .. }) = self.clients.get(at as usize)
+            while let Some(Client { kind: ClientKind::Master(below), .. }) =
+                self.clients.get(at as usize)
             {
                 let below = *below as usize;
                 at = self.master_choice(below, before[below]);

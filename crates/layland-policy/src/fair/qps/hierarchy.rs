@@ -7,7 +7,7 @@ use layland_model::{CpuId, Index, JobId, Time};
 
 /// What a client is.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum ClientKind {
     Task {
         /// Its ready job, or the last one.
         job: JobId,
@@ -22,7 +22,7 @@ pub(super) enum Kind {
 /// A task, or a master. Times are in nanoseconds.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    pub kind: Kind,
+    pub kind: ClientKind,
     /// Of the task, or of the CPU of the master's set.
     pub number: u32,
     pub rate: i64,
@@ -40,7 +40,7 @@ pub(super) struct Client {
 
 impl Client {
     /// An inactive one.
-    pub fn new(kind: Kind, number: u32, rate: i64) -> Client {
+    pub fn new(kind: ClientKind, number: u32, rate: i64) -> Client {
         Client {
             kind,
             number,
@@ -59,8 +59,8 @@ impl Client {
     #[inline]
     pub fn is_pending(&self) -> bool {
         let ready = match self.kind {
-            Kind::Task { ready, .. } => ready,
-            Kind::Master(_) => true,
+            ClientKind::Task { ready, .. } => ready,
+            ClientKind::Master(_) => true,
         };
         self.active && ready && self.remaining > 0
     }
@@ -194,8 +194,8 @@ impl Hierarchy {
     /// The job that a CPU runs.
     fn running(&self, set: &Set) -> Option<JobId> {
         match self.clients.get(set.on as usize)?.kind {
-            Kind::Task { job, .. } => Some(job),
-            Kind::Master(_) => None,
+            ClientKind::Task { job, .. } => Some(job),
+            ClientKind::Master(_) => None,
         }
     }
 
@@ -250,7 +250,7 @@ impl Part for Hierarchy {
     fn release(&mut self, member: usize, job: JobId, deadline: i64) {
         let Frame { unit, now, .. } = self.frame;
         let client = &mut self.clients[member];
-        if let Kind::Task { job: last, ready, .. } = &mut client.kind {
+        if let ClientKind::Task { job: last, ready, .. } = &mut client.kind {
             *last = job;
             *ready = true;
         }
@@ -266,7 +266,7 @@ impl Part for Hierarchy {
 
     fn end(&mut self, member: usize, ended: Option<JobId>) {
         let client = &mut self.clients[member];
-        if let Kind::Task { job, ready, .. } = &mut client.kind
+        if let ClientKind::Task { job, ready, .. } = &mut client.kind
             && ended.is_none_or(|ended| ended == *job)
         {
             *ready = false;
@@ -318,7 +318,7 @@ impl Part for Hierarchy {
             }
         }
         for client in &self.clients {
-            let ready = matches!(client.kind, Kind::Task { ready: true, .. });
+            let ready = matches!(client.kind, ClientKind::Task { ready: true, .. });
             state.number(i64::from(client.active) << 1 | i64::from(ready));
             state.number(if client.active { client.remaining } else { 0 });
             state.number(client.side as i64);

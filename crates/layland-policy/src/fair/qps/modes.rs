@@ -1,7 +1,7 @@
 //! Steps 1 and 2: windows of tasks, modes and intervals of major sets.
 
 use super::super::parts::NEVER;
-use super::hierarchy::{Hierarchy, Kind, Mode};
+use super::hierarchy::{ClientKind, Hierarchy, Mode};
 
 impl Hierarchy {
     /// Step 1: windows of tasks.
@@ -10,7 +10,7 @@ impl Hierarchy {
         let Self { frame, clients, .. } = self;
         let (unit, now) = (frame.unit, frame.now);
         for client in clients {
-            let Kind::Task { window, ready, .. } = client.kind else { continue };
+            let ClientKind::Task { window, ready, .. } = client.kind else { continue };
             if client.active && client.end <= now {
                 client.active = false;
                 if ready && client.opens == NEVER {

@@ -8,7 +8,7 @@ mod text;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, Set};
-use crate::ui::output::{Kind, Output};
+use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::terminal;
 use checked::{Checked, check};
@@ -29,7 +29,8 @@ pub fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
     }
     let sets = sets(args)?;
     let several = sets.len() > 1;
-    let output = args.output.as_deref().map(|path| Output::of(path, &[Kind::Html])).transpose()?;
+    let output =
+        args.output.as_deref().map(|path| Output::of(path, &[FileKind::Html])).transpose()?;
     if several && output.is_some() {
         let count = sets.len();
         return Err(Failure::usage(format!("a report shows one set, and there are {count}"))

@@ -2,7 +2,7 @@
 
 use super::checked::Checked;
 use super::text;
-use layland_analysis::{Kind, Subject, Verdict};
+use layland_analysis::{Subject, TestKind, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Rate, System};
 use layland_report::{
@@ -99,7 +99,7 @@ fn bound(bound: &Bound) -> TaskBound {
         Bound::Unknown => TaskBound::Unknown,
         Bound::Response { within, by, kind, .. } => TaskBound::Response {
             within: *within,
-            exact: *kind == Kind::Exact,
+            exact: *kind == TestKind::Exact,
             by: (*by).to_owned(),
         },
         Bound::Tardiness { within, by } => TaskBound::Tardiness {

@@ -8,7 +8,7 @@ use crate::ui::input::{self, SetArgs};
 use crate::ui::terminal;
 use clap::Args;
 use codes::{ERRORS, EXITS};
-use layland_analysis::{Assumption, Citation, Kind, Subject, catalogue, overheads};
+use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use serde_json::{Value, json};
@@ -259,14 +259,14 @@ fn entries(registry: &Registry) -> Vec<Entry> {
     entries
 }
 
-fn worth(kind: Kind) -> String {
+fn worth(kind: TestKind) -> String {
     match kind {
-        Kind::Exact => {
+        TestKind::Exact => {
             "Exact: yes and no are both true. Where offsets may keep the worst case away, or \
                         a search is given up, it says unknown."
         }
-        Kind::Sufficient => "Sufficient: a yes is true; where it fails the answer is unknown.",
-        Kind::Necessary => "Necessary: a no is true; where it passes the answer is unknown.",
+        TestKind::Sufficient => "Sufficient: a yes is true; where it fails the answer is unknown.",
+        TestKind::Necessary => "Necessary: a no is true; where it passes the answer is unknown.",
     }
     .to_owned()
 }

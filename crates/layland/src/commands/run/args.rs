@@ -93,9 +93,9 @@ pub struct RunArgs {
 pub struct FifoArgs {
     /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
     /// its own if there are several
-    #[arg(long, value_name = "WHERE", value_enum, default_value_t = Place::Auto)]
+    #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
     #[arg(help_heading = "Engine fifo")]
-    pub manager: Place,
+    pub manager: ManagerChoice,
     /// Mark jobs and decisions in the kernel's trace, for a recorder that is already running
     #[arg(long, help_heading = "Engine fifo")]
     pub ftrace: bool,
@@ -112,7 +112,7 @@ pub struct FifoArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Place {
+pub enum ManagerChoice {
     Auto,
     Shared,
     Dedicated,

@@ -1,6 +1,6 @@
 //! `layland run --engine fifo`: a manager that dispatches threads of class SCHED_FIFO.
 
-use super::args::{Margin, Place, RunArgs};
+use super::args::{ManagerChoice, Margin, RunArgs};
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, failure, refused};
 use crate::ui::chart;
@@ -58,9 +58,9 @@ pub fn run(request: Request<'_>) -> Outcome {
         policy = build(&set)?;
     }
     let place = match args.fifo.manager {
-        Place::Auto => ManagerPlace::Auto,
-        Place::Shared => ManagerPlace::Shared,
-        Place::Dedicated => ManagerPlace::Dedicated,
+        ManagerChoice::Auto => ManagerPlace::Auto,
+        ManagerChoice::Shared => ManagerPlace::Shared,
+        ManagerChoice::Dedicated => ManagerPlace::Dedicated,
     };
     let hosts = Hosts::choose(set.system.platform.cpu_count(), &chosen_cpus(args)?, place)
         .map_err(failure)?;

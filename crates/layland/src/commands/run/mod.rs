@@ -9,7 +9,7 @@ mod request;
 
 use crate::ui::exit::{Failure, Outcome};
 use crate::ui::input;
-use crate::ui::output::{Kind, Output};
+use crate::ui::output::{FileKind, Output};
 use args::Engine;
 use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
@@ -23,7 +23,7 @@ pub use request::failure;
 /// By default at most this long.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// What a run can be written to besides.
-const KINDS: [Kind; 1] = [Kind::Kernel];
+const KINDS: [FileKind; 1] = [FileKind::Kernel];
 
 pub fn run(registry: &Registry, args: &RunArgs) -> Outcome {
     if let Some(path) = &args.fifo.replay {

@@ -1,7 +1,7 @@
 //! The kernel's trace of a run: recorded meanwhile, and where marks go.
 
 use crate::ui::exit::Failure;
-use crate::ui::output::{Kind, Output};
+use crate::ui::output::{FileKind, Output};
 use crate::ui::terminal;
 use layland_linux::tracefs::{Instance, TracefsError};
 use layland_linux::{Guardian, Markers, Recorder};
@@ -36,7 +36,7 @@ impl Recording {
         guardian: &mut Guardian,
     ) -> Result<Recording, Failure> {
         let wanted: Vec<&Output> =
-            outputs.iter().filter(|output| output.kind == Kind::Kernel).collect();
+            outputs.iter().filter(|output| output.kind == FileKind::Kernel).collect();
         if wanted.len() > 1 {
             return Err(Failure::usage("the kernel's trace is written to one file"));
         }

@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
 use crate::ui::export::Files;
-use crate::ui::output::{Kind, Output};
+use crate::ui::output::{FileKind, Output};
 use crate::ui::terminal;
 use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 impl Comparison<'_> {
     /// Writes a file, or one for each policy.
     pub fn write(&self, output: &Output) -> Result<(), Failure> {
-        if output.kind == Kind::Html {
+        if output.kind == FileKind::Html {
             return self.write_report(&output.path);
         }
         let several = self.policies.len() > 1;
@@ -48,13 +48,13 @@ impl Comparison<'_> {
     ) -> Result<Option<Files>, Failure> {
         let labels = Labels::of(&self.set.system);
         let title = format!("{} under {}", self.set.name, policy.spec);
-        if let Kind::Json | Kind::Export(_) = output.kind {
+        if let FileKind::Json | FileKind::Export(_) = output.kind {
             let mut trace = Trace::default();
             if self.record(ran, ran.outcome.end, &mut trace)? {
                 return Ok(None);
             }
             trace.interrupted = ran.outcome.interrupted;
-            if let Kind::Export(export) = output.kind {
+            if let FileKind::Export(export) = output.kind {
                 return export.files(path, &trace, &labels, &title).map(Some);
             }
             let mut bytes = Vec::new();
@@ -65,11 +65,16 @@ impl Comparison<'_> {
         let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
         let view = View::new(&trace, &labels).window(window.0, window.1);
         let text = match output.kind {
-            Kind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
-            Kind::Tikz => view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() }),
-            Kind::Html | Kind::Text | Kind::Json | Kind::Csv | Kind::Export(_) | Kind::Kernel => {
-                view.text(&self.text_options(Rows::Both, Colours::Never))
+            FileKind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
+            FileKind::Tikz => {
+                view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() })
             }
+            FileKind::Html
+            | FileKind::Text
+            | FileKind::Json
+            | FileKind::Csv
+            | FileKind::Export(_)
+            | FileKind::Kernel => view.text(&self.text_options(Rows::Both, Colours::Never)),
         };
         Ok(Some(vec![(path.to_owned(), text.into_bytes())]))
     }

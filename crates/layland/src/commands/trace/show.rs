@@ -3,7 +3,7 @@
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::output::{Kind, Output};
+use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::terminal;
@@ -18,7 +18,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// What a trace can be written to besides.
-const KINDS: [Kind; 1] = [Kind::Csv];
+const KINDS: [FileKind; 1] = [FileKind::Csv];
 
 pub fn view(args: &ViewArgs) -> Outcome {
     let set = load::set(&args.input)?;
