@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Write};
 
 /// The text so far.
 #[derive(Debug, Default)]
-pub struct Svg {
+pub(crate) struct Svg {
     text: String,
     /// How many elements are open whose children stand in one line with them.
     depth: usize,
@@ -15,30 +15,30 @@ pub struct Svg {
 
 /// An element whose attributes are being written. It must be ended.
 #[must_use]
-pub struct Element<'a> {
+pub(crate) struct Element<'a> {
     to: &'a mut Svg,
     name: &'static str,
 }
 
 impl Svg {
     /// Begins an element.
-    pub fn element(&mut self, name: &'static str) -> Element<'_> {
+    pub(crate) fn element(&mut self, name: &'static str) -> Element<'_> {
         self.put(format_args!("<{name}"));
         Element { to: self, name }
     }
 
     /// Closes an element that [`Element::open`] opened.
-    pub fn close(&mut self, name: &'static str) {
+    pub(crate) fn close(&mut self, name: &'static str) {
         self.put(format_args!("</{name}>\n"));
     }
 
     /// What was written apart from this: whole lines.
-    pub fn append(&mut self, lines: &Svg) {
+    pub(crate) fn append(&mut self, lines: &Svg) {
         self.text.push_str(&lines.text);
     }
 
     /// The whole text.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
@@ -49,34 +49,34 @@ impl Svg {
 
 impl<'a> Element<'a> {
     /// An attribute; its value holds nothing that would have to be escaped.
-    pub fn attr(self, name: &str, value: impl Display) -> Element<'a> {
+    pub(crate) fn attr(self, name: &str, value: impl Display) -> Element<'a> {
         self.to.put(format_args!(" {name}=\"{value}\""));
         self
     }
 
     /// Several attributes.
-    pub fn attrs(self, attributes: &[(&str, &str)]) -> Element<'a> {
+    pub(crate) fn attrs(self, attributes: &[(&str, &str)]) -> Element<'a> {
         attributes.iter().fold(self, |element, (name, value)| element.attr(name, value))
     }
 
     /// Ends it: it has no content.
-    pub fn empty(self) {
+    pub(crate) fn empty(self) {
         self.to.put(format_args!("/>"));
         self.to.end_line();
     }
 
     /// Ends it with a text as its content.
-    pub fn text(self, text: &str) {
+    pub(crate) fn text(self, text: &str) {
         self.children(|to| to.put(format_args!("{}", Escaped(text))));
     }
 
     /// Ends it with what a viewer shows under the pointer, if there is anything.
-    pub fn tooltip(self, text: &str) {
+    pub(crate) fn tooltip(self, text: &str) {
         self.children(|to| to.tooltip(text));
     }
 
     /// Ends it with other elements in its line.
-    pub fn children(self, write: impl FnOnce(&mut Svg)) {
+    pub(crate) fn children(self, write: impl FnOnce(&mut Svg)) {
         let Element { to, name } = self;
         to.put(format_args!(">"));
         to.depth += 1;
@@ -87,21 +87,21 @@ impl<'a> Element<'a> {
     }
 
     /// Leaves it open: what follows is inside, each element in its own line, until [`Svg::close`].
-    pub fn open(self) {
+    pub(crate) fn open(self) {
         self.to.put(format_args!(">\n"));
     }
 }
 
 impl Svg {
     /// What a viewer shows under the pointer of the element that is open, if there is a text.
-    pub fn tooltip(&mut self, text: &str) {
+    pub(crate) fn tooltip(&mut self, text: &str) {
         if !text.is_empty() {
             self.element("title").text(text);
         }
     }
 
     /// A text as it is, escaped.
-    pub fn words(&mut self, text: &str) {
+    pub(crate) fn words(&mut self, text: &str) {
         self.put(format_args!("{}", Escaped(text)));
     }
 

@@ -7,7 +7,7 @@ use layland_policy::PolicyOptions;
 
 /// What each task of a system with overheads grows by, and a sentence about it. That the set still fits
 /// is no guarantee: how often jobs are preempted is an average for RUN, and a rule of thumb for QPS.
-pub fn inflated(
+pub(crate) fn inflated(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<(TaskMap<Inflation>, String), String> {

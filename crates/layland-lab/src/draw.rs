@@ -32,7 +32,7 @@ const LABELS: f64 = 8.0;
 const MARKER: f64 = 2.4;
 
 /// What is drawn.
-pub struct Chart<'a> {
+pub(crate) struct Chart<'a> {
     experiment: &'a Experiment,
     figure: &'a Figure,
     curves: &'a [Curve],
@@ -40,7 +40,11 @@ pub struct Chart<'a> {
 
 impl<'a> Chart<'a> {
     /// A figure with its numbers.
-    pub fn new(experiment: &'a Experiment, figure: &'a Figure, curves: &'a [Curve]) -> Chart<'a> {
+    pub(crate) fn new(
+        experiment: &'a Experiment,
+        figure: &'a Figure,
+        curves: &'a [Curve],
+    ) -> Chart<'a> {
         Chart { experiment, figure, curves }
     }
 
@@ -142,7 +146,7 @@ fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 impl Chart<'_> {
     /// The figure as a picture.
-    pub fn picture(&self) -> Picture {
+    pub(crate) fn picture(&self) -> Picture {
         let figure = self.figure;
         let mut picture = Picture { width: WIDTH, height: 0.0, shapes: Vec::new() };
         let mut top = 6.0;

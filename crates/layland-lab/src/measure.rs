@@ -34,7 +34,7 @@ impl Row {
 
 /// What is the same for every row of an experiment.
 #[derive(Clone, Copy)]
-pub struct Conditions<'a> {
+pub(crate) struct Conditions<'a> {
     pub registry: &'a Registry,
     pub horizon: Horizon,
     /// Whether to count jobs by their tardiness.
@@ -46,7 +46,7 @@ pub struct Conditions<'a> {
 ///
 /// # Errors
 /// If the simulation cannot start.
-pub fn measure(
+pub(crate) fn measure(
     system: &System,
     set: u64,
     (at, series): (usize, &Series),

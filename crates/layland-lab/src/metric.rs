@@ -74,7 +74,7 @@ pub fn metric(name: &str) -> Option<usize> {
 }
 
 /// Whether a metric is a measured time.
-pub fn is_measured(name: &str) -> bool {
+pub(crate) fn is_measured(name: &str) -> bool {
     MEASURED.iter().any(|metric| metric.name == name)
 }
 

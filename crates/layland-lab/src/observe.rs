@@ -15,11 +15,11 @@ use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder, Segment};
 use std::collections::BTreeMap;
 
 /// How many bins a period has.
-pub const BINS: i128 = 1000;
+pub(crate) const BINS: i128 = 1000;
 
 /// The observer.
 #[derive(Clone, Debug, Default)]
-pub struct Observer {
+pub(crate) struct Observer {
     periods: TaskMap<Duration>,
     throttled_at: TaskMap<Option<Time>>,
     pub due: u64,
@@ -41,7 +41,7 @@ pub struct Observer {
 
 impl Observer {
     /// For the tasks of a system.
-    pub fn new(system: &System, with_bins: bool) -> Observer {
+    pub(crate) fn new(system: &System, with_bins: bool) -> Observer {
         let count = system.tasks.len();
         Observer {
             periods: system.tasks.values().map(|task| task.period).collect(),

@@ -17,7 +17,7 @@ use twox_hash::XxHash3_128;
 
 /// A block of systems of one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub(crate) struct Unit {
     /// The index of the grid.
     pub grid: usize,
     /// The index of the point.
@@ -30,19 +30,19 @@ pub struct Unit {
 
 impl Unit {
     /// Where its result is kept.
-    pub fn path(&self, shards: &Path) -> PathBuf {
+    pub(crate) fn path(&self, shards: &Path) -> PathBuf {
         shards.join(format!("{:032x}.json", XxHash3_128::oneshot(self.key.as_bytes())))
     }
 }
 
 /// The seed of a point: from the seed of the experiment and the parameters, and nothing else, so that
 /// other points change nothing. It fits 63 bits.
-pub fn cell_seed(seed: u64, parameters: &str) -> u64 {
+pub(crate) fn cell_seed(seed: u64, parameters: &str) -> u64 {
     (XxHash3_128::oneshot(format!("{seed} {parameters}").as_bytes()) >> 65) as u64
 }
 
 /// Every unit of some grids, in the order of the results.
-pub fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
+pub(crate) fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
     let mut units = Vec::new();
     for &at in grids {
         let grid = &experiment.grids[at];
@@ -106,7 +106,7 @@ struct WireRow {
 }
 
 /// The rows of a unit, if they were measured before.
-pub fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<Row>> {
+pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<Row>> {
     let bytes = std::fs::read(unit.path(shards)).ok()?;
     let wire: Wire = serde_json::from_slice(&bytes).ok()?;
     if wire.key != unit.key {
@@ -128,7 +128,12 @@ pub fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<Row>> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn store(unit: &Unit, series: &[usize], rows: &[Row], shards: &Path) -> Result<(), LabError> {
+pub(crate) fn store(
+    unit: &Unit,
+    series: &[usize],
+    rows: &[Row],
+    shards: &Path,
+) -> Result<(), LabError> {
     let position = |row: &Row| series.iter().position(|&series| series == row.series);
     let wire = Wire {
         key: unit.key.clone(),
@@ -148,7 +153,7 @@ pub fn store(unit: &Unit, series: &[usize], rows: &[Row], shards: &Path) -> Resu
 }
 
 /// Writes a file that is whole or not there, whatever happens.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let fail = |error| LabError::Write { path: path.to_owned(), error };
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));

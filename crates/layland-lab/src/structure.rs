@@ -6,26 +6,26 @@ use layland_policy::fair::{qps, run};
 
 /// The trees of RUN, or the processor hierarchies of QPS.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Structure {
+pub(crate) struct Structure {
     /// The levels of each: 1 if it is partitioned.
     pub levels: Vec<usize>,
 }
 
 impl Structure {
     /// The levels of the largest.
-    pub fn largest(&self) -> usize {
+    pub(crate) fn largest(&self) -> usize {
         self.levels.iter().copied().max().unwrap_or(1)
     }
 
     /// The mean number of levels.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         let sum: usize = self.levels.iter().sum();
         sum as f64 / self.levels.len().max(1) as f64
     }
 }
 
 /// Whether an algorithm makes trees or hierarchies before the start.
-pub fn has_structure(algorithm: Algorithm) -> bool {
+pub(crate) fn has_structure(algorithm: Algorithm) -> bool {
     matches!(algorithm, Algorithm::Run | Algorithm::Qps)
 }
 
@@ -33,7 +33,7 @@ pub fn has_structure(algorithm: Algorithm) -> bool {
 ///
 /// # Errors
 /// Why the policy refuses the system.
-pub fn structure(
+pub(crate) fn structure(
     registry: &Registry,
     spec: &str,
     system: &System,

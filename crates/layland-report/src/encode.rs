@@ -38,7 +38,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The names of the columns, in their order.
-pub const COLUMNS: [&str; 19] = [
+pub(crate) const COLUMNS: [&str; 19] = [
     "arrival", "task", "seq", "release", "deadline", "how", "end", "executed", "on_cpu", "start",
     "length", "job", "overhead", "at", "kind", "of_task", "of_cpu", "level", "sign",
 ];
@@ -48,7 +48,7 @@ const WIDE: i128 = 1 << 51;
 
 /// An encoded trace.
 #[derive(Debug)]
-pub struct Encoded {
+pub(crate) struct Encoded {
     /// The columns, deflated.
     pub bytes: Vec<u8>,
     /// What is needed to read them.
@@ -57,7 +57,7 @@ pub struct Encoded {
 
 /// What is needed to read the columns.
 #[derive(Debug, Serialize)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// What times count from, in decimal digits: a script cannot read 64 bits as a number.
     pub base: String,
     /// Whether values beyond 53 bits occur.
@@ -78,7 +78,7 @@ pub struct Layout {
 
 /// What a page knows of a kind of mark.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct MarkLegend {
+pub(crate) struct MarkLegend {
     /// Its name in files: some kinds have a picture of their own in the script.
     pub name: &'static str,
     /// What its sign means.
@@ -129,7 +129,7 @@ fn times(trace: &Trace) -> impl Iterator<Item = Time> + '_ {
 
 /// The earliest and the latest time of some traces; the start of time is among them, unless that
 /// would make them wide.
-pub fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Time, Time) {
+pub(crate) fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Time, Time) {
     let all = || traces.clone().flat_map(times);
     let most = all().max().unwrap_or_default().max(Time::ZERO);
     let least = all().min().unwrap_or_default();
@@ -138,7 +138,7 @@ pub fn extent<'a>(traces: impl Iterator<Item = &'a Trace> + Clone) -> (Time, Tim
 
 /// Encodes a trace on this many CPUs at least, with its times relative to the start of an
 /// [`extent`] that contains it. The same trace gives the same bytes.
-pub fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
+pub(crate) fn encode(trace: &Trace, cpus: usize, extent: (Time, Time)) -> Encoded {
     let base = ns(extent.0);
     let mut columns = Columns(vec![Vec::new(); COLUMNS.len()]);
     let positions = put_jobs(&mut columns, trace, base);

@@ -41,7 +41,7 @@ Exit codes:
 #[derive(Parser)]
 #[command(name = "layland", bin_name = "layland", version, styles = STYLES, after_help = START)]
 #[command(arg_required_else_help = true, max_term_width = 100)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// Colours: if the output is a terminal and NO_COLOR is not set, always, or never
     #[arg(long, value_name = "WHEN", global = true, value_enum, default_value_t = Colour::Auto)]
     #[arg(hide_possible_values = false, help_heading = "Everywhere")]
@@ -51,7 +51,7 @@ pub struct Cli {
 }
 
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Simulate a task set under one or more policies, and compare them
     #[command(after_long_help = simulate::EXAMPLES)]
     Sim(simulate::SimArgs),
@@ -116,7 +116,7 @@ pub enum Command {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Colour {
+pub(crate) enum Colour {
     Auto,
     Always,
     Never,

@@ -9,7 +9,7 @@ use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
 
 /// Li and Baruah 2010.
-pub const LI: Citation = Citation {
+pub(super) const LI: Citation = Citation {
     key: "li2010algorithm",
     text: "H. Li and S. Baruah. An algorithm for scheduling certifiable mixed-criticality sporadic task \
            systems. RTSS 2010, pages 183-192.",

@@ -10,7 +10,7 @@ use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
 /// Sha, Lehoczky and Rajkumar 1986.
-pub const SHA: Citation = Citation {
+pub(super) const SHA: Citation = Citation {
     key: "sha1986solutions",
     text: "L. Sha, J. P. Lehoczky and R. Rajkumar. Solutions for some practical problems in prioritized \
            preemptive scheduling. RTSS 1986, pages 181-191.",

@@ -17,7 +17,7 @@ const UNITS: [(&str, i128); 4] =
 impl Axis {
     /// As many ticks from `from` to `to`, up to `most`, as have labels that fit next to each other
     /// in a line of `columns` characters.
-    pub fn new(from: i64, to: i64, columns: usize, most: usize) -> Axis {
+    pub(super) fn new(from: i64, to: i64, columns: usize, most: usize) -> Axis {
         let fits = |axis: &Axis| {
             let widest = axis.ticks.iter().map(|(_, label)| label.len()).max().unwrap_or(0);
             axis.ticks.len() * (widest + 2) <= columns + 2

@@ -103,7 +103,13 @@ pub(super) fn missed_at(record: &JobRecord, over: Time) -> Option<Time> {
 impl Scene {
     /// The window from `from` to `to`, at least one nanosecond, with at most `max_rows` tasks: all
     /// in the order of their ids, or else those with misses first, then those that do something.
-    pub fn new(trace: &Trace, labels: &Labels, from: Time, to: Time, max_rows: usize) -> Scene {
+    pub(super) fn new(
+        trace: &Trace,
+        labels: &Labels,
+        from: Time,
+        to: Time,
+        max_rows: usize,
+    ) -> Scene {
         let from = from.min(Time::from_ns(i64::MAX - 1));
         let to = to.max(from.saturating_add(Duration::from_ns(1)));
         // Only ids that occur get a row, so that a wild id in a trace costs nothing.
@@ -148,17 +154,17 @@ impl Scene {
     }
 
     /// Whether a time is in the window, both ends included.
-    pub fn shows(&self, at: Time) -> bool {
+    pub(super) fn shows(&self, at: Time) -> bool {
         self.from <= at && at <= self.to
     }
 
     /// Whether a job misses its deadline in the window.
-    pub fn misses(&self, job: &VisibleJob) -> bool {
+    pub(super) fn misses(&self, job: &VisibleJob) -> bool {
         job.missed_at.is_some_and(|at| self.shows(at))
     }
 
     /// How the criticality indicator of a CPU behaves, in words; nothing if it has none.
-    pub fn level_text(&self, row: &CpuRow) -> Option<String> {
+    pub(super) fn level_text(&self, row: &CpuRow) -> Option<String> {
         let of_cpu = format!("The criticality level of CPU {}", row.id);
         match raised(&row.levels, self.from, self.to) {
             _ if row.levels.is_empty() => None,
@@ -171,14 +177,14 @@ impl Scene {
     }
 
     /// What a row of levels is called where it does not stand under its CPU.
-    pub fn level_label(&self, row: &CpuRow) -> String {
+    pub(super) fn level_label(&self, row: &CpuRow) -> String {
         match self.cpus.len() {
             1 => "level".to_owned(),
             _ => format!("CPU {} level", row.id),
         }
     }
 
-    pub fn miss_count(&self) -> usize {
+    pub(super) fn miss_count(&self) -> usize {
         self.tasks.iter().chain(&self.hidden).map(|row| row.misses).sum()
     }
 

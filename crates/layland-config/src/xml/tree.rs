@@ -30,17 +30,17 @@ pub(super) struct Element {
 }
 
 impl Element {
-    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
     /// The children with this name.
-    pub fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
+    pub(super) fn all<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
     /// The place of the first of these attributes that exists, or of the element.
-    pub fn place(&self, names: &[&str]) -> Span {
+    pub(super) fn place(&self, names: &[&str]) -> Span {
         let find = |name: &&str| self.attribute(name).map(|attribute| attribute.span.clone());
         names.iter().find_map(find).unwrap_or_else(|| self.span.clone())
     }
@@ -153,16 +153,20 @@ pub(super) struct Attributes<'p> {
 }
 
 impl Attributes<'_> {
-    pub fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+    pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         self.problems.push(Problem::error(code, message).at(span, "here").help(help));
     }
 
-    pub fn warn(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+    pub(super) fn warn(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         self.problems.push(Problem::warning(code, message).at(span, "here").help(help));
     }
 
     /// The value of an attribute, or an error that it is missing.
-    pub fn required<'e>(&mut self, element: &'e Element, name: &str) -> Option<&'e Attribute> {
+    pub(super) fn required<'e>(
+        &mut self,
+        element: &'e Element,
+        name: &str,
+    ) -> Option<&'e Attribute> {
         let found = element.attribute(name);
         if found.is_none() {
             let message = format!("<{}> has no `{name}`", element.name);
@@ -173,7 +177,7 @@ impl Attributes<'_> {
     }
 
     /// A decimal number in units of 10^`digits` nanoseconds, in nanoseconds.
-    pub fn time(&mut self, attribute: &Attribute, digits: i32, unit: &str) -> Option<i64> {
+    pub(super) fn time(&mut self, attribute: &Attribute, digits: i32, unit: &str) -> Option<i64> {
         let text = attribute.value.trim();
         match decimal(text, digits) {
             Some((ns, exact)) if ns.unsigned_abs() <= TIME_LIMIT.unsigned_abs().into() => {
@@ -201,7 +205,7 @@ impl Attributes<'_> {
     }
 
     /// A whole number.
-    pub fn whole(&mut self, attribute: &Attribute) -> Option<i64> {
+    pub(super) fn whole(&mut self, attribute: &Attribute) -> Option<i64> {
         match decimal(attribute.value.trim(), 0) {
             Some((number, true)) => i64::try_from(number).ok(),
             Some((_, false)) | None => None,
@@ -215,7 +219,7 @@ impl Attributes<'_> {
     }
 
     /// Reports why a system is invalid; the names are those of the attributes of a field.
-    pub fn invalid(
+    pub(super) fn invalid(
         &mut self,
         invalid: Invalid,
         code: &'static str,

@@ -6,15 +6,15 @@ use layland_model::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-pub fn toml(text: &str) -> Result<Loaded, Report> {
+pub(crate) fn toml(text: &str) -> Result<Loaded, Report> {
     read("set.toml", text.as_bytes(), Format::Toml, &Host::default())
 }
 
-pub fn csv(text: &str) -> Result<Loaded, Report> {
+pub(crate) fn csv(text: &str) -> Result<Loaded, Report> {
     read("set.csv", text.as_bytes(), Format::Csv, &Host::default())
 }
 
-pub fn rt_app(text: &str) -> Result<Loaded, Report> {
+pub(crate) fn rt_app(text: &str) -> Result<Loaded, Report> {
     read("set.json", text.as_bytes(), Format::RtApp, &Host { cpus: Some(4), default_cpus: None })
 }
 
@@ -185,7 +185,7 @@ fn request(platform: Platform, tasks: usize) -> impl Strategy<Value = Request> {
 }
 
 /// A valid system.
-pub fn system() -> impl Strategy<Value = System> {
+pub(crate) fn system() -> impl Strategy<Value = System> {
     let provenance =
         ("\\PC{0,8}", any::<u64>(), prop::collection::btree_map("\\PC{0,4}", "\\PC{0,4}", 0..3));
     (platform(), 1u8..4, prop::option::of(provenance))

@@ -34,7 +34,7 @@ impl Dialect {
 
 /// In which state a thread left its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub(super) enum Left {
     /// It could go on: `R`, `R+`.
     Runnable,
     /// It sleeps and may be interrupted: `S`.
@@ -47,7 +47,7 @@ pub enum Left {
 
 /// A thread, as an event names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thread<'a> {
+pub(super) struct Thread<'a> {
     /// Its name; empty if the kernel forgot it.
     pub comm: &'a str,
     /// Its id; 0 is an idle CPU.
@@ -56,7 +56,7 @@ pub struct Thread<'a> {
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EventKind<'a> {
+pub(super) enum EventKind<'a> {
     Switch {
         prev: Thread<'a>,
         left: Left,
@@ -75,7 +75,7 @@ pub enum EventKind<'a> {
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event<'a> {
+pub(super) struct Event<'a> {
     /// Nanoseconds of the trace's clock.
     pub at: i64,
     pub cpu: u32,
@@ -86,7 +86,7 @@ pub struct Event<'a> {
 
 /// A whole text.
 #[derive(Debug, Default)]
-pub struct Lines<'a> {
+pub(super) struct Lines<'a> {
     /// In the order of time; those of one instant as in the text.
     pub events: Vec<Event<'a>>,
     pub dialect: Dialect,
@@ -96,7 +96,7 @@ pub struct Lines<'a> {
 }
 
 /// Reads every line.
-pub fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
+pub(super) fn lines(text: &str) -> Result<Lines<'_>, ReadError> {
     let mut lines = Lines::default();
     // The same loss may be told where it happened, in the head and in the foot.
     let (mut inline, mut head, mut foot) = (0u64, 0u64, 0u64);

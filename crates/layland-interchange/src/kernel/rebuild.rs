@@ -27,7 +27,7 @@ struct Span {
     end: Option<(i64, JobEnd)>,
 }
 
-pub fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
+pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
     let events = &lines.events;
     let (Some(first), Some(last)) = (events.first(), events.last()) else {
         return Err(ReadError::NoEvents { first_unknown_line: lines.first_unknown });

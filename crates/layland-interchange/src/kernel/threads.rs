@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Threads and tasks.
 #[derive(Default)]
-pub struct Tasks {
+pub(super) struct Tasks {
     /// By task.
     pub names: Vec<String>,
     by_comm: BTreeMap<String, TaskId>,
@@ -19,12 +19,12 @@ pub struct Tasks {
 
 impl Tasks {
     /// The task of a thread.
-    pub fn of(&self, pid: u32) -> Option<TaskId> {
+    pub(super) fn of(&self, pid: u32) -> Option<TaskId> {
         self.by_pid.get(&pid).copied()
     }
 
     /// The task that a mark names, written by this thread.
-    pub fn named(&self, name: &str, by: u32) -> Option<TaskId> {
+    pub(super) fn named(&self, name: &str, by: u32) -> Option<TaskId> {
         // Two tasks may have one name where threads were chosen by a filter.
         let own = self.of(by).filter(|&task| {
             self.names.get(task.index()).is_some_and(|own| own == name || comm(own) == comm(name))
@@ -32,7 +32,7 @@ impl Tasks {
         own.or_else(|| self.by_comm.get(comm(name)).copied())
     }
 
-    pub fn find(events: &[Event], options: &ReadOptions) -> Result<Tasks, ReadError> {
+    pub(super) fn find(events: &[Event], options: &ReadOptions) -> Result<Tasks, ReadError> {
         let mut tasks = match options.threads {
             Threads::Of(system) => {
                 Tasks::called(system.tasks.values().map(|task| task.name.clone()).collect())?

@@ -1,7 +1,7 @@
 //! The messages of `perfetto_trace.proto` that are written, each with the fields that are used.
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct TracePacket {
+pub(super) struct TracePacket {
     #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
@@ -18,7 +18,7 @@ pub struct TracePacket {
 
 /// `GenericKernelTaskStateEvent`.
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct TaskState {
+pub(super) struct TaskState {
     #[prost(int32, optional, tag = "1")]
     pub cpu: Option<i32>,
     #[prost(string, optional, tag = "2")]
@@ -32,7 +32,7 @@ pub struct TaskState {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct TrackDescriptor {
+pub(super) struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
@@ -46,7 +46,7 @@ pub struct TrackDescriptor {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct ProcessDescriptor {
+pub(super) struct ProcessDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(string, optional, tag = "6")]
@@ -54,7 +54,7 @@ pub struct ProcessDescriptor {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct ThreadDescriptor {
+pub(super) struct ThreadDescriptor {
     #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
     #[prost(int64, optional, tag = "2")]
@@ -64,7 +64,7 @@ pub struct ThreadDescriptor {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct TrackEvent {
+pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
     #[prost(int32, optional, tag = "9")]
@@ -78,7 +78,7 @@ pub struct TrackEvent {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct DebugAnnotation {
+pub(super) struct DebugAnnotation {
     #[prost(int64, optional, tag = "4")]
     pub int_value: Option<i64>,
     #[prost(string, optional, tag = "6")]
@@ -90,7 +90,7 @@ pub struct DebugAnnotation {
 /// `Trace`, for reading it back. It is written packet by packet.
 #[cfg(test)]
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Trace {
+pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A busy period that begins with a common release.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BusyPeriod {
+pub(super) struct BusyPeriod {
     /// When the first jobs arrive.
     pub start: Time,
     /// The jobs that arrive before it ends.
@@ -19,7 +19,7 @@ pub struct BusyPeriod {
 
 /// The busy periods that begin at multiples of the hyperperiod with none pending, by which multiple that is.
 /// Those with a job that did not complete are left out: the run ended, or the machine lost it.
-pub fn busy_periods(trace: &Trace, hyperperiod: Duration) -> BTreeMap<u64, BusyPeriod> {
+pub(super) fn busy_periods(trace: &Trace, hyperperiod: Duration) -> BTreeMap<u64, BusyPeriod> {
     let mut jobs: Vec<&JobRecord> = trace.jobs.iter().collect();
     jobs.sort_by_key(|record| (record.job.arrival, record.job.id));
     let mut found = BTreeMap::new();
@@ -54,14 +54,14 @@ pub fn busy_periods(trace: &Trace, hyperperiod: Duration) -> BTreeMap<u64, BusyP
 
 /// How long the CPUs run the jobs of a busy period, summed over them: switches and whatever interrupts a job
 /// are in its segments. None if a job did not complete.
-pub fn busy(trace: &Trace, period: &BusyPeriod) -> Option<Duration> {
+pub(super) fn busy(trace: &Trace, period: &BusyPeriod) -> Option<Duration> {
     end(trace, period)?;
     let segments = trace.segments.iter().filter(|segment| period.jobs.contains(&segment.job));
     Some(segments.map(|segment| segment.end - segment.start).sum())
 }
 
 /// When the last job of a busy period completes. None if one did not.
-pub fn end(trace: &Trace, period: &BusyPeriod) -> Option<Time> {
+pub(super) fn end(trace: &Trace, period: &BusyPeriod) -> Option<Time> {
     let of_period = trace.jobs.iter().filter(|record| period.jobs.contains(&record.job.id));
     let ends: Option<Vec<Time>> = of_period.map(JobRecord::completion).collect();
     ends.filter(|ends| ends.len() == period.jobs.len())?.into_iter().max()

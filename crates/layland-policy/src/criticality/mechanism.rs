@@ -256,7 +256,7 @@ pub(super) struct Processor<M> {
 }
 
 impl<M: Mechanism> Processor<M> {
-    pub fn new(cpu: CpuId, members: Vec<Member>, mechanism: M) -> Self {
+    pub(super) fn new(cpu: CpuId, members: Vec<Member>, mechanism: M) -> Self {
         Self {
             cpu,
             jobs: Jobs::new(cpu, members),
@@ -272,7 +272,7 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
-    pub fn arrived(&mut self, member: usize, job: Pending) {
+    pub(super) fn arrived(&mut self, member: usize, job: Pending) {
         self.arrivals.push((member, job));
     }
 
@@ -281,7 +281,7 @@ impl<M: Mechanism> Processor<M> {
     /// # Panics
     /// If no arrival announced the job. Its mechanism would never run it: the engine, or a policy around
     /// this one, does not know what this policy [needs](crate::Policy::needs).
-    pub fn released(&mut self, member: usize, id: JobId) {
+    pub(super) fn released(&mut self, member: usize, id: JobId) {
         if let Some(at) = self.jobs.doomed.iter().position(|&doomed| doomed == id) {
             self.jobs.doomed.swap_remove(at);
             self.jobs.out.push(Action::Abort { job: id });
@@ -294,7 +294,7 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
-    pub fn completed(&mut self, member: usize, id: JobId) {
+    pub(super) fn completed(&mut self, member: usize, id: JobId) {
         self.running.take_if(|(_, running)| *running == id);
         let queue = &mut self.jobs.queues[member];
         if queue.front().is_some_and(|job| job.id == id) {
@@ -303,7 +303,7 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
-    pub fn left(&mut self, member: usize) {
+    pub(super) fn left(&mut self, member: usize) {
         self.running.take_if(|(running, _)| *running == member);
         for job in std::mem::take(&mut self.jobs.queues[member]) {
             self.mechanism.ended(member, job.id);
@@ -313,21 +313,21 @@ impl<M: Mechanism> Processor<M> {
         self.jobs.doomed.retain(|job| job.task != task);
     }
 
-    pub fn measured(&mut self, member: usize, id: JobId, executed: Service) {
+    pub(super) fn measured(&mut self, member: usize, id: JobId, executed: Service) {
         if let Some(job) = self.jobs.find(member, id) {
             job.executed = executed.ns();
         }
     }
 
-    pub fn exhausted(&mut self, id: JobId) {
+    pub(super) fn exhausted(&mut self, id: JobId) {
         self.exhausted = Some(id);
     }
 
-    pub fn timer(&mut self) {
+    pub(super) fn timer(&mut self) {
         self.alarm.rang();
     }
 
-    pub fn set_online(&mut self, now: Time, online: bool) {
+    pub(super) fn set_online(&mut self, now: Time, online: bool) {
         self.online = online;
         if !online {
             self.charge(now);
@@ -359,7 +359,7 @@ impl<M: Mechanism> Processor<M> {
     }
 
     /// Processes the instant; the actions are in the order in which they are to be carried out.
-    pub fn decide(&mut self, now: Time, id: crate::TimerId, actions: &mut Vec<Action>) {
+    pub(super) fn decide(&mut self, now: Time, id: crate::TimerId, actions: &mut Vec<Action>) {
         self.touched = false;
         self.charge(now);
         let over = self.exhausted.take();
@@ -409,7 +409,7 @@ impl<M: Mechanism> Processor<M> {
         self.alarm.set(wake_at, id, actions);
     }
 
-    pub fn save(&self, now: Time, state: &mut State) {
+    pub(super) fn save(&self, now: Time, state: &mut State) {
         for (member, queue) in self.jobs.queues.iter().enumerate() {
             state.number(queue.len() as i64);
             for job in queue {

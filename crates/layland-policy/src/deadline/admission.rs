@@ -28,7 +28,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    pub fn new(
+    pub(crate) fn new(
         rq: &RunQueues,
         options: &PolicyOptions,
         on: bool,
@@ -50,7 +50,7 @@ impl Admission {
         })
     }
 
-    pub fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.limit.is_some()
     }
 
@@ -84,7 +84,7 @@ impl Admission {
     }
 
     /// A thread wants to enter.
-    pub fn enter(&mut self, rq: &RunQueues, p: TaskId) -> Result<(), Refusal> {
+    pub(crate) fn enter(&mut self, rq: &RunQueues, p: TaskId) -> Result<(), Refusal> {
         let thread = &rq.threads[p];
         self.cluster_fits(rq, thread.cluster, &thread.u)?;
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
@@ -95,7 +95,7 @@ impl Admission {
     }
 
     /// A thread in the system wants another bandwidth.
-    pub fn change(&mut self, rq: &RunQueues, p: TaskId, u: &Rate) -> Result<(), Refusal> {
+    pub(crate) fn change(&mut self, rq: &RunQueues, p: TaskId, u: &Rate) -> Result<(), Refusal> {
         self.remove(rq, p);
         let verdict = self.cluster_fits(rq, rq.threads[p].cluster, u);
         self.add(rq, p);
@@ -103,7 +103,7 @@ impl Admission {
     }
 
     /// A thread in the system wants to move to another cluster.
-    pub fn attach(&self, rq: &RunQueues, p: TaskId, cluster: usize) -> Result<(), Refusal> {
+    pub(crate) fn attach(&self, rq: &RunQueues, p: TaskId, cluster: usize) -> Result<(), Refusal> {
         if rq.threads[p].cluster == cluster {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl Admission {
     }
 
     /// A cluster is to have this many CPUs.
-    pub fn resize(&self, cluster: usize, cpus: usize) -> Result<(), Refusal> {
+    pub(crate) fn resize(&self, cluster: usize, cpus: usize) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
         if self.clusters[cluster].fits(&Rate::ZERO, &(limit * &Rate::whole(cpus as i64))) {
             return Ok(());
@@ -124,7 +124,7 @@ impl Admission {
     }
 
     /// Counts a thread, as it is now.
-    pub fn add(&mut self, rq: &RunQueues, p: TaskId) {
+    pub(crate) fn add(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].add(&thread.u);
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
@@ -133,7 +133,7 @@ impl Admission {
     }
 
     /// Counts a thread no longer; it must be as it was when it was counted.
-    pub fn remove(&mut self, rq: &RunQueues, p: TaskId) {
+    pub(crate) fn remove(&mut self, rq: &RunQueues, p: TaskId) {
         let thread = &rq.threads[p];
         self.clusters[thread.cluster].remove(&thread.u);
         if let (false, Some(cpu)) = (thread.migrates, thread.mask.lowest()) {
@@ -142,7 +142,7 @@ impl Admission {
     }
 
     /// Whether the sums are those of the threads in the system.
-    pub fn agrees(&self, rq: &RunQueues) -> bool {
+    pub(crate) fn agrees(&self, rq: &RunQueues) -> bool {
         let sum = |of: &dyn Fn(TaskId) -> bool| -> Rate {
             rq.threads.ids().filter(|&p| of(p)).map(|p| rq.threads[p].u.clone()).sum()
         };

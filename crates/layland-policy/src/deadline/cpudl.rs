@@ -27,7 +27,7 @@ fn order((key, cpu): (Time, CpuId)) -> (Time, Reverse<CpuId>) {
 
 impl Cpudl {
     /// Sets the earliest deadline of a CPU, `None` if it is free.
-    pub fn set(&mut self, cpu: CpuId, earliest: Option<Time>) {
+    pub(crate) fn set(&mut self, cpu: CpuId, earliest: Option<Time>) {
         if cpu.index() >= self.place.len() {
             self.place.resize(cpu.index() + 1, NOT_IN_HEAP);
         }
@@ -53,7 +53,7 @@ impl Cpudl {
     }
 
     /// Forgets a CPU.
-    pub fn remove(&mut self, cpu: CpuId) {
+    pub(crate) fn remove(&mut self, cpu: CpuId) {
         self.free.remove(cpu);
         self.take_out(cpu);
     }
@@ -100,13 +100,13 @@ impl Cpudl {
     }
 
     /// The free CPUs.
-    pub fn free(&self) -> &CpuSet {
+    pub(crate) fn free(&self) -> &CpuSet {
         &self.free
     }
 
     /// The CPU that is not free with the latest earliest deadline, and that deadline; among equals
     /// `preferred`, or else the lowest.
-    pub fn latest(&self, preferred: CpuId) -> Option<(CpuId, Time)> {
+    pub(crate) fn latest(&self, preferred: CpuId) -> Option<(CpuId, Time)> {
         let &(key, first) = self.heap.first()?;
         let own = self.place.get(preferred.index()).and_then(|&at| self.heap.get(at as usize));
         let cpu = if own.is_some_and(|&(other, _)| other == key) { preferred } else { first };
@@ -114,7 +114,7 @@ impl Cpudl {
     }
 
     /// Whether it says of these CPUs what `earliest` says: the slow definition.
-    pub fn agrees(&self, cpus: &CpuSet, earliest: impl Fn(CpuId) -> Option<Time>) -> bool {
+    pub(crate) fn agrees(&self, cpus: &CpuSet, earliest: impl Fn(CpuId) -> Option<Time>) -> bool {
         let mut free = CpuSet::new();
         let mut latest: Option<(Time, Reverse<CpuId>)> = None;
         for cpu in cpus.iter() {

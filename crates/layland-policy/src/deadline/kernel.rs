@@ -133,7 +133,7 @@ pub(crate) fn affinity_early() -> OptionInfo {
 }
 
 impl Kernel {
-    pub fn of(options: &PolicyOptions) -> Result<Kernel, Refusal> {
+    pub(super) fn of(options: &PolicyOptions) -> Result<Kernel, Refusal> {
         let mut kernel = options.one_of("kernel", &VERSIONS)?.unwrap_or(VERSIONS[0].1);
         let setattr_tardy = [("keep", SetattrTardy::Keep), ("restart", SetattrTardy::Restart)];
         if let Some(value) = options.one_of("setattr_tardy", &setattr_tardy)? {

@@ -104,7 +104,7 @@ pub(crate) struct RunQueues {
 }
 
 impl RunQueues {
-    pub fn new(system: &System, tie: Tie, lag_reset: bool) -> RunQueues {
+    pub(crate) fn new(system: &System, tie: Tie, lag_reset: bool) -> RunQueues {
         let cpus = system.platform.cpu_count();
         let clusters = system.platform.clusters.clone();
         let mut rq = RunQueues {
@@ -144,7 +144,7 @@ impl RunQueues {
     }
 
     /// From now on `load` is the sum of the bandwidths of the threads of each CPU.
-    pub fn keep_load(&mut self) {
+    pub(crate) fn keep_load(&mut self) {
         let mut load = CpuMap::filled(RateSum::default(), self.curr.len());
         for thread in self.threads.values() {
             if thread.server.state != ServerState::Dead {
@@ -157,7 +157,7 @@ impl RunQueues {
     // --- Looking ------------------------------------------------------------------------------
 
     /// The first thread in the order of a queue.
-    pub fn leftmost(&self, c: CpuId) -> Option<TaskId> {
+    pub(crate) fn leftmost(&self, c: CpuId) -> Option<TaskId> {
         let &(d, _, first) = self.queues[c].order.first()?;
         match self.curr[c] {
             Some(p)
@@ -172,63 +172,63 @@ impl RunQueues {
     }
 
     /// The earliest deadline queued on a CPU.
-    pub fn earliest(&self, c: CpuId) -> Option<Time> {
+    pub(crate) fn earliest(&self, c: CpuId) -> Option<Time> {
         self.queues[c].order.first().map(|&(d, ..)| d)
     }
 
     /// The same without one thread.
-    pub fn earliest_without(&self, c: CpuId, x: TaskId) -> Option<Time> {
+    pub(crate) fn earliest_without(&self, c: CpuId, x: TaskId) -> Option<Time> {
         self.queues[c].order.iter().find(|&&(_, _, p)| p != x).map(|&(d, ..)| d)
     }
 
-    pub fn is_empty(&self, c: CpuId) -> bool {
+    pub(crate) fn is_empty(&self, c: CpuId) -> bool {
         self.queues[c].order.is_empty()
     }
 
-    pub fn is_queued_on(&self, p: TaskId, c: CpuId) -> bool {
+    pub(crate) fn is_queued_on(&self, p: TaskId, c: CpuId) -> bool {
         let thread = &self.threads[p];
         thread.queued && thread.cpu == c
     }
 
     /// What a CPU runs, if that is still in its queue.
-    pub fn running(&self, c: CpuId) -> Option<TaskId> {
+    pub(crate) fn running(&self, c: CpuId) -> Option<TaskId> {
         self.curr[c].filter(|&p| self.is_queued_on(p, c))
     }
 
-    pub fn deadline(&self, p: TaskId) -> Time {
+    pub(crate) fn deadline(&self, p: TaskId) -> Time {
         self.threads[p].server.deadline()
     }
 
-    pub fn needs(&self, c: CpuId) -> bool {
+    pub(crate) fn needs(&self, c: CpuId) -> bool {
         self.need.contains(c)
     }
 
     /// The threads that can be moved away from a CPU, by deadline and rank: queued, not running,
     /// not due.
-    pub fn pushable(&self, c: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+    pub(crate) fn pushable(&self, c: CpuId) -> impl Iterator<Item = TaskId> + '_ {
         let movable = self.queues[c].movable.iter().map(|&(_, _, p)| p);
         movable.filter(move |&p| self.curr[c] != Some(p) && !self.threads[p].due)
     }
 
     /// The CPUs that a thread can use now.
-    pub fn allowed(&self, p: TaskId) -> CpuSet {
+    pub(crate) fn allowed(&self, p: TaskId) -> CpuSet {
         let thread = &self.threads[p];
         thread.mask.intersection(&self.usable[thread.cluster])
     }
 
     /// The cluster of a CPU.
-    pub fn cluster_of(&self, c: CpuId) -> Option<usize> {
+    pub(crate) fn cluster_of(&self, c: CpuId) -> Option<usize> {
         self.clusters.iter().position(|cluster| cluster.contains(c))
     }
 
     /// Whether a set of CPUs has all those of a cluster.
-    pub fn covers(&self, mask: &CpuSet, cluster: usize) -> bool {
+    pub(crate) fn covers(&self, mask: &CpuSet, cluster: usize) -> bool {
         self.clusters[cluster].is_subset(mask)
     }
 
     // --- Queues -------------------------------------------------------------------------------
 
-    pub fn set_need(&mut self, c: CpuId) {
+    pub(crate) fn set_need(&mut self, c: CpuId) {
         self.need.insert(c);
     }
 
@@ -242,7 +242,7 @@ impl RunQueues {
     }
 
     /// Puts a thread into the queue of its CPU.
-    pub fn enqueue(&mut self, p: TaskId) {
+    pub(crate) fn enqueue(&mut self, p: TaskId) {
         self.enqueued += 1;
         let thread = &mut self.threads[p];
         debug_assert!(!thread.queued);
@@ -262,7 +262,7 @@ impl RunQueues {
     }
 
     /// Takes a thread out of the queue of its CPU, which reschedules if it ran it.
-    pub fn dequeue(&mut self, p: TaskId) {
+    pub(crate) fn dequeue(&mut self, p: TaskId) {
         let c = self.threads[p].cpu;
         if self.curr[c] == Some(p) {
             self.charge(c);
@@ -279,7 +279,7 @@ impl RunQueues {
     }
 
     /// Gives a thread that is not queued another CPU.
-    pub fn set_cpu(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
+    pub(crate) fn set_cpu(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
         let thread = &mut self.threads[p];
         debug_assert!(!thread.queued);
         let from = std::mem::replace(&mut thread.cpu, c);
@@ -294,14 +294,14 @@ impl RunQueues {
     }
 
     /// Moves a queued thread to the queue of another CPU.
-    pub fn move_to(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
+    pub(crate) fn move_to(&mut self, p: TaskId, c: CpuId, why: MoveReason) {
         self.dequeue(p);
         self.set_cpu(p, c, why);
         self.enqueue(p);
     }
 
     /// A CPU reschedules if it runs nothing, or not what comes first.
-    pub fn preempt_check(&mut self, c: CpuId) {
+    pub(crate) fn preempt_check(&mut self, c: CpuId) {
         if self.running(c).is_none() || self.leftmost(c) != self.curr[c] {
             self.need.insert(c);
         }
@@ -317,13 +317,13 @@ impl RunQueues {
     }
 
     /// Takes a thread that is not queued off a CPU that it can no longer use.
-    pub fn settle(&mut self, p: TaskId) {
+    pub(crate) fn settle(&mut self, p: TaskId) {
         if let Some(cpu) = self.refuge(p) {
             self.set_cpu(p, cpu, MoveReason::Expelled);
         }
     }
 
-    pub fn new_period(&mut self, p: TaskId) {
+    pub(crate) fn new_period(&mut self, p: TaskId) {
         debug_assert!(!self.threads[p].queued);
         self.threads[p].server.new_period(self.now);
         self.threads[p].set_begin(self.now);

@@ -42,7 +42,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub fn new(unit: i64, cpus: Vec<CpuId>) -> Frame {
+    pub(super) fn new(unit: i64, cpus: Vec<CpuId>) -> Frame {
         Frame { unit, cpus, now: 0, next: NEVER, updates: 0, updated: -1 }
     }
 

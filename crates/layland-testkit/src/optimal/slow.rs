@@ -23,7 +23,7 @@ impl Shown {
     ///
     /// # Panics
     /// If it is a request: the twins know none.
-    pub fn told(&mut self, event: &Event) -> Told {
+    pub(super) fn told(&mut self, event: &Event) -> Told {
         match *event {
             Event::Release { job, deadline, .. } => Told::Released(job, deadline.ns()),
             Event::Completion { job, cpu, .. } => {
@@ -44,7 +44,7 @@ impl Shown {
     }
 
     /// Says what changes on these CPUs.
-    pub fn show(
+    pub(super) fn show(
         &mut self,
         cpus: usize,
         job_on: impl Fn(usize) -> Option<JobId>,

@@ -10,7 +10,7 @@ use layland_model::{CpuSet, Duration, Index, Overheads};
 use serde_json::json;
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland calibrate
       an [platform.overhead] section for a task-set file, from the medians
@@ -21,7 +21,7 @@ Examples:
 Takes about five times the duration. Needs Linux and the right to real-time priorities.";
 
 #[derive(Args)]
-pub struct CalibrateArgs {
+pub(crate) struct CalibrateArgs {
     /// How long each of the measurements takes
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = time_of::<Duration>)]
     pub duration: Duration,
@@ -54,7 +54,7 @@ fn parse_quantile(text: &str) -> Result<f64, String> {
     }
 }
 
-pub fn run(args: &CalibrateArgs) -> Outcome {
+pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
     if !(Duration::from_ms(100)..=Duration::from_secs(60)).contains(&args.duration) {
         return Err(Failure::usage(format!("measuring for {} makes no sense", args.duration))
             .help("choose between 100ms and 60s"));

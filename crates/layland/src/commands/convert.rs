@@ -7,7 +7,7 @@ use clap::Args;
 use layland_config::Format;
 use std::path::{Path, PathBuf};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland convert rtapp.json -o robot.toml
       the format follows from the extension, or from --to
@@ -17,7 +17,7 @@ Examples:
       a task-set file from the command line";
 
 #[derive(Args)]
-pub struct ConvertArgs {
+pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// The format to write; by default the one that the extension of the file names, or else toml
@@ -28,7 +28,7 @@ pub struct ConvertArgs {
     pub output: Option<PathBuf>,
 }
 
-pub fn run(args: &ConvertArgs) -> Outcome {
+pub(crate) fn run(args: &ConvertArgs) -> Outcome {
     let set = input::load(&args.set)?;
     let text = formats::write(&set.system, formats::chosen(args.to, args.output.as_deref()));
     terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;

@@ -5,13 +5,13 @@ use crate::ui::terminal;
 use clap::Args;
 use serde_json::json;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland sim demo:dhall --policy g-edf,p-edf
   layland demos robot > mine.toml";
 
 #[derive(Args)]
-pub struct DemosArgs {
+pub(crate) struct DemosArgs {
     /// Print the file of this set
     pub name: Option<String>,
     /// Print the list, or the set, as JSON
@@ -19,7 +19,7 @@ pub struct DemosArgs {
     pub json: bool,
 }
 
-pub fn run(args: &DemosArgs) -> Outcome {
+pub(crate) fn run(args: &DemosArgs) -> Outcome {
     let demos = layland_config::demos();
     let Some(name) = &args.name else {
         if args.json {

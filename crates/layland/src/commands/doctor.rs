@@ -8,7 +8,7 @@ use layland_linux::doctor::{Finding, State, clean, examine};
 use layland_model::Duration;
 use serde_json::json;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland doctor
       tries everything that running and recording need; nothing stays changed
@@ -19,7 +19,7 @@ Exits with 0 if everything that was tried works, with 5 if a privilege is missin
 something else is.";
 
 #[derive(Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Remove the cpusets and tracing instances of earlier runs that have ended
     #[arg(long)]
     pub clean: bool,
@@ -31,7 +31,7 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
-pub fn run(args: &DoctorArgs) -> Outcome {
+pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     if args.clean {
         let removed = clean().map_err(|(path, error)| {
             Failure::refused(format!("failed to remove {}: {error}", path.display()))

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Utilizations on a lattice are multiples of one over this.
 const RESOLUTION: u32 = 1000;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland gen -n 16 -u 7.6 --cpus 8
       16 tasks with a total utilization of 7.6 for 8 CPUs, to standard output
@@ -30,7 +30,7 @@ Examples:
       make a generated set again from what is written in it";
 
 #[derive(Args)]
-pub struct GenArgs {
+pub(crate) struct GenArgs {
     /// How many tasks
     #[arg(short = 'n', long = "tasks", value_name = "N", help_heading = "Utilizations")]
     pub tasks: Option<usize>,
@@ -148,7 +148,7 @@ pub struct GenArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Generator {
+pub(crate) enum Generator {
     #[value(name = "randfixedsum")]
     RandFixedSum,
     #[value(name = "convolutional")]
@@ -161,7 +161,7 @@ pub enum Generator {
 
 impl Generator {
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Generator::RandFixedSum => "randfixedsum",
             Generator::Convolutional => "convolutional",
@@ -172,12 +172,12 @@ impl Generator {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OffsetsArg {
+pub(crate) enum OffsetsArg {
     Synchronous,
     Uniform,
 }
 
-pub fn run(args: &GenArgs) -> Outcome {
+pub(crate) fn run(args: &GenArgs) -> Outcome {
     let format = formats::chosen(args.to, args.output.as_deref().filter(|_| args.sets == 1));
     if let Some(name) = &args.again {
         let (recipe, index) = again(name)?;

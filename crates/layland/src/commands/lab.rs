@@ -14,7 +14,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland lab list
   layland lab run stevanato2021
@@ -31,13 +31,13 @@ Results are kept: an interrupted run is resumed by the same command, and more se
 that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
 
 #[derive(Args)]
-pub struct LabArgs {
+pub(crate) struct LabArgs {
     #[command(subcommand)]
     pub command: LabCommand,
 }
 
 #[derive(Subcommand)]
-pub enum LabCommand {
+pub(crate) enum LabCommand {
     /// List the packaged experiments
     List {
         /// Print the list as JSON
@@ -54,7 +54,7 @@ pub enum LabCommand {
 }
 
 #[derive(Args)]
-pub struct ExperimentArgs {
+pub(crate) struct ExperimentArgs {
     /// A packaged experiment, or a file that describes one (*.toml)
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
@@ -97,7 +97,7 @@ pub struct ExperimentArgs {
     pub quiet: bool,
 }
 
-pub fn run(registry: &Registry, args: &LabArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
         LabCommand::List { json } => list(*json),
         LabCommand::Show { name } => {

@@ -5,13 +5,13 @@ use crate::ui::terminal;
 use clap::Args;
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland man sim | man -l -
   layland man -o ~/.local/share/man/man1";
 
 #[derive(Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// The command to print the page of; by default the page of layland itself
     #[arg(conflicts_with = "output")]
     pub command: Option<String>,
@@ -21,7 +21,7 @@ pub struct ManArgs {
 }
 
 /// The pages of a command line.
-pub fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
+pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
     let failed =
         |error: std::io::Error| Failure::refused(format!("failed to write the manual: {error}"));
     cli.build();

@@ -1,22 +1,22 @@
 //! The commands: a file or a folder each, with its arguments, its examples and its answer.
 
 #[cfg(target_os = "linux")]
-pub mod calibrate;
-pub mod check;
-pub mod completions;
-pub mod convert;
-pub mod demos;
+pub(crate) mod calibrate;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod convert;
+pub(crate) mod demos;
 #[cfg(target_os = "linux")]
-pub mod doctor;
-pub mod explain;
-pub mod generate;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod generate;
 #[cfg(feature = "lab")]
-pub mod lab;
-pub mod man;
-pub mod policies;
+pub(crate) mod lab;
+pub(crate) mod man;
+pub(crate) mod policies;
 #[cfg(target_os = "linux")]
-pub mod run;
-pub mod schema;
-pub mod simulate;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod simulate;
 #[cfg(target_os = "linux")]
-pub mod trace;
+pub(crate) mod trace;

@@ -6,7 +6,7 @@ use clap::Args;
 use layland_policy::{PolicyInfo, Registry};
 use serde_json::json;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland policies
   layland policies p-edf
@@ -15,7 +15,7 @@ Examples:
       the references as BibTeX";
 
 #[derive(Args)]
-pub struct PoliciesArgs {
+pub(crate) struct PoliciesArgs {
     /// Explain this policy
     pub name: Option<String>,
     /// Print the references as BibTeX
@@ -26,7 +26,7 @@ pub struct PoliciesArgs {
     pub json: bool,
 }
 
-pub fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
     let chosen: Vec<&PolicyInfo> = match &args.name {
         None => registry.iter().collect(),
         Some(name) => match registry.parse(name) {

@@ -3,7 +3,7 @@
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::terminal;
 
-pub fn run() -> Outcome {
+pub(crate) fn run() -> Outcome {
     terminal::result(&format!("{:#}\n", layland_config::schema()))?;
     Ok(Exit::Yes)
 }

@@ -6,11 +6,11 @@ use layland_chart::gantt::{Charset, Colours, Rows, TextOptions};
 use layland_model::{Duration, Time};
 
 /// About this many jobs and preemptions fit into a chart.
-pub const SEGMENTS: i64 = 160;
+pub(crate) const SEGMENTS: i64 = 160;
 
 /// What the chart in the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Chart {
+pub(crate) enum Chart {
     Tasks,
     Cpus,
     Both,
@@ -19,7 +19,7 @@ pub enum Chart {
 
 impl Chart {
     /// Its rows; `None` without a chart.
-    pub fn rows(self) -> Option<Rows> {
+    pub(crate) fn rows(self) -> Option<Rows> {
         match self {
             Chart::Tasks => Some(Rows::Tasks),
             Chart::Cpus => Some(Rows::Cpus),
@@ -30,18 +30,18 @@ impl Chart {
 }
 
 /// How a chart is drawn with characters, as wide as the terminal.
-pub fn text_options(rows: Rows, charset: Charset, colours: Colours) -> TextOptions {
+pub(crate) fn text_options(rows: Rows, charset: Charset, colours: Colours) -> TextOptions {
     TextOptions { width: terminal::width(), rows, charset, colours, ..TextOptions::default() }
 }
 
 /// The characters of a chart: `ascii` is the option `--ascii`.
-pub fn charset(ascii: bool) -> Charset {
+pub(crate) fn charset(ascii: bool) -> Charset {
     if ascii { Charset::Ascii } else { Charset::Unicode }
 }
 
 /// A window of about this length within a run up to `end`: two thirds of it lie before the first
 /// miss, and without a miss it begins at 0. Both its ends are round numbers.
-pub fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, Time) {
+pub(crate) fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, Time) {
     let span = span.clamp(1, end.ns());
     let step = step(span);
     let span = Duration::from_ns(span / step * step);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// An exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Done; every asked verdict is yes.
     Yes,
     /// Done; a verdict is no: a deadline was missed, a policy refused the set.
@@ -27,7 +27,7 @@ pub enum Exit {
 
 impl Exit {
     /// The number.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Yes => 0,
             Exit::No => 1,
@@ -42,7 +42,7 @@ impl Exit {
     }
 
     /// The name, for JSON.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Exit::Yes => "yes",
             Exit::No => "no",
@@ -69,7 +69,7 @@ impl Serialize for Exit {
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The exit code.
     pub exit: Exit,
     /// What to say on standard error.
@@ -78,7 +78,7 @@ pub struct Failure {
 
 /// What to say on standard error.
 #[derive(Debug)]
-pub enum Message {
+pub(crate) enum Message {
     /// What is wrong, and what to do about it.
     Plain(String, Option<String>),
     /// A report that is drawn already.
@@ -90,27 +90,27 @@ impl Failure {
         Failure { exit, message: Message::Plain(message.into(), None) }
     }
     /// Wrong usage.
-    pub fn usage(message: impl Into<String>) -> Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::Usage, message)
     }
     /// A verdict is no.
-    pub fn no(message: impl Into<String>) -> Failure {
+    pub(crate) fn no(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::No, message)
     }
     /// Invalid input.
-    pub fn input(message: impl Into<String>) -> Failure {
+    pub(crate) fn input(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::BadInput, message)
     }
     /// Refused by the system.
-    pub fn refused(message: impl Into<String>) -> Failure {
+    pub(crate) fn refused(message: impl Into<String>) -> Failure {
         Failure::plain(Exit::Refused, message)
     }
     /// Invalid input, with a report that is drawn already.
-    pub fn report(drawn: String) -> Failure {
+    pub(crate) fn report(drawn: String) -> Failure {
         Failure { exit: Exit::BadInput, message: Message::Drawn(drawn) }
     }
     /// Says what to do, too.
-    pub fn help(mut self, text: impl Into<String>) -> Failure {
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Failure {
         if let Message::Plain(_, help) = &mut self.message {
             *help = Some(text.into());
         }
@@ -119,4 +119,4 @@ impl Failure {
 }
 
 /// What a command returns.
-pub type Outcome = Result<Exit, Failure>;
+pub(crate) type Outcome = Result<Exit, Failure>;

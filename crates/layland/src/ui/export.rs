@@ -7,11 +7,11 @@ use layland_trace::{Labels, Trace};
 use std::path::{Path, PathBuf};
 
 /// Files to write: where, and what.
-pub type Files = Vec<(PathBuf, Vec<u8>)>;
+pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// A format that takes a whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Export {
+pub(crate) enum Export {
     /// For Perfetto.
     Perfetto,
     /// A Parquet file for each table.
@@ -22,7 +22,7 @@ pub enum Export {
 
 impl Export {
     /// The endings of its files.
-    pub fn endings(self) -> &'static [&'static str] {
+    pub(crate) fn endings(self) -> &'static [&'static str] {
         match self {
             Export::Perfetto => &["pftrace", "perfetto-trace"],
             Export::Parquet => &["parquet"],
@@ -31,7 +31,7 @@ impl Export {
     }
 
     /// What the ending means.
-    pub fn meaning(self) -> &'static str {
+    pub(crate) fn meaning(self) -> &'static str {
         match self {
             Export::Perfetto => ".pftrace for Perfetto",
             Export::Parquet => ".parquet for tables",
@@ -41,7 +41,7 @@ impl Export {
 
     /// The files to write for a trace: that of the path, or `dir/name.TABLE.parquet` for each table.
     /// `title` says what was run.
-    pub fn files(
+    pub(crate) fn files(
         self,
         path: &Path,
         trace: &Trace,

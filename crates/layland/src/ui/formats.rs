@@ -7,13 +7,13 @@ use layland_model::System;
 use std::path::Path;
 
 /// The value of an option that names a format.
-pub fn by_name() -> impl TypedValueParser<Value = Format> {
+pub(crate) fn by_name() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.map(Format::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
 /// The system in a format. What is lost goes to standard error.
-pub fn write(system: &System, format: Format) -> String {
+pub(crate) fn write(system: &System, format: Format) -> String {
     let (text, lost) = match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system),
@@ -28,7 +28,7 @@ pub fn write(system: &System, format: Format) -> String {
 }
 
 /// The format that was asked for, or that the ending of the file names, or TOML.
-pub fn chosen(asked: Option<Format>, output: Option<&Path>) -> Format {
+pub(crate) fn chosen(asked: Option<Format>, output: Option<&Path>) -> Format {
     let ending = output.and_then(Path::extension).and_then(|ending| ending.to_str());
     asked.unwrap_or(match ending {
         Some("csv") => Format::Csv,

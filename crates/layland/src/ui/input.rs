@@ -14,7 +14,7 @@ const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to
 
 /// The arguments that say which task set is meant.
 #[derive(Args)]
-pub struct SetArgs {
+pub(crate) struct SetArgs {
     /// The task set: a file (TOML, rt-app JSON, CSV, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
@@ -38,13 +38,13 @@ pub struct SetArgs {
 
 impl SetArgs {
     /// The same with another task set.
-    pub fn with(&self, set: Option<String>) -> SetArgs {
+    pub(crate) fn with(&self, set: Option<String>) -> SetArgs {
         SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from }
     }
 }
 
 /// A task set and what is known about it.
-pub struct Set {
+pub(crate) struct Set {
     /// What to call it.
     pub name: String,
     /// The system. Valid.
@@ -57,7 +57,7 @@ pub struct Set {
 
 impl Set {
     /// Why the set is refused, with the place of the task that the reason is about, if it is about one.
-    pub fn located(&self, reason: String, task: Option<TaskId>) -> String {
+    pub(crate) fn located(&self, reason: String, task: Option<TaskId>) -> String {
         match task.and_then(|task| self.places.get(task.index())) {
             Some(place) => format!("{reason} ({}:{place})", self.name),
             None => reason,
@@ -66,14 +66,14 @@ impl Set {
 
     /// The same, where an engine knows the task by its name.
     #[cfg(target_os = "linux")]
-    pub fn located_by_name(&self, reason: String, task: Option<&str>) -> String {
+    pub(crate) fn located_by_name(&self, reason: String, task: Option<&str>) -> String {
         let named = |(id, of): (TaskId, &Task)| (Some(of.name.as_str()) == task).then_some(id);
         self.located(reason, self.system.tasks.iter().find_map(named))
     }
 }
 
 /// Reads the task set. Warnings go to standard error.
-pub fn load(args: &SetArgs) -> Result<Set, Failure> {
+pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
     let host = Host {
         cpus: std::thread::available_parallelism().ok().map(usize::from),
         default_cpus: args.cpus.map(|cpus| cpus as usize),
@@ -138,7 +138,7 @@ pub fn load(args: &SetArgs) -> Result<Set, Failure> {
 
 /// The task sets of a file with one rt-app set per line; empty lines do not count. Each is named by
 /// the file and its line.
-pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
+pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
     let (bytes, _) = bytes(name)?;
     let host = Host {
         cpus: std::thread::available_parallelism().ok().map(usize::from),
@@ -164,7 +164,7 @@ pub fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
 }
 
 /// The bytes of the set, and its format where the name says so.
-pub fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
+pub(crate) fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
     if let Some(demo) = name.strip_prefix(DEMO) {
         let found = layland_config::demo(demo).ok_or_else(|| {
             let names: Vec<&str> = layland_config::demos().iter().map(|demo| demo.name).collect();
@@ -201,12 +201,12 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
 }
 
 /// Invalid input, with the places.
-pub fn failure(report: &Report) -> Failure {
+pub(crate) fn failure(report: &Report) -> Failure {
     Failure::report(draw(report))
 }
 
 /// Says what a report has to say, if anything.
-pub fn tell(report: &Report) {
+pub(crate) fn tell(report: &Report) {
     if !report.is_empty() {
         terminal::talk(&draw(report));
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on the first interrupt sets the flag, and the second ends the program at once.
-pub fn listen() -> &'static AtomicBool {
+pub(crate) fn listen() -> &'static AtomicBool {
     // Fails only if a handler is installed already, and then there is nothing to do.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {

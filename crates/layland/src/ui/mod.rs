@@ -1,15 +1,15 @@
 //! What the commands share: reading a task set, writing files, tables and charts, exit codes.
 
-pub mod chart;
-pub mod exit;
-pub mod export;
-pub mod formats;
-pub mod input;
-pub mod interrupt;
-pub mod output;
+pub(crate) mod chart;
+pub(crate) mod exit;
+pub(crate) mod export;
+pub(crate) mod formats;
+pub(crate) mod input;
+pub(crate) mod interrupt;
+pub(crate) mod output;
 #[cfg(target_os = "linux")]
-pub mod recorded;
-pub mod report;
-pub mod table;
-pub mod terminal;
-pub mod values;
+pub(crate) mod recorded;
+pub(crate) mod report;
+pub(crate) mod table;
+pub(crate) mod terminal;
+pub(crate) mod values;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// What a file is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileKind {
+pub(crate) enum FileKind {
     /// A report for a browser.
     Html,
     /// A chart.
@@ -65,7 +65,7 @@ impl FileKind {
 
 /// Something to write besides the result.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub(crate) struct Output {
     pub kind: FileKind,
     pub path: PathBuf,
 }
@@ -73,14 +73,14 @@ pub struct Output {
 impl Output {
     /// What to write into each of these files: what every trace can be written to, and what else a
     /// command offers.
-    pub fn all(paths: &[PathBuf], besides: &[FileKind]) -> Result<Vec<Output>, Failure> {
+    pub(crate) fn all(paths: &[PathBuf], besides: &[FileKind]) -> Result<Vec<Output>, Failure> {
         let offered = [&OF_EVERY_TRACE, besides].concat();
         paths.iter().map(|path| Output::of(path, &offered)).collect()
     }
 
     /// What to write into a file of this name. That it can be written is not known before it is, but
     /// a folder that does not exist is no reason to simulate first.
-    pub fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
+    pub(crate) fn of(path: &Path, offered: &[FileKind]) -> Result<Output, Failure> {
         let meanings: Vec<&str> =
             offered.iter().map(|kind| kind.meaning()).filter(|text| !text.is_empty()).collect();
         let known = format!("the ending says what to write: {}", meanings.join(", "));

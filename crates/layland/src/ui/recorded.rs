@@ -10,7 +10,7 @@ use layland_trace::json::write_json;
 use layland_trace::{Labels, Summary, Trace};
 use std::path::Path;
 
-pub struct Recorded<'a> {
+pub(crate) struct Recorded<'a> {
     /// What it is about.
     pub title: String,
     /// The policy, or the file.
@@ -29,7 +29,7 @@ pub struct Recorded<'a> {
 }
 
 impl Recorded<'_> {
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         match self.window {
             Some((from, to)) => View::new(self.trace, &self.labels).window(from, to),
             None => View::interesting(self.trace, &self.labels),
@@ -37,12 +37,12 @@ impl Recorded<'_> {
     }
 
     /// The chart for the terminal.
-    pub fn chart(&self, rows: Rows) -> String {
+    pub(crate) fn chart(&self, rows: Rows) -> String {
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
         self.view().text(&chart::text_options(rows, chart::charset(self.ascii), colours))
     }
 
-    pub fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let mut report = Report::new(self.title.clone(), self.labels.clone());
         report.runs.push(Run {
             summary: Some(self.summary.clone()),
@@ -63,7 +63,7 @@ impl Recorded<'_> {
     }
 
     /// Writes a file, and says so. The kernel's own trace is not made of this.
-    pub fn write(&self, output: &Output, quiet: bool) -> Result<(), Failure> {
+    pub(crate) fn write(&self, output: &Output, quiet: bool) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::refused(error.to_string());
         let path = &output.path;
         let mut bytes = Vec::new();

@@ -9,7 +9,7 @@ use layland_trace::{Labels, TaskSummary};
 use std::path::Path;
 
 /// Puts what matters most before all other lines: the headline, and who is to blame for the first miss.
-pub fn lead(report: &mut Report, labels: &Labels, system: Option<&System>) {
+pub(crate) fn lead(report: &mut Report, labels: &Labels, system: Option<&System>) {
     let mut lines = headline(&report.runs, labels);
     let first = report.runs.iter().filter_map(|run| {
         let missed = run.trace.jobs.iter().filter(|job| job.missed(run.trace.over));
@@ -26,7 +26,7 @@ pub fn lead(report: &mut Report, labels: &Labels, system: Option<&System>) {
 }
 
 /// A table of figures; `None`: refused.
-pub fn table<'a>(
+pub(crate) fn table<'a>(
     title: String,
     first: &str,
     rows: impl IntoIterator<Item = (String, Option<&'a TaskSummary>)>,
@@ -49,11 +49,11 @@ pub fn table<'a>(
 }
 
 /// What a reader of the figures should know.
-pub const NOTE: &str =
+pub(crate) const NOTE: &str =
     "Response times and tardiness are of completed jobs; p50 and p99 are at most 0.1 % too large.";
 
 /// Writes a report, and says so.
-pub fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     let html = report.html();
     terminal::write_file(path, html.as_bytes())?;
     for line in report.lines.iter().filter(|line| line.severity == Severity::Warning) {

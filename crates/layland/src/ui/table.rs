@@ -18,7 +18,7 @@ const HEADINGS: [&str; 9] = [
 ];
 
 /// The same where each stands alone.
-pub const IN_FULL: [&str; 9] = [
+pub(crate) const IN_FULL: [&str; 9] = [
     "jobs",
     "missed",
     "tardiness max",
@@ -35,7 +35,7 @@ const DISPENSABLE: [usize; 6] = [3, 4, 5, 8, 7, 6];
 
 /// How to draw.
 #[derive(Clone, Copy)]
-pub struct Style {
+pub(crate) struct Style {
     /// ASCII characters only.
     pub ascii: bool,
     /// Colours.
@@ -43,10 +43,10 @@ pub struct Style {
 }
 
 /// A name with its figures; none if there are none, because the policy refused the set.
-pub type Row = (String, Option<[String; 9]>);
+pub(crate) type Row = (String, Option<[String; 9]>);
 
 /// One line per policy, or, where that is too wide and this is not, one column per policy.
-pub fn policies(rows: &[Row], style: Style) -> String {
+pub(crate) fn policies(rows: &[Row], style: Style) -> String {
     let across = lines("policy", rows, &[0, 1, 2, 3, 4, 5, 6, 7, 8], style);
     if across.width() <= terminal::width() {
         return across.text;
@@ -56,7 +56,7 @@ pub fn policies(rows: &[Row], style: Style) -> String {
 }
 
 /// One line per distribution of times, with the number of values and the quantiles in nanoseconds.
-pub fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
+pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
     let mut table = Table::new();
     table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
     for (name, count, times) in rows {
@@ -67,7 +67,7 @@ pub fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> String {
 }
 
 /// One line per task. Figures that do not fit are left out, and the table says so.
-pub fn tasks(rows: &[Row], style: Style) -> String {
+pub(crate) fn tasks(rows: &[Row], style: Style) -> String {
     for dropped in 0..=DISPENSABLE.len() {
         let shown: Vec<usize> =
             (0..9).filter(|figure| !DISPENSABLE[..dropped].contains(figure)).collect();
@@ -160,7 +160,7 @@ fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
 }
 
 /// The figures of a task or of all tasks.
-pub fn figures(total: &TaskSummary) -> [String; 9] {
+pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
     let time = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| short(ns as f64));
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
     let response = total.response.as_ref();
@@ -178,7 +178,7 @@ pub fn figures(total: &TaskSummary) -> [String; 9] {
 }
 
 /// A time with three significant digits.
-pub fn short(ns: f64) -> String {
+pub(crate) fn short(ns: f64) -> String {
     if ns <= 0.0 {
         return "0".to_owned();
     }

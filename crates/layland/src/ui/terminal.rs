@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
-pub fn result(text: &str) -> Result<(), Failure> {
+pub(crate) fn result(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -17,7 +17,7 @@ pub fn result(text: &str) -> Result<(), Failure> {
 }
 
 /// Says something on standard error.
-pub fn talk(text: &str) {
+pub(crate) fn talk(text: &str) {
     let mut out = anstream::stderr().lock();
     // There is nobody left to tell if standard error is closed.
     let _ = writeln!(out, "{}", text.trim_end());
@@ -28,7 +28,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default();
 
 /// Says why a command could not do its work.
-pub fn complain(message: &Message) {
+pub(crate) fn complain(message: &Message) {
     match message {
         Message::Plain(message, help) => say(ERROR, "error", message, help.as_deref()),
         Message::Drawn(text) => talk(text),
@@ -36,7 +36,7 @@ pub fn complain(message: &Message) {
 }
 
 /// Says what is lost or doubtful.
-pub fn warn(message: &str, help: Option<&str>) {
+pub(crate) fn warn(message: &str, help: Option<&str>) {
     say(WARNING, "warning", message, help);
 }
 
@@ -47,7 +47,7 @@ fn say(style: Style, kind: &str, message: &str, help: Option<&str>) {
 
 /// Breaks a text into lines of the terminal's width: the first starts with the indent, the others
 /// with two spaces more.
-pub fn wrap(text: &str, indent: &str) -> String {
+pub(crate) fn wrap(text: &str, indent: &str) -> String {
     let width = width();
     let further = format!("{indent}  ");
     let (mut out, mut column) = (indent.to_owned(), indent.len());
@@ -68,7 +68,7 @@ pub fn wrap(text: &str, indent: &str) -> String {
 }
 
 /// Writes a file, or standard output for `-`.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path == Path::new("-") {
         return result(&String::from_utf8_lossy(bytes));
     }
@@ -77,7 +77,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// How wide charts, tables and messages are: as COLUMNS says, as the terminal, or else 100 columns.
-pub fn width() -> usize {
+pub(crate) fn width() -> usize {
     #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -85,11 +85,11 @@ pub fn width() -> usize {
 }
 
 /// Whether standard output shows colours.
-pub fn colours() -> bool {
+pub(crate) fn colours() -> bool {
     !matches!(anstream::stdout().current_choice(), anstream::ColorChoice::Never)
 }
 
 /// Whether standard error shows colours.
-pub fn talk_colours() -> bool {
+pub(crate) fn talk_colours() -> bool {
     !matches!(anstream::stderr().current_choice(), anstream::ColorChoice::Never)
 }

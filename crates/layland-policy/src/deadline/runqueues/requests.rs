@@ -19,7 +19,7 @@ pub(crate) enum Renewal {
 
 impl RunQueues {
     /// Stores other parameters; `tardy` is what that does to a queued server whose deadline has passed.
-    pub fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], tardy: Renewal) {
+    pub(crate) fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], tardy: Renewal) {
         let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
             load[thread.cpu].remove(&thread.u);
@@ -76,7 +76,7 @@ impl RunQueues {
     }
 
     /// Gives a thread another mask; where it is queued stays as it is.
-    pub fn set_mask(&mut self, p: TaskId, mask: CpuSet) {
+    pub(crate) fn set_mask(&mut self, p: TaskId, mask: CpuSet) {
         let thread = &mut self.threads[p];
         thread.migrates = mask.len() > 1;
         thread.mask = mask;
@@ -92,13 +92,13 @@ impl RunQueues {
     }
 
     /// Whether a thread may no longer use its CPU.
-    pub fn has_to_move(&self, p: TaskId) -> bool {
+    pub(crate) fn has_to_move(&self, p: TaskId) -> bool {
         self.refuge(p).is_some()
     }
 
     /// Moves a thread whose CPU it may no longer use to the lowest that it may use. The CPU in whose
     /// queue it is then.
-    pub fn evict(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
+    pub(crate) fn evict(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
         let lowest = self.refuge(p)?;
         if !self.threads[p].queued {
             self.set_cpu(p, lowest, MoveReason::Expelled);
@@ -108,7 +108,7 @@ impl RunQueues {
     }
 
     /// The same for a thread that may stay, too.
-    pub fn refresh(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
+    pub(crate) fn refresh(&mut self, p: TaskId, renewal: Renewal) -> Option<CpuId> {
         let own = self.threads[p].cpu;
         if self.has_to_move(p) {
             self.evict(p, renewal)
@@ -121,7 +121,11 @@ impl RunQueues {
 
     /// Gives a cluster other CPUs: all of its threads may use all of them, those on a CPU that is
     /// gone move to the lowest. The CPUs that are new.
-    pub fn change_cluster(&mut self, cluster: usize, cpus: &CpuSet) -> Result<CpuSet, Refusal> {
+    pub(crate) fn change_cluster(
+        &mut self,
+        cluster: usize,
+        cpus: &CpuSet,
+    ) -> Result<CpuSet, Refusal> {
         let taken = |(other, set): (usize, &CpuSet)| other != cluster && !set.is_disjoint(cpus);
         if self.clusters.iter().enumerate().any(taken) {
             return Err(Refusal::invalid("a CPU is in another cluster"));

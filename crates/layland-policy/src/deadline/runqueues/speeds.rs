@@ -10,7 +10,7 @@ use layland_model::{Rate, Speed, System};
 
 impl RunQueues {
     /// From now on the speed of a CPU follows the bandwidth of its threads.
-    pub fn scale_speeds(&mut self, system: &System) -> Result<(), Refusal> {
+    pub(crate) fn scale_speeds(&mut self, system: &System) -> Result<(), Refusal> {
         if !system.platform.is_unit_speed() {
             return Err(Refusal::invalid("grub_pa needs CPUs of unit speed at full frequency"));
         }

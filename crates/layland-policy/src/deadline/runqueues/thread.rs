@@ -91,7 +91,7 @@ impl Thread {
     }
 
     /// Whether it is in the system.
-    pub fn is_in(&self) -> bool {
+    pub(crate) fn is_in(&self) -> bool {
         !matches!(self.server.state, ServerState::Inactive | ServerState::Dead)
     }
 

@@ -40,7 +40,7 @@ pub(super) struct Client {
 
 impl Client {
     /// An inactive one.
-    pub fn new(kind: ClientKind, number: u32, rate: i64) -> Client {
+    pub(super) fn new(kind: ClientKind, number: u32, rate: i64) -> Client {
         Client {
             kind,
             number,
@@ -57,7 +57,7 @@ impl Client {
 
     /// Whether it is active, and has something to execute.
     #[inline]
-    pub fn is_pending(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         let ready = match self.kind {
             ClientKind::Task { ready, .. } => ready,
             ClientKind::Master(_) => true,
@@ -100,7 +100,7 @@ pub(super) struct Major {
 
 impl Major {
     /// In EDF mode; its master is not known yet.
-    pub fn new(excess: i64, split: u32) -> Major {
+    pub(super) fn new(excess: i64, split: u32) -> Major {
         Major {
             excess,
             client: NONE,
@@ -138,16 +138,16 @@ pub(super) struct Set {
 
 impl Set {
     /// The set of these clients.
-    pub fn new(first: u32, end: u32, major: Option<Major>) -> Set {
+    pub(super) fn new(first: u32, end: u32, major: Option<Major>) -> Set {
         let (ran, invoked, invoked_at) = (None, false, -1);
         Set { first, end, pick: NONE, on: NONE, major, ran, invoked, invoked_at }
     }
 
-    pub fn clients(&self) -> std::ops::Range<usize> {
+    pub(super) fn clients(&self) -> std::ops::Range<usize> {
         self.first as usize..self.end as usize
     }
     /// Its major part, if the two sides are run apart.
-    pub fn in_qps(&self) -> Option<&Major> {
+    pub(super) fn in_qps(&self) -> Option<&Major> {
         self.major.as_ref().filter(|major| major.mode == Mode::Qps && !major.collapsed)
     }
 }

@@ -4,7 +4,7 @@ use crate::ui::input::SetArgs;
 use clap::Args;
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland check demo:robot
       what each policy guarantees, which test decided, how far away the limit is
@@ -21,7 +21,7 @@ Exits with 0 if every named policy guarantees all deadlines (without --policy: i
 with 1 if one of them (without --policy: each of them) cannot, and with 4 if that is unknown.";
 
 #[derive(Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// More task sets

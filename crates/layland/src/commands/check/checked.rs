@@ -11,7 +11,7 @@ use layland_policy::Registry;
 use rayon::prelude::*;
 
 /// Everything that is known of one set.
-pub struct Checked {
+pub(super) struct Checked {
     pub set: Set,
     /// What does not depend on the policy.
     pub whatever: Vec<Said>,
@@ -25,7 +25,12 @@ pub struct Checked {
 }
 
 /// Holds every policy that was asked for against the analyses.
-pub fn check(registry: &Registry, args: &CheckArgs, set: Set, options: &AssessOptions) -> Checked {
+pub(super) fn check(
+    registry: &Registry,
+    args: &CheckArgs,
+    set: Set,
+    options: &AssessOptions,
+) -> Checked {
     let asked: Vec<String> = match args.policy.is_empty() {
         false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
         true => registry.iter().map(|info| info.name.to_string()).collect(),

@@ -8,7 +8,7 @@ use layland_model::System;
 use serde_json::{Value, json};
 
 /// Of one set.
-pub fn document(checked: &Checked) -> Value {
+pub(super) fn document(checked: &Checked) -> Value {
     let system = &checked.set.system;
     json!({
         "layland": env!("CARGO_PKG_VERSION"),

@@ -18,9 +18,9 @@ use layland_model::Algorithm;
 use layland_policy::Registry;
 use rayon::prelude::*;
 
-pub use args::{CheckArgs, EXAMPLES};
+pub(crate) use args::{CheckArgs, EXAMPLES};
 
-pub fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
     for spec in &args.policy {
         registry.parse(spec.trim()).map_err(|error| Failure::usage(error.to_string()))?;
     }

@@ -12,7 +12,7 @@ use layland_report::{
 use layland_trace::Labels;
 
 /// The report of one set.
-pub fn report(checked: &Checked) -> Report {
+pub(super) fn report(checked: &Checked) -> Report {
     let system = &checked.set.system;
     let tasks = system.tasks.values().map(|task| GuaranteedTask {
         name: task.name.clone(),

@@ -34,7 +34,7 @@ fn word(verdict: Verdict) -> Cell {
 }
 
 /// What is checked, in a line.
-pub fn about(checked: &Checked) -> String {
+pub(super) fn about(checked: &Checked) -> String {
     let system = &checked.set.system;
     format!(
         "{}: {} on {}, utilization {:.3}{}",
@@ -47,7 +47,7 @@ pub fn about(checked: &Checked) -> String {
 }
 
 /// Of one set, everything.
-pub fn report(checked: &Checked, args: &CheckArgs) -> String {
+pub(super) fn report(checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
     let mut text = line(&about(checked)) + "\n";
     let mut policies = table(args);
@@ -179,7 +179,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
 }
 
 /// The levels of these bounds by name.
-pub fn by_level<'a>(
+pub(super) fn by_level<'a>(
     per_level: &'a [Duration],
     system: &'a System,
 ) -> impl Iterator<Item = (&'a str, Duration)> {
@@ -187,7 +187,10 @@ pub fn by_level<'a>(
 }
 
 /// The bounds of a policy that depend on the level of the run: a row per task that has some, a column per level.
-pub fn levels(policy: &Assessment, system: &System) -> Option<(Vec<String>, Vec<Vec<String>>)> {
+pub(super) fn levels(
+    policy: &Assessment,
+    system: &System,
+) -> Option<(Vec<String>, Vec<Vec<String>>)> {
     let rows = policy.bounds.iter().filter_map(|(id, bound)| match bound {
         Bound::Response { per_level, .. } if !per_level.is_empty() => {
             let name = system.tasks[id].name.clone();
@@ -218,7 +221,7 @@ fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String
 }
 
 /// Who keeps the affinities, and what they cost.
-pub fn affinity_lines(checked: &Checked) -> Vec<String> {
+pub(super) fn affinity_lines(checked: &Checked) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(found) = &checked.affinities {
         lines.push(format!("affinities are kept by {}", found.kept_by.join(", ")));
@@ -309,7 +312,7 @@ fn findings(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
 }
 
 /// Of many sets, a line per set and policy.
-pub fn batch(checked: &[Checked], args: &CheckArgs) -> String {
+pub(super) fn batch(checked: &[Checked], args: &CheckArgs) -> String {
     let mut sets = table(args);
     sets.set_header(["set", "policy", "guaranteed", "by"]);
     for one in checked {

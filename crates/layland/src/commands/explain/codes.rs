@@ -1,10 +1,10 @@
 //! What error codes and exit codes mean: code, title, what to do.
 
 /// A code, its title and its text.
-pub type Code = (&'static str, &'static str, &'static str);
+pub(super) type Code = (&'static str, &'static str, &'static str);
 
 /// The codes of problems with input.
-pub const ERRORS: &[Code] = &[
+pub(super) const ERRORS: &[Code] = &[
     (
         "layland::taskset::missing",
         "a key that is needed is not there",
@@ -382,7 +382,7 @@ pub const ERRORS: &[Code] = &[
 ];
 
 /// The exit codes.
-pub const EXITS: &[Code] = &[
+pub(super) const EXITS: &[Code] = &[
     ("0", "yes", "Done: every deadline was met, or is guaranteed."),
     (
         "1",

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use structure::{Format, explain_structure};
 
 #[derive(Args)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// What to explain, as in GFB, no-jitter, layland::taskset::missing or 4
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
@@ -48,7 +48,7 @@ struct Entry {
     citations: Vec<&'static Citation>,
 }
 
-pub fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
     if let (Some(policy), Some(set)) = (&args.policy, &args.code) {
         return draw(registry, args, set, policy);
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// How to draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(super) enum Format {
     Text,
     Svg,
     Dot,
@@ -19,7 +19,7 @@ pub enum Format {
 
 impl Format {
     /// The format that the ending of a file names.
-    pub fn of(path: &Path) -> Result<Format, Failure> {
+    pub(super) fn of(path: &Path) -> Result<Format, Failure> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("svg") => Ok(Format::Svg),
             Some("dot" | "gv") => Ok(Format::Dot),
@@ -33,7 +33,7 @@ impl Format {
 }
 
 /// Draws what a policy makes of a valid system.
-pub fn explain_structure(
+pub(super) fn explain_structure(
     registry: &Registry,
     system: &System,
     spec: &str,

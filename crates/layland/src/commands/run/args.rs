@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use layland_model::{CpuSet, Duration, Rate, Time};
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland run demo:constrained --policy p-edf --duration 2s
       one CPU, with the manager on the same CPU
@@ -30,7 +30,7 @@ Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, and 6
 paused for too long to tell.";
 
 #[derive(Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// The policy; `layland policies` lists them
@@ -90,7 +90,7 @@ pub struct RunArgs {
 
 /// What only the engine `fifo` takes.
 #[derive(Args)]
-pub struct FifoArgs {
+pub(crate) struct FifoArgs {
     /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
     /// its own if there are several
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
@@ -112,7 +112,7 @@ pub struct FifoArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ManagerChoice {
+pub(crate) enum ManagerChoice {
     Auto,
     Shared,
     Dedicated,
@@ -120,7 +120,7 @@ pub enum ManagerChoice {
 
 /// What only the engine `deadline` takes.
 #[derive(Args)]
-pub struct DeadlineArgs {
+pub(crate) struct DeadlineArgs {
     /// Run tasks whose WCET is less than two ticks, although budgets end with the tick
     #[arg(long, help_heading = "Engine deadline")]
     pub force: bool,
@@ -137,13 +137,13 @@ pub struct DeadlineArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Requests {
+pub(crate) enum Requests {
     Instant,
     Task,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
+pub(crate) enum Engine {
     /// A manager that dispatches threads of class SCHED_FIFO: every policy
     Fifo,
     /// The kernel's SCHED_DEADLINE: global, clustered and partitioned EDF, and dl as it is
@@ -152,7 +152,7 @@ pub enum Engine {
 
 /// By how much a reservation exceeds the WCET.
 #[derive(Clone, Debug)]
-pub enum Margin {
+pub(crate) enum Margin {
     Fraction(Rate),
     Time(Duration),
 }

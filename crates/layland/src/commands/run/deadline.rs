@@ -26,7 +26,7 @@ const PARTS: usize = 8;
 const SHOWN: usize = 3;
 
 /// Runs a set on the kernel's scheduler.
-pub fn run(request: Request<'_>) -> Outcome {
+pub(super) fn run(request: Request<'_>) -> Outcome {
     let Request { registry, args, set, duration, outputs } = request;
     let system = &set.system;
     let facts = Facts::read();

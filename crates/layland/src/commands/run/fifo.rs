@@ -32,7 +32,7 @@ struct Ran {
     doubts: Vec<String>,
 }
 
-pub fn run(request: Request<'_>) -> Outcome {
+pub(super) fn run(request: Request<'_>) -> Outcome {
     let Request { registry, args, mut set, duration, outputs } = request;
     let build = |set: &Set| {
         let built = registry.build(&args.policy, &set.system);
@@ -339,7 +339,7 @@ impl Answer<'_> {
 }
 
 /// The rows of a table of distributions.
-pub fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])> {
+pub(crate) fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f64; 5])> {
     let row = |(name, figures): &(&str, Figures)| {
         let times = [figures.p50_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
         let [a, b, c, d] = times.map(|ns| ns as f64);

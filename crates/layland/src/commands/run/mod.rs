@@ -15,17 +15,17 @@ use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
 use request::Request;
 
-pub use args::{EXAMPLES, RunArgs};
-pub use fifo::rows;
-pub use recording::VARIABLE as MARKER_VARIABLE;
-pub use request::failure;
+pub(crate) use args::{EXAMPLES, RunArgs};
+pub(crate) use fifo::rows;
+pub(crate) use recording::VARIABLE as MARKER_VARIABLE;
+pub(crate) use request::failure;
 
 /// By default at most this long.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// What a run can be written to besides.
 const KINDS: [FileKind; 1] = [FileKind::Kernel];
 
-pub fn run(registry: &Registry, args: &RunArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Outcome {
     if let Some(path) = &args.fifo.replay {
         return replay::replay(registry, args, path);
     }

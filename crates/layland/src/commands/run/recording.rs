@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// The size of the kernel's buffer per CPU, in KiB. It is emptied meanwhile.
 const BUFFER_KB: u32 = 16_384;
 /// Names the file that marks go to, where somebody else records.
-pub const VARIABLE: &str = "LAYLAND_TRACE_MARKER";
+pub(crate) const VARIABLE: &str = "LAYLAND_TRACE_MARKER";
 
 /// What is recorded, and marked.
-pub struct Recording {
+pub(super) struct Recording {
     recorder: Option<(Recorder<BufWriter<File>>, PathBuf)>,
     pub markers: Option<Arc<Markers>>,
 }
@@ -29,7 +29,7 @@ fn refused(error: &TracefsError) -> Failure {
 impl Recording {
     /// Begins to record if an output wants it. Marks go there, or else where the environment says, or
     /// else, if they are wanted, into the kernel's main trace.
-    pub fn start(
+    pub(super) fn start(
         outputs: &[Output],
         wants_marks: bool,
         system: &System,
@@ -56,7 +56,7 @@ impl Recording {
     }
 
     /// Ends it. Returns how many events were lost.
-    pub fn finish(self, quiet: bool) -> Result<u64, Failure> {
+    pub(super) fn finish(self, quiet: bool) -> Result<u64, Failure> {
         // An instance with an open file cannot be removed.
         drop(self.markers);
         let Some((recorder, path)) = self.recorder else { return Ok(0) };

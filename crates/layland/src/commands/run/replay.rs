@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Tells a fresh policy what a log says, and compares.
-pub fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcome {
+pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcome {
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("failed to read {name}: {error}")))?;

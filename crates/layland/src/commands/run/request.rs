@@ -9,7 +9,7 @@ use layland_model::{Duration, Index};
 use layland_policy::{BuildError, Registry};
 
 /// What both engines start from.
-pub struct Request<'a> {
+pub(super) struct Request<'a> {
     pub registry: &'a Registry,
     pub args: &'a RunArgs,
     pub set: Set,
@@ -18,13 +18,13 @@ pub struct Request<'a> {
 }
 
 /// A policy that does not take the set.
-pub fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
+pub(super) fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
     let reason = set.located(error.to_string(), error.task());
     Failure { exit: Exit::No, ..Failure::input(format!("{spec} refused: {reason}")) }
 }
 
 /// Why a run did not take place, as one line and what to do.
-pub fn failure(error: RunError) -> Failure {
+pub(crate) fn failure(error: RunError) -> Failure {
     let help = error.help();
     let failure = match &error {
         RunError::Refused { .. } | RunError::TooFewCpus { .. } => {
@@ -36,7 +36,7 @@ pub fn failure(error: RunError) -> Failure {
 }
 
 /// The CPUs of the machine that the user wants, ascending.
-pub fn chosen_cpus(args: &RunArgs) -> Result<Vec<usize>, Failure> {
+pub(super) fn chosen_cpus(args: &RunArgs) -> Result<Vec<usize>, Failure> {
     let usable = layland_linux::usable_cpus()
         .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?;
     let Some(set) = &args.host_cpus else { return Ok(usable) };

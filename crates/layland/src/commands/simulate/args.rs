@@ -7,7 +7,7 @@ use clap::Args;
 use layland_model::{Duration, Time};
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland sim demo:dhall --policy g-edf,p-edf
       compare two policies on a bundled task set (`layland demos` lists them)
@@ -24,7 +24,7 @@ A policy is written name:option=value; `layland policies NAME` lists its options
 Exits with 0 if every deadline was met under every policy, and with 1 if not.";
 
 #[derive(Args)]
-pub struct SimArgs {
+pub(crate) struct SimArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// Policies, separated by commas; `layland policies` lists them

@@ -9,7 +9,7 @@ use layland_trace::{Trace, Window};
 
 impl Comparison<'_> {
     /// The part of time that charts show: the same for every policy.
-    pub fn window(&self) -> (Time, Time) {
+    pub(super) fn window(&self) -> (Time, Time) {
         if let Some(window) = self.args.window {
             return window;
         }
@@ -37,7 +37,7 @@ impl Comparison<'_> {
     }
 
     /// What a chart of a window shows; nothing if drawing it was interrupted.
-    pub fn chart_trace(
+    pub(super) fn chart_trace(
         &self,
         ran: &Ran,
         (from, to): (Time, Time),
@@ -52,7 +52,7 @@ impl Comparison<'_> {
     }
 
     /// How a chart is drawn with characters.
-    pub fn text_options(&self, rows: Rows, colours: Colours) -> TextOptions {
+    pub(super) fn text_options(&self, rows: Rows, colours: Colours) -> TextOptions {
         chart::text_options(rows, chart::charset(self.args.ascii), colours)
     }
 }

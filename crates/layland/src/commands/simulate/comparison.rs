@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A task set under each policy that was asked for.
-pub struct Comparison<'a> {
+pub(super) struct Comparison<'a> {
     pub args: &'a SimArgs,
     pub set: &'a Set,
     pub horizon: Horizon,
@@ -28,7 +28,7 @@ pub struct Comparison<'a> {
 }
 
 /// What became of one policy.
-pub struct Simulated {
+pub(super) struct Simulated {
     /// The policy with its options, as it was asked for.
     pub spec: String,
     /// The figures, or why the policy refused the set.
@@ -36,7 +36,7 @@ pub struct Simulated {
 }
 
 /// What one simulation told.
-pub struct Ran {
+pub(super) struct Ran {
     policy: Box<dyn Policy>,
     pub outcome: layland_sim::Outcome<Box<dyn Policy>>,
     pub summary: Summary,
@@ -48,7 +48,7 @@ pub struct Ran {
 
 impl<'a> Comparison<'a> {
     /// Simulates every policy, on all CPUs of this machine.
-    pub fn simulate(
+    pub(super) fn simulate(
         registry: &Registry,
         args: &'a SimArgs,
         specs: &[String],
@@ -63,7 +63,7 @@ impl<'a> Comparison<'a> {
 
     /// Simulates again up to some time, recording a window of it or all. Says whether that was
     /// interrupted.
-    pub fn record<R: Recorder>(
+    pub(super) fn record<R: Recorder>(
         &self,
         ran: &Ran,
         until: Time,
@@ -82,7 +82,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The simulations that took place.
-    pub fn ran(&self) -> impl Iterator<Item = &Ran> {
+    pub(super) fn ran(&self) -> impl Iterator<Item = &Ran> {
         self.policies.iter().filter_map(|policy| policy.result.as_ref().ok())
     }
 }

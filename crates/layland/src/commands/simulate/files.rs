@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 impl Comparison<'_> {
     /// Writes a file, or one for each policy.
-    pub fn write(&self, output: &Output) -> Result<(), Failure> {
+    pub(super) fn write(&self, output: &Output) -> Result<(), Failure> {
         if output.kind == FileKind::Html {
             return self.write_report(&output.path);
         }

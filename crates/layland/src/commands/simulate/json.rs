@@ -7,7 +7,7 @@ use serde_json::json;
 
 impl Comparison<'_> {
     /// The document.
-    pub fn as_json(&self, exit: Exit) -> serde_json::Value {
+    pub(super) fn as_json(&self, exit: Exit) -> serde_json::Value {
         let results: Vec<serde_json::Value> = self
             .policies
             .iter()

@@ -19,9 +19,9 @@ use layland_policy::Registry;
 use layland_sim::with_random_ranks;
 use std::sync::atomic::Ordering;
 
-pub use args::{EXAMPLES, SimArgs};
+pub(crate) use args::{EXAMPLES, SimArgs};
 
-pub fn run(registry: &Registry, args: &SimArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
     let specs = specs(registry, &args.policy)?;
     let mut set = input::load(&args.set)?;

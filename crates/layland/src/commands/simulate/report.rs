@@ -80,7 +80,7 @@ impl Recorder for Part {
 }
 
 impl Comparison<'_> {
-    pub fn write_report(&self, path: &Path) -> Result<(), Failure> {
+    pub(super) fn write_report(&self, path: &Path) -> Result<(), Failure> {
         let Some(report) = self.report()? else {
             terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
             return Ok(());

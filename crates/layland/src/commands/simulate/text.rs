@@ -11,7 +11,7 @@ use layland_trace::{Errno, Labels};
 
 impl Comparison<'_> {
     /// The answer in the terminal.
-    pub fn as_text(&self) -> Result<String, Failure> {
+    pub(super) fn as_text(&self) -> Result<String, Failure> {
         let system = &self.set.system;
         let (tasks, cpus) = (system.tasks.len(), system.platform.cpu_count());
         let head = format!(
@@ -63,7 +63,7 @@ impl Comparison<'_> {
     }
 
     /// How long was simulated, where that is the same for all.
-    pub fn simulated(&self) -> String {
+    pub(super) fn simulated(&self) -> String {
         let mut ends = self.ran().map(|ran| ran.outcome.end);
         match ends.next() {
             Some(end) if ends.all(|other| other == end) => format!(", simulated up to {end}"),
@@ -72,7 +72,7 @@ impl Comparison<'_> {
     }
 
     /// What the table does not say.
-    pub fn remarks(&self, policy: &Simulated) -> Vec<String> {
+    pub(super) fn remarks(&self, policy: &Simulated) -> Vec<String> {
         let spec = &policy.spec;
         let ran = match &policy.result {
             Ok(ran) => ran,

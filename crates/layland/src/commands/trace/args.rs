@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use layland_model::{Duration, Time};
 use std::path::PathBuf;
 
-pub const EXAMPLES: &str = "\
+pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland trace record -o run.txt --set robot.toml -- layland run robot.toml --policy g-edf
       what the kernel's scheduler did during the run (needs root)
@@ -20,13 +20,13 @@ Examples:
 Exits with 6 if events were lost: then there is no verdict.";
 
 #[derive(Args)]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     #[command(subcommand)]
     pub command: TraceCommand,
 }
 
 #[derive(Subcommand)]
-pub enum TraceCommand {
+pub(crate) enum TraceCommand {
     /// Record the kernel's scheduler through tracefs, while a command runs or for a given time
     Record(RecordArgs),
     /// Show a trace as a chart
@@ -42,7 +42,7 @@ pub enum TraceCommand {
 }
 
 #[derive(Args)]
-pub struct RecordArgs {
+pub(crate) struct RecordArgs {
     /// Write the trace to this file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "layland-trace.txt")]
     pub output: PathBuf,
@@ -62,7 +62,7 @@ pub struct RecordArgs {
 
 /// Which trace, and which threads of it are tasks.
 #[derive(Args)]
-pub struct InputArgs {
+pub(crate) struct InputArgs {
     /// The task set: its tasks are the threads of their names (the first 15 bytes)
     #[arg(long, value_name = "FILE", help_heading = "Which threads are tasks")]
     pub set: Option<String>,
@@ -81,7 +81,7 @@ pub struct InputArgs {
 }
 
 #[derive(Args)]
-pub struct ViewArgs {
+pub(crate) struct ViewArgs {
     /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
@@ -102,7 +102,7 @@ pub struct ViewArgs {
 }
 
 #[derive(Args)]
-pub struct TraceCheckArgs {
+pub(crate) struct TraceCheckArgs {
     /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
@@ -119,7 +119,7 @@ pub struct TraceCheckArgs {
 }
 
 #[derive(Args)]
-pub struct StatsArgs {
+pub(crate) struct StatsArgs {
     /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
@@ -133,7 +133,7 @@ pub struct StatsArgs {
 }
 
 #[derive(Args)]
-pub struct TraceConvertArgs {
+pub(crate) struct TraceConvertArgs {
     /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
     pub file: String,
     #[command(flatten)]
@@ -147,7 +147,7 @@ pub struct TraceConvertArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TraceFormat {
+pub(crate) enum TraceFormat {
     /// The trace of `layland sim -o x.json`
     Json,
     /// One line for each job and segment
@@ -157,7 +157,7 @@ pub enum TraceFormat {
 }
 
 #[derive(Args)]
-pub struct DiffArgs {
+pub(crate) struct DiffArgs {
     /// The first trace, as of a simulation
     pub a: String,
     /// The second trace, as of a run

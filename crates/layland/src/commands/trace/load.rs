@@ -12,7 +12,7 @@ use std::io::Read;
 use std::process::Command;
 
 /// A trace, and what is known about how it was made.
-pub struct Loaded {
+pub(super) struct Loaded {
     pub trace: Trace,
     pub labels: Labels,
     /// The tool that wrote it, if it is a kernel's.
@@ -44,7 +44,7 @@ impl Loaded {
     }
 
     /// Says what is doubtful, on standard error.
-    pub fn tell(&self) {
+    pub(super) fn tell(&self) {
         for remark in &self.remarks {
             terminal::warn(remark, None);
         }
@@ -57,23 +57,23 @@ impl Loaded {
     }
 
     /// What to end with: this, if the trace can be trusted.
-    pub fn exit(&self, exit: Exit) -> Exit {
+    pub(super) fn exit(&self, exit: Exit) -> Exit {
         if self.is_trustworthy { exit } else { Exit::Untrusted }
     }
 }
 
 /// The task set that was named, if any.
-pub fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
+pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
     args.set.as_deref().map(named_set).transpose()
 }
 
 /// The task set of this name.
-pub fn named_set(name: &str) -> Result<Set, Failure> {
+pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     let set = Some(name.to_owned());
     input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None })
 }
 
-pub fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
     let bytes = bytes(name)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         return of_json(name, &bytes, set);

@@ -9,9 +9,9 @@ use crate::ui::exit::Outcome;
 use args::TraceCommand;
 use layland_policy::Registry;
 
-pub use args::{EXAMPLES, TraceArgs};
+pub(crate) use args::{EXAMPLES, TraceArgs};
 
-pub fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {
         TraceCommand::Record(args) => record::run(args),
         TraceCommand::View(args) => show::view(args),

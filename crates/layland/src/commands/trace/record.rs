@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often the kernel's buffer is emptied.
 const EVERY: Duration = Duration::from_millis(20);
 
-pub fn run(args: &RecordArgs) -> Outcome {
+pub(super) fn run(args: &RecordArgs) -> Outcome {
     if args.command.is_empty() && args.duration.is_none() {
         return Err(
             Failure::usage("for how long?").help("give --duration TIME, or -- and a command")

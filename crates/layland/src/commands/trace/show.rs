@@ -20,7 +20,7 @@ use std::path::Path;
 /// What a trace can be written to besides.
 const KINDS: [FileKind; 1] = [FileKind::Csv];
 
-pub fn view(args: &ViewArgs) -> Outcome {
+pub(super) fn view(args: &ViewArgs) -> Outcome {
     let set = load::set(&args.input)?;
     let loaded = load::load(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
@@ -54,7 +54,7 @@ fn doubts(loaded: &Loaded) -> Vec<Line> {
     remarks.map(|text| Line::new(Severity::Warning, text)).collect()
 }
 
-pub fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
+pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let Some(set) = load::set(&args.input)? else {
         return Err(Failure::usage("which task set is it a trace of?").help("--set FILE"));
     };
@@ -135,7 +135,7 @@ fn latencies(loaded: &Loaded) -> Option<[Duration; 4]> {
     Some([all[0], all[last / 2], all[last * 99 / 100], all[last]])
 }
 
-pub fn stats(args: &StatsArgs) -> Outcome {
+pub(super) fn stats(args: &StatsArgs) -> Outcome {
     let set = load::set(&args.input)?;
     let loaded = load::load(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
@@ -161,7 +161,7 @@ pub fn stats(args: &StatsArgs) -> Outcome {
 }
 
 /// Prints the figures of a trace.
-pub fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
+pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let summary = summary(loaded);
     let style = table::Style { ascii, colours: terminal::colours() };
     let mut rows: Vec<table::Row> =
@@ -192,7 +192,7 @@ fn verdict(loaded: &Loaded, summary: &Summary) -> Exit {
     loaded.exit(if summary.total.missed == 0 { Exit::Yes } else { Exit::No })
 }
 
-pub fn convert(args: &TraceConvertArgs) -> Outcome {
+pub(super) fn convert(args: &TraceConvertArgs) -> Outcome {
     let set = load::set(&args.input)?;
     let loaded = load::load(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
@@ -225,7 +225,7 @@ fn bytes(loaded: &Loaded, format: TraceFormat) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-pub fn diff(args: &DiffArgs) -> Outcome {
+pub(super) fn diff(args: &DiffArgs) -> Outcome {
     let set = load::set(&args.input)?;
     let a = load::load(&args.a, &args.input, set.as_ref())?;
     let b = load::load(&args.b, &args.input, set.as_ref())?;
