@@ -34,8 +34,10 @@
 //! Times fit 64-bit signed integers. A reader whose numbers are floating point (JavaScript) keeps
 //! them exactly up to 2^53 ns, about 104 days.
 
+mod described;
 mod wire;
 
+pub use self::described::{Described, Members};
 use self::wire::{WireAnswer, WireJob, WireMark, WireSegment};
 use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, Trace};
 use layland_model::note::Detail;

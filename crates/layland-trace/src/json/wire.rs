@@ -1,10 +1,9 @@
 //! What one line of the document holds, as it is written.
 
+use super::Described;
 use crate::{Answer, Errno, Job, JobEnd, JobRecord, Mark, MarkKind, Segment};
-use layland_model::note::{Description, Detail, ReadDetails, Value};
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,61 +105,24 @@ impl From<WireSegment> for Segment {
     }
 }
 
-/// A mark as the members of its object: `at`, `kind`, and its details by name.
 #[derive(Serialize, Deserialize)]
-pub(super) struct WireMark(Map<String, Json>);
+pub(super) struct WireMark {
+    at: i64,
+    #[serde(flatten)]
+    mark: Described,
+}
 
 impl From<&Mark> for WireMark {
     fn from(mark: &Mark) -> WireMark {
-        let Description { kind, details } = mark.kind.describe();
-        let head = [("at", Json::from(mark.at.ns())), ("kind", Json::from(kind.name))];
-        let value = |detail: &Detail| match detail.value() {
-            Value::Number(number) => serde_json::to_value(number).expect("details have 64 bits"),
-            Value::Word(word) => Json::from(word),
-        };
-        let details = details.iter().map(|detail| (detail.name(), value(detail)));
-        let members = head.into_iter().chain(details);
-        WireMark(members.map(|(name, value)| (name.to_owned(), value)).collect())
+        WireMark { at: mark.at.ns(), mark: Described::from(mark.kind.describe()) }
     }
 }
+
 impl TryFrom<WireMark> for Mark {
     type Error = String;
-    fn try_from(WireMark(mut members): WireMark) -> Result<Mark, String> {
-        let at = members.remove("at").and_then(|at| at.as_i64());
-        let at = at.ok_or("the time `at` of a mark is a whole number in range")?;
-        let Some(Json::String(kind)) = members.remove("kind") else {
-            return Err("the `kind` of a mark is a word".to_owned());
-        };
-        let mut members = Members { kind: &kind, members };
-        let mark = MarkKind::read(&kind, &mut members)?;
-        let mark = mark.ok_or_else(|| format!("no mark is called `{kind}`"))?;
-        match members.members.keys().next() {
-            None => Ok(Mark { at: Time::from_ns(at), kind: mark }),
-            Some(unknown) => Err(format!("a mark of kind `{kind}` has no `{unknown}`")),
-        }
-    }
-}
-
-/// What of a mark is not read yet.
-struct Members<'a> {
-    kind: &'a str,
-    members: Map<String, Json>,
-}
-
-impl ReadDetails for Members<'_> {
-    type Error = String;
-    fn take(&mut self, name: &'static str) -> Option<Value<'_>> {
-        match self.members.remove(name)? {
-            Json::Number(number) => {
-                let signed = number.as_i64().map(i128::from);
-                signed.or_else(|| number.as_u64().map(i128::from)).map(Value::Number)
-            }
-            Json::String(word) => Some(Value::Word(word.into())),
-            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
-        }
-    }
-    fn wrong(&self, name: &'static str, expected: &'static str) -> String {
-        format!("a mark of kind `{}` has a `{name}`: {expected}", self.kind)
+    fn try_from(wire: WireMark) -> Result<Mark, String> {
+        let kind = wire.mark.read("mark", MarkKind::read)?;
+        Ok(Mark { at: Time::from_ns(wire.at), kind })
     }
 }
 
