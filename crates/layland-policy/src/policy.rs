@@ -7,15 +7,22 @@ use std::sync::Arc;
 
 /// Names a timer of a policy; the policy chooses the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TimerId(pub u32);
 
 /// Names a request, so that it can be refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RequestId(pub u32);
 
 /// What the thread does at the end of a job. Policies that schedule jobs and not threads need not
 /// look at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum AfterJob {
     /// It sleeps until the `Release` of its next job.
     Blocks,
@@ -203,6 +210,11 @@ pub enum Action {
 /// Why a policy refuses a system or a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct Refusal {
     /// Which answer a kernel would give.
     pub kind: RefusalKind,
@@ -212,6 +224,11 @@ pub struct Refusal {
 
 /// The answers that a kernel gives to what it refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum RefusalKind {
     /// `EBUSY`: admission control says no.
     Busy,
