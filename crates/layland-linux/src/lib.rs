@@ -40,8 +40,9 @@ pub use fifo::run::{FifoOptions, LONGEST, Outcome, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;
+pub use log::file::{LogError, LogFile};
 pub use log::replay::{Divergence, Replayed, replay};
-pub use log::{Entry, Log, Record, text, trace};
+pub use log::{Entry, Log, Record, file, trace};
 pub use machine::undo::Guardian;
 pub use machine::{Machine, doctor, undo};
 

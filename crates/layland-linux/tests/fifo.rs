@@ -10,7 +10,7 @@ use common::{alone, options, skipped, task, try_run};
 use layland_checker::check;
 use layland_linux::trace::{View, verify};
 use layland_linux::{
-    Entry, Outcome, RunError, margin_of, replay, run, supports, text, with_margin, with_slack,
+    Entry, LogFile, Outcome, RunError, margin_of, replay, run, supports, with_margin, with_slack,
 };
 use layland_model::{
     Behaviour, Duration, Rate, Request, RequestKind, ScheduleRule, Service, System, TaskId, Time,
@@ -240,15 +240,15 @@ fn a_log_survives_its_file() {
     for spec in ["dl-sp:limit=1/2", "g-edf"] {
         let policy = Registry::standard().build(spec, &system).unwrap();
         let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
-        let file = text::LogFile {
+        let file = LogFile {
             policy: spec.to_owned(),
             seed: 0,
             set: layland_config::to_toml(&system),
             log: outcome.log.clone(),
         };
         let mut bytes = Vec::new();
-        text::write(&mut bytes, &file).unwrap();
-        let read = text::read(std::str::from_utf8(&bytes).unwrap()).unwrap();
+        file.write(&mut bytes).unwrap();
+        let read = LogFile::read(std::str::from_utf8(&bytes).unwrap()).unwrap();
         assert_eq!((&read.policy, read.seed, &read.set), (&file.policy, 0, &file.set));
         assert_eq!(read.log.records.len(), outcome.log.records.len());
         let mut fresh = Registry::standard().build(spec, &system).unwrap();

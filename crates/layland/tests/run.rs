@@ -129,11 +129,12 @@ fn a_log_replays() {
     assert!(result["decisions"].as_u64().unwrap() > 10, "{result}");
     // One decision changed is one that is found.
     let text = fs::read_to_string(log).unwrap();
-    let (before, after) = text.split_once("> run 0 1 0 ").unwrap();
-    fs::write(log, format!("{before}> run 0 0 0 {after}")).unwrap();
+    let run = r#""what":"run","cpu":0,"job":{"task":1,"seq":0}"#;
+    let (before, after) = text.split_once(run).unwrap();
+    fs::write(log, format!("{before}{}{after}", run.replace("\"task\":1", "\"task\":0"))).unwrap();
     let replayed = layland(&["run", "--replay", log]).output().unwrap();
     assert_eq!(replayed.status.code(), Some(1));
-    fs::write(log, format!("{before}> walk 0 0 0 {after}")).unwrap();
+    fs::write(log, format!("{before}{}{after}", run.replace("run", "walk"))).unwrap();
     let replayed = layland(&["run", "--replay", log]).output().unwrap();
     assert_eq!(replayed.status.code(), Some(3));
     fs::remove_file(log).unwrap();

@@ -3,24 +3,30 @@
 //!
 //! Times are nanoseconds since the start of the run, by `CLOCK_MONOTONIC`.
 
+pub mod file;
+mod members;
 pub mod replay;
-pub mod text;
+mod text;
 pub mod trace;
 
 use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
+use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// When the manager knew; for what a policy was told and what it decided, the policy's `now`.
     pub at: Time,
     /// What.
+    #[serde(flatten)]
     pub entry: Entry,
 }
 
-/// What happened: what the policy was told, what it decided, and what was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What happened: what the policy was told, what it decided, and what was measured. The names are those of
+/// files, too ([`LogFile`](file::LogFile)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "named as the events and actions of a policy")]
 pub enum Entry {
     // Told.
@@ -77,6 +83,7 @@ pub enum Entry {
     Run {
         cpu: CpuId,
         job: JobId,
+        #[serde(skip_serializing_if = "Option::is_none")]
         budget: Option<Service>,
     },
     Idle {
@@ -84,6 +91,7 @@ pub enum Entry {
     },
     SetTimer {
         id: TimerId,
+        #[serde(rename = "due")]
         at: Time,
     },
     ClearTimer {
@@ -102,8 +110,10 @@ pub enum Entry {
     },
     SetSpeed {
         cpu: CpuId,
+        #[serde(with = "members::speed")]
         speed: Speed,
     },
+    #[serde(with = "members::note")]
     Note(Note),
     /// With the place of the reason in [`Log::refusals`].
     Refuse {
@@ -115,6 +125,7 @@ pub enum Entry {
     Asked {
         job: JobId,
         arrival: Time,
+        #[serde(skip_serializing_if = "Option::is_none")]
         demand: Option<Service>,
     },
     /// A CPU was given a job, at this time.
@@ -175,7 +186,7 @@ pub enum Entry {
 }
 
 /// The buffer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
     /// What happened.
     pub records: Vec<Record>,

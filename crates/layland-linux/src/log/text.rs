@@ -1,4 +1,4 @@
-//! A log as a file of lines, and back: `layland run log 1`.
+//! Reads logs of version 1, `layland run log 1`: lines of words. None are written any more.
 //!
 //! ```text
 //! layland run log 1
@@ -52,179 +52,33 @@
 //! Lines that begin with `#` are what was measured; a replay does not need them. Unknown lines are
 //! errors. Times are nanoseconds since the start of the run.
 
+use crate::log::file::{LogError, LogFile, wrong};
 use crate::log::{Entry, Log, Record};
-use layland_model::note::{Description, ReadDetails, Value};
+use layland_model::note::{ReadDetails, Value};
 use layland_model::{CpuId, JobId, Note, Rate, Service, Speed, TaskId, Time};
 use layland_policy::{AfterJob, Refusal, RefusalKind, RequestId, TimerId};
-use std::io::{self, Write};
 
-/// The first line.
-pub const HEAD: &str = "layland run log 1";
-
-/// A log with what is needed to replay it.
-#[derive(Clone, Debug)]
-pub struct LogFile {
-    /// The policy with its options.
-    pub policy: String,
-    /// What the tasks drew from.
-    pub seed: u64,
-    /// The task set, in the form in which the writer had it.
-    pub set: String,
-    /// What happened.
-    pub log: Log,
-}
-
-/// What is wrong with a log file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {message}")]
-pub struct LogError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong with it.
-    pub message: String,
-}
-
-/// Writes a log. The writer should be buffered.
-///
-/// # Errors
-/// If writing fails.
-pub fn write(out: &mut impl Write, file: &LogFile) -> io::Result<()> {
-    let LogFile { policy, seed, set, log } = file;
-    write!(out, "{HEAD}\npolicy {policy}\nseed {seed}\nset {}\n{set}\n", set.len())?;
-    for record in &log.records {
-        write_record(out, *record, log)?;
-    }
-    Ok(())
-}
-
-/// A job as `task seq`.
-struct Name(JobId);
-
-impl std::fmt::Display for Name {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.0.task, self.0.seq)
-    }
-}
-
-fn optional(work: Option<Service>) -> String {
-    work.map_or("-".to_owned(), |work| work.ns().to_string())
-}
-
-fn reason(log: &Log, index: u32) -> String {
-    let Some(refusal) = log.refusals.get(index as usize) else { return "invalid".to_owned() };
-    let kind = match refusal.kind {
-        RefusalKind::Busy => "busy",
-        RefusalKind::NotPermitted => "denied",
-        RefusalKind::Invalid => "invalid",
-    };
-    let escaped = refusal.reason.replace('\\', "\\\\").replace('\n', "\\n");
-    format!("{kind} {escaped}")
-}
-
-fn write_record(out: &mut impl Write, record: Record, log: &Log) -> io::Result<()> {
-    write!(out, "{} ", record.at.ns())?;
-    match record.entry {
-        Entry::Online { cpu } => writeln!(out, "online {cpu}"),
-        Entry::Offline { cpu } => writeln!(out, "offline {cpu}"),
-        Entry::Join { task, request } => writeln!(out, "join {task} {}", request.0),
-        Entry::Leave { task } => writeln!(out, "leave {task}"),
-        Entry::Asks { index, request } => writeln!(out, "asks {index} {}", request.0),
-        Entry::Arrival { job, release, deadline } => {
-            writeln!(out, "arrive {} {} {}", Name(job), release.ns(), deadline.ns())
-        }
-        Entry::Measured { job, executed } => {
-            writeln!(out, "measured {} {}", Name(job), executed.ns())
-        }
-        Entry::Release { job, release, deadline } => {
-            writeln!(out, "release {} {} {}", Name(job), release.ns(), deadline.ns())
-        }
-        Entry::Completion { job, cpu, then } => {
-            let then = match then {
-                AfterJob::Blocks => "blocks",
-                AfterJob::Continues => "continues",
-                AfterJob::Yields => "yields",
-            };
-            writeln!(out, "complete {} {cpu} {then}", Name(job))
-        }
-        Entry::Budget { job, cpu } => writeln!(out, "budget {} {cpu}", Name(job)),
-        Entry::Timer { id } => writeln!(out, "timer {}", id.0),
-        Entry::Decide { actions, cost_ns } => writeln!(out, "decide {actions} {cost_ns}"),
-        Entry::Run { cpu, job, budget } => {
-            writeln!(out, "> run {cpu} {} {}", Name(job), optional(budget))
-        }
-        Entry::Idle { cpu } => writeln!(out, "> idle {cpu}"),
-        Entry::SetTimer { id, at } => writeln!(out, "> set {} {}", id.0, at.ns()),
-        Entry::ClearTimer { id } => writeln!(out, "> clear {}", id.0),
-        Entry::Abort { job } => writeln!(out, "> abort {}", Name(job)),
-        Entry::EndJob { job } => writeln!(out, "> end {}", Name(job)),
-        Entry::SetDates { job, release, deadline } => {
-            writeln!(out, "> dates {} {} {}", Name(job), release.ns(), deadline.ns())
-        }
-        Entry::SetSpeed { cpu, speed } => {
-            writeln!(out, "> speed {cpu} {} {}", speed.numerator(), speed.denominator())
-        }
-        Entry::Note(note) => {
-            let Description { kind, details } = note.describe();
-            write!(out, "> {}", kind.name)?;
-            details.iter().try_for_each(|detail| write!(out, " {detail}"))?;
-            writeln!(out)
-        }
-        Entry::Refuse { request, reason: index } => {
-            writeln!(out, "> refuse {} {}", request.0, reason(log, index))
-        }
-        Entry::Asked { job, arrival, demand } => {
-            writeln!(out, "# asked {} {} {}", Name(job), arrival.ns(), optional(demand))
-        }
-        Entry::On { cpu, job, since } => writeln!(out, "# on {cpu} {} {}", Name(job), since.ns()),
-        Entry::Off { cpu, job, used, until } => {
-            writeln!(out, "# off {cpu} {} {} {}", Name(job), used.ns(), until.ns())
-        }
-        Entry::Leaked { job, got } => writeln!(out, "# leaked {} {}", Name(job), got.ns()),
-        Entry::Done { job, end, used } => {
-            writeln!(out, "# done {} {} {}", Name(job), end.ns(), used.ns())
-        }
-        Entry::Dropped { job, aborted } => {
-            writeln!(out, "# dropped {} {}", Name(job), if aborted { "aborted" } else { "left" })
-        }
-        Entry::Granted { index } => writeln!(out, "# granted {index}"),
-        Entry::Refused { index, reason: why } => {
-            writeln!(out, "# refused {index} {}", reason(log, why))
-        }
-        Entry::TurnedAway { task, reason: why } => {
-            writeln!(out, "# outside {task} {}", reason(log, why))
-        }
-        Entry::NeverReady { job, arrival, release, deadline } => {
-            let (arrival, release) = (arrival.ns(), release.ns());
-            writeln!(out, "# unready {} {arrival} {release} {}", Name(job), deadline.ns())
-        }
-        Entry::Over { interrupted } => {
-            writeln!(out, "# over {}", if interrupted { "interrupted" } else { "whole" })
-        }
-    }
-}
+/// The version, as its first line names it.
+pub const VERSION: &str = "run log 1";
 
 /// Reads a log.
 ///
 /// # Errors
 /// If it is not one, with the line.
 pub fn read(text: &str) -> Result<LogFile, LogError> {
+    let (_, mut rest) = text.split_once('\n').ok_or_else(|| wrong(1, "the line is cut off"))?;
     let mut line = 1;
-    let mut rest = text;
     let next = |rest: &mut &str| -> Option<String> {
         let (first, after) = rest.split_once('\n')?;
         *rest = after;
         Some(first.to_owned())
     };
-    let wrong = |line: usize, message: &str| LogError { line, message: message.to_owned() };
-    if next(&mut rest).as_deref() != Some(HEAD) {
-        return Err(wrong(line, &format!("a log begins with `{HEAD}`")));
-    }
     let mut header = |name: &str| -> Result<String, LogError> {
         line += 1;
         let found = next(&mut rest).and_then(|text| {
             text.strip_prefix(name).and_then(|value| value.strip_prefix(' ')).map(str::to_owned)
         });
-        found.ok_or_else(|| wrong(line, &format!("`{name}` and its value are expected")))
+        found.ok_or_else(|| wrong(line, format!("`{name}` and its value are expected")))
     };
     let policy = header("policy")?;
     let seed = header("seed")?;
@@ -237,10 +91,11 @@ pub fn read(text: &str) -> Result<LogFile, LogError> {
     let body = body.ok_or_else(|| wrong(4, "the task set is not as long as is said"))?;
     line = 5 + set.matches('\n').count();
     let mut log = Log::default();
-    for text in body.lines() {
+    for text in body.split_inclusive('\n') {
         line += 1;
-        let record = Words::of(text).record(&mut log).ok_or_else(|| {
-            wrong(line, &format!("`{text}` is not a line of a log: see its documentation"))
+        let text = text.strip_suffix('\n').ok_or_else(|| wrong(line, "the line is cut off"))?;
+        let record = Words(text).record(&mut log).ok_or_else(|| {
+            wrong(line, format!("`{text}` is not a line of a log: see its documentation"))
         })?;
         log.records.push(record);
     }
@@ -251,9 +106,6 @@ pub fn read(text: &str) -> Result<LogFile, LogError> {
 struct Words<'a>(&'a str);
 
 impl<'a> Words<'a> {
-    fn of(text: &'a str) -> Words<'a> {
-        Words(text)
-    }
     fn word(&mut self) -> Option<&'a str> {
         let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
         self.0 = rest;
@@ -426,6 +278,3 @@ impl ReadDetails for Words<'_> {
     }
     fn wrong(&self, _name: &'static str, _expected: &'static str) {}
 }
-
-#[cfg(test)]
-mod tests;

@@ -99,7 +99,7 @@ pub(crate) struct FifoArgs {
     /// Mark jobs and decisions in the kernel's trace, for a recorder that is already running
     #[arg(long, help_heading = "Engine fifo")]
     pub ftrace: bool,
-    /// Write every event, decision and measurement to this file
+    /// Write every event, decision and measurement to this file, as lines of JSON
     #[arg(long, value_name = "FILE", help_heading = "Engine fifo")]
     pub log: Option<PathBuf>,
     /// Run nothing: replay the log of a run to a fresh policy, and compare every decision

@@ -11,7 +11,7 @@ use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
-    FifoOptions, Figures, Guardian, Hosts, Machine, ManagerPlace, margin_of, text, with_margin,
+    FifoOptions, Figures, Guardian, Hosts, LogFile, Machine, ManagerPlace, margin_of, with_margin,
     with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
@@ -86,14 +86,14 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     }
     let exit = ran.exit();
     if let Some(path) = &args.fifo.log {
-        let file = text::LogFile {
+        let file = LogFile {
             policy: args.policy.clone(),
             seed: args.seed,
             set: layland_config::to_toml(&set.system),
             log: ran.outcome.log.clone(),
         };
         let mut bytes = Vec::new();
-        text::write(&mut bytes, &file).map_err(|error| Failure::refused(error.to_string()))?;
+        file.write(&mut bytes).map_err(|error| Failure::refused(error.to_string()))?;
         terminal::write_file(path, &bytes)?;
         if !args.quiet {
             terminal::talk(&format!("wrote {}", path.display()));

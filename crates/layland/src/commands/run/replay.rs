@@ -4,7 +4,7 @@ use super::args::RunArgs;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{input, terminal};
 use layland_config::{Format, Host};
-use layland_linux::text;
+use layland_linux::LogFile;
 use layland_policy::Registry;
 use serde_json::json;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
     let name = path.display().to_string();
     let content = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(format!("failed to read {name}: {error}")))?;
-    let file = text::read(&content).map_err(|error| {
+    let file = LogFile::read(&content).map_err(|error| {
         Failure::input(format!("{name}: {error}")).help("`layland run --log FILE` writes a log")
     })?;
     let host = Host { cpus: None, default_cpus: None };

@@ -1,0 +1,188 @@
+//! A log as a file, and back: `run log 2`, lines of JSON.
+//!
+//! The first line says what ran. Each other line is a record: when, what happened, and its members.
+//!
+//! ```json
+//! {"layland":"run log 2","policy":"g-edf","seed":0,"set":"layland = 1\n","refusals":[{"kind":"busy","reason":"full"}]}
+//! {"at":0,"what":"online","cpu":0}
+//! {"at":20171,"what":"release","job":{"task":1,"seq":0},"release":0,"deadline":5000000}
+//! {"at":20171,"what":"decide","actions":3,"cost_ns":850}
+//! {"at":20171,"what":"run","cpu":0,"job":{"task":1,"seq":0}}
+//! {"at":20171,"what":"note","kind":"moved","task":1,"from":1,"cpu":0,"why":"pulled"}
+//! {"at":20171,"what":"refuse","request":4,"reason":0}
+//! {"at":20171,"what":"on","cpu":0,"job":{"task":1,"seq":0},"since":21534}
+//! ```
+//!
+//! | part | what | members |
+//! |---|---|---|
+//! | told | `online`, `offline` | `cpu` |
+//! | told | `join` | `task`, `request` |
+//! | told | `leave` | `task` |
+//! | told | `asks` | `index`, `request` |
+//! | told | `arrival`, `release` | `job`, `release`, `deadline` |
+//! | told | `completion` | `job`, `cpu`, `then` |
+//! | told | `budget` | `job`, `cpu` |
+//! | told | `timer` | `id` |
+//! | told | `measured` | `job`, `executed` |
+//! | told | `decide` | `actions`, `cost_ns` |
+//! | decided | `run` | `cpu`, `job`, `budget` |
+//! | decided | `idle` | `cpu` |
+//! | decided | `set_timer` | `id`, `due` |
+//! | decided | `clear_timer` | `id` |
+//! | decided | `abort`, `end_job` | `job` |
+//! | decided | `set_dates` | `job`, `release`, `deadline` |
+//! | decided | `set_speed` | `cpu`, `speed` |
+//! | decided | `note` | `kind` |
+//! | decided | `refuse` | `request`, `reason` |
+//! | measured | `asked` | `job`, `arrival`, `demand` |
+//! | measured | `on` | `cpu`, `job`, `since` |
+//! | measured | `off` | `cpu`, `job`, `used`, `until` |
+//! | measured | `leaked` | `job`, `got` |
+//! | measured | `done` | `job`, `end`, `used` |
+//! | measured | `dropped` | `job`, `aborted` |
+//! | measured | `granted` | `index` |
+//! | measured | `refused` | `index`, `reason` |
+//! | measured | `turned_away` | `task`, `reason` |
+//! | measured | `never_ready` | `job`, `arrival`, `release`, `deadline` |
+//! | measured | `over` | `interrupted` |
+//!
+//! [`Entry`](crate::Entry) says what each means. Times are nanoseconds since the start of the run, and work is
+//! nanoseconds of processor time. A `budget` or a `demand` that is unlimited is left out. `actions` is how many
+//! records of what was decided follow, and `then` is `blocks`, `continues` or `yields`. `index` is the place of a
+//! request in the task set, and `reason` the place of a refusal in the first line, both from 0; the `kind` of a
+//! refusal is `busy`, `not_permitted` or `invalid`. A `speed` is a fraction, as in `"1/2"`. A note has the details by
+//! which its kind describes itself ([`layland_model::note`]).
+//!
+//! A replay does not need what was measured. Unknown members and unknown words are errors. Files of version 1 are
+//! read, too (`text.rs`).
+
+use crate::log::{Entry, Log, Record, text};
+use layland_policy::Refusal;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// The version that is written.
+const VERSION: &str = "run log 2";
+
+/// A log with what is needed to replay it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogFile {
+    /// The policy with its options.
+    pub policy: String,
+    /// What the tasks drew from.
+    pub seed: u64,
+    /// The task set, in the form in which the writer had it.
+    pub set: String,
+    /// What happened.
+    pub log: Log,
+}
+
+/// What is wrong with a log file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct LogError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header<'a> {
+    layland: Cow<'a, str>,
+    policy: Cow<'a, str>,
+    seed: u64,
+    set: Cow<'a, str>,
+    refusals: Cow<'a, [Refusal]>,
+}
+
+/// What the first line of every version from 2 on has.
+#[derive(Deserialize)]
+struct Version {
+    layland: String,
+}
+
+impl LogFile {
+    /// Writes a log. The writer should be buffered.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let header = Header {
+            layland: VERSION.into(),
+            policy: self.policy.as_str().into(),
+            seed: self.seed,
+            set: self.set.as_str().into(),
+            refusals: self.log.refusals.as_slice().into(),
+        };
+        write_line(out, &header)?;
+        self.log.records.iter().try_for_each(|record| write_line(out, record))
+    }
+
+    /// Reads a log of any version.
+    ///
+    /// # Errors
+    /// If it is not one, with the line.
+    pub fn read(text: &str) -> Result<LogFile, LogError> {
+        let first = text.lines().next().unwrap_or_default();
+        let found = match first.strip_prefix("layland ") {
+            Some(version) => Some(version.to_owned()),
+            None => serde_json::from_str(first).ok().map(|Version { layland }| layland),
+        };
+        match found.as_deref() {
+            Some(VERSION) => read_lines(text),
+            Some(text::VERSION) => text::read(text),
+            Some(other) if other.starts_with("run log ") => {
+                let understood = format!("`{}` and `{VERSION}` are", text::VERSION);
+                Err(wrong(1, format!("`{other}` is not understood: {understood}")))
+            }
+            Some(_) | None => {
+                Err(wrong(1, format!("a log begins with `{{\"layland\":\"{VERSION}\",..`")))
+            }
+        }
+    }
+}
+
+fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+fn read_lines(text: &str) -> Result<LogFile, LogError> {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let Header { layland: _, policy, seed, set, refusals } = read_line(1, first)?;
+    let mut log = Log { refusals: refusals.into_owned(), ..Log::default() };
+    for (line, text) in (2..).zip(rest.lines()) {
+        let record: Record = read_line(line, text)?;
+        if let Entry::Refuse { reason, .. }
+        | Entry::Refused { reason, .. }
+        | Entry::TurnedAway { reason, .. } = record.entry
+            && reason as usize >= log.refusals.len()
+        {
+            return Err(wrong(line, format!("the first line has no refusal {reason}")));
+        }
+        log.records.push(record);
+    }
+    Ok(LogFile { policy: policy.into_owned(), seed, set: set.into_owned(), log })
+}
+
+fn read_line<'a, T: Deserialize<'a>>(line: usize, text: &'a str) -> Result<T, LogError> {
+    serde_json::from_str(text).map_err(|error| {
+        if error.is_eof() {
+            return wrong(line, "the line is cut off");
+        }
+        // Each text is one line: the place that the error names is not a line of the file.
+        let message = error.to_string();
+        wrong(line, message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message))
+    })
+}
+
+pub(super) fn wrong(line: usize, message: impl Into<String>) -> LogError {
+    LogError { line, message: message.into() }
+}
+
+#[cfg(test)]
+mod tests;
