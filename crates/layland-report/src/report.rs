@@ -12,7 +12,7 @@ use layland_trace::Labels;
 pub struct Report {
     /// What it is about.
     pub title: String,
-    /// What it says first, the most severe line on top and the loudest. See [`headline`].
+    /// What it says first, the most severe line on top and the loudest. See [`headline`](crate::headline).
     pub lines: Vec<Line>,
     /// What made it: command, version, seed, so that it can be made again.
     pub provenance: String,
