@@ -23,6 +23,106 @@
 //!
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
+//!
+//! A whole engine: one CPU in virtual time, without budgets.
+//!
+//! ```
+//! use layland_engine::programs::Visit;
+//! use layland_engine::{Asked, Engine, Ledger, jobs, rounds};
+//! use layland_model::{CpuId, Duration, JobId, Service, Speed, System, Task, TaskId, Time};
+//! use layland_policy::{Action, Event, Policy, Refusal, Registry, TimerId};
+//! use layland_trace::JobEnd;
+//!
+//! struct OneCpu {
+//!     /// With the work that is left of each task's job, in nanoseconds.
+//!     ledger: Ledger<Box<dyn Policy>, i64>,
+//!     running: Option<TaskId>,
+//!     completed: Vec<(Time, TaskId)>,
+//! }
+//!
+//! impl OneCpu {
+//!     fn run_until(&mut self, end: Time) {
+//!         rounds::begin(self);
+//!         while self.ledger.now < end {
+//!             let left = self.running.map(|task| Duration::from_ns(self.ledger.tasks[task].own));
+//!             let job_end = left.map_or(Time::NEVER, |left| self.ledger.now + left);
+//!             let next = self.ledger.next_time().min(job_end).min(end);
+//!             if let Some(task) = self.running {
+//!                 self.ledger.tasks[task].own -= (next - self.ledger.now).ns();
+//!             }
+//!             self.ledger.now = next;
+//!             rounds::round(self);
+//!         }
+//!     }
+//! }
+//!
+//! impl Engine for OneCpu {
+//!     type Policy = Box<dyn Policy>;
+//!     type Task = i64;
+//!     fn ledger(&self) -> &Ledger<Box<dyn Policy>, i64> {
+//!         &self.ledger
+//!     }
+//!     fn ledger_mut(&mut self) -> &mut Ledger<Box<dyn Policy>, i64> {
+//!         &mut self.ledger
+//!     }
+//!     fn amount(&self, work: Service) -> i64 {
+//!         work.ns()
+//!     }
+//!     fn tell_ends(&mut self) {
+//!         if let Some(task) = self.running.take_if(|&mut task| self.ledger.tasks[task].own == 0) {
+//!             let job = self.ledger.tasks[task].job.id;
+//!             let then = jobs::complete(self, task);
+//!             rounds::tell(self, Event::Completion { job, cpu: CpuId(0), then });
+//!         }
+//!     }
+//!     fn consult(&mut self, actions: &mut Vec<Action>) {
+//!         self.ledger.policy.decide(self.ledger.now, actions);
+//!     }
+//!     fn run(&mut self, _cpu: CpuId, job: JobId, _budget: Option<Service>) {
+//!         self.running = Some(job.task);
+//!     }
+//!     fn idle(&mut self, _cpu: CpuId) {
+//!         self.running = None;
+//!     }
+//!     fn vacate(&mut self, _cpu: CpuId) {
+//!         self.running = None;
+//!     }
+//!     fn withdraw(&mut self, task: TaskId) {
+//!         self.running.take_if(|&mut running| running == task);
+//!     }
+//!     fn released(&mut self, task: TaskId) {
+//!         self.ledger.tasks[task].own = self.ledger.tasks[task].demand;
+//!     }
+//!     fn ended(&mut self, task: TaskId, _end: JobEnd) {
+//!         self.completed.push((self.ledger.now, task));
+//!     }
+//!     // What one CPU in virtual time does not have, or does not write down.
+//!     fn visit(&mut self) -> Option<Visit> {
+//!         None
+//!     }
+//!     fn tell_measured(&mut self) {}
+//!     fn enact(&mut self) {}
+//!     fn set_speed(&mut self, _cpu: CpuId, _speed: Speed) {}
+//!     fn told(&mut self, _event: &Event) {}
+//!     fn decided(&mut self, _action: &Action) {}
+//!     fn fired(&mut self, _timer: TimerId, _due: Time) {}
+//!     fn dated(&mut self, _task: TaskId) {}
+//!     fn cut(&mut self, _task: TaskId) {}
+//!     fn answered(&mut self, _asked: Asked, _refused: Option<Refusal>) {}
+//! }
+//!
+//! let task = |wcet, period| {
+//!     Task::implicit("a", Service::from_ms(wcet), Duration::from_ms(period))
+//! };
+//! let system = System::new(1, vec![task(2, 5), task(4, 10)]);
+//! let policy = Registry::standard().build("p-edf", &system).unwrap();
+//! let ledger = Ledger::new(&system, policy, 0, |work| work.ns());
+//! let mut engine = OneCpu { ledger, running: None, completed: vec![] };
+//! engine.run_until(Time::from_ms(10));
+//! // At 5 ms both jobs have the deadline 10 ms, and a tie goes to the task that comes first.
+//! let completed = [(2, 0), (7, 0), (8, 1)].map(|(ms, task)| (Time::from_ms(ms), TaskId(task)));
+//! assert_eq!(engine.completed, completed);
+//! ```
 
 // A new event, action or verdict breaks every match here, until somebody has decided what it means.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]

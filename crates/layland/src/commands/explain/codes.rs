@@ -127,6 +127,36 @@ pub(super) const ERRORS: &[Code] = &[
         "Write it in UTF-8; the message says where it stops being that.",
     ),
     (
+        "layland::lab::missing",
+        "a key that an experiment needs is not there",
+        "`layland lab show NAME` prints the description of a packaged experiment, which has them all.",
+    ),
+    (
+        "layland::lab::unknown_key",
+        "a key that descriptions of experiments do not have",
+        "Nothing is ignored silently. The message names the nearest key.",
+    ),
+    (
+        "layland::lab::unknown_name",
+        "a name that the experiment does not define",
+        "Figures and claims refer to parameters, series and measures by name. The message names the nearest one, or all that there are.",
+    ),
+    (
+        "layland::lab::wrong_type",
+        "a value of another type than the key of an experiment takes",
+        "The message says what is expected, and the help shows how to write it.",
+    ),
+    (
+        "layland::lab::out_of_range",
+        "a number that an experiment cannot use",
+        "The message gives the range.",
+    ),
+    (
+        "layland::lab::invalid",
+        "an experiment that makes no sense",
+        "Each value is well formed, and they do not fit together. The message says which do not.",
+    ),
+    (
         "layland::toml::syntax",
         "text that is not TOML",
         "The mark shows where the text stops being TOML.",

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The codes in the sources of the reader, between quotation marks.
+    /// The codes in the sources of a reader, between quotation marks.
     fn codes_in(folder: &std::path::Path, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).expect("the sources are there") {
             let path = entry.expect("the folder can be read").path();
@@ -308,8 +308,10 @@ mod tests {
             assert!(!entry.title.is_empty() && entry.text.iter().all(|text| !text.is_empty()));
         }
         let mut used = BTreeSet::new();
-        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../layland-config/src");
-        codes_in(std::path::Path::new(sources), &mut used);
+        for reader in ["layland-config", "layland-lab"] {
+            let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+            codes_in(&crates.expect("there are other crates").join(reader).join("src"), &mut used);
+        }
         assert!(used.len() > 40, "only {used:?}");
         for code in &used {
             assert!(codes.contains(code), "{code} is not explained");
