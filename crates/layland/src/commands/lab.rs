@@ -1,7 +1,7 @@
 //! `layland lab`: packaged experiments, and those of the user.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{input, interrupt, terminal};
+use crate::ui::{input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_lab::{
@@ -205,17 +205,7 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     };
     let plan = runner.plan(&figures);
     let measure = || runner.run(&plan);
-    let results = match args.threads {
-        None => measure(),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads as usize)
-            .build()
-            .map_err(|error| {
-                Failure::refused(format!("failed to start {threads} threads: {error}"))
-            })?
-            .install(measure),
-    }
-    .map_err(failed)?;
+    let results = threads::on(args.threads, measure)?.map_err(failed)?;
     show.bar.finish_and_clear();
     if !results.is_complete() {
         terminal::talk("interrupted: writing what there is; the same command goes on");

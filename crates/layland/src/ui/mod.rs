@@ -12,4 +12,5 @@ pub(crate) mod recorded;
 pub(crate) mod report;
 pub(crate) mod table;
 pub(crate) mod terminal;
+pub(crate) mod threads;
 pub(crate) mod values;

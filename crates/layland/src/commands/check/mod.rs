@@ -10,7 +10,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, Set};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
-use crate::ui::terminal;
+use crate::ui::{terminal, threads};
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{AssessOptions, Bound};
@@ -45,16 +45,7 @@ pub(crate) fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
     let all = || -> Vec<Checked> {
         sets.into_par_iter().map(|set| check(registry, args, set, &options)).collect()
     };
-    let checked = match args.threads {
-        None => all(),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads as usize)
-            .build()
-            .map_err(|error| {
-                Failure::refused(format!("failed to start {threads} threads: {error}"))
-            })?
-            .install(all),
-    };
+    let checked = threads::on(args.threads, all)?;
     let exit = together(checked.iter().map(|checked| checked.exit));
     let text = if args.cite {
         cite(registry, &checked)

@@ -13,7 +13,7 @@ mod text;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::output::Output;
-use crate::ui::{input, interrupt, terminal};
+use crate::ui::{input, interrupt, terminal, threads};
 use comparison::{Comparison, Simulated};
 use layland_policy::Registry;
 use layland_sim::with_random_ranks;
@@ -30,16 +30,7 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     }
     let interrupt = interrupt::listen();
     let simulate = || Comparison::simulate(registry, args, &specs, &set, interrupt);
-    let comparison = match args.threads {
-        None => simulate(),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads as usize)
-            .build()
-            .map_err(|error| {
-                Failure::refused(format!("failed to start {threads} threads: {error}"))
-            })?
-            .install(simulate),
-    }?;
+    let comparison = threads::on(args.threads, simulate)??;
     // What was simulated up to an interrupt is drawn and written: the second one ends that.
     if comparison.cut && !outputs.is_empty() {
         terminal::talk(
