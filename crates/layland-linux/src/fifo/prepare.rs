@@ -55,7 +55,9 @@ pub fn with_slack(system: &System, margin: impl Fn(Service) -> Service) -> Syste
             ExecutionModel::Wcet => ExecutionModel::List(vec![own]),
             ExecutionModel::Fraction(fraction) => ExecutionModel::List(vec![scaled(own, fraction)]),
             ExecutionModel::Level(level) => ExecutionModel::List(vec![task.wcet[level.level()]]),
-            drawn => drawn.clone(),
+            drawn @ (ExecutionModel::Uniform { .. }
+            | ExecutionModel::Discrete(_)
+            | ExecutionModel::List(_)) => drawn.clone(),
         };
         let most = Service::from_ns(task.deadline.min(task.period).ns());
         for wcet in task.wcet.iter_mut() {

@@ -88,10 +88,11 @@ pub fn trace(log: &Log, system: &System, view: View) -> Trace {
 /// is excused from having got all of it in its segments.
 pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     let leaked: BTreeSet<JobId> = (log.records.iter())
-        .filter_map(|record| match record.entry {
-            Entry::Leaked { job, .. } => Some(job),
-            _ => None,
-        })
+        .filter_map(
+            |record| {
+                if let Entry::Leaked { job, .. } = record.entry { Some(job) } else { None }
+            },
+        )
         .collect();
     let views = [(View::Measured, &ScheduleRule::None), (View::Decided, rule)];
     let mut found = Vec::new();

@@ -127,9 +127,10 @@ fn ticks() -> Finding {
         None => (State::Info, "whether HRTICK_DL is on cannot be read"),
     };
     let finding = Finding::new("tick", state, format!("{} (HZ={hz}); {budgets}", facts.tick));
-    match state {
-        State::Warning => finding.fix("as root: echo HRTICK_DL > /sys/kernel/debug/sched/features"),
-        _ => finding,
+    if state == State::Warning {
+        finding.fix("as root: echo HRTICK_DL > /sys/kernel/debug/sched/features")
+    } else {
+        finding
     }
 }
 
@@ -424,9 +425,10 @@ fn tracing() -> Finding {
 }
 
 fn refused(error: &io::Error) -> State {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => State::NeedsPrivilege,
-        _ => State::Missing,
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        State::NeedsPrivilege
+    } else {
+        State::Missing
     }
 }
 
