@@ -69,5 +69,8 @@ fn soak(programs: u64, spec: &str, seed: u64) -> Result<bool, String> {
          peak memory {peak} KiB, {growth} KiB more than after the first tenth",
         churn.asked, churn.refused, churn.left, churn.highest, outcome.events
     );
+    if churn.refused == churn.asked {
+        return Err(format!("{spec} let no program enter: nothing is shown"));
+    }
     Ok(growth <= MOST_GROWTH_KIB && churn.highest.0 as usize <= MOST)
 }
