@@ -94,26 +94,27 @@ impl Outcome {
         ];
         let longest = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
         let pause = Duration::from_ns(longest);
-        let slack = crate::fifo::prepare::least_slack(system)?;
-        let bearable = slack.max(LEAST_PAUSE);
-        if pause >= bearable {
-            Some(format!(
-                "the machine paused for {pause}, and the least slack of a task is {slack}"
-            ))
-        } else if self.stolen >= bearable {
-            Some(format!(
-                "a hypervisor took {} of the CPUs, and the least slack of a task is {slack}",
-                self.stolen
-            ))
-        } else {
-            None
-        }
+        excuse(pause, self.stolen, crate::fifo::prepare::least_slack(system)?)
     }
 
     /// The run as a trace.
     pub fn trace(&self, system: &System, view: trace::View) -> Trace {
         trace::trace(&self.log, system, view)
     }
+}
+
+/// What excuses misses of tasks with this slack: a pause, or all the time that was stolen.
+fn excuse(pause: Duration, stolen: Duration, slack: Duration) -> Option<String> {
+    let bearable = slack.max(LEAST_PAUSE);
+    let what = if pause >= bearable {
+        format!("the machine paused for {pause}")
+    } else if stolen >= bearable {
+        // Each theft may be short, and still a job that meets several has no slack left.
+        format!("a hypervisor took {stolen} of the CPUs")
+    } else {
+        return None;
+    };
+    Some(format!("{what}, and the least slack of a task is {slack}"))
 }
 
 /// Whether real threads can run this system under this policy.
@@ -164,14 +165,14 @@ pub fn run(
     worker::install_park_handler()
         .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
     let _awake = Awake::keep();
-    let hosts = options.hosts.all();
-    let stolen_before = sys::stolen(&hosts);
-    let run = Run { system, options, shared: Arc::new(Shared::new(system.tasks.len())) };
+    let run = Run {
+        system,
+        options,
+        shared: Arc::new(Shared::new(system.tasks.len())),
+        stolen_before: sys::stolen(&options.hosts.all()),
+    };
     let limit = limit_real_time(options.duration + TAIL);
-    let mut result = run.execute(policy, remarks);
-    if let Ok(outcome) = &mut result {
-        outcome.stolen = sys::stolen(&hosts) - stolen_before;
-    }
+    let result = run.execute(policy, remarks);
     if let Some(limit) = limit {
         let _ = sys::set_real_time_limit(limit);
     }
@@ -225,6 +226,8 @@ struct Run<'a> {
     system: &'a System,
     options: &'a FifoOptions<'a>,
     shared: Arc<Shared>,
+    /// What had been stolen from the CPUs of the run before it began.
+    stolen_before: Duration,
 }
 
 impl Run<'_> {
@@ -367,7 +370,7 @@ impl Run<'_> {
             interrupted: finished.interrupted,
             events: finished.events,
             decisions: finished.decisions,
-            stolen: Duration::ZERO,
+            stolen: sys::stolen(&self.options.hosts.all()) - self.stolen_before,
             doubts,
             remarks,
             watchdog,
@@ -404,4 +407,24 @@ fn manage(start: Start<'_>, place: usize) -> Result<Finished, RunError> {
     let finished = manager.run();
     let _ = sys::set_ordinary(own);
     Ok(finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misses_are_excused_by_what_exceeds_the_slack() {
+        let of = |pause, stolen, slack| {
+            excuse(Duration::from_us(pause), Duration::from_us(stolen), Duration::from_us(slack))
+        };
+        assert_eq!(of(7_999, 0, 8_000), None);
+        assert_eq!(of(0, 7_999, 8_000), None);
+        let paused = "the machine paused for 8ms, and the least slack of a task is 8ms";
+        assert_eq!(of(8_000, 20_000, 8_000).as_deref(), Some(paused));
+        let stolen = "a hypervisor took 20ms of the CPUs, and the least slack of a task is 8ms";
+        assert_eq!(of(100, 20_000, 8_000).as_deref(), Some(stolen));
+        // What is shorter than a millisecond is no pause, even for tasks without slack.
+        assert_eq!(of(999, 0, 0), None);
+    }
 }
