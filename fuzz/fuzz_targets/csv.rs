@@ -5,7 +5,7 @@ use layland_config::{Format, Host, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let host = Host { cpus: Some(4), default_cpus: Some(2) };
+    let host = Host { cpus: Some(4), default_cpus: Some(2), ..Host::default() };
     match read("fuzz", bytes, Format::Csv, &host) {
         Ok(loaded) => assert_eq!(loaded.system.validate(), []),
         Err(report) => {

@@ -5,7 +5,7 @@ use layland_config::{Format, Host, read, to_toml};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let host = Host { cpus: Some(4), default_cpus: None };
+    let host = Host { cpus: Some(4), default_cpus: None, ..Host::default() };
     match read("fuzz.toml", bytes, Format::Toml, &host) {
         Ok(loaded) => {
             let text = to_toml(&loaded.system);

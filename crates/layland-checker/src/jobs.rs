@@ -2,7 +2,7 @@
 
 use super::{Checker, Milestone, Violation};
 use layland_model::{
-    Behaviour, Change, Duration, ExecutionModel, Rate, RequestKind, Service, Task, Time,
+    Behaviour, Change, Duration, ExecutionModel, OnMiss, Rate, RequestKind, Service, Task, Time,
 };
 use layland_trace::{JobEnd, JobRecord};
 
@@ -11,31 +11,46 @@ impl Checker<'_> {
     pub(super) fn check_jobs(&mut self) {
         let trace = self.trace;
         let by_id = std::mem::take(&mut self.by_id);
+        // The job before, and the last one that was not skipped: that is whom a job waits for.
         let mut previous: Option<&JobRecord> = None;
+        let mut pending: Option<&JobRecord> = None;
         for &index in &by_id {
             let record = &trace.jobs[index];
             let job = &record.job;
-            let predecessor = previous.filter(|previous| previous.job.id.task == job.id.task);
+            let of_task = |other: &&JobRecord| other.job.id.task == job.id.task;
+            let before = previous.filter(of_task);
+            let predecessor = pending.filter(of_task);
             previous = Some(record);
-            let expected = predecessor.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
-            let is_first_of_a_part = predecessor.is_none() && self.latency > Duration::ZERO;
+            let end_of = |record: &JobRecord| record.end.map_or(trace.over, |(at, _)| at);
+            let is_skipped = predecessor.is_some_and(|predecessor| {
+                self.is_given_up_by(record, OnMiss::Skip) && end_of(record) <= end_of(predecessor)
+            });
+            let predecessor = predecessor.filter(|_| !is_skipped);
+            if !is_skipped {
+                pending = Some(record);
+            }
+            let expected = before.map_or(0, |previous| previous.job.id.seq.saturating_add(1));
+            let is_first_of_a_part = before.is_none() && self.latency > Duration::ZERO;
             if job.id.seq != expected && !is_first_of_a_part {
                 self.violated(|this| Violation::SequenceNumber {
                     job: this.name(job.id),
                     expected,
                 });
             }
-            let end_of = |record: &JobRecord| record.end.map_or(trace.over, |(at, _)| at);
             let predecessor_end = predecessor.map(end_of);
-            self.ready[index] =
-                (predecessor_end.map_or(job.release, |end| end.max(job.release)), predecessor_end);
+            // A job that is skipped is never ready.
+            self.ready[index] = match predecessor_end {
+                None if is_skipped => (end_of(record), None),
+                None => (job.release, None),
+                Some(end) => (end.max(job.release), Some(end)),
+            };
             let end = end_of(record);
             use Milestone::{
                 Arrival, End, Over, PredecessorArrival, PredecessorEnd, Release, Start,
             };
             let order = [
                 Some((Start, Time::ZERO, Arrival, job.arrival)),
-                predecessor.map(|previous| {
+                before.map(|previous| {
                     (PredecessorArrival, previous.job.arrival, Arrival, job.arrival)
                 }),
                 Some((Arrival, job.arrival, Release, job.release)),
@@ -62,6 +77,14 @@ impl Checker<'_> {
             }
         }
         self.by_id = by_id;
+    }
+
+    /// Whether a job was given up, and its task does that to late jobs.
+    fn is_given_up_by(&self, record: &JobRecord, way: OnMiss) -> bool {
+        let task = self.system.tasks.get(record.job.id.task);
+        task.is_some_and(|task| task.on_miss == way)
+            && matches!(record.end, Some((_, JobEnd::Aborted)))
+            && record.executed == Service::ZERO
     }
 
     fn check_demand(&mut self, task: &Task, record: &JobRecord) {

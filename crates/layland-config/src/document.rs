@@ -38,6 +38,9 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// The code of a second [task].
+pub(crate) const BRACKETS: &str = "layland::taskset::brackets";
+
 /// In longer texts only the first fault of TOML is looked for.
 const RECOVERABLE: usize = 1 << 20;
 
@@ -63,6 +66,13 @@ pub(crate) fn syntax(fault: &toml::de::Error, text: &str) -> Problem {
     let word = text.get(span.clone()).unwrap_or_default();
     // The library tells its faults apart by their words only; a test holds this one.
     if fault.message() == "duplicate key" {
+        // Of two tables [task] each is complete, so that neither is to be removed.
+        if word == "task" && text[..span.start].trim_end().ends_with('[') {
+            let message = "two tables are called `task`";
+            let problem = Problem::error(BRACKETS, message);
+            let help = "write [[task]], with two brackets, before each task";
+            return problem.at(span, "one pair of brackets").help(help);
+        }
         let message = format!("`{word}` is given twice");
         let problem = Problem::error("layland::taskset::duplicate_key", message);
         return problem.at(span, "again").help("remove one of the two");

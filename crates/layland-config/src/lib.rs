@@ -16,6 +16,7 @@
 //! | task-set file (TOML) | [`read`] | [`to_toml`]: what it writes reads back as the same system |
 //! | rt-app JSON | [`read`] | [`to_rt_app`], with a warning for everything that is lost |
 //! | CSV | [`read`] | [`to_csv`], with a warning for everything that is lost |
+//! | plain lines, `C T [D]` | [`read`] | |
 //! | SimSo XML | [`read`] | [`to_simso`], with a warning for everything that is lost |
 //! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
@@ -50,6 +51,7 @@ mod host;
 mod inline;
 mod json;
 mod keys;
+mod plain;
 mod problem;
 mod read;
 mod rtapp;
@@ -59,11 +61,11 @@ mod xml;
 
 pub use csv::to_csv;
 pub use demos::{Demo, demo, demos};
-pub use host::{Host, MAX_TASKS};
+pub use host::{Host, MAX_TASKS, Unit};
 pub use inline::parse_inline;
 pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Loaded, MAX_BYTES, read};
-pub use rtapp::to_rt_app;
+pub use rtapp::{RtAppPolicy, to_rt_app};
 pub use schema::schema;
 pub use taskset::to_toml;
 pub use xml::{to_schedcat, to_simso};

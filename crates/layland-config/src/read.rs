@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
-use crate::{csv, rtapp, taskset, xml};
+use crate::{csv, plain, rtapp, taskset, xml};
 use layland_model::{Duration, System};
 
 /// Longer texts are refused.
@@ -17,6 +17,8 @@ pub enum Format {
     RtApp,
     /// A table: comma, semicolon or tab between the columns, names of our keys on top.
     Csv,
+    /// Lines of times: WCET, period and perhaps deadline.
+    Plain,
     /// The configuration of a simulation in SimSo, XML.
     Simso,
     /// A task set of SchedCAT, XML.
@@ -25,8 +27,8 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 5] =
-        [Format::Toml, Format::RtApp, Format::Csv, Format::Simso, Format::Schedcat];
+    pub const ALL: [Format; 6] =
+        [Format::Toml, Format::RtApp, Format::Csv, Format::Plain, Format::Simso, Format::Schedcat];
 
     /// Its name, for options and messages.
     pub fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Format {
             Format::Toml => "toml",
             Format::RtApp => "rt-app",
             Format::Csv => "csv",
+            Format::Plain => "plain",
             Format::Simso => "simso",
             Format::Schedcat => "schedcat",
         }
@@ -46,6 +49,7 @@ impl Format {
     /// assert_eq!(Format::detect("a.json", b""), Format::RtApp);
     /// assert_eq!(Format::detect("<stdin>", b"/* two tasks */ {"), Format::RtApp);
     /// assert_eq!(Format::detect("<stdin>", b"name,period,wcet\n"), Format::Csv);
+    /// assert_eq!(Format::detect("set.txt", b"# C T\n1000 5000\n"), Format::Plain);
     /// assert_eq!(Format::detect("a.xml", b"<?xml version='1.0'?><simulation etm='wcet'/>"), Format::Simso);
     /// assert_eq!(Format::detect("<stdin>", b"<taskset/>"), Format::Schedcat);
     /// assert_eq!(Format::detect("<stdin>", b"# mine\nlayland = 1\n"), Format::Toml);
@@ -72,13 +76,11 @@ impl Format {
         }
         let first =
             text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-        let is_header = |line: &str| {
-            let fields: Vec<&str> = line.split([',', ';', '\t']).collect();
-            fields.len() > 1
-                && !line.contains(['=', '['])
-                && fields.iter().any(|f| f.trim().trim_matches('"') == "name")
-        };
-        if first.is_some_and(is_header) { Format::Csv } else { Format::Toml }
+        match first {
+            Some(line) if csv::is_header(line) => Format::Csv,
+            Some(line) if plain::is_task(line) => Format::Plain,
+            Some(_) | None => Format::Toml,
+        }
     }
 }
 
@@ -93,7 +95,8 @@ impl std::str::FromStr for Format {
     fn from_str(text: &str) -> Result<Format, String> {
         let known = Format::ALL.into_iter().find(|format| format.name() == text);
         known.ok_or_else(|| {
-            format!("`{text}` is not a format: use toml, rt-app, csv, simso or schedcat")
+            let names = Format::ALL.map(Format::name).join(", ");
+            format!("`{text}` is not a format: there are {names}")
         })
     }
 }
@@ -107,6 +110,8 @@ pub struct Loaded {
     pub warnings: Report,
     /// How long the file asks to run, if it does (`duration` of rt-app and SimSo).
     pub until: Option<Duration>,
+    /// The policy that schedules as the file asks for, if it asks for one (the scheduler of SimSo).
+    pub policy: Option<&'static str>,
     /// Where each task begins in the text; tasks of one table or thread are at one place.
     pub places: Vec<Position>,
 }
@@ -145,6 +150,7 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         problems.push(Problem::error("layland::text::too_long", message).help(help));
         return Err(Report::new(name, "", problems));
     }
+    let mut policy = None;
     let found = match format {
         Format::Toml => {
             taskset::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
@@ -153,14 +159,23 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         Format::Csv => {
             csv::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
         }
-        Format::Simso => xml::read_simso(text, &mut problems),
+        Format::Plain => {
+            plain::read(text, host, &mut problems).map(|(system, spans)| (system, None, spans))
+        }
+        Format::Simso => {
+            xml::read_simso(text, &mut problems).map(|(system, until, asked, spans)| {
+                policy = asked;
+                (system, until, spans)
+            })
+        }
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
             .map(|(system, spans)| (system, None, spans)),
     };
     match found {
         Some((system, until, spans)) if !problems.has_errors() => {
             let places = positions(text, &spans);
-            Ok(Loaded { system, warnings: Report::new(name, text, problems), until, places })
+            let warnings = Report::new(name, text, problems);
+            Ok(Loaded { system, warnings, until, policy, places })
         }
         Some(_) | None => {
             debug_assert!(problems.has_errors(), "nothing was read and nothing was wrong");

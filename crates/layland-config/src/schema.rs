@@ -25,6 +25,14 @@ pub fn schema() -> serde_json::Value {
 #[schemars(transparent)]
 struct TimeText(#[schemars(regex(pattern = r"^\s*-?[0-9_./ ]+\s*(ns|us|µs|μs|ms|s)\s*$"))] String);
 
+/// A time, or several that are equal, as in "1ms x 300".
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+struct RepeatedTimeText(
+    #[schemars(regex(pattern = r"^\s*-?[0-9_./ ]+\s*(ns|us|µs|μs|ms|s)\s*( x [0-9]+\s*)?$"))]
+    String,
+);
+
 /// An exact number: a decimal ("0.75") or a fraction ("3/4"), in quotes.
 #[derive(JsonSchema)]
 #[schemars(transparent)]
@@ -149,6 +157,8 @@ struct DefaultsTable {
     /// See the task.
     jobs: Option<u64>,
     /// See the task.
+    on_miss: Option<OnMissName>,
+    /// See the task.
     release: Option<Release>,
     /// See the task.
     exec: Option<Exec>,
@@ -189,10 +199,24 @@ struct TaskTable {
     priority: Option<i64>,
     /// How many jobs come. Unlimited if left out.
     jobs: Option<u64>,
+    /// What happens to a late job and those behind it. "continue" if left out.
+    on_miss: Option<OnMissName>,
     /// When jobs come. "periodic" if left out.
     release: Option<Release>,
     /// How long jobs really execute. "wcet" if left out.
     exec: Option<Exec>,
+}
+
+/// What happens to a late job and those behind it.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+enum OnMissName {
+    /// It runs on, and the next one waits for it.
+    Continue,
+    /// It is given up at its deadline.
+    Abort,
+    /// It runs on, and jobs that could start meanwhile are skipped.
+    Skip,
 }
 
 /// A longest execution time.
@@ -333,8 +357,8 @@ enum ExecTable {
     },
     /// These times in order, again and again.
     List {
-        /// The times.
-        values: Vec<TimeText>,
+        /// The times; "1ms x 300" stands for 300 of them.
+        values: Vec<RepeatedTimeText>,
     },
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{csv, system};
-use layland_config::to_csv;
+use layland_config::{Format, Host, Severity, Unit, read, to_csv};
 use layland_model::*;
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn columns_have_the_meaning_of_keys() {
 #[test]
 fn faults_have_places() {
     for (text, at, message) in [
-        ("name,period,wcet\na,5,1ms\n", "2:3", "`period`: a time needs a unit"),
+        ("name,period,wcet\na,5,1ms\nb,5,1\n", "2:3", "`period`: a time needs a unit"),
         (
             "name,period_ms,wcet\na,5ms,1ms\n",
             "2:3",
@@ -48,6 +48,75 @@ fn faults_have_places() {
         assert_eq!(report.problems[0].message, message);
         assert_eq!(report.problems[0].position.unwrap().to_string(), at, "{text}");
     }
+}
+
+/// Tables as courses and generators write them.
+#[test]
+fn columns_have_other_names_and_no_units() {
+    let read_with = |text: &str, unit| {
+        let host = Host { unit, ..Host::default() };
+        let host = Host { default_cpus: Some(2), ..host };
+        let format = Format::detect("<stdin>", text.as_bytes());
+        assert_eq!(format, Format::Csv, "{text}");
+        read("set.csv", text.as_bytes(), format, &host)
+    };
+    let course = "Task,BCET,WCET,Period,Deadline,Priority\nT1,1,2,10,9,1\nT2,1,3,20,20,2\n";
+    let loaded = read_with(course, Some(Unit::Ms)).unwrap();
+    let tasks = loaded.system.tasks.as_slice();
+    assert_eq!((tasks[0].name.as_str(), tasks[0].priority), ("T1", Some(1)));
+    assert_eq!(tasks[0].own_wcet(), Service::from_ms(2));
+    assert_eq!((tasks[0].period, tasks[0].deadline), (Duration::from_ms(10), Duration::from_ms(9)));
+    let warning = "warning: the column `BCET` does not count";
+    assert!(loaded.warnings.plain().contains(warning), "{}", loaded.warnings.plain());
+    // Without the unit: one error, not one for each cell.
+    let report = read_with(course, None).unwrap_err();
+    let errors = report.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let messages: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
+    assert_eq!(messages, ["`WCET`: a time needs a unit"]);
+    let help = report
+        .problems
+        .iter()
+        .find_map(|problem| problem.help.clone().filter(|help| help.contains("--unit")));
+    assert_eq!(
+        help.unwrap(),
+        "say it for all columns with --unit ms, call the column wcet_ms, or write 2ms"
+    );
+    // Units in the titles win over the unit of the user.
+    let titled = "task_name;C (us);Period [ms];wcet.HI_us\n";
+    assert_eq!(Format::detect("<stdin>", titled.as_bytes()), Format::Csv);
+    let text = "task_name;C (us);Period [ms];jitter\na;1500;10;2\n";
+    let loaded = read_with(text, Some(Unit::Ns)).unwrap();
+    let task = &loaded.system.tasks.as_slice()[0];
+    assert_eq!((task.own_wcet(), task.period), (Service::from_us(1500), Duration::from_ms(10)));
+    assert_eq!(task.jitter, Duration::from_ns(2));
+}
+
+/// What `taskgen` and its like print.
+#[test]
+fn plain_lines_are_tasks() {
+    let host = Host { default_cpus: Some(2), unit: Some(Unit::Us), ..Host::default() };
+    let text = "# C T\n319056 1150000\n\n29434 100000 # short\n45334us 0.91s 900ms\n";
+    assert_eq!(Format::detect("ts.txt", text.as_bytes()), Format::Plain);
+    let loaded = read("ts.txt", text.as_bytes(), Format::Plain, &host).unwrap();
+    let tasks = loaded.system.tasks.as_slice();
+    assert_eq!(tasks.len(), 3);
+    assert_eq!((tasks[0].name.as_str(), tasks[0].own_wcet()), ("t0", Service::from_us(319_056)));
+    assert_eq!((tasks[1].period, tasks[1].rank), (Duration::from_ms(100), 1));
+    assert_eq!(tasks[2].deadline, Duration::from_ms(900));
+    assert_eq!(loaded.places[1].to_string(), "4:1");
+    for (text, at, message) in [
+        ("1 2\n3 4 5 6\n", "2:1", "a task is two or three times, and here are 4"),
+        ("1us 2us\n1us x\n", "2:5", "`x` is not a time"),
+        ("1us 0us\n", "1:5", "period of `t0` is 0ns"),
+    ] {
+        let report = read("ts.txt", text.as_bytes(), Format::Plain, &host).unwrap_err();
+        assert_eq!(report.problems[0].message, message);
+        assert_eq!(report.problems[0].position.unwrap().to_string(), at, "{text}");
+    }
+    let without = Host { unit: None, ..host };
+    let report = read("ts.txt", b"1 2\n3 4\n", Format::Plain, &without).unwrap_err();
+    assert_eq!(report.problems.len(), 1);
+    assert_eq!(report.problems[0].message, "the numbers have no unit");
 }
 
 proptest! {

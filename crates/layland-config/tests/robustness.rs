@@ -4,8 +4,8 @@
 mod common;
 
 use layland_config::{
-    Format, Host, Report, demos, parse_inline, read, to_csv, to_rt_app, to_schedcat, to_simso,
-    to_toml,
+    Format, Host, Report, RtAppPolicy, demos, parse_inline, read, to_csv, to_rt_app, to_schedcat,
+    to_simso, to_toml,
 };
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn check(report: &Report) {
 
 /// Reads a text as everything.
 fn read_all(bytes: &[u8]) {
-    let host = Host { cpus: Some(4), default_cpus: None };
+    let host = Host { cpus: Some(4), default_cpus: None, ..Host::default() };
     Format::detect("<stdin>", bytes);
     for format in Format::ALL {
         match read("x", bytes, format, &host) {
@@ -75,7 +75,7 @@ fn valid() -> Vec<String> {
     for demo in demos() {
         let loaded = common::toml(demo.text).unwrap();
         texts.push(to_csv(&loaded.system).0);
-        texts.push(to_rt_app(&loaded.system).0);
+        texts.push(to_rt_app(&loaded.system, RtAppPolicy::OfTasks).0);
         texts.push(to_simso(&loaded.system).0);
         texts.push(to_schedcat(&loaded.system).0);
     }

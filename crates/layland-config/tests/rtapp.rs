@@ -3,7 +3,7 @@
 mod common;
 
 use common::{rt_app, system};
-use layland_config::{Format, Host, read, to_rt_app};
+use layland_config::{Format, Host, RtAppPolicy, read, to_rt_app};
 use layland_model::*;
 use proptest::prelude::*;
 
@@ -101,6 +101,68 @@ fn faults_are_errors_with_places() {
     }
 }
 
+/// rt-app takes the budget for a period that is left out, and the period for a deadline.
+#[test]
+fn reservations_have_the_defaults_of_rt_app() {
+    let policy = "\"policy\" : \"SCHED_DEADLINE\"";
+    let task =
+        one(&format!("{{ \"loop\" : -1, \"run\" : 20000, {policy}, \"dl-runtime\" : 200000 }}"));
+    let task = task.unwrap();
+    assert_eq!((task.budget, task.behaviour), (Some(Service::from_ms(200)), Behaviour::Hog));
+    assert_eq!((task.period, task.deadline), (Duration::from_ms(200), Duration::from_ms(200)));
+    // Of a task with a timer the period is known.
+    let timer = "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000, \"mode\" : \"absolute\" }";
+    let text = format!(
+        "{{ \"tasks\" : {{ \"t\" : {{ \"run\" : 300, {timer}, {policy}, \"dl-runtime\" : 500 }} }} }}"
+    );
+    let loaded = rt_app(&text).unwrap();
+    let task = &loaded.system.tasks[TaskId(0)];
+    assert_eq!((task.budget, task.deadline), (Some(Service::from_us(500)), Duration::from_ms(10)));
+    assert!(loaded.warnings.plain().contains("`t` has no `dl-period`"));
+}
+
+#[test]
+fn keys_of_groups_and_clamps_are_known() {
+    let timer = "\"timer\" : { \"ref\" : \"unique\", \"period\" : 10000, \"mode\" : \"absolute\" }";
+    let text = format!(
+        "{{ \"tasks\" : {{ \"t\" : {{ \"taskgroup\" : \"/tg1\", \"util_min\" : 512, \"run\" : 300, {timer} }} }} }}"
+    );
+    let loaded = rt_app(&text).unwrap();
+    let said = loaded.warnings.plain();
+    assert!(said.contains("warning: `taskgroup` of `t` is not modelled"), "{said}");
+    assert_eq!(said.matches("taskgroup").count(), 1, "{said}");
+    assert!(!said.contains("unknown key"), "{said}");
+}
+
+/// The policy of the kernel that is asked for.
+#[test]
+fn threads_are_written_with_a_policy() {
+    let task = |name: &str, wcet, period| {
+        Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+    };
+    let system = System::new(2, vec![task("slow", 4, 20), task("fast", 1, 5), task("mid", 2, 10)]);
+    let threads = |policy| {
+        let (text, lost) = to_rt_app(&system, policy);
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let lost: Vec<String> = lost.into_iter().map(|problem| problem.message).collect();
+        (["slow", "fast", "mid"].map(|name| json["tasks"][name].clone()), lost)
+    };
+    let (of_tasks, lost) = threads(RtAppPolicy::OfTasks);
+    assert!(of_tasks.iter().all(|thread| thread["policy"] == "SCHED_OTHER"));
+    assert_eq!(
+        lost,
+        ["`slow` and 2 more are SCHED_OTHER: they have neither budgets nor priorities"]
+    );
+    let (fifo, lost) = threads(RtAppPolicy::Fifo(Order::RateMonotonic));
+    assert_eq!(lost, [""; 0]);
+    assert!(fifo.iter().all(|thread| thread["policy"] == "SCHED_FIFO"));
+    assert_eq!(fifo.map(|thread| thread["priority"].as_i64().unwrap()), [97, 99, 98]);
+    let (deadline, lost) = threads(RtAppPolicy::Deadline);
+    assert_eq!(lost, [""; 0]);
+    assert_eq!(deadline[1]["policy"], "SCHED_DEADLINE");
+    assert_eq!([&deadline[1]["dl-runtime"], &deadline[1]["dl-period"]], [1000, 5000]);
+}
+
 #[test]
 fn threads_of_the_old_format_are_read() {
     let task =
@@ -115,8 +177,8 @@ proptest! {
     /// Whatever is written is read without errors; what rt-app can say exactly comes back.
     #[test]
     fn what_is_written_reads_back(system in system()) {
-        let (text, lost) = to_rt_app(&system);
-        let host = Host { cpus: None, default_cpus: Some(system.platform.cpu_count()) };
+        let (text, lost) = to_rt_app(&system, RtAppPolicy::OfTasks);
+        let host = Host { cpus: None, default_cpus: Some(system.platform.cpu_count()), ..Host::default() };
         let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(parsed["tasks"].as_object().unwrap().len(), system.tasks.len());
         match read("x", text.as_bytes(), Format::RtApp, &host) {

@@ -179,6 +179,8 @@ fn every_key_has_its_meaning() {
         rank = -3
         priority = 7
         jobs = 12
+        on_miss = "abort"
+        exec = { model = "list", values = ["1ms", "200us x 4", "300us"] }
         [[task]]
         name = "c"
         period = "8ms"
@@ -216,6 +218,9 @@ fn every_key_has_its_meaning() {
     assert_eq!((&b.affinity, b.cluster), (&Some(set("4-5")), 1));
     assert_eq!((b.jitter, b.period), (Duration::ZERO, Duration::from_ms(5)));
     assert_eq!((b.priority, b.jobs), (Some(7), Some(12)));
+    assert_eq!((a.on_miss, b.on_miss), (OnMiss::Continue, OnMiss::Abort));
+    let times = [1000, 200, 200, 200, 200, 300].map(Service::from_us);
+    assert_eq!(b.execution, ExecutionModel::List(times.to_vec()));
     assert_eq!(c.affinity, Some(set("0-1,3")));
     let speeds: Vec<String> = system.platform.speeds.values().map(Speed::to_string).collect();
     assert_eq!(speeds.join(" "), "1 1 1 1 1/2 1/2 3/2 3/2");
@@ -229,6 +234,38 @@ fn every_key_has_its_meaning() {
         ]
     ));
     assert_eq!(system.provenance.unwrap().seed, u64::MAX);
+}
+
+#[test]
+fn ways_to_treat_late_jobs_are_known_by_name() {
+    let file = |value: &str| {
+        format!(
+            "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n{value}\n"
+        )
+    };
+    let way = toml(&file("on_miss = \"skip\"")).map(|l| l.system.tasks[TaskId(0)].on_miss);
+    assert_eq!(way, Ok(OnMiss::Skip));
+    let report = toml(&file("on_miss = \"kill\"")).unwrap_err().plain();
+    assert!(
+        report.contains("set.toml:8:11: error: there is no way to treat late jobs `kill`"),
+        "{report}"
+    );
+    assert!(report.contains("help: there is continue, abort, skip"), "{report}");
+    let report = toml(&file("exec = { model = \"list\", values = [\"1ms x 0\"] }")).unwrap_err();
+    assert!(report.plain().contains("`1ms x 0` is not a repeated time"), "{}", report.plain());
+}
+
+/// The classic slip: one fault, and not a second one for every key.
+#[test]
+fn single_brackets_are_explained() {
+    let task =
+        |name: &str| format!("[task]\nname = \"{name}\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n");
+    let text = format!("layland = 1\n[platform]\ncpus = 1\n{}{}", task("a"), task("b"));
+    let report = toml(&text).unwrap_err();
+    let messages: Vec<&str> = report.problems.iter().map(|p| p.message.as_str()).collect();
+    assert_eq!(messages, ["two tables are called `task`"], "{}", report.plain());
+    let help = report.problems[0].help.as_deref();
+    assert_eq!(help, Some("write [[task]], with two brackets, before each task"));
 }
 
 #[test]
@@ -253,12 +290,14 @@ fn the_host_and_the_default_number_of_cpus_come_from_the_caller() {
         let text = format!("layland = 1\n{text}{task}");
         read("x", text.as_bytes(), Format::Toml, &host).map(|l| l.system.platform.cpu_count())
     };
-    let host = Host { cpus: Some(6), default_cpus: None };
-    let asked = Host { cpus: None, default_cpus: Some(3) };
+    let host = Host { cpus: Some(6), default_cpus: None, ..Host::default() };
+    let asked = Host { cpus: None, default_cpus: Some(3), ..Host::default() };
     assert_eq!(count("platform = { cpus = \"host\" }\n", host), Ok(6));
     assert!(count("platform = { cpus = \"host\" }\n", Host::default()).is_err());
     assert_eq!(count("", asked), Ok(3));
     assert_eq!(count("platform = { cpus = 2 }\n", asked), Ok(2));
     assert!(count("", host).is_err());
-    assert!(count("", Host { cpus: None, default_cpus: Some(usize::MAX) }).is_err());
+    assert!(
+        count("", Host { cpus: None, default_cpus: Some(usize::MAX), ..Host::default() }).is_err()
+    );
 }

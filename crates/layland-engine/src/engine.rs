@@ -4,7 +4,7 @@ use crate::programs::Visit;
 use crate::{Asked, Ledger};
 use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
-use layland_trace::JobEnd;
+use layland_trace::{Job, JobEnd};
 
 /// What an engine provides: CPUs, and a place to write down what happens.
 ///
@@ -63,6 +63,8 @@ pub trait Engine {
     fn cut(&mut self, task: TaskId);
     /// The ready job of a task, which is on no CPU any more, is over.
     fn ended(&mut self, task: TaskId, end: JobEnd);
+    /// A job that had arrived will never be ready: its task skips it, because the job before it is late.
+    fn skipped(&mut self, job: &Job);
     /// What was asked was granted, or refused for this reason.
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>);
 }

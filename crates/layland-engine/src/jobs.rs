@@ -3,7 +3,7 @@
 use crate::ledger::Status;
 use crate::tell::tell;
 use crate::{Asked, ENDLESS, Engine};
-use layland_model::TaskId;
+use layland_model::{OnMiss, TaskId};
 use layland_policy::{AfterJob, Event, Schedules};
 use layland_trace::{Job, JobEnd};
 
@@ -18,6 +18,10 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     let task = &mut ledger.tasks[id];
     match task.status {
         Status::Ready => {
+            if task.on_miss == OnMiss::Skip && !task.endless {
+                skip(engine, id);
+                return;
+            }
             task.blocked = true;
             ledger.arrivals.clear(task.position as usize);
             return;
@@ -37,7 +41,12 @@ fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
     }
     while engine.ledger().tasks[id].next_release <= engine.ledger().now {
         let task = &engine.ledger().tasks[id];
-        let job = task.next_job(task.job.id.seq.wrapping_add(1 + task.waiting.len() as u64));
+        let is_pending = task.status == Status::Ready || !task.waiting.is_empty();
+        if task.on_miss == OnMiss::Skip && is_pending {
+            skip(engine, id);
+            continue;
+        }
+        let job = task.next_job();
         let demand = draw(engine, id, job);
         engine.ledger_mut().tasks[id].waiting.push_back((job, demand));
         let Job { id: job, release, deadline, .. } = job;
@@ -50,11 +59,26 @@ fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
         && let Some((job, demand)) = task.waiting.pop_front()
     {
         task.status = Status::Ready;
+        // Those that came before it are behind us; others may have come since.
+        task.skipped -= job.id.seq.wrapping_sub(task.job.id.seq.wrapping_add(1));
         (task.job, task.demand) = (job, demand);
+        set_expiry(engine, id);
         tell_release(engine, id);
     }
     let task = &mut engine.ledger_mut().tasks[id];
     task.blocked = !task.waiting.is_empty();
+}
+
+/// A job arrives while the one before it is late, and its task skips it.
+#[cold]
+fn skip(engine: &mut impl Engine, id: TaskId) {
+    let job = engine.ledger().tasks[id].next_job();
+    draw(engine, id, job);
+    let ledger = engine.ledger_mut();
+    ledger.tasks[id].skipped += 1;
+    // One that has arrived already is noticed within this round, too.
+    ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
+    engine.skipped(&job);
 }
 
 #[cold]
@@ -70,8 +94,9 @@ fn join(engine: &mut impl Engine, id: TaskId) {
 fn release(engine: &mut impl Engine, id: TaskId) {
     let task = &mut engine.ledger_mut().tasks[id];
     task.status = Status::Ready;
-    let job = task.next_job(task.job.id.seq.wrapping_add(1));
+    let job = task.next_job();
     task.job = job;
+    task.skipped = 0;
     let demand = if task.endless {
         task.dated = true;
         task.set_next(None);
@@ -83,6 +108,7 @@ fn release(engine: &mut impl Engine, id: TaskId) {
     ledger.tasks[id].demand = demand;
     // A job that has arrived already is noticed within this round, and waits.
     ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
+    set_expiry(engine, id);
     tell_release(engine, id);
     engine.ledger_mut().tasks[id].blocked = false;
 }
@@ -101,6 +127,28 @@ fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
     let next = stream.next(job.id.seq, job.arrival);
     engine.ledger_mut().tasks[id].set_next(next);
     engine.amount(demand)
+}
+
+/// A job is ready: it is given up at its deadline, if that is what its task does.
+#[inline]
+fn set_expiry(engine: &mut impl Engine, id: TaskId) {
+    let task = &engine.ledger().tasks[id];
+    if task.on_miss == OnMiss::Abort && !task.endless {
+        let (at, position) = (task.job.deadline, task.position as usize);
+        engine.ledger_mut().expiries.set(position, at);
+    }
+}
+
+/// Gives up the jobs that have reached their deadlines. Those that end at this time have been told before.
+#[inline]
+pub(crate) fn expire(engine: &mut impl Engine) {
+    while engine.ledger().expiries.next() <= engine.ledger().now {
+        let Some(position) = engine.ledger().expiries.first() else { return };
+        let id = engine.ledger().by_position[position];
+        let job = engine.ledger().tasks[id].job.id;
+        stop(engine, id, JobEnd::Aborted);
+        tell(engine, Event::Ended { job });
+    }
 }
 
 #[inline(always)]
@@ -128,6 +176,9 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     engine.ledger_mut().tasks[id].status = Status::Idle;
     engine.ended(id, how);
     let ledger = engine.ledger_mut();
+    if ledger.tasks[id].on_miss == OnMiss::Abort {
+        ledger.expiries.clear(ledger.tasks[id].position as usize);
+    }
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {
         ledger.notice(id, now);

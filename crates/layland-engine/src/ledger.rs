@@ -4,8 +4,8 @@ use crate::Agenda;
 use crate::streams::{Arrival, Stream};
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, Change, CpuMap, Duration, ExecutionModel, Index, JobId, Request, RequestKind,
-    Service, System, Task, TaskId, TaskMap, Time,
+    Behaviour, Change, CpuMap, Duration, ExecutionModel, Index, JobId, OnMiss, Request,
+    RequestKind, Service, System, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, Policy, Refusal, RefusalKind, RequestId, Schedules};
 use layland_trace::Job;
@@ -56,6 +56,10 @@ pub struct TaskRun<T> {
     /// When that one can run first.
     pub next_release: Time,
     deadline: Duration,
+    /// What happens when its job is late.
+    pub on_miss: OnMiss,
+    /// How many jobs were skipped since its job was released.
+    pub(crate) skipped: u64,
     /// Where arrivals and demands are the same for every job: the period and the demand. Most tasks are like
     /// that, and need not ask their stream.
     pub regular: Option<(Duration, i64)>,
@@ -83,6 +87,8 @@ impl<T: Default> TaskRun<T> {
             next_arrival: never,
             next_release: never,
             deadline: Duration::ZERO,
+            on_miss: OnMiss::Continue,
+            skipped: 0,
             regular: None,
             waiting: VecDeque::new(),
             own: T::default(),
@@ -102,11 +108,18 @@ impl<T> TaskRun<T> {
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
     }
 
+    /// The number of the job that comes next after those that wait.
+    #[inline]
+    pub fn next_seq(&self) -> u64 {
+        // The first makes the number of the job before it, `u64::MAX`, 0.
+        self.job.id.seq.wrapping_add(1 + self.waiting.len() as u64 + self.skipped)
+    }
+
     /// The job that arrives next.
     #[inline]
-    pub(crate) fn next_job(&self, seq: u64) -> Job {
+    pub(crate) fn next_job(&self) -> Job {
         Job {
-            id: JobId { task: self.job.id.task, seq },
+            id: JobId { task: self.job.id.task, seq: self.next_seq() },
             arrival: self.next_arrival,
             release: self.next_release,
             deadline: self.next_arrival + self.deadline,
@@ -150,6 +163,8 @@ pub struct Ledger<P, T> {
     pub schedules: Schedules,
     pub(crate) timers: Agenda,
     pub(crate) arrivals: Agenda,
+    /// For each task that gives up late jobs, by position: the deadline of its ready job.
+    pub(crate) expiries: Agenda,
     /// The tasks by their position among the arrivals.
     pub(crate) by_position: Vec<TaskId>,
     requests: Vec<Request>,
@@ -186,6 +201,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             policy,
             timers: Agenda::new(0),
             arrivals: Agenda::new(n),
+            expiries: Agenda::new(0),
             by_position,
             requests: system.requests.clone(),
             next_request: 0,
@@ -231,7 +247,8 @@ impl<P: Policy, T: Default> Ledger<P, T> {
         task.status = Status::Idle;
         let hog = matches!(parameters.behaviour, Behaviour::Hog);
         task.endless = hog && self.schedules == Schedules::Threads;
-        let first = old.job.id.seq.wrapping_add(1);
+        let first = old.job.id.seq.wrapping_add(1 + old.skipped);
+        task.job.id.seq = first.wrapping_sub(1);
         self.tasks[id] = task;
         self.streams[id] = Stream::from(id, parameters, self.seed, self.now, first);
         id
@@ -242,7 +259,7 @@ impl<P: Policy, T> Ledger<P, T> {
     /// When something is due next that the ledger knows of: an arrival, a timer, a request.
     #[inline]
     pub fn next_time(&self) -> Time {
-        let next = self.arrivals.next().min(self.timers.next());
+        let next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
         match self.requests.get(self.next_request) {
             Some(request) => next.min(request.at),
             None => next,
@@ -329,6 +346,10 @@ impl<P: Policy, T> Ledger<P, T> {
     pub(crate) fn take_parameters(&mut self, id: TaskId) -> Option<(Duration, Service)> {
         let (task, stream) = (&mut self.tasks[id], &mut self.streams[id]);
         task.deadline = stream.task().deadline;
+        task.on_miss = stream.task().on_miss;
+        if task.on_miss == OnMiss::Abort {
+            self.expiries.grow(self.by_position.len());
+        }
         let regular = !task.endless && is_regular(stream.task());
         regular.then(|| (stream.task().period, stream.demand(0)))
     }
@@ -378,7 +399,7 @@ impl<P: Policy, T> Ledger<P, T> {
         if task.next_release > self.now {
             return None;
         }
-        let job = task.next_job(task.job.id.seq.wrapping_add(1));
+        let job = task.next_job();
         task.job.id = job.id;
         task.set_next(self.streams[id].next(job.id.seq, job.arrival));
         Some(job)
@@ -417,5 +438,5 @@ fn is_regular(task: &Task) -> bool {
             false
         }
     };
-    arrivals && demands
+    arrivals && demands && task.on_miss == OnMiss::Continue
 }

@@ -31,7 +31,7 @@
 //! use layland_engine::{Asked, Engine, Ledger, jobs, rounds};
 //! use layland_model::{CpuId, Duration, JobId, Service, Speed, System, Task, TaskId, Time};
 //! use layland_policy::{Action, Event, Policy, Refusal, Registry, TimerId};
-//! use layland_trace::JobEnd;
+//! use layland_trace::{Job, JobEnd};
 //!
 //! struct OneCpu {
 //!     /// With the work that is left of each task's job, in nanoseconds.
@@ -108,6 +108,7 @@
 //!     fn fired(&mut self, _timer: TimerId, _due: Time) {}
 //!     fn dated(&mut self, _task: TaskId) {}
 //!     fn cut(&mut self, _task: TaskId) {}
+//!     fn skipped(&mut self, _job: &Job) {}
 //!     fn answered(&mut self, _asked: Asked, _refused: Option<Refusal>) {}
 //! }
 //!

@@ -4,9 +4,9 @@
 //! says so and is skipped.
 
 use layland_interchange::{perfetto, tables};
-use layland_model::{CpuId, CpuSet, Duration, Index, Service, System, Task, Time};
+use layland_model::{CpuId, CpuSet, Duration, Index, OnMiss, Service, System, Task, Time};
 use layland_sim::{Horizon, SimOptions, simulate};
-use layland_trace::{JobEnd, Labels, Trace};
+use layland_trace::{JobEnd, JobRecord, Labels, Trace};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -110,6 +110,37 @@ fn random_set(random: &mut Random) -> (System, Vec<usize>) {
     (System::new(cpus, tasks), homes)
 }
 
+/// A configuration of SimSo that runs for so long.
+fn with_duration(text: &str, until: Time) -> String {
+    let from = text.find("duration=\"").unwrap() + "duration=\"".len();
+    let to = from + text[from..].find('"').unwrap();
+    format!("{}{}{}", &text[..from], until.ns(), &text[to..])
+}
+
+/// More than the CPUs can do, on tasks whose jobs are given up at their deadlines, or some of them. Times are
+/// sixty-fourths of a millisecond, which floating point holds exactly.
+fn overloaded(random: &mut Random, all: bool) -> System {
+    let cpus = 1 + random.below(3) as usize;
+    let count = 3 + random.below(5);
+    let mut tasks = Vec::new();
+    for eighth in 0..count {
+        let period = 4 + random.below(20);
+        let sixteenths = 1 + random.below(period * 14);
+        let offset = eighth * 125_000 + random.below(5) * 1_000_000;
+        let wcet = sixteenths * 62_500 + 15_625 * random.below(4);
+        tasks.push(Task {
+            offset: Duration::from_ns(offset),
+            on_miss: if all || eighth % 2 == 0 { OnMiss::Abort } else { OnMiss::Continue },
+            ..Task::implicit(
+                format!("t{eighth}"),
+                Service::from_ns(wcet),
+                Duration::from_ms(period),
+            )
+        });
+    }
+    System::new(cpus, tasks)
+}
+
 /// What each job did: when it ran, wherever, and when it completed.
 #[derive(Debug, Default, PartialEq)]
 struct Schedule {
@@ -160,14 +191,15 @@ impl Schedule {
     }
 }
 
-/// Global EDF and EDF on given CPUs give the schedules of SimSo, to the nanosecond.
+/// Global EDF and EDF on given CPUs give the schedules of SimSo, to the nanosecond, and so does global EDF under
+/// overload where late jobs are given up.
 #[test]
 fn simso_gives_the_same_schedules() {
     let check = "import simso.configuration, simso.core, simso.utils";
     let Some(python) = python("simso-venv", &["simso==0.8.5"], check) else { return };
     let folder = folder("simso-sets");
     let mut random = Random(1);
-    let mut expected = Vec::new();
+    let (mut expected, mut given_up) = (Vec::new(), 0);
     for index in 0..300 {
         let (system, homes) = random_set(&mut random);
         if system.tasks.is_empty() {
@@ -175,10 +207,8 @@ fn simso_gives_the_same_schedules() {
         }
         let (text, lost) = layland_config::to_simso(&system);
         assert_eq!(lost, []);
-        let from = text.find("duration=\"").unwrap() + "duration=\"".len();
-        let to = from + text[from..].find('"').unwrap();
         let until = Time::from_ms(200);
-        let text = format!("{}{}{}", &text[..from], until.ns(), &text[to..]);
+        let text = with_duration(&text, until);
         let global = folder.join(format!("{index:03}-global.xml"));
         fs::write(&global, &text).unwrap();
         expected.push((global, Schedule::of(&simulated(&system, "g-edf", until))));
@@ -192,7 +222,22 @@ fn simso_gives_the_same_schedules() {
         let homes: Vec<String> = homes.iter().map(usize::to_string).collect();
         fs::write(partitioned.with_extension("cpus"), homes.join(" ")).unwrap();
         expected.push((partitioned, Schedule::of(&simulated(&placed, "p-edf", until))));
+
+        let overloaded = overloaded(&mut random, index % 2 == 0);
+        let trace = simulated(&overloaded, "g-edf", until);
+        // Where a job ends at its deadline, SimSo gives it up, and here it is in time.
+        if trace.jobs.iter().any(|record| record.completion() == Some(record.job.deadline)) {
+            continue;
+        }
+        let (text, lost) = layland_config::to_simso(&overloaded);
+        assert_eq!(lost, []);
+        let file = folder.join(format!("{index:03}-overloaded.xml"));
+        fs::write(&file, with_duration(&text, until)).unwrap();
+        let is_given_up = |record: &&JobRecord| matches!(record.end, Some((_, JobEnd::Aborted)));
+        given_up += trace.jobs.iter().filter(is_given_up).count();
+        expected.push((file, Schedule::of(&trace)));
     }
+    assert!(given_up > 1000, "only {given_up} jobs were late");
     run(&python, "run_simso.py", &folder);
     let mut jobs = 0;
     for (path, ours) in &expected {

@@ -46,7 +46,7 @@ def lines(path):
             job = number[event.job]
             if event.event == JobEvent.EXECUTE:
                 since[job] = at
-            elif event.event in (JobEvent.PREEMPTED, JobEvent.TERMINATED):
+            elif event.event in (JobEvent.PREEMPTED, JobEvent.TERMINATED, JobEvent.ABORTED):
                 if job in since:
                     yield f"run {position} {job} {since.pop(job)} {at}"
                 if event.event == JobEvent.TERMINATED:

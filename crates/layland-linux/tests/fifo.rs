@@ -13,13 +13,16 @@ use layland_linux::{
     Entry, LogFile, Outcome, RunError, margin_of, replay, run, supports, with_margin, with_slack,
 };
 use layland_model::{
-    Behaviour, Duration, Rate, Request, RequestKind, ScheduleRule, Service, System, TaskId, Time,
+    Behaviour, Duration, Index, OnMiss, Rate, Request, RequestKind, ScheduleRule, Service, System,
+    TaskId, Time,
 };
 use layland_policy::{Count, Needs, Policy, Registry, Schedules};
-use layland_trace::Trace;
+use layland_trace::{JobEnd, Trace};
 
 /// So often a run is tried that the machine disturbs.
 const ATTEMPTS: usize = 20;
+/// How long after a deadline or an end the manager may hear of it.
+const MANAGER: Duration = Duration::from_ms(5);
 /// So many runs may miss deadlines while nothing that is measured tells why.
 const UNEXPLAINED: usize = 5;
 
@@ -89,6 +92,56 @@ fn two_cpus() -> System {
 fn needs_slack(spec: &str, system: &System) -> bool {
     let rule = Registry::standard().build(spec, system).unwrap().rule();
     matches!(rule, ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. })
+}
+
+/// Twice what the CPU can do: each late job is given up at its deadline, or its successors are skipped, and the
+/// thread truly stops, since the other one finds the CPU free.
+#[test]
+fn late_jobs_are_given_up_or_skipped() {
+    let _alone = alone();
+    for (on_miss, spec) in
+        [(OnMiss::Abort, "g-edf"), (OnMiss::Abort, "p-rm"), (OnMiss::Skip, "g-edf")]
+    {
+        let mut system = System::new(1, vec![task("a", 15, 20), task("b", 30, 40)]);
+        system.tasks.values_mut().for_each(|task| task.on_miss = on_miss);
+        let policy = Registry::standard().build(spec, &system).unwrap();
+        let rule = policy.rule();
+        let Some(outcome) = try_run(&system, policy, Duration::from_ms(600)) else { return };
+        let trace = assert_sound(spec, &system, &rule, &outcome);
+        let given_up: Vec<_> = (trace.jobs.iter())
+            .filter(|record| matches!(record.end, Some((_, JobEnd::Aborted))))
+            .collect();
+        assert!(
+            given_up.len() >= 5,
+            "{spec}, {on_miss:?}: {} of {}",
+            given_up.len(),
+            trace.jobs.len()
+        );
+        let completed = trace.jobs.iter().filter_map(|record| Some((record, record.completion()?)));
+        match on_miss {
+            OnMiss::Abort => {
+                // Each at its deadline or, where the manager came late, after it; nothing runs beyond.
+                for record in &given_up {
+                    let (at, _) = record.end.unwrap();
+                    assert!(at >= record.job.deadline, "{spec}: {record:?}");
+                }
+            }
+            OnMiss::Skip => {
+                assert!(given_up.iter().all(|record| record.executed == Service::ZERO), "{spec}");
+                // No job waits for its predecessor: each that runs comes after the last one that ran.
+                let mut ended = [Time::ZERO; 2];
+                for (record, at) in completed {
+                    let last = &mut ended[record.job.id.task.index()];
+                    assert!(
+                        record.job.release + MANAGER >= *last,
+                        "{spec}: {record:?} after {last}"
+                    );
+                    *last = at;
+                }
+            }
+            OnMiss::Continue => unreachable!("not tried"),
+        }
+    }
 }
 
 #[test]
@@ -311,6 +364,7 @@ impl Policy for Enforcer {
             }
             Event::BudgetExhausted { job, .. } => self.exhausted = Some(job),
             Event::Join { .. }
+            | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Leave { .. }

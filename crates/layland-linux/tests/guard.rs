@@ -47,6 +47,7 @@ impl Policy for Broken {
                 self.queue.remove(0);
             }
             Event::Join { .. }
+            | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Leave { .. }

@@ -61,7 +61,7 @@ pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, MoveReason, ScheduleRule};
 pub use system::{Change, Provenance, Request, RequestKind, System};
-pub use task::{Behaviour, Criticality, ExecutionModel, Levels, Separation, Task};
+pub use task::{Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};
 pub use wording::{counted, nearest};

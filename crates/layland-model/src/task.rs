@@ -115,6 +115,45 @@ pub enum ExecutionModel {
     List(Vec<Service>),
 }
 
+/// What happens to a job that misses its deadline, and to the jobs behind it.
+///
+/// A job that completes at its deadline is in time. A job that is given up or skipped counts as a miss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnMiss {
+    /// The job runs on, and the next one waits for it.
+    #[default]
+    Continue,
+    /// The job is given up at its deadline (also known as *kill*; `abort_on_miss` of SimSo).
+    Abort,
+    /// The job runs on, and jobs that could start meanwhile are skipped (*skip-next*): none ever waits for
+    /// another one of its task.
+    Skip,
+}
+
+impl OnMiss {
+    /// Every way, in the order of the type.
+    pub const ALL: [OnMiss; 3] = [OnMiss::Continue, OnMiss::Abort, OnMiss::Skip];
+
+    /// Its name in files and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnMiss::Continue => "continue",
+            OnMiss::Abort => "abort",
+            OnMiss::Skip => "skip",
+        }
+    }
+
+    /// The one with this name.
+    ///
+    /// ```
+    /// use layland_model::OnMiss;
+    /// assert_eq!(OnMiss::find("abort"), Some(OnMiss::Abort));
+    /// ```
+    pub fn find(name: &str) -> Option<OnMiss> {
+        OnMiss::ALL.into_iter().find(|way| way.name() == name)
+    }
+}
+
 /// A recurrent task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -149,6 +188,8 @@ pub struct Task {
     pub execution: ExecutionModel,
     /// How many jobs come; unlimited by default.
     pub jobs: Option<u64>,
+    /// What happens when one is late.
+    pub on_miss: OnMiss,
 }
 
 impl Task {
@@ -176,6 +217,7 @@ impl Task {
             behaviour: Behaviour::Periodic,
             execution: ExecutionModel::Wcet,
             jobs: None,
+            on_miss: OnMiss::Continue,
         }
     }
 

@@ -148,7 +148,8 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.released(member, job);
                 }
             }
-            Event::Completion { job, .. } => {
+            // To a mechanism a job that is given up is one that needed less than it could.
+            Event::Completion { job, .. } | Event::Ended { job } => {
                 if let Some((processor, member)) = self.of(job) {
                     processor.completed(member, job);
                 }

@@ -108,6 +108,12 @@ pub enum Event {
         /// What its thread does next.
         then: AfterJob,
     },
+    /// A ready job is over without having signalled its end: its engine gave it up at its deadline
+    /// ([`OnMiss::Abort`](layland_model::OnMiss)). A CPU that ran it runs nothing.
+    Ended {
+        /// The job.
+        job: JobId,
+    },
     /// The running job used the processor time that `Run` granted, and has not completed. It goes
     /// on holding its CPU until the policy decides otherwise.
     BudgetExhausted {
@@ -266,14 +272,14 @@ impl Refusal {
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
 /// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
-///    `Timer` by id; `Join`, `Arrival` and `Release` by the rank and id of the task; then requests
+///    `Ended` by the rank and id of the task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank and id of the task; then requests
 ///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order; then
 ///    `Measured`.
 ///    A policy may rely on this order only for its tie-breaks, never for its correctness: real
 ///    engines approximate it.
 /// 3. Before anything else, every CPU that can be used comes online.
 /// 4. A task joins before its first release. It has at most one ready job at any time: the next
-///    `Release` comes when the job before it has completed or was aborted. Sequence numbers ascend.
+///    `Release` comes when the job before it has completed, has ended or was aborted. Sequence numbers ascend.
 ///    A task that joins with the id of one that has left is a new task, whose sequence numbers go on; its
 ///    `Join` comes after the decision that followed the `Leave`.
 /// 5. No event carries an execution time to come. If budget and job end together, only the completion is
@@ -293,7 +299,7 @@ impl Refusal {
 ///    `BudgetExhausted` of a job, and when a job holds its CPU for longer than its budget because it did not
 ///    get all of that time: so the budget that it has left is what the thread has not got.
 /// 10. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
-///     runs nothing after a completion, an abort or a leave of its job, and while it is offline.
+///     runs nothing after a completion, an end, an abort or a leave of its job, and while it is offline.
 ///
 /// A policy promises:
 ///

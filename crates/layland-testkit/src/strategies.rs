@@ -2,8 +2,8 @@
 //! events are common.
 
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Rate, Separation, Service, System, Task,
-    Time,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, OnMiss, Rate, Separation, Service, System,
+    Task, Time,
 };
 use layland_sim::with_random_ranks;
 use proptest::prelude::*;
@@ -30,19 +30,26 @@ fn assemble(cpus: usize, mut tasks: Vec<Task>, priorities: &[i64]) -> System {
     System::new(cpus, tasks)
 }
 
-/// Periodic tasks with offsets on 1 to 4 unit-speed CPUs, any load; every task has a priority.
+/// Periodic tasks with offsets on 1 to 4 unit-speed CPUs, any load; every task has a priority, and some give up or
+/// skip jobs when one is late.
 pub fn periodic_system() -> impl Strategy<Value = System> {
     (
         1usize..5,
         prop::collection::vec(plain_task(), 1..9),
         prop::collection::vec(0i64..4, 8),
         any::<u64>(),
+        any::<u32>(),
     )
-        .prop_map(|(cpus, tasks, priorities, ranks)| {
+        .prop_map(|(cpus, tasks, priorities, ranks, misses)| {
             let mut system = assemble(cpus, tasks, &priorities);
             // Ranks that disagree with the order of the tasks.
             for (index, task) in system.tasks.values_mut().enumerate() {
                 task.rank = (ranks >> (3 * index) & 7) as i64;
+                task.on_miss = match misses >> (3 * index) & 7 {
+                    0 => OnMiss::Abort,
+                    1 => OnMiss::Skip,
+                    _ => OnMiss::Continue,
+                };
             }
             system
         })

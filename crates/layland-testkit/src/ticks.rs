@@ -2,10 +2,10 @@
 //! placement: at each tick it lists the ready jobs, sorts them, and executes the first `m` of each
 //! group for one tick.
 //!
-//! It says which jobs finish when, for periodic tasks on unit-speed CPUs. Which CPU a job uses does
-//! not matter to that.
+//! It says which jobs finish when, for periodic tasks on unit-speed CPUs, with what they do when one is late.
+//! Which CPU a job uses does not matter to that.
 
-use layland_model::{JobOrder, Order, ScheduleRule, System, TaskId, Time};
+use layland_model::{JobOrder, OnMiss, Order, ScheduleRule, System, TaskId, Time};
 
 /// A job that finished: its task, its number, its deadline and its completion, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,9 +38,12 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     let mut pending: Vec<Ready> = Vec::new();
     let mut finished = Vec::new();
     for now in 0..until.ns() {
+        let aborts = |job: &Ready| system.tasks[job.task].on_miss == OnMiss::Abort;
+        pending.retain(|job| !(aborts(job) && job.deadline <= now));
         for (id, task) in system.tasks.iter() {
             let since = now - task.offset.ns();
-            if since >= 0 && since % task.period.ns() == 0 {
+            let skips = task.on_miss == OnMiss::Skip && pending.iter().any(|job| job.task == id);
+            if since >= 0 && since % task.period.ns() == 0 && !skips {
                 pending.push(Ready {
                     task: id,
                     seq: (since / task.period.ns()) as u64,

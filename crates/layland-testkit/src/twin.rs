@@ -76,7 +76,7 @@ impl Policy for SlowHighestFirst {
             Event::Release { job, release: _, deadline } => {
                 self.ready.insert(job.task, (job, deadline));
             }
-            Event::Completion { job, .. } => {
+            Event::Completion { job, .. } | Event::Ended { job } => {
                 self.stop(now, job.task);
                 self.ready.remove(&job.task);
             }

@@ -401,6 +401,7 @@ impl Shift {
             }
             Event::Measured { job, .. }
             | Event::Completion { job, .. }
+            | Event::Ended { job }
             | Event::BudgetExhausted { job, .. } => *job = self.job(*job),
             Event::Join { .. }
             | Event::Leave { .. }

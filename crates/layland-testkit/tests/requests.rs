@@ -150,6 +150,7 @@ impl Policy for Quanta {
                 self.fired.fetch_add(1, Ordering::Relaxed);
             }
             Event::Join { .. }
+            | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
             | Event::Leave { .. }

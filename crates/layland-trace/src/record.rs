@@ -46,7 +46,8 @@ pub struct Segment {
 pub enum JobEnd {
     /// It executed all of its demand.
     Completed,
-    /// The policy gave it up.
+    /// It was given up: by the policy, or because it, or the job before it, was late
+    /// ([`OnMiss`](layland_model::OnMiss)).
     Aborted,
     /// Its task left.
     Left,

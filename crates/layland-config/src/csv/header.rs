@@ -1,11 +1,13 @@
 //! What stands above the rows: comments about the platform and the titles of the columns.
 
 use super::rows::Cell;
-use super::{COLUMNS, TIMES, TableReader, UNITS};
+use super::{COLUMNS, TIMES, TableReader};
+use crate::host::Unit;
 use crate::problem::{Problem, Span};
 use layland_model::{CpuSet, Levels, nearest};
 
 /// The meaning of a column.
+#[derive(Clone)]
 pub(super) struct Column {
     /// The key.
     pub key: &'static str,
@@ -95,8 +97,13 @@ impl TableReader<'_> {
             if twice {
                 let message = format!("the column `{title}` appears twice");
                 self.error("layland::csv::header", cell.span.clone(), message, "remove one");
+            } else if let Some(&(_, help)) = UNUSED.iter().find(|(of, _)| *of == normal(title)) {
+                let message = format!("the column `{title}` does not count");
+                let problem = Problem::warning("layland::csv::unused_column", message);
+                self.problems.push(problem.at(cell.span.clone(), "here").help(help));
             } else if column.is_none() {
-                let base = title.split(['.', '_']).next().unwrap_or_default();
+                let base = normal(title);
+                let base = base.split(['.', '_', '(']).next().unwrap_or_default();
                 let near = nearest(base, COLUMNS.iter().copied());
                 meant.extend(near);
                 let help = match near {
@@ -145,25 +152,90 @@ impl TableReader<'_> {
     }
 }
 
-/// The meaning of a title, if it has one.
+/// Titles that people write for our keys.
+const ALIASES: &[(&str, &str)] = &[
+    ("task", "name"),
+    ("task_name", "name"),
+    ("taskname", "name"),
+    ("task_id", "name"),
+    ("id", "name"),
+    ("c", "wcet"),
+    ("execution_time", "wcet"),
+    ("exec_time", "wcet"),
+    ("execution", "wcet"),
+    ("computation_time", "wcet"),
+    ("t", "period"),
+    ("min_inter_arrival_time", "period"),
+    ("d", "deadline"),
+    ("relative_deadline", "deadline"),
+    ("phase", "offset"),
+    ("release_offset", "offset"),
+    ("j", "jitter"),
+    ("release_jitter", "jitter"),
+    ("prio", "priority"),
+];
+
+/// What columns of other tools say that a task does not need.
+const UNUSED: &[(&str, &str)] = &[
+    ("bcet", "jobs may take less than the WCET: describe it with `exec` in a task-set file"),
+    ("acet", "describe how long jobs take with `exec` in a task-set file"),
+    ("utilization", "it follows from the WCET and the period"),
+    ("u", "it follows from the WCET and the period"),
+    ("wcrt", "`layland check` computes it"),
+];
+
+/// Whether a line is the header of a table: it has several titles, and one of them names tasks or their times.
+pub(crate) fn is_header(line: &str) -> bool {
+    let titles: Vec<&str> = line.split([',', ';', '\t']).collect();
+    let is_known = |title: &&str| column(title.trim().trim_matches('"')).is_some();
+    titles.len() > 1
+        && !line.contains('=')
+        && titles.iter().filter(|title| is_known(title)).count() > 1
+}
+
+/// The meaning of a title, if it has one: a key, in any case, with its unit behind it (`period_ms`, `Period (ms)`).
 fn column(title: &str) -> Option<Column> {
-    let find = |name: &str| COLUMNS.iter().copied().find(|key| *key == name);
-    let title = title.to_owned();
-    if let Some(key) = find(&title) {
-        return Some(Column { key, level: None, unit: None, title });
-    }
-    let split_unit = |text: &str| {
-        let (rest, unit) = text.rsplit_once('_')?;
-        let unit = UNITS.iter().copied().find(|known| *known == unit)?;
-        Some((rest.to_owned(), unit))
+    let written = title.to_owned();
+    // Levels keep their case.
+    let (title, level) = match title.split_at_checked("wcet.".len()) {
+        Some((start, level)) if start.eq_ignore_ascii_case("wcet.") && !level.is_empty() => {
+            ("wcet", Some(level))
+        }
+        Some(_) | None => (title, None),
     };
-    let (rest, unit) = match split_unit(&title) {
-        Some((rest, unit)) => (rest, Some(unit)),
-        None => (title.clone(), None),
+    let (level, unit_of_level) = match level.and_then(split_unit) {
+        Some((level, unit)) => (Some(level), Some(unit)),
+        None => (level.map(str::to_owned), None),
     };
-    if let Some(level) = rest.strip_prefix("wcet.").filter(|level| !level.is_empty()) {
-        return Some(Column { key: "wcet", level: Some(level.to_owned()), unit, title });
-    }
-    let key = find(&rest).filter(|key| TIMES.contains(key))?;
-    Some(Column { key, level: None, unit, title })
+    let key = |name: &str| {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|&(_, key)| key);
+        COLUMNS.iter().copied().find(|key| *key == alias.unwrap_or(name))
+    };
+    let name = normal(title);
+    let (key, unit) = match (key(&name), split_unit(title)) {
+        (Some(key), _) => (key, unit_of_level),
+        (None, Some((rest, unit))) => {
+            let key = key(&normal(&rest)).filter(|key| TIMES.contains(key))?;
+            (key, Some(unit))
+        }
+        (None, None) => return None,
+    };
+    Some(Column { key, level, unit, title: written })
+}
+
+/// A title without differences that mean nothing.
+fn normal(title: &str) -> String {
+    title.trim().to_ascii_lowercase().replace([' ', '-'], "_")
+}
+
+/// A title and the unit behind it.
+fn split_unit(title: &str) -> Option<(String, &'static str)> {
+    let title = title.trim();
+    let (rest, unit) = match title.strip_suffix([')', ']']) {
+        Some(inner) => inner.rsplit_once(['(', '['])?,
+        None => title.rsplit_once('_')?,
+    };
+    let unit =
+        Unit::ALL.into_iter().find(|known| unit.trim().eq_ignore_ascii_case(known.name()))?;
+    Some((rest.trim().to_owned(), unit.name()))
 }

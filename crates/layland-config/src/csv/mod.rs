@@ -1,7 +1,8 @@
 //! Task sets as tables: CSV with commas, semicolons or tabs.
 //!
-//! The first line names the columns with the keys of the task-set file. A time is a text with a
-//! unit, or a plain number under a header with a unit (`period_ms`). `wcet.LO` and `wcet.HI` are
+//! The first line names the columns with the keys of the task-set file, in any case, or with other names that are
+//! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit (`period_ms`,
+//! `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
 //! execution times by criticality level. An empty cell is a key that is left out. Comments before
 //! the header say what is not about a task:
 //!
@@ -18,6 +19,7 @@ mod rows;
 mod task;
 mod write;
 
+pub(crate) use header::is_header;
 pub use write::to_csv;
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
@@ -41,9 +43,9 @@ pub(crate) const COLUMNS: &[&str] = &[
     "rank",
     "priority",
     "jobs",
+    "on_miss",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
-const UNITS: &[&str] = &["ns", "us", "ms", "s"];
 
 /// Reads a table, with where each task is; `None` if there are errors.
 pub(crate) fn read(
@@ -51,7 +53,7 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
-    let mut reader = TableReader { problems };
+    let mut reader = TableReader { problems, host, without_unit: None };
     let (preamble, header_at) = reader.preamble(text);
     let rest = &text[header_at..];
     let header_line = rest.lines().next().unwrap_or_default();
@@ -82,6 +84,7 @@ pub(crate) fn read(
             tasks.push(task);
         }
     }
+    reader.report_unit();
     let used = tasks.iter().filter_map(|task| task.affinity.of(&CpuSet::new())?.highest());
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = match preamble.cpus {
@@ -155,9 +158,23 @@ impl RowSpans {
 
 struct TableReader<'p> {
     problems: &'p mut Problems,
+    host: &'p Host,
+    /// The first number without a unit, its column, and its place.
+    without_unit: Option<(String, Column, Span)>,
 }
 
 impl TableReader<'_> {
+    /// Reports numbers without a unit, once: all of them lack the same thing.
+    fn report_unit(&mut self) {
+        let Some((text, column, span)) = self.without_unit.take() else { return };
+        let message = format!("`{}`: a time needs a unit", column.title);
+        let help = format!(
+            "say it for all columns with --unit ms, call the column {}_ms, or write {text}ms",
+            column.key
+        );
+        self.error("layland::csv::time", span, message, &help);
+    }
+
     fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         self.problems.push(Problem::error(code, message).at(span, "here").help(help));
     }

@@ -5,7 +5,7 @@ use super::rows::Cell;
 use super::{TIMES, TableReader};
 use crate::cpus::Choice;
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, Levels, ParseTimeError, Service, Task,
+    Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, ParseTimeError, Service, Task,
 };
 use std::collections::BTreeMap;
 
@@ -81,6 +81,18 @@ impl TableReader<'_> {
                 }
             },
         };
+        let on_miss = match texts.get("on_miss") {
+            None => OnMiss::default(),
+            Some(cell) => match OnMiss::find(cell.text.trim()) {
+                Some(way) => way,
+                None => {
+                    let message = format!("`{}` is not a way to treat late jobs", cell.text.trim());
+                    let help = "write continue, abort or skip";
+                    self.error("layland::csv::on_miss", cell.span.clone(), message, help);
+                    return None;
+                }
+            },
+        };
         let mut affinity = Choice::default();
         if let Some(cell) = texts.get("affinity")
             && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
@@ -138,6 +150,7 @@ impl TableReader<'_> {
                 behaviour: Behaviour::Periodic,
                 execution: ExecutionModel::Wcet,
                 jobs,
+                on_miss,
             },
         })
     }
@@ -163,13 +176,17 @@ impl TableReader<'_> {
         let text = cell.text.trim();
         let read: Result<Duration, ParseTimeError> = match column.unit {
             Some(unit) => format!("{text}{unit}").parse(),
-            None => text.parse(),
+            None => self.host.time(text),
         };
         let fault = match read {
             Ok(time) => return Some(time.ns()),
             Err(fault) => fault,
         };
-        let bare = matches!(fault, ParseTimeError::MissingUnit { .. });
+        if let ParseTimeError::MissingUnit { number } = &fault {
+            self.without_unit
+                .get_or_insert_with(|| (number.clone(), column.clone(), cell.span.clone()));
+            return None;
+        }
         let title = &column.title;
         let (message, help) = match column.unit {
             Some(unit) if text.ends_with(char::is_alphabetic) => (
@@ -179,10 +196,6 @@ impl TableReader<'_> {
             Some(unit) => (
                 format!("`{text}` is not a number of {unit}"),
                 format!("write a decimal number, with a point: {fault}"),
-            ),
-            None if bare => (
-                format!("`{title}`: {fault}"),
-                format!("write {text}ms, or call the column {}_ms", column.key),
             ),
             None => (fault.to_string(), fault.help().replace('"', "")),
         };

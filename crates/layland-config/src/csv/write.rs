@@ -1,7 +1,9 @@
 //! A system as a table.
 
 use crate::problem::Problem;
-use layland_model::{Behaviour, CpuSet, ExecutionModel, Index, Levels, Overheads, System, Task};
+use layland_model::{
+    Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, System, Task,
+};
 
 /// The text of a task in a column.
 type Text<'a> = &'a dyn Fn(usize, &Task) -> String;
@@ -64,6 +66,10 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     if any(&|_, t| t.jobs.is_some()) {
         titles.push("jobs".to_owned());
         columns.push(jobs);
+    }
+    if any(&|_, t| t.on_miss != OnMiss::Continue) {
+        titles.push("on_miss".to_owned());
+        columns.push(&|_, t| t.on_miss.name().to_owned());
     }
     let levels = if mixed { system.levels.count() } else { 0 };
     titles.extend(system.levels.names().iter().take(levels).map(|name| format!("wcet.{name}")));

@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub(crate) use read::read;
-pub use write::to_rt_app;
+pub use write::{RtAppPolicy, to_rt_app};

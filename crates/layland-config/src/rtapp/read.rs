@@ -11,7 +11,7 @@
 //! | no timer, `sleep` | self-suspending: the period is execution plus sleep |
 //! | no timer, no `sleep` | never blocks, or gives up its budget at `yield` |
 //! | phases with one period | jobs with a list of execution times |
-//! | `dl-runtime`, `dl-deadline`, `dl-period` | budget, deadline, period |
+//! | `dl-runtime`, `dl-deadline`, `dl-period` | budget, deadline, period; the period is the budget if left out, the deadline the period, as rt-app has it |
 //! | `priority` of SCHED_FIFO and SCHED_RR | the negated priority: here the smaller number is more important |
 //! | `cpus`, `instance`, `delay`, `loop` | affinity, copies, offset, number of jobs |
 //!
@@ -46,7 +46,13 @@ const THREAD: &[&str] = &[
     "cpus",
     "delay",
     "phases",
+    "taskgroup",
+    "util_min",
+    "util_max",
+    "nodes_membind",
 ];
+/// Keys of a thread or phase that rt-app knows and that mean nothing to a task.
+const NOT_MODELLED: &[&str] = &["taskgroup", "util_min", "util_max", "nodes_membind"];
 /// Keys of a thread or phase before rt-app 1.0.
 const OLD: &[&str] = &["exec", "period", "deadline", "lock_order", "resources"];
 
@@ -159,6 +165,13 @@ struct Reservation {
     deadline: Option<i64>,
     period: Option<i64>,
     span: Option<Span>,
+}
+
+impl Reservation {
+    /// The period, which rt-app takes to be the budget if it is left out.
+    fn period(&self) -> Option<i64> {
+        self.period.or(self.runtime)
+    }
 }
 
 struct Importer<'p> {
@@ -315,6 +328,7 @@ impl Importer<'_> {
                     *span = Some(key_span.clone());
                 }
                 "phases" => phases = Some(value),
+                key if NOT_MODELLED.contains(&key) => self.not_modelled(&name, key, key_span),
                 _ => {}
             }
         }
@@ -370,6 +384,17 @@ impl Importer<'_> {
                 self.tasks.push((Task { name, ..task.clone() }, thread.span.clone()));
             }
         }
+    }
+
+    /// Warns of a key that rt-app knows and that means nothing to a task.
+    fn not_modelled(&mut self, of: &str, key: &str, span: &Span) {
+        let message = format!("`{key}` of `{of}` is not modelled");
+        let help = match key {
+            "taskgroup" => "groups share CPUs of SCHED_OTHER: here every task competes on its own",
+            "nodes_membind" => "memory does not slow jobs down here",
+            _ => "frequencies of CPUs are their speeds here",
+        };
+        self.warn("layland::rtapp::not_modelled", span, message, help);
     }
 
     /// Names the events that no task can stand for.

@@ -1,32 +1,49 @@
 //! A system as rt-app JSON. What rt-app cannot say is a warning that names it.
 
 use crate::problem::Problem;
-use layland_model::{Behaviour, Duration, ExecutionModel, Overheads, Service, System, Task};
+use layland_model::{
+    Behaviour, Duration, ExecutionModel, OnMiss, Order, Overheads, Service, System, Task,
+};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+/// The policies of the kernel that the threads get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtAppPolicy {
+    /// What each task says: SCHED_DEADLINE with a budget, SCHED_FIFO with a priority, or else SCHED_OTHER.
+    OfTasks,
+    /// SCHED_DEADLINE for all; a task without a budget gets its WCET.
+    Deadline,
+    /// SCHED_FIFO for all, with priorities in this order.
+    ///
+    /// # Panics
+    /// [`to_rt_app`] does, if it is [`Order::Deadline`]: such priorities change from job to job.
+    Fifo(Order),
+}
+
 /// A system as a file for rt-app 1.0, and everything that is lost on the way.
 ///
-/// Threads with a budget run under SCHED_DEADLINE, those with a priority under SCHED_FIFO, the
-/// others under SCHED_OTHER. Timers are absolute, execution times are calibrated work (`run`),
+/// Timers are absolute, execution times are calibrated work (`run`),
 /// times are rounded up to microseconds.
 ///
 /// ```
-/// use layland_config::to_rt_app;
+/// use layland_config::{RtAppPolicy, to_rt_app};
 /// use layland_model::{Duration, Service, System, Task};
 /// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
-/// let (text, lost) = to_rt_app(&System::new(2, vec![task]));
-/// assert!(text.contains("\"run\": 1000"));
+/// let (text, lost) = to_rt_app(&System::new(2, vec![task]), RtAppPolicy::Deadline);
+/// assert!(text.contains("\"run\": 1000") && text.contains("\"dl-runtime\": 1000"));
 /// assert!(lost.is_empty());
 /// ```
-pub fn to_rt_app(system: &System) -> (String, Vec<Problem>) {
-    let mut writer = Writer { lost: Vec::new(), priorities: priorities(system) };
+pub fn to_rt_app(system: &System, policy: RtAppPolicy) -> (String, Vec<Problem>) {
+    let (lost, priorities) = (Vec::new(), priorities(system, policy));
+    let mut writer = Writer { policy, priorities, lost };
     let mut tasks = Map::new();
     for task in system.tasks.values() {
         let thread = writer.thread(task, system);
         tasks.insert(task.name.clone(), thread);
     }
     writer.set(system);
+    writer.ordinary(system);
     let file = json!({
         "tasks": tasks,
         "global": {
@@ -44,18 +61,49 @@ pub fn to_rt_app(system: &System) -> (String, Vec<Problem>) {
     (format!("{file:#}\n"), writer.lost)
 }
 
-/// The different priorities, the most important first.
-fn priorities(system: &System) -> Vec<i64> {
-    let found: BTreeSet<i64> = system.tasks.values().filter_map(|task| task.priority).collect();
+/// What orders the tasks under SCHED_FIFO; the smaller number is more important.
+fn key(task: &Task, policy: RtAppPolicy) -> Option<i64> {
+    match policy {
+        RtAppPolicy::OfTasks | RtAppPolicy::Fifo(Order::Given) => task.priority,
+        RtAppPolicy::Fifo(Order::RateMonotonic) => Some(task.period.ns()),
+        RtAppPolicy::Fifo(Order::DeadlineMonotonic) => Some(task.deadline.ns()),
+        RtAppPolicy::Fifo(Order::Deadline) => panic!("deadlines are no fixed priorities"),
+        RtAppPolicy::Deadline => None,
+    }
+}
+
+/// The different keys, the most important first.
+fn priorities(system: &System, policy: RtAppPolicy) -> Vec<i64> {
+    let found: BTreeSet<i64> = system.tasks.values().filter_map(|task| key(task, policy)).collect();
     found.into_iter().collect()
 }
 
 struct Writer {
-    lost: Vec<Problem>,
+    policy: RtAppPolicy,
+    /// The keys of all tasks.
     priorities: Vec<i64>,
+    lost: Vec<Problem>,
 }
 
 impl Writer {
+    /// Names the threads that compete with everything else on the machine.
+    fn ordinary(&mut self, system: &System) {
+        if self.policy != RtAppPolicy::OfTasks {
+            return;
+        }
+        let is_ordinary = |task: &&Task| task.budget.is_none() && task.priority.is_none();
+        let names: Vec<&str> =
+            system.tasks.values().filter(is_ordinary).map(|task| task.name.as_str()).collect();
+        let Some((first, more)) = names.split_first() else { return };
+        let message = match more.len() {
+            0 => format!("`{first}` is SCHED_OTHER: it has neither a budget nor a priority"),
+            count => format!(
+                "`{first}` and {count} more are SCHED_OTHER: they have neither budgets nor priorities"
+            ),
+        };
+        self.lose(message, "give all a real-time policy: --policy dl, g-rm, g-dm or g-fp");
+    }
+
     fn lose(&mut self, message: String, help: &str) {
         self.lost.push(Problem::warning("layland::rtapp::lost", message).help(help));
     }
@@ -102,7 +150,9 @@ impl Writer {
         if let Some(affinity) = &task.affinity {
             let cpus: Vec<u32> = affinity.iter().map(|cpu| cpu.0).collect();
             thread.insert("cpus".to_owned(), json!(cpus));
-            if task.budget.is_some() && *affinity != system.platform.all_cpus() {
+            let reserves = self.policy == RtAppPolicy::Deadline
+                || self.policy == RtAppPolicy::OfTasks && task.budget.is_some();
+            if reserves && *affinity != system.platform.all_cpus() {
                 let message = format!("the affinity of `{name}` needs a cpuset");
                 self.lose(message, "the kernel refuses SCHED_DEADLINE with an affinity otherwise");
             }
@@ -114,7 +164,7 @@ impl Writer {
         if task.jitter > Duration::ZERO {
             self.lose(format!("the jitter of `{name}` is lost"), "rt-app has none");
         }
-        if task.deadline != task.period && task.budget.is_none() {
+        if task.deadline != task.period && self.budget(task).is_none() {
             let help = "give it a budget: SCHED_DEADLINE has deadlines";
             self.lose(format!("the deadline of `{name}` is lost"), help);
         }
@@ -152,9 +202,22 @@ impl Writer {
         Value::Object(thread)
     }
 
+    /// The budget of a thread under SCHED_DEADLINE; none if it has another policy.
+    fn budget(&self, task: &Task) -> Option<Service> {
+        match self.policy {
+            RtAppPolicy::OfTasks => task.budget,
+            RtAppPolicy::Deadline => Some(task.reservation()),
+            RtAppPolicy::Fifo(_) => None,
+        }
+    }
+
     fn policy(&mut self, task: &Task, thread: &mut Map<String, Value>) {
         let name = &task.name;
-        if let Some(budget) = task.budget {
+        if task.on_miss != OnMiss::Continue {
+            let message = format!("late jobs of `{name}` run on");
+            self.lose(message, "rt-app neither gives up nor skips jobs");
+        }
+        if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
             for (key, what, ns) in [
                 ("dl-runtime", "the budget", budget.ns()),
@@ -172,13 +235,14 @@ impl Writer {
                 let help = "SCHED_DEADLINE has no priorities";
                 self.lose(format!("the priority of `{name}` is lost"), help);
             }
-        } else if let Some(priority) = task.priority {
+        } else if let Some(priority) = key(task, self.policy) {
             let index = self.priorities.iter().position(|&other| other == priority).unwrap_or(0);
+            let given = key(task, self.policy) == task.priority;
             let as_is = self.priorities.iter().all(|priority| (-99..=-1).contains(priority));
             let number = if as_is { -priority } else { 99 - (index as i64).min(98) };
             thread.insert("policy".to_owned(), json!("SCHED_FIFO"));
             thread.insert("priority".to_owned(), json!(number));
-            if !as_is {
+            if given && !as_is {
                 let message = format!("the priority {priority} of `{name}` is written as {number}");
                 let help = "rt-app has 1 to 99, and the larger number is more important";
                 self.lose(message, help);

@@ -7,6 +7,9 @@ use crate::problem::{Problem, Span};
 use layland_model::{Behaviour, ExecutionModel, Levels, Separation, Service, nearest};
 use toml::de::{DeTable, DeValue};
 
+/// The most times that a list of execution times stands for.
+const MAX_REPEATS: usize = 1_000_000;
+
 impl Decoder<'_, '_> {
     /// `release`.
     pub(super) fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
@@ -197,12 +200,34 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// A list of execution times.
+    /// A list of execution times; `"1ms x 300"` stands for 300 of them.
     fn services(&mut self, values: &KeyValue<'_>) -> Option<Vec<Service>> {
         let list = self.reader.list(values, "[\"1ms\", \"2ms\"]")?;
-        let times: Vec<Option<Service>> =
-            list.iter().map(|value| self.reader.time(value)).collect();
-        times.into_iter().collect()
+        let mut times = Vec::with_capacity(list.len());
+        let mut all_read = true;
+        for value in &list {
+            let text = value.value.as_str().unwrap_or_default();
+            let Some((time, count)) = text.split_once(" x ") else {
+                match self.reader.time(value) {
+                    Some(time) => times.push(time),
+                    None => all_read = false,
+                }
+                continue;
+            };
+            let count = count.trim().parse().ok().filter(|count| (1..=MAX_REPEATS).contains(count));
+            match (time.parse::<Service>(), count) {
+                (Ok(time), Some(count)) if times.len() + count <= MAX_REPEATS => {
+                    times.extend(std::iter::repeat_n(time, count));
+                }
+                (Ok(_) | Err(_), _) => {
+                    let message = format!("`{text}` is not a repeated time");
+                    let help = format!("write \"1ms x 300\": at most {MAX_REPEATS} times are read");
+                    self.reader.invalid(value, message, help);
+                    all_read = false;
+                }
+            }
+        }
+        all_read.then_some(times)
     }
 }
 

@@ -15,7 +15,7 @@ mod write;
 
 pub use write::to_toml;
 
-use crate::document::{KeyValue, Reader, parse_with_faults, syntax, value_of};
+use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::host::Host;
 use crate::keys::keys_of;
 use crate::problem::{Problem, Problems, Span};
@@ -57,8 +57,11 @@ pub(crate) fn read(
     }
     let (document, faults) = parse_with_faults(text);
     let broken_from = faults.iter().filter_map(|fault| fault.span()).map(|span| span.start).min();
-    for fault in &faults {
-        problems.push(syntax(fault, text));
+    // The library goes on with one table for two [task], in which every further key is given twice.
+    let found: Vec<Problem> = faults.iter().map(|fault| syntax(fault, text)).collect();
+    match found.iter().position(|problem| problem.code == BRACKETS) {
+        Some(at) => found.into_iter().take(at + 1).for_each(|problem| problems.push(problem)),
+        None => found.into_iter().for_each(|problem| problems.push(problem)),
     }
     let table = document.get_ref();
     let mut found = Problems::default();

@@ -5,8 +5,8 @@ use crate::document::{KeyValue, value_of};
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Span};
 use layland_model::{
-    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, Platform, Service,
-    Task, nearest,
+    Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, OnMiss, Platform,
+    Service, Task, nearest,
 };
 use toml::de::{DeTable, DeValue};
 
@@ -25,12 +25,22 @@ pub(crate) const TASK: &[&str] = &[
     "rank",
     "priority",
     "jobs",
+    "on_miss",
     "release",
     "exec",
 ];
 /// The keys that a task without them takes from `[defaults]`.
-pub(crate) const DEFAULTS: &[&str] =
-    &["criticality", "affinity", "cluster", "offset", "jitter", "jobs", "release", "exec"];
+pub(crate) const DEFAULTS: &[&str] = &[
+    "criticality",
+    "affinity",
+    "cluster",
+    "offset",
+    "jitter",
+    "jobs",
+    "on_miss",
+    "release",
+    "exec",
+];
 
 /// The most numbers and texts of all tasks together, after `count` has made the copies.
 const MAX_VALUES: usize = 16_000_000;
@@ -109,6 +119,7 @@ impl Decoder<'_, '_> {
         self.criticality(&lookup, levels, &mut ignored);
         self.cpus_of_task(&lookup, None, platform, &mut ignored);
         self.lengths(&lookup, &mut ignored);
+        self.on_miss(&lookup);
         self.behaviour(&lookup);
         self.execution(&lookup, levels);
         Some(table)
@@ -241,6 +252,7 @@ impl Decoder<'_, '_> {
             behaviour,
             execution,
             jobs,
+            on_miss: self.on_miss(lookup),
         }
     }
 
@@ -319,6 +331,17 @@ impl Decoder<'_, '_> {
         }
         let at_own = times[own.level()]?;
         Some(times.into_iter().map(|time| time.unwrap_or(at_own)).collect())
+    }
+
+    /// What happens to late jobs.
+    pub(super) fn on_miss(&mut self, lookup: &Lookup<'_>) -> OnMiss {
+        let Some(entry) = lookup.get("on_miss") else { return OnMiss::default() };
+        let Some(name) = self.reader.text(&entry, "abort") else { return OnMiss::default() };
+        OnMiss::find(name).unwrap_or_else(|| {
+            let names = OnMiss::ALL.iter().map(|way| way.name());
+            self.reader.unknown(&entry, "way to treat late jobs", name, names);
+            OnMiss::default()
+        })
     }
 
     /// Offset, jitter and number of jobs.

@@ -1,7 +1,7 @@
 //! A system as a task-set file.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, Overheads, Platform,
+    Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Platform,
     RequestKind, Separation, Speed, System, Task,
 };
 use std::fmt::Write;
@@ -136,6 +136,7 @@ impl Out {
             behaviour,
             execution,
             jobs,
+            on_miss,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
             Some(name) => name.clone(),
@@ -185,6 +186,9 @@ impl Out {
         if let Some(jobs) = jobs {
             self.key("jobs", jobs);
         }
+        if *on_miss != OnMiss::Continue {
+            self.key("on_miss", quoted(on_miss.name()));
+        }
         self.behaviour(behaviour);
         let model = |name: &str, rest: String| format!("{{ model = \"{name}\", {rest} }}");
         match execution {
@@ -209,8 +213,11 @@ impl Out {
                 self.key("exec", model("discrete", rest));
             }
             ExecutionModel::List(values) => {
-                let rest = format!("values = {}", list(values.iter().map(time)));
-                self.key("exec", model("list", rest));
+                let runs = values.chunk_by(|a, b| a == b).flat_map(|run| match run {
+                    [value, _, _, _, ..] => vec![text(format!("{value} x {}", run.len()))],
+                    few => few.iter().map(time).collect(),
+                });
+                self.key("exec", model("list", format!("values = {}", list(runs))));
             }
         }
     }

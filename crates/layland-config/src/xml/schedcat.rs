@@ -10,8 +10,8 @@ use super::tree::{Attributes, Element, in_units, parse};
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
-    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, Overheads, Service, System,
-    Task,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, OnMiss, Overheads, Service,
+    System, Task,
 };
 
 const LOST: &str = "layland::schedcat::lost";
@@ -188,6 +188,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(task.budget.is_some(), format!("the budget of `{name}` is lost"), no_place);
         lose(task.priority.is_some(), format!("the priority of `{name}` is lost"), no_place);
         lose(task.jobs.is_some(), format!("the number of jobs of `{name}` is lost"), no_place);
+        let late = task.on_miss != OnMiss::Continue;
+        lose(late, format!("what `{name}` does when it is late is lost"), no_place);
         lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);
         let one = task.affinity.as_ref().filter(|cpus| cpus.len() == 1);
         let several = task.affinity.is_some() && one.is_none();

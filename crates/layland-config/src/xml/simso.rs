@@ -13,14 +13,15 @@
 //! | `overhead`, `overhead_activate` of the scheduler | scheduling, release |
 //! | `migration_overhead` | migration |
 //! | `duration` | how long to run |
-//! | `class` of the scheduler | a warning that names the policy |
+//! | `abort_on_miss` | what happens to late jobs (`on_miss`) |
+//! | `class` of the scheduler | the policy ([`Loaded::policy`](crate::Loaded::policy)), or a warning |
 
 use super::tree::{Attributes, Element, decimal, escaped, in_units, parse};
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
 use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, Field, Index, Levels, Overheads, Platform, Rate,
-    Service, Speed, System, Task, Time,
+    Behaviour, CpuId, Duration, ExecutionModel, Field, Index, Levels, OnMiss, Overheads, Platform,
+    Rate, Service, Speed, System, Task, Time,
 };
 
 const LOST: &str = "layland::simso::lost";
@@ -28,13 +29,18 @@ const LOST: &str = "layland::simso::lost";
 const MS: i32 = 6;
 
 /// The policies that schedule as a class of SimSo does.
-const CLASSES: [(&str, &str); 6] = [
+const CLASSES: [(&str, &str); 11] = [
     ("EDF", "g-edf"),
-    ("P_EDF", "p-edf"),
+    ("EDF2", "g-edf"),
     ("EDF_mono", "p-edf"),
+    ("EDZL", "edzl"),
+    ("P_EDF", "p-edf:fit=ffd"),
+    ("P_EDF2", "p-edf:fit=ff"),
+    ("P_EDF_WF", "p-edf:fit=wfd"),
     ("RM", "g-rm"),
-    ("P_RM", "p-rm"),
     ("RM_mono", "p-rm"),
+    ("P_RM", "p-rm:fit=wf"),
+    ("RUN", "run"),
 ];
 
 /// The attributes that a field of a task comes from.
@@ -56,12 +62,12 @@ fn names(field: Field) -> &'static [&'static str] {
     }
 }
 
-/// Reads a configuration; `None` if there are errors. With it, how long it asks to run, and where each
-/// task is.
-pub(crate) fn read(
-    text: &str,
-    problems: &mut Problems,
-) -> Option<(System, Option<Duration>, Vec<Span>)> {
+/// What a configuration has: the tasks, how long it asks to run, the policy that its scheduler is, and where
+/// each task is.
+type Found = (System, Option<Duration>, Option<&'static str>, Vec<Span>);
+
+/// Reads a configuration; `None` if there are errors.
+pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
     let root = parse(text, problems)?;
     let mut reader = Reader { attributes: Attributes { problems } };
     if root.name != "simulation" {
@@ -72,7 +78,7 @@ pub(crate) fn read(
     }
     let platform = reader.platform(&root);
     let until = reader.duration(&root);
-    reader.scheduler(&root);
+    let policy = reader.scheduler(&root);
     let elements: Vec<&Element> = root.all("tasks").flat_map(|tasks| tasks.all("task")).collect();
     if elements.len() > MAX_TASKS {
         let message = format!("the set has more than {MAX_TASKS} tasks");
@@ -95,7 +101,7 @@ pub(crate) fn read(
         reader.attributes.invalid(invalid, "layland::simso::invalid", &elements, names);
     }
     let spans = elements.iter().map(|element| element.span.clone()).collect();
-    Some((system, until, spans))
+    Some((system, until, policy, spans))
 }
 
 struct Reader<'p> {
@@ -189,16 +195,17 @@ impl Reader<'_> {
         Some(platform)
     }
 
-    fn scheduler(&mut self, root: &Element) {
+    /// The policy that the scheduler is, and what else the head says.
+    fn scheduler(&mut self, root: &Element) -> Option<&'static str> {
+        let mut policy = None;
         for attribute in root.all("sched").filter_map(|sched| sched.attribute("class")) {
             let class = attribute.value.rsplit('.').next().unwrap_or_default();
-            let policy = CLASSES.into_iter().find(|&(name, _)| name == class);
-            let help = match policy {
-                Some((_, policy)) => format!("simulate it with --policy {policy}"),
-                None => "choose one with --policy".to_owned(),
-            };
-            let message = format!("the scheduler `{}` is not part of a task set", attribute.value);
-            self.attributes.warn(LOST, attribute.span.clone(), message, &help);
+            policy = CLASSES.into_iter().find(|&(name, _)| name == class).map(|(_, policy)| policy);
+            if policy.is_none() {
+                let message = format!("no policy is the scheduler `{}`", attribute.value);
+                let help = "choose one with --policy";
+                self.attributes.warn(LOST, attribute.span.clone(), message, help);
+            }
         }
         let etm = root.attribute("etm").filter(|etm| etm.value != "wcet");
         if let Some(etm) = etm {
@@ -207,6 +214,7 @@ impl Reader<'_> {
             let help = "describe them with `exec` in a task-set file";
             self.attributes.warn(LOST, etm.span.clone(), message, help);
         }
+        policy
     }
 
     fn task(&mut self, element: &Element, rank: usize) -> Option<Task> {
@@ -221,11 +229,10 @@ impl Reader<'_> {
             None => Some(0),
         };
         let aborts = element.attribute("abort_on_miss");
-        if aborts.is_none_or(|aborts| aborts.value == "yes") {
-            let message = "a late job runs on: `abort_on_miss` is lost".to_owned();
-            let help = "nothing is lost if no deadline is missed";
-            self.attributes.warn(LOST, element.place(&["abort_on_miss"]), message, help);
-        }
+        let on_miss = match aborts.is_none_or(|aborts| aborts.value == "yes") {
+            true => OnMiss::Abort,
+            false => OnMiss::Continue,
+        };
         if let Some(next) = element.attribute("followed_by") {
             let message = "a task that releases another one is not known".to_owned();
             let help = "give the other task a period and an offset of its own";
@@ -253,6 +260,7 @@ impl Reader<'_> {
             deadline,
             offset: Duration::from_ns(offset?),
             behaviour: behaviour?,
+            on_miss,
             rank: rank as i64,
             ..Task::implicit(name?, Service::from_ns(wcet?), period)
         })
@@ -279,8 +287,7 @@ impl Reader<'_> {
 
 /// A system as a configuration of SimSo under its global EDF, and everything that is lost on the way.
 ///
-/// It runs for two hyperperiods after the last offset, at most 10 s. Late jobs run on
-/// (`abort_on_miss="no"`). A cycle is a nanosecond; SimSo computes times in floating point and cuts
+/// It runs for two hyperperiods after the last offset, at most 10 s. A cycle is a nanosecond; SimSo computes times in floating point and cuts
 /// them to cycles.
 ///
 /// ```
@@ -328,12 +335,13 @@ pub fn to_simso(system: &System) -> (String, Vec<Problem>) {
             | Behaviour::SelfSuspending { .. } => ("Periodic", String::new()),
         };
         out += &format!(
-            "    <task name=\"{}\" id=\"{}\" task_type=\"{kind}\" abort_on_miss=\"no\" \
+            "    <task name=\"{}\" id=\"{}\" task_type=\"{kind}\" abort_on_miss=\"{}\" \
              period=\"{}\" activationDate=\"{}\" list_activation_dates=\"{dates}\" \
              deadline=\"{}\" WCET=\"{}\" ACET=\"0\" et_stddev=\"0\" base_cpi=\"1\" \
              instructions=\"0\" mix=\"0.5\" preemption_cost=\"0\"/>\n",
             escaped(&task.name),
             id.index() + 1,
+            if task.on_miss == OnMiss::Abort { "yes" } else { "no" },
             ms(task.period.ns()),
             ms(task.offset.ns()),
             ms(task.deadline.ns()),
@@ -392,6 +400,9 @@ fn lost(system: &System) -> Vec<Problem> {
         lose(task.affinity.is_some(), format!("the affinity of `{name}` is lost"), no_place);
         lose(task.priority.is_some(), format!("the priority of `{name}` is lost"), no_place);
         lose(task.jobs.is_some(), format!("the number of jobs of `{name}` is lost"), no_place);
+        let skips = task.on_miss == OnMiss::Skip;
+        let late = "a late job runs on, and the next one waits for it";
+        lose(skips, format!("`{name}` skips no jobs"), late);
         let ranked = task.rank != id.index() as i64;
         lose(ranked, format!("the rank of `{name}` is lost"), "SimSo breaks ties by position");
     }

@@ -15,7 +15,12 @@ pub(crate) fn csv(text: &str) -> Result<Loaded, Report> {
 }
 
 pub(crate) fn rt_app(text: &str) -> Result<Loaded, Report> {
-    read("set.json", text.as_bytes(), Format::RtApp, &Host { cpus: Some(4), default_cpus: None })
+    read(
+        "set.json",
+        text.as_bytes(),
+        Format::RtApp,
+        &Host { cpus: Some(4), default_cpus: None, ..Host::default() },
+    )
 }
 
 /// A name that no other task has.
@@ -105,6 +110,8 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
             task.jitter = Duration::from_ns(jitter);
             task.rank = rank.unwrap_or(i64::MIN);
             (task.priority, task.jobs) = (priority, jobs);
+            // Drawn with the jitter: the two have nothing to do with each other.
+            task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
             (task.cluster, task.affinity) = (cluster, affinity);
             (task.behaviour, task.execution) = (behaviour, execution);
             task

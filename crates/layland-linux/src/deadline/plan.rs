@@ -2,8 +2,8 @@
 
 use crate::kernel::sys;
 use layland_model::{
-    Behaviour, CpuSet, Duration, JobOrder, Rate, RateSum, RequestKind, ScheduleRule, System,
-    TaskId, TaskMap,
+    Behaviour, CpuSet, Duration, JobOrder, OnMiss, Rate, RateSum, RequestKind, ScheduleRule,
+    System, TaskId, TaskMap,
 };
 
 /// What the kernel does with budgets, as far as it can be read.
@@ -121,6 +121,11 @@ pub enum Refusal {
         "task `{task}` needs {runtime} (execution time and margin), more than its deadline of {deadline}"
     )]
     NoRoom { task: String, runtime: Duration, deadline: Duration },
+    /// A task that gives up or skips jobs.
+    #[error(
+        "task `{task}` does not let late jobs run on, and the kernel neither gives up nor skips jobs"
+    )]
+    OnMiss { task: String },
     /// A period the kernel does not take.
     #[error("task `{task}` has a period of {period}; the kernel takes 100us to 4.19s")]
     Period { task: String, period: Duration },
@@ -138,6 +143,7 @@ impl Refusal {
             Refusal::Affinity { task, .. }
             | Refusal::ShorterThanTicks { task, .. }
             | Refusal::NoRoom { task, .. }
+            | Refusal::OnMiss { task }
             | Refusal::Period { task, .. } => Some(task),
             Refusal::NotEdf
             | Refusal::Requests
@@ -154,6 +160,9 @@ impl Refusal {
             | Refusal::Affinity { .. }
             | Refusal::Requests
             | Refusal::Request { .. } => "the dispatcher runs every policy: --engine fifo",
+            Refusal::OnMiss { .. } => {
+                "say on_miss = \"continue\", or let the dispatcher run it: --engine fifo"
+            }
             Refusal::Speeds => "leave the speeds out",
             Refusal::ShorterThanTicks { .. } => {
                 "stretch the times of the set, enable HRTICK_DL, or say --force"
@@ -359,6 +368,9 @@ fn reservation(
     if !(Duration::from_us(100)..=Duration::from_ms(4190)).contains(&period) {
         return Err(Refusal::Period { task: name(), period });
     }
+    if task.on_miss != OnMiss::Continue {
+        return Err(Refusal::OnMiss { task: name() });
+    }
     let wcet = task.reservation().at_unit_speed();
     let is_coarse = facts.has_hrtick != Some(true) && wcet < facts.tick * 2;
     if is_coarse && !is_forced {
@@ -430,6 +442,10 @@ mod tests {
         assert!(matches!(long, Refusal::NoRoom { .. }), "{long}");
         let slow = refused(&[(8, 5000)], 1, None);
         assert!(matches!(slow, Refusal::Period { .. }), "{slow}");
+        let (mut gives_up, rule) = global(&[(20, 100)], 1);
+        gives_up.tasks[TaskId(0)].on_miss = OnMiss::Abort;
+        let refused = Plan::new(&gives_up, &rule, &FACTS, None, false).unwrap_err();
+        assert!(matches!(refused, Refusal::OnMiss { .. }), "{refused}");
         let (system, _) = global(&[(20, 100)], 1);
         let none = Plan::new(&system, &ScheduleRule::None, &FACTS, None, false);
         assert_eq!(none.unwrap_err(), Refusal::NotEdf);

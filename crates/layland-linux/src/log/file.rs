@@ -22,6 +22,7 @@
 //! | told | `arrival`, `release` | `job`, `release`, `deadline` |
 //! | told | `completion` | `job`, `cpu`, `then` |
 //! | told | `budget` | `job`, `cpu` |
+//! | told | `ended` | `job` |
 //! | told | `timer` | `id` |
 //! | told | `measured` | `job`, `executed` |
 //! | told | `decide` | `actions`, `cost_ns` |
@@ -43,7 +44,7 @@
 //! | measured | `granted` | `index` |
 //! | measured | `refused` | `index`, `reason` |
 //! | measured | `turned_away` | `task`, `reason` |
-//! | measured | `never_ready` | `job`, `arrival`, `release`, `deadline` |
+//! | measured | `skipped`, `never_ready` | `job`, `arrival`, `release`, `deadline` |
 //! | measured | `over` | `interrupted` |
 //!
 //! [`Entry`](crate::Entry) says what each means. Times are nanoseconds since the start of the run, and work is

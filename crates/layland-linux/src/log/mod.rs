@@ -67,6 +67,9 @@ pub enum Entry {
         job: JobId,
         cpu: CpuId,
     },
+    Ended {
+        job: JobId,
+    },
     Timer {
         id: TimerId,
     },
@@ -153,7 +156,8 @@ pub enum Entry {
         end: Time,
         used: Service,
     },
-    /// A job is over without having ended: the policy gave it up, or its task left.
+    /// A job is over without having ended: it was given up (by the policy, or at its deadline), or its
+    /// task left.
     Dropped {
         job: JobId,
         aborted: bool,
@@ -171,6 +175,13 @@ pub enum Entry {
     TurnedAway {
         task: TaskId,
         reason: u32,
+    },
+    /// A job had arrived while its predecessor was late, and its task skipped it.
+    Skipped {
+        job: JobId,
+        arrival: Time,
+        release: Time,
+        deadline: Time,
     },
     /// At the end of the run: a job had arrived while its predecessor was pending.
     NeverReady {

@@ -101,6 +101,7 @@ fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
             Told::Event(Event::Release { job, release, deadline })
         }
         Entry::Completion { job, cpu, then } => Told::Event(Event::Completion { job, cpu, then }),
+        Entry::Ended { job } => Told::Event(Event::Ended { job }),
         Entry::Budget { job, cpu } => Told::Event(Event::BudgetExhausted { job, cpu }),
         Entry::Timer { id } => Told::Event(Event::Timer { id }),
         Entry::Run { cpu, job, budget } => Told::Action(Action::Run { cpu, job, budget }),
@@ -128,6 +129,7 @@ fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
         | Entry::Granted { .. }
         | Entry::Refused { .. }
         | Entry::TurnedAway { .. }
+        | Entry::Skipped { .. }
         | Entry::NeverReady { .. }
         | Entry::Over { .. } => return None,
     };

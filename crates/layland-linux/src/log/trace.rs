@@ -183,6 +183,11 @@ impl Builder<'_> {
                 let job = Job { id: job, arrival, release, deadline };
                 self.trace.jobs.push(JobRecord { job, end: None, executed: Service::ZERO });
             }
+            Entry::Skipped { job, arrival, release, deadline } => {
+                let job = Job { id: job, arrival, release, deadline };
+                let end = Some((at, JobEnd::Aborted));
+                self.trace.jobs.push(JobRecord { job, end, executed: Service::ZERO });
+            }
             Entry::Over { interrupted } => {
                 self.trace.over = at;
                 self.trace.interrupted = interrupted;
@@ -191,6 +196,7 @@ impl Builder<'_> {
             | Entry::Leave { .. }
             | Entry::Asks { .. }
             | Entry::Completion { .. }
+            | Entry::Ended { .. }
             | Entry::Timer { .. }
             | Entry::Arrival { .. }
             | Entry::Measured { .. }

@@ -355,7 +355,9 @@ impl<M: Matcher> Policy for Affine<M> {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Release { job, release: _, deadline } => self.release(job, deadline),
-            Event::Completion { job, cpu: _, then: _ } => self.retire(now, job.task),
+            Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {
+                self.retire(now, job.task);
+            }
             Event::Join { task, parameters, request } => self.join(task, &parameters, request),
             Event::Leave { task } => self.leave(now, task),
             Event::Reconfigure { task, change, request } => self.reconfigure(task, change, request),

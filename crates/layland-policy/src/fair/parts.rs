@@ -221,6 +221,12 @@ impl<P: Part> Policy for Parts<P> {
                 self.shown[cpu] = None;
                 self.end(job.task, Some(job));
             }
+            Event::Ended { job } => {
+                for shown in self.shown.values_mut() {
+                    *shown = shown.filter(|&shown| shown != job);
+                }
+                self.end(job.task, Some(job));
+            }
             Event::Timer { id } => {
                 self.timers[id.0 as usize].rang();
                 self.touch(id.0);

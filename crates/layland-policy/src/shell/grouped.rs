@@ -202,7 +202,9 @@ impl<S: Scheduler> Policy for Grouped<S> {
     fn on_event(&mut self, now: Time, event: Event) {
         match event {
             Event::Release { job, release: _, deadline } => self.release(job, deadline),
-            Event::Completion { job, cpu: _, then: _ } => self.retire(now, job.task),
+            Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {
+                self.retire(now, job.task);
+            }
             Event::Timer { id } => {
                 let group = id.0 as usize;
                 self.groups[group].alarm.rang();

@@ -75,6 +75,7 @@ pub(crate) fn fixed_answer(
         | Event::Measured { .. }
         | Event::Release { .. }
         | Event::Completion { .. }
+        | Event::Ended { .. }
         | Event::BudgetExhausted { .. }
         | Event::Timer { .. }
         | Event::CpuOnline { .. }

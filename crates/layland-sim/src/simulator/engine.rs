@@ -6,7 +6,7 @@ use layland_engine::programs::{Programs, Visit};
 use layland_engine::{Asked, ENDLESS, Engine, Ledger, jobs, record, rounds};
 use layland_model::{CpuId, Index, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Refusal, TimerId};
-use layland_trace::{JobEnd, Mark, MarkKind, Recorder};
+use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder};
 
 impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     type Policy = P;
@@ -109,6 +109,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
             | Event::Measured { .. }
             | Event::Release { .. }
             | Event::Completion { .. }
+            | Event::Ended { .. }
             | Event::Timer { .. } => return,
         };
         self.recorder.marked(&Mark { at: self.ledger.now, kind });
@@ -168,6 +169,11 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         task.own.cpu = NONE;
         let executed = self.grains.to_service(task.demand - task.own.remaining.max(0));
         self.recorder.ended(&task.job, self.ledger.now, end, executed);
+    }
+
+    fn skipped(&mut self, job: &Job) {
+        self.recorder.released(job);
+        self.recorder.ended(job, self.ledger.now, JobEnd::Aborted, Service::ZERO);
     }
 
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {

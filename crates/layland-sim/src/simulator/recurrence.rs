@@ -55,7 +55,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             state.number(i64::from(task.blocked));
             state.time(task.next_release, now);
             state.time(task.next_arrival, now);
-            state.number(ledger.streams[id].phase(task.job.id.seq));
+            state.number(ledger.streams[id].phase(task.next_seq().wrapping_sub(1)));
             if task.status == Status::Ready {
                 let own = &task.own;
                 let progress = match self.cpus.get(CpuId(own.cpu)) {

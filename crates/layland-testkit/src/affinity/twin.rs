@@ -192,7 +192,7 @@ impl Policy for SlowAffinity {
             | Event::BudgetExhausted { .. }
             | Event::Timer { .. } => {}
             Event::Leave { task } => self.retire(now, task),
-            Event::Completion { job, .. } => self.retire(now, job.task),
+            Event::Completion { job, .. } | Event::Ended { job } => self.retire(now, job.task),
             Event::Release { job, deadline, .. } => {
                 self.ready.insert(job.task, (job, deadline));
                 self.push(now, job.task);

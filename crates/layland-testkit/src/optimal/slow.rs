@@ -30,6 +30,10 @@ impl Shown {
                 self.0.remove(&cpu.index());
                 Told::Completed(job)
             }
+            Event::Ended { job } => {
+                self.0.retain(|_, shown| *shown != job);
+                Told::Completed(job)
+            }
             Event::Join { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }

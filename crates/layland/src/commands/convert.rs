@@ -1,10 +1,12 @@
 //! `layland convert`: a task set in another format.
 
-use crate::ui::exit::{Exit, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{formats, terminal};
 use clap::Args;
-use layland_config::Format;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use layland_config::{Format, RtAppPolicy};
+use layland_model::Order;
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -13,6 +15,8 @@ Examples:
       the format follows from the extension, or from --to
   layland convert robot.toml --to csv
       a table, one line per task
+  layland convert robot.toml --to rt-app --policy dl
+      every thread under SCHED_DEADLINE
   layland convert -t control=1ms/5ms -t log=8ms/20ms --cpus 2
       a task-set file from the command line";
 
@@ -21,16 +25,40 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub set: SetArgs,
     /// The format to write; by default the one that the extension of the file names, or else toml
-    #[arg(long, value_name = "FORMAT", value_parser = formats::by_name())]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::written())]
     pub to: Option<Format>,
+    /// For rt-app: the policy of the kernel that all threads get. dl is SCHED_DEADLINE; g-rm, g-dm and g-fp are
+    /// SCHED_FIFO with such priorities. By default each task's budget or priority says it
+    #[arg(long, value_name = "POLICY", value_parser = policies())]
+    pub policy: Option<RtAppPolicy>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
+/// The policies of the kernel by the names of ours.
+fn policies() -> impl TypedValueParser<Value = RtAppPolicy> {
+    const KNOWN: [(&str, RtAppPolicy); 4] = [
+        ("dl", RtAppPolicy::Deadline),
+        ("g-rm", RtAppPolicy::Fifo(Order::RateMonotonic)),
+        ("g-dm", RtAppPolicy::Fifo(Order::DeadlineMonotonic)),
+        ("g-fp", RtAppPolicy::Fifo(Order::Given)),
+    ];
+    PossibleValuesParser::new(KNOWN.map(|(name, _)| name)).try_map(|name| {
+        let found = KNOWN.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, policy)| policy).ok_or("not a policy of the kernel")
+    })
+}
+
 pub(crate) fn run(args: &ConvertArgs) -> Outcome {
     let set = input::load(&args.set)?;
-    let text = formats::write(&set.system, formats::chosen(args.to, args.output.as_deref()));
+    let format = formats::chosen(args.to, args.output.as_deref());
+    if args.policy.is_some() && format != Format::RtApp {
+        return Err(Failure::usage(format!("{format} has no policies of the kernel"))
+            .help("--policy is for rt-app: say --to rt-app, too"));
+    }
+    let policy = args.policy.unwrap_or(RtAppPolicy::OfTasks);
+    let text = formats::write(&set.system, format, policy);
     terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
     Ok(Exit::Yes)
 }

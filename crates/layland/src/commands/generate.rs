@@ -4,7 +4,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::values::time_of;
 use crate::ui::{formats, input, terminal};
 use clap::{Args, ValueEnum};
-use layland_config::{Format, Host};
+use layland_config::{Format, Host, RtAppPolicy};
 use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
 use layland_model::{Duration, Rate, Service};
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ pub(crate) struct GenArgs {
         "feasible", "tries", "seed", "sets", "first"])]
     pub again: Option<String>,
     /// The format to write; by default the one that the extension of the file names, or else toml
-    #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Output")]
+    #[arg(long, value_name = "FORMAT", value_parser = formats::written(), help_heading = "Output")]
     pub to: Option<Format>,
     /// Write to this file, or with several sets into this folder, instead of standard output
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -182,7 +182,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
     if let Some(name) = &args.again {
         let (recipe, index) = again(name)?;
         let system = recipe.generate(index).map_err(failed)?;
-        let text = formats::write(&system, format);
+        let text = formats::write(&system, format, RtAppPolicy::OfTasks);
         terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
         return Ok(Exit::Yes);
     }
@@ -199,13 +199,17 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
     let ending = match format {
         Format::Toml => "toml",
         Format::RtApp => "json",
-        Format::Csv => "csv",
+        Format::Csv | Format::Plain => "csv",
         Format::Simso | Format::Schedcat => "xml",
     };
     let last =
         args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
     for index in args.first..last {
-        let text = formats::write(&generator.generate(index).map_err(failed)?, format);
+        let text = formats::write(
+            &generator.generate(index).map_err(failed)?,
+            format,
+            RtAppPolicy::OfTasks,
+        );
         let path = match (folder, &args.output) {
             (Some(folder), _) => folder.join(format!("set-{index:05}.{ending}")),
             (None, Some(file)) => file.clone(),

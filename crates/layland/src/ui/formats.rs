@@ -2,7 +2,7 @@
 
 use super::terminal;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use layland_config::{Format, Problem};
+use layland_config::{Format, Problem, RtAppPolicy, Unit};
 use layland_model::System;
 use std::path::Path;
 
@@ -12,12 +12,25 @@ pub(crate) fn by_name() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
 }
 
+/// The formats that are written.
+pub(crate) fn written() -> impl TypedValueParser<Value = Format> {
+    let written = Format::ALL.into_iter().filter(|format| *format != Format::Plain);
+    PossibleValuesParser::new(written.map(Format::name)).try_map(|name| name.parse::<Format>())
+}
+
+/// The value of an option that names a unit of time.
+pub(crate) fn unit() -> impl TypedValueParser<Value = Unit> {
+    let names = Unit::ALL.map(Unit::name);
+    PossibleValuesParser::new(names).try_map(|name| Unit::find(&name).ok_or("not a unit"))
+}
+
 /// The system in a format. What is lost goes to standard error.
-pub(crate) fn write(system: &System, format: Format) -> String {
+pub(crate) fn write(system: &System, format: Format, policy: RtAppPolicy) -> String {
     let (text, lost) = match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
-        Format::RtApp => layland_config::to_rt_app(system),
-        Format::Csv => layland_config::to_csv(system),
+        Format::RtApp => layland_config::to_rt_app(system, policy),
+        // Nobody can ask for lines of times: they keep too little.
+        Format::Csv | Format::Plain => layland_config::to_csv(system),
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
     };

@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use super::{formats, terminal};
 use clap::Args;
-use layland_config::{Format, Host, Loaded, Position, Report};
+use layland_config::{Format, Host, Loaded, Position, Report, Unit};
 use layland_model::{Duration, Index, System, Task, TaskId};
 use std::io::Read;
 
@@ -15,7 +15,7 @@ const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to
 /// The arguments that say which task set is meant.
 #[derive(Args)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
+    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
@@ -34,12 +34,24 @@ pub(crate) struct SetArgs {
     /// The format of the set, if neither its name nor its first bytes show it
     #[arg(long, value_name = "FORMAT", value_parser = formats::by_name(), help_heading = "Task set")]
     pub from: Option<Format>,
+    /// What numbers count that have no unit, in tables and plain lines
+    #[arg(long, value_name = "UNIT", value_parser = formats::unit(), help_heading = "Task set")]
+    pub unit: Option<Unit>,
 }
 
 impl SetArgs {
+    /// What the user and the machine say.
+    fn host(&self) -> Host {
+        Host {
+            cpus: std::thread::available_parallelism().ok().map(usize::from),
+            default_cpus: self.cpus.map(|cpus| cpus as usize),
+            unit: self.unit,
+        }
+    }
+
     /// The same with another task set.
     pub(crate) fn with(&self, set: Option<String>) -> SetArgs {
-        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from }
+        SetArgs { set, task: self.task.clone(), cpus: self.cpus, from: self.from, unit: self.unit }
     }
 }
 
@@ -51,6 +63,8 @@ pub(crate) struct Set {
     pub system: System,
     /// How long the file asks to run.
     pub until: Option<Duration>,
+    /// The policy that the file asks for.
+    pub policy: Option<&'static str>,
     /// Where the first of its tasks are in a file of the user; none if that is not known.
     places: Vec<Position>,
 }
@@ -74,10 +88,7 @@ impl Set {
 
 /// Reads the task set. Warnings go to standard error.
 pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
-    let host = Host {
-        cpus: std::thread::available_parallelism().ok().map(usize::from),
-        default_cpus: args.cpus.map(|cpus| cpus as usize),
-    };
+    let host = args.host();
     let mut set = match &args.set {
         None if args.task.is_empty() => {
             return Err(Failure::usage("which task set?").help(
@@ -88,6 +99,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             name: "inline".to_owned(),
             system: System::new(host.default_cpus.unwrap_or(1), Vec::new()),
             until: None,
+            policy: None,
             places: Vec::new(),
         },
         Some(name) => {
@@ -97,14 +109,14 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             if bytes.trim_ascii().is_empty() {
                 return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
             }
-            let Loaded { system, warnings, until, mut places } =
+            let Loaded { system, warnings, until, policy, mut places } =
                 layland_config::read(name, &bytes, format, &host)
                     .map_err(|report| failure(&report))?;
             tell(&warnings);
             if name.starts_with(DEMO) {
                 places.clear();
             }
-            Set { name: name.to_owned(), system, until, places }
+            Set { name: name.to_owned(), system, until, policy, places }
         }
     };
     for text in &args.task {
@@ -140,10 +152,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
 /// the file and its line.
 pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
     let (bytes, _) = bytes(name)?;
-    let host = Host {
-        cpus: std::thread::available_parallelism().ok().map(usize::from),
-        default_cpus: args.cpus.map(|cpus| cpus as usize),
-    };
+    let host = args.host();
     let mut sets = Vec::new();
     for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         if line.trim_ascii().is_empty() {
@@ -151,11 +160,11 @@ pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
         }
         let name = format!("{name}:{}", at + 1);
         // The name says which line it is.
-        let Loaded { system, warnings, until, places: _ } =
+        let Loaded { system, warnings, until, policy, places: _ } =
             layland_config::read(&name, line, Format::RtApp, &host)
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
-        sets.push(Set { name, system, until, places: Vec::new() });
+        sets.push(Set { name, system, until, policy, places: Vec::new() });
     }
     if sets.is_empty() {
         return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));

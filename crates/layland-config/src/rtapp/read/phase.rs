@@ -1,10 +1,11 @@
 //! A phase of a thread: its events become steps. Events that no task can represent are kept for a warning.
 
-use super::{Importer, OLD, Phase, Step, Thread};
+use super::{Importer, NOT_MODELLED, OLD, Phase, Step, Thread};
 use crate::json::{Json, Member, Value};
 use std::collections::BTreeSet;
 
-pub(super) const PHASE: &[&str] = &["loop", "cpus"];
+pub(super) const PHASE: &[&str] =
+    &["loop", "cpus", "taskgroup", "util_min", "util_max", "nodes_membind"];
 /// Events, each before those that it starts with.
 const EVENTS: &[&str] = &[
     "runtime",
@@ -48,6 +49,10 @@ impl Importer<'_> {
                 match key.as_str() {
                     "loop" => phase.times = self.times(value).unwrap_or(Some(1)),
                     "cpus" => phase.cpus = self.cpus(value),
+                    // Those of the thread have been named.
+                    key if known == PHASE && NOT_MODELLED.contains(&key) => {
+                        self.not_modelled(&of, key, key_span);
+                    }
                     _ => {}
                 }
                 continue;

@@ -149,7 +149,7 @@ impl Importer<'_> {
             cycle.tail.saturating_mul(turns)
         };
         let wcet = limited(run);
-        let period = thread.reservation.period.filter(|&ns| ns > 0).unwrap_or(wcet);
+        let period = thread.reservation.period().filter(|&ns| ns > 0).unwrap_or(wcet);
         let (length, shown) = (Duration::from_ns(period), Duration::from_ns(period));
         let mut task = Task::implicit(name.clone(), Service::from_ns(wcet), length);
         let (message, help) = if yields {
@@ -206,10 +206,18 @@ impl Importer<'_> {
 
     /// Adds the reservation.
     fn reserve(&mut self, thread: &Thread, mut task: Task, has_period: bool) -> Task {
-        let Reservation { runtime, deadline, period, span } = &thread.reservation;
+        let Reservation { runtime, deadline, span, .. } = &thread.reservation;
         let Some(span) = span else { return task };
         task.budget = runtime.map(Service::from_ns);
-        if let Some(deadline) = deadline.or(*period) {
+        let given = thread.reservation.period;
+        if has_period && given.is_none() {
+            let message = format!("`{}` has no `dl-period`", thread.name);
+            let help =
+                "rt-app takes the budget for it, a whole CPU; here that of the timer is taken";
+            self.warn("layland::rtapp::not_modelled", span, message, help);
+        }
+        let period = if has_period { given } else { thread.reservation.period() };
+        if let Some(deadline) = deadline.or(period) {
             task.deadline = Duration::from_ns(deadline);
         }
         let period = period.map(Duration::from_ns);

@@ -128,6 +128,7 @@ impl Engine for Manager<'_> {
             Event::Measured { job, executed } => Entry::Measured { job, executed },
             Event::Release { job, release, deadline } => Entry::Release { job, release, deadline },
             Event::Completion { job, cpu, then } => Entry::Completion { job, cpu, then },
+            Event::Ended { job } => Entry::Ended { job },
             Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
             Event::Timer { id } => Entry::Timer { id },
             Event::CpuOnline { cpu } => Entry::Online { cpu },
@@ -211,6 +212,11 @@ impl Engine for Manager<'_> {
         if let Some(markers) = self.markers {
             markers.abort(job);
         }
+    }
+
+    fn skipped(&mut self, job: &Job) {
+        let Job { id: job, arrival, release, deadline } = *job;
+        self.note(Entry::Skipped { job, arrival, release, deadline });
     }
 
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {

@@ -121,6 +121,22 @@ impl<R: Rules> Threads<R> {
                 rq.grant_again(p);
                 self.exhausted(p);
             }
+            Event::Ended { job } => {
+                let p = job.task;
+                let thread = &mut rq.threads[p];
+                if thread.next_job == Some(job.seq) {
+                    thread.next_job = None;
+                }
+                if thread.job != Some(job.seq) {
+                    return;
+                }
+                (thread.job, thread.due) = (None, false);
+                // A throttled thread sleeps when its budget is replenished.
+                if thread.queued {
+                    rq.dequeue(p);
+                    rq.threads[p].server.state = ServerState::Blocked;
+                }
+            }
             Event::Join { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
@@ -219,7 +235,9 @@ impl<R: Rules> Threads<R> {
         let Self { rq, rules, .. } = self;
         match event {
             Event::Arrival { .. } | Event::Measured { .. } => {}
-            Event::Completion { .. } | Event::BudgetExhausted { .. } => self.handle_due(event),
+            Event::Completion { .. } | Event::BudgetExhausted { .. } | Event::Ended { .. } => {
+                self.handle_due(event);
+            }
             Event::Timer { id } => {
                 if let Some(&p) = rq.seats.get(id.0 as usize) {
                     self.timer(p);
@@ -369,6 +387,15 @@ impl<R: Rules> Policy for Threads<R> {
                 self.rq.touched.insert(*cpu);
             }
             Event::BudgetExhausted { job, cpu } => self.mark_due(*job, *cpu),
+            Event::Ended { job } => {
+                for c in rq.running.ids() {
+                    if rq.running[c] == Some(*job) {
+                        rq.charge(c);
+                        rq.running[c] = None;
+                        rq.touched.insert(c);
+                    }
+                }
+            }
             Event::Measured { job, executed } => {
                 rq.correct(*job, *executed);
                 // It changes what is left of a budget, and nothing that a decision depends on.
@@ -401,7 +428,10 @@ impl<R: Rules> Policy for Threads<R> {
         self.rq.now = now;
         let inbox = std::mem::take(&mut self.inbox);
         let is_due = |event: &&Event| {
-            matches!(event, Event::Completion { .. } | Event::BudgetExhausted { .. })
+            matches!(
+                event,
+                Event::Completion { .. } | Event::BudgetExhausted { .. } | Event::Ended { .. }
+            )
         };
         for event in inbox.iter().filter(is_due) {
             self.handle_due(event);
@@ -416,6 +446,7 @@ impl<R: Rules> Policy for Threads<R> {
                 | Event::SetClusterCpus { .. }
                 | Event::Release { .. }
                 | Event::Completion { .. }
+                | Event::Ended { .. }
                 | Event::BudgetExhausted { .. }
                 | Event::CpuOnline { .. }
                 | Event::Arrival { .. }

@@ -20,6 +20,11 @@ pub(super) const ERRORS: &[Code] = &[
         "a name that refers to nothing",
         "The message names the nearest one, or all that there are.",
     ),
+    (
+        "layland::taskset::brackets",
+        "two tables [task], where TOML allows one",
+        "Write [[task]], with two brackets, before each task.",
+    ),
     ("layland::taskset::duplicate_key", "a key twice", "Keep one of the two."),
     (
         "layland::taskset::wrong_type",
@@ -320,12 +325,38 @@ pub(super) const ERRORS: &[Code] = &[
         "values of a table that do not make a valid system",
         "The message says which, and what to do.",
     ),
+    (
+        "layland::csv::on_miss",
+        "a way to treat late jobs in a table that is not known",
+        "Write continue, abort or skip.",
+    ),
+    (
+        "layland::csv::unused_column",
+        "a column of another tool that a task does not need",
+        "A warning: the column does not count.",
+    ),
     ("layland::csv::too_many", "more rows than are allowed", "The message names the limit."),
     (
         "layland::csv::lost",
         "something that a table has no place for",
         "A warning: the set was written without it. Use TOML to keep it.",
     ),
+    (
+        "layland::plain::line",
+        "a line that is not a task",
+        "Write the WCET, the period and, if it differs, the deadline: 1ms 5ms 4ms.",
+    ),
+    (
+        "layland::plain::time",
+        "a time in plain lines that is wrong",
+        "Times have a unit, on their own or by --unit.",
+    ),
+    (
+        "layland::plain::invalid",
+        "times in plain lines that do not make a valid system",
+        "The message says which, and what to do.",
+    ),
+    ("layland::plain::too_many", "more lines than are allowed", "Split the set."),
     (
         "layland::rtapp::form",
         "rt-app JSON of another form than is known",

@@ -85,6 +85,7 @@ fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Out
         task: Vec::new(),
         cpus: args.cpus,
         from: None,
+        unit: None,
     })?;
     let drawn = explain_structure(registry, &set.system, policy, format)?;
     match &args.output {

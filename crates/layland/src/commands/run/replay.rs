@@ -17,7 +17,7 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
     let file = LogFile::read(&content).map_err(|error| {
         Failure::input(format!("{name}: {error}")).help("`layland run --log FILE` writes a log")
     })?;
-    let host = Host { cpus: None, default_cpus: None };
+    let host = Host { cpus: None, default_cpus: None, ..Host::default() };
     let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host)
         .map_err(|report| input::failure(&report))?;
     let mut policy = registry

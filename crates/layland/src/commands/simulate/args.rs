@@ -27,8 +27,9 @@ Exits with 0 if every deadline was met under every policy, and with 1 if not.";
 pub(crate) struct SimArgs {
     #[command(flatten)]
     pub set: SetArgs,
-    /// Policies, separated by commas; `layland policies` lists them
-    #[arg(short, long, value_name = "P,..", value_delimiter = ',', default_value = "g-edf")]
+    /// Policies, separated by commas; by default the one that the file asks for (SimSo), or else g-edf.
+    /// `layland policies` lists them
+    #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
     #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]

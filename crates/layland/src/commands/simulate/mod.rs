@@ -21,10 +21,16 @@ use std::sync::atomic::Ordering;
 
 pub(crate) use args::{EXAMPLES, SimArgs};
 
+/// The policy where neither the user nor the file names one.
+const DEFAULT: &str = "g-edf";
+
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
-    let specs = specs(registry, &args.policy)?;
+    let mut specs = specs(registry, &args.policy)?;
     let mut set = input::load(&args.set)?;
+    if specs.is_empty() {
+        specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
+    }
     if let Some(seed) = args.explore {
         set.system = with_random_ranks(&set.system, seed);
     }

@@ -70,7 +70,7 @@ pub(super) fn set(args: &InputArgs) -> Result<Option<Set>, Failure> {
 /// The task set of this name.
 pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     let set = Some(name.to_owned());
-    input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None })
+    input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None, unit: None })
 }
 
 pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {

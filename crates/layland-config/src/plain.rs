@@ -1,0 +1,139 @@
+//! Task sets as plain lines of times, `C T` or `C T D`: what generators of task sets print.
+//!
+//! ```text
+//! # a comment
+//! 1ms 5ms
+//! 8ms 20ms 15ms
+//! ```
+//!
+//! A line is a task: its WCET, its period and, if it is not the period, its deadline. Numbers without a unit need the
+//! unit that the user says ([`Host::unit`]). Tasks are named `t0`, `t1` and so on, by their place.
+
+use crate::host::{Host, MAX_TASKS, default_cpus};
+use crate::problem::{Problem, Problems, Span};
+use layland_model::{
+    Duration, Field, Index, ParseTimeError, Platform, Service, System, SystemPart, Task,
+};
+
+/// Whether a line looks like a task: two or three times and nothing else.
+pub(crate) fn is_task(line: &str) -> bool {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let is_time = |field: &&str| match field.parse::<Duration>() {
+        Ok(_) | Err(ParseTimeError::MissingUnit { .. }) => true,
+        Err(_) => false,
+    };
+    matches!(fields.len(), 2 | 3) && fields.iter().all(is_time)
+}
+
+/// Reads such lines, with where each task is; `None` if there are errors.
+pub(crate) fn read(
+    text: &str,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
+    let (mut tasks, mut fields) = (Vec::new(), Vec::new());
+    let mut without_unit: Option<(Span, String)> = None;
+    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    for line in text[at..].split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let content = line.split('#').next().unwrap_or_default();
+        let spans = words(content, start);
+        if spans.is_empty() {
+            continue;
+        }
+        let whole = spans[0].start..spans[spans.len() - 1].end;
+        if !matches!(spans.len(), 2 | 3) {
+            let message = format!("a task is two or three times, and here are {}", spans.len());
+            let problem = Problem::error("layland::plain::line", message).at(whole, "this line");
+            problems.push(
+                problem.help(
+                    "write the WCET, the period and, if it differs, the deadline: 1ms 5ms 4ms",
+                ),
+            );
+            continue;
+        }
+        if tasks.len() == MAX_TASKS {
+            let message = format!("the text has more than {MAX_TASKS} lines");
+            let problem = Problem::error("layland::plain::too_many", message).at(whole, "here");
+            problems.push(problem.help("split it"));
+            break;
+        }
+        let mut times = Vec::new();
+        for span in &spans {
+            match host.time(&text[span.clone()]) {
+                Ok(time) => times.push(time),
+                // Once for the whole text: all its numbers lack the same thing.
+                Err(ParseTimeError::MissingUnit { number }) => {
+                    without_unit.get_or_insert((span.clone(), number));
+                }
+                Err(fault) => {
+                    let problem = Problem::error("layland::plain::time", fault.to_string());
+                    problems.push(problem.at(span.clone(), "here").help(fault.help()));
+                }
+            }
+        }
+        if let [wcet, period, ref deadline @ ..] = times[..]
+            && times.len() == spans.len()
+        {
+            let name = format!("t{}", tasks.len());
+            let mut task = Task::implicit(name, Service::from_ns(wcet.ns()), period);
+            task.deadline = deadline.first().copied().unwrap_or(period);
+            task.rank = tasks.len() as i64;
+            tasks.push(task);
+            fields.push(spans);
+        }
+    }
+    if let Some((span, number)) = without_unit {
+        let problem = Problem::error("layland::plain::time", "the numbers have no unit");
+        let help = format!("say which with --unit, or write it: {number}us");
+        problems.push(problem.at(span, "the first").help(help));
+    }
+    if problems.has_errors() {
+        return None;
+    }
+    let cpus = default_cpus(host, None, "the text", problems)?;
+    let system = System { tasks: tasks.into(), ..System::new(cpus, Vec::new()) };
+    debug_assert_eq!(system.platform, Platform::identical(cpus));
+    for invalid in system.validate() {
+        let problem = Problem::error("layland::plain::invalid", invalid.message).help(invalid.help);
+        problems.push(match invalid.part {
+            SystemPart::Task(task, field) => {
+                let spans: &Vec<Span> = &fields[task.index()];
+                let place = match field {
+                    Field::Period => 1,
+                    Field::Deadline => spans.len() - 1,
+                    Field::Wcet
+                    | Field::Name
+                    | Field::Criticality
+                    | Field::Budget
+                    | Field::Offset
+                    | Field::Jitter
+                    | Field::Affinity
+                    | Field::Cluster
+                    | Field::Behaviour
+                    | Field::Execution
+                    | Field::Priority => 0,
+                };
+                problem.at(spans[place].clone(), "here")
+            }
+            SystemPart::Set
+            | SystemPart::Cpus
+            | SystemPart::Speed(_)
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => problem,
+        });
+    }
+    let whole = fields.iter().map(|spans| spans[0].start..spans[spans.len() - 1].end).collect();
+    Some((system, whole))
+}
+
+/// The places of the words of a line that begins there.
+fn words(line: &str, start: usize) -> Vec<Span> {
+    let place = |word: &str| {
+        let at = start + (word.as_ptr() as usize - line.as_ptr() as usize);
+        at..at + word.len()
+    };
+    line.split_whitespace().map(place).collect()
+}
