@@ -1,7 +1,7 @@
 //! Fixed priorities with arbitrary affinities, task by task as global scheduling on a part of its CPUs
 //! (Gujarati, Cerqueira, Brandenburg 2013, Section 4; the analysis of the parts is that of Guan, Stigge,
-//! Yi, Yu 2009). **Sufficient**, for every scheduler with the weak invariant: weak, strong and
-//! hierarchical.
+//! Yi, Yu 2009, for rivals that it does not cover that of Bertogna, Cirinei 2007). **Sufficient**, for
+//! every scheduler with the weak invariant: weak, strong and hierarchical.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
@@ -13,6 +13,7 @@
 //! | `alpha_k`, `S` | the CPUs of `tau_k`, and a part of them (`reduction.rs`) |
 //! | `R_k`, `S_k` | response bound; slack, `D_k - R_k` |
 //! | `W^NC`, `W^CI` | what a task executes in a window without and with a job carried in |
+//! | `W_i(x)` | the most that it executes in any window of length `x` |
 //! | `Omega_k(x)` | what rivals of higher priority do in a window of length `x` |
 //!
 //! From the highest priority down, `R_k` is the least, over the parts `S` whose rivals all have bounds,
@@ -24,9 +25,18 @@
 //! `c` of `S` ran nothing above `tau_k`; from there on until `J_k` is released all of `S` does. A rival
 //! whose affinity contains `S`, hence `c`, was not waiting just before: it would have had `c`. If it had
 //! a job it ran elsewhere, on one of the CPUs of those affinities other than `c`. So of the rivals whose
-//! affinity contains `S` at most `|U| - 1` carry a job in, `U` being the union of these affinities; of the
-//! others any may. With one affinity for all, that is the limit of Guan et al.; the paper's analysis
-//! of 2013 has no such limit, and accepts no more than this one does.
+//! affinity contains `S` at most `|U| - 1` carry a job in, `U` being the union of these affinities, and
+//! each of them has executed for a unit at least before the window: `W^CI` counts `C_i - 1` of it. With
+//! one affinity for all, that is the limit of Guan et al.
+//!
+//! Neither holds of the other rivals. One whose affinity lacks a CPU of `S` may lack `c`: it may have
+//! waited just before the window without having executed at all, beside any number of its like, and
+//! carries in up to `C_i`. Such a rival gets `W_i(x)` of Bertogna and Cirinei 2007, which supposes
+//! nothing of how the window begins: with response times of at most `R_i`, its first job in the window
+//! executes all of `C_i` as late as `R_i` lets it, from the first instant of the window on, and the
+//! later ones as early as they can. No window of length `x` has more of it, wherever it begins. (An
+//! earlier form gave it `W^CI`, too: one unit of time too little, with which sets were accepted whose
+//! jobs are late by that unit.)
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
@@ -34,6 +44,8 @@ use super::reduction::{Masked, Part};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::Slacks;
+use crate::global_edf::rta::BERTOGNA_CIRINEI;
+use crate::global_edf::workload::Rival;
 use crate::global_fp::{GUAN, largest, response, workloads};
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
@@ -66,7 +78,7 @@ macro_rules! tests {
                 Algorithm::Ordered(Form::Strong, Order::$order),
                 Algorithm::Ordered(Form::Hierarchical, Order::$order),
             ],
-            $assumptions, &[&Citation::GUJARATI, &GUAN],
+            $assumptions, &[&Citation::GUJARATI, &GUAN, &BERTOGNA_CIRINEI],
             |system| finding(system, &bounds(system, PriorityOrder::$order)),
             |system| responses(&bounds(system, PriorityOrder::$order))
         })*
@@ -146,13 +158,14 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
         let mut sum = 0i128;
         more.clear();
         for &(tau_i, S_i, contains) in &rivals {
-            let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
             match contains {
                 true => {
+                    let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
                     sum += i128::from(no);
                     more.push((carried - no).max(0));
                 }
-                false => sum += i128::from(no.max(carried)),
+                // It may have waited for other CPUs before the window, with all of its C left.
+                false => sum += i128::from(Rival::from(tau_i).workload(x, S_i).min(most)),
             }
         }
         sum + largest(&mut more, carriers)
@@ -197,4 +210,31 @@ pub fn slacks(system: &System, order: PriorityOrder) -> Slacks {
         }
     }
     Slacks::All(slacks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{Service, Task};
+
+    /// Two CPUs, and of each task `C`, `D`, `T` and the CPUs. `b` may wait for CPU 0 without having executed
+    /// when `k` arrives, so that all of `b` is before `k`: released at 0 and 2 (`a`, `b`) and at 1 (`c`, `k`),
+    /// `k` responds after 3.
+    #[test]
+    fn a_rival_that_waits_elsewhere_carries_in_all_of_its_job() {
+        let tasks = [(1, 2, 2, "0-1"), (1, 2, 2, "0"), (1, 8, 8, "0-1"), (1, 2, 24, "0-1")].map(
+            |(c, d, t, cpus)| {
+                let (wcet, period) = (Service::from_ns(c), Duration::from_ns(t));
+                let mut task = Task::implicit(format!("{c}/{t}"), wcet, period);
+                (task.deadline, task.affinity) = (Duration::from_ns(d), cpus.parse().ok());
+                task
+            },
+        );
+        let system = System::new(2, tasks.to_vec());
+        let found: Vec<Option<i64>> = bounds(&system, PriorityOrder::RateMonotonic)
+            .values()
+            .map(|bound| bound.as_ref().map(|(response, _)| response.ns()))
+            .collect();
+        assert_eq!(found[3], None, "{found:?}");
+    }
 }

@@ -1,0 +1,238 @@
+//! Who runs for the next unit of time, read off the definitions.
+
+use super::search::State;
+use layland_model::{Duration, JobOrder, ScheduleRule, System, TaskId};
+use layland_policy::Policy;
+
+/// The most tasks and CPUs that a model has, and the longest period.
+pub const TASKS: usize = 6;
+/// See [`TASKS`].
+pub const CPUS: usize = 6;
+/// See [`TASKS`].
+pub const LONGEST: i64 = 31;
+
+/// How CPUs are given to ready tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The greedy optimum: each task in the order of priorities that can be matched to a CPU together with those
+    /// before it. Strong and hierarchical scheduling; with equal or disjoint masks global, clustered and
+    /// partitioned scheduling.
+    Best,
+    /// Push and pull, event by event, as the policies `weak-*` do.
+    Weak,
+    /// Whatever keeps the weak invariant at each unit: more than any policy does.
+    AnyWeak,
+}
+
+/// A task in units of time.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) wcet: u8,
+    pub(super) deadline: u8,
+    pub(super) period: u8,
+    mask: u8,
+    /// The key of its jobs, if it is fixed.
+    fixed: Option<i64>,
+    rank: i64,
+}
+
+/// A system in units of time, of a nanosecond each.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(super) tasks: Vec<Task>,
+    cpus: usize,
+    rule: Rule,
+    /// The order in which simultaneous releases take effect.
+    by_rank: Vec<usize>,
+}
+
+impl Model {
+    /// The model of a system under a policy that takes it. None if it has more than [`TASKS`] tasks, deadlines after
+    /// periods or the like, or if the policy promises nothing of which a model could be made.
+    pub fn new(system: &System, policy: &dyn Policy, any_weak: bool) -> Option<Model> {
+        let rule = policy.rule();
+        let placed = layland_guarantee::placed(system, &rule);
+        let (order, is_weak) = match &rule {
+            ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order } => {
+                (order, false)
+            }
+            ScheduleRule::Weak { order } => (order, true),
+            ScheduleRule::None
+            | ScheduleRule::Optimal { .. }
+            | ScheduleRule::MixedCriticality { .. } => return None,
+        };
+        let fixed = |task: TaskId| match order {
+            JobOrder::Deadline => Some(None),
+            JobOrder::Fixed(keys) => Some(Some(keys[task])),
+            JobOrder::ZeroLaxity => None,
+        };
+        let cpus = system.platform.cpu_count();
+        if system.tasks.len() > TASKS || cpus > CPUS {
+            return None;
+        }
+        // Under the weak rule the masks of the file count: clusters make no difference to it.
+        let masks = if is_weak { system } else { &placed };
+        let task = |(id, task): (TaskId, &layland_model::Task)| {
+            let [c, d, t] = [task.own_wcet().ns(), task.deadline.ns(), task.period.ns()];
+            let fits = c <= d && d <= t && t <= LONGEST && task.jitter == Duration::ZERO;
+            let mask = masks.allowed_cpus(id).iter().fold(0, |mask, cpu| mask | 1 << cpu.0);
+            let [wcet, deadline, period] = [c, d, t].map(|ns| ns as u8);
+            fits.then_some(Task {
+                wcet,
+                deadline,
+                period,
+                mask,
+                fixed: fixed(id)?,
+                rank: task.rank,
+            })
+        };
+        let tasks: Vec<Task> = system.tasks.iter().map(task).collect::<Option<_>>()?;
+        let mut by_rank: Vec<usize> = (0..tasks.len()).collect();
+        by_rank.sort_by_key(|&i| (tasks[i].rank, i));
+        let rule = match (is_weak, any_weak) {
+            (_, true) => Rule::AnyWeak,
+            (true, false) => Rule::Weak,
+            (false, false) => Rule::Best,
+        };
+        Some(Model { tasks, cpus, rule, by_rank })
+    }
+
+    /// The rule.
+    pub fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    fn key(&self, state: &State, i: usize) -> (i64, i64, usize) {
+        let task = &self.tasks[i];
+        let own = task.fixed.unwrap_or(i64::from(task.deadline) - i64::from(state.since(i)));
+        (own, task.rank, i)
+    }
+
+    fn in_order(&self, state: &State) -> Vec<usize> {
+        let mut ready: Vec<usize> = (0..self.tasks.len()).filter(|&i| state.left(i) > 0).collect();
+        ready.sort_by_key(|&i| self.key(state, i));
+        ready
+    }
+
+    /// What may happen after these tasks got a job each: the states at the end of the unit, each with the set of
+    /// tasks that ran. The state comes with the jobs, which no CPU has yet.
+    pub(super) fn units(&self, state: &State, arrived: u8) -> Vec<(State, u8)> {
+        match self.rule {
+            Rule::Weak => {
+                let mut state = *state;
+                for &i in self.by_rank.iter().filter(|&&i| arrived >> i & 1 == 1) {
+                    self.push(&mut state, i);
+                }
+                let running = (0..self.tasks.len()).filter(|&i| state.on(i).is_some());
+                let running = running.fold(0, |set, i| set | 1 << i);
+                vec![(state, running)]
+            }
+            Rule::Best => {
+                let mut chosen: Vec<usize> = Vec::new();
+                for i in self.in_order(state) {
+                    chosen.push(i);
+                    if !self.can_be_matched(&chosen, 0) {
+                        chosen.pop();
+                    }
+                }
+                vec![(*state, chosen.iter().fold(0, |set, i| set | 1 << i))]
+            }
+            Rule::AnyWeak => {
+                let order = self.in_order(state);
+                let (mut sets, mut occupant) = (Vec::new(), [usize::MAX; CPUS]);
+                self.weak_mappings(&order, 0, &mut occupant, &mut sets);
+                sets.sort_unstable();
+                sets.dedup();
+                sets.into_iter().map(|set| (*state, set)).collect()
+            }
+        }
+    }
+
+    /// Whether each of these tasks can have a CPU of its own, of those that are not taken.
+    fn can_be_matched(&self, tasks: &[usize], taken: u8) -> bool {
+        let Some((&first, rest)) = tasks.split_first() else { return true };
+        let free = self.tasks[first].mask & !taken;
+        (0..self.cpus).any(|c| free >> c & 1 == 1 && self.can_be_matched(rest, taken | 1 << c))
+    }
+
+    /// The sets of tasks that run in the mappings with the weak invariant. `occupant` has positions in `order`.
+    fn weak_mappings(
+        &self,
+        order: &[usize],
+        at: usize,
+        occupant: &mut [usize; CPUS],
+        sets: &mut Vec<u8>,
+    ) {
+        if at == order.len() {
+            let runs = |position: usize| occupant.contains(&position);
+            let before = |position: usize, c: usize| occupant[c] < position;
+            let holds = (0..order.len()).filter(|&position| !runs(position)).all(|position| {
+                let mask = self.tasks[order[position]].mask;
+                (0..self.cpus).filter(|c| mask >> c & 1 == 1).all(|c| before(position, c))
+            });
+            if holds {
+                let running = (0..order.len()).filter(|&position| runs(position));
+                sets.push(running.fold(0, |set, position| set | 1 << order[position]));
+            }
+            return;
+        }
+        self.weak_mappings(order, at + 1, occupant, sets);
+        for c in (0..self.cpus).filter(|c| self.tasks[order[at]].mask >> c & 1 == 1) {
+            if occupant[c] == usize::MAX {
+                occupant[c] = at;
+                self.weak_mappings(order, at + 1, occupant, sets);
+                occupant[c] = usize::MAX;
+            }
+        }
+    }
+
+    // --- The policies `weak-*` ----------------------------------------------------------------
+
+    fn occupant(&self, state: &State, c: usize) -> Option<usize> {
+        (0..self.tasks.len()).find(|&i| state.on(i) == Some(c))
+    }
+
+    /// A task arrives: an idle CPU, the last one first; or that of the task that comes last.
+    fn push(&self, state: &mut State, mut task: usize) {
+        loop {
+            let mask = self.tasks[task].mask;
+            let allowed = (0..self.cpus).filter(|c| mask >> c & 1 == 1);
+            let occupants: Vec<(usize, Option<usize>)> =
+                allowed.map(|c| (c, self.occupant(state, c))).collect();
+            let is_idle = |c: usize| occupants.contains(&(c, None));
+            let lowest = occupants.iter().find(|(_, there)| there.is_none()).map(|&(c, _)| c);
+            if let Some(c) = state.last(task).filter(|&c| is_idle(c)).or(lowest) {
+                return state.put(task, Some(c));
+            }
+            let busy =
+                occupants.iter().filter_map(|&(c, there)| Some((self.key(state, there?), c)));
+            match busy.max() {
+                Some((last, c)) if last > self.key(state, task) => {
+                    state.put(last.2, None);
+                    state.put(task, Some(c));
+                    task = last.2;
+                }
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    /// The tasks that ended leave their CPUs, lowest first, and each CPU takes the first that waits for it.
+    pub(super) fn depart(&self, state: &mut State) {
+        if self.rule != Rule::Weak {
+            return;
+        }
+        for c in 0..self.cpus {
+            let Some(done) = self.occupant(state, c).filter(|&i| state.left(i) == 0) else {
+                continue;
+            };
+            state.put(done, None);
+            let waiting = (0..self.tasks.len()).filter(|&i| {
+                state.left(i) > 0 && state.on(i).is_none() && self.tasks[i].mask >> c & 1 == 1
+            });
+            if let Some(first) = waiting.min_by_key(|&i| self.key(state, i)) {
+                state.put(first, Some(c));
+            }
+        }
+    }
+}
