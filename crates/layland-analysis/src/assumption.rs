@@ -1,9 +1,10 @@
 //! The assumptions of the tests, as data that can be listed and checked.
 
 use layland_model::{
-    Behaviour, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart, Task,
-    TaskId,
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart,
+    Task, TaskId,
 };
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something that a test assumes of a system.
@@ -21,8 +22,8 @@ pub enum Assumption {
     FitsAlone,
     /// No job executes for longer than the WCET.
     WcetKept,
-    /// Budgets, where given, are the WCETs.
-    BudgetIsWcet,
+    /// No job executes for longer than the budget of its thread, which is its WCET if none is given.
+    BudgetKept,
     /// Overheads are part of the WCETs.
     NoOverheads,
     /// Every CPU has unit speed.
@@ -43,14 +44,20 @@ pub enum Assumption {
     TwoLevels,
     /// Execution times do not grow above a task's own criticality level.
     OwnLevel,
+    /// At most [`PAIRS`] pairs of tasks share CPUs: the test compares each of them, often many times.
+    FewPairs,
     /// There are at most two criticality levels.
     TwoCriticalities,
 }
 use Assumption::{
-    BudgetIsWcet, ConstrainedDeadlines, FitsAlone, ImplicitDeadlines, NoJitter, NoOverheads,
-    NoRequests, OneCluster, OneCpuEach, OwnLevel, Priorities, SemiPartitioned, SporadicReleases,
-    TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
+    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, ImplicitDeadlines, NoJitter,
+    NoOverheads, NoRequests, OneCluster, OneCpuEach, OwnLevel, Priorities, SemiPartitioned,
+    SporadicReleases, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
 };
+
+/// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
+/// seconds, and tests need up to a hundred.
+pub const PAIRS: u64 = 1 << 24;
 
 /// A list of assumptions with one more at its end.
 pub(crate) const fn and<const N: usize>(all: &[Assumption], one: Assumption) -> [Assumption; N] {
@@ -98,14 +105,14 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 18] = [
+    pub const ALL: [Assumption; 19] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
         ConstrainedDeadlines,
         FitsAlone,
         WcetKept,
-        BudgetIsWcet,
+        BudgetKept,
         NoOverheads,
         UnitSpeeds,
         NoRequests,
@@ -116,6 +123,7 @@ impl Assumption {
         Priorities,
         TwoLevels,
         OwnLevel,
+        FewPairs,
         TwoCriticalities,
     ];
 
@@ -128,7 +136,7 @@ impl Assumption {
             ConstrainedDeadlines => "constrained-deadlines",
             FitsAlone => "fits-alone",
             WcetKept => "wcet-kept",
-            BudgetIsWcet => "budget-is-wcet",
+            BudgetKept => "budget-kept",
             NoOverheads => "no-overheads",
             UnitSpeeds => "unit-speeds",
             NoRequests => "no-requests",
@@ -139,6 +147,7 @@ impl Assumption {
             Priorities => "priorities",
             TwoLevels => "two-levels",
             OwnLevel => "own-level",
+            FewPairs => "few-pairs",
             TwoCriticalities => "two-criticalities",
         }
     }
@@ -152,7 +161,7 @@ impl Assumption {
             ConstrainedDeadlines => "no deadline is longer than the period",
             FitsAlone => "no WCET is longer than the deadline",
             WcetKept => "no job executes for longer than the WCET",
-            BudgetIsWcet => "budgets, where given, are the WCETs",
+            BudgetKept => "no job executes for longer than the budget of its thread",
             NoOverheads => "overheads are part of the WCETs",
             UnitSpeeds => "every CPU has unit speed",
             NoRequests => "tasks and CPUs stay as they are",
@@ -163,6 +172,7 @@ impl Assumption {
             Priorities => "every task has a priority",
             TwoLevels => "affinities are all CPUs, or disjoint sets of CPUs",
             OwnLevel => "execution times do not grow above a task's own criticality level",
+            FewPairs => "at most 16,777,216 pairs of tasks share CPUs",
             TwoCriticalities => "there are at most two criticality levels",
         }
     }
@@ -234,13 +244,14 @@ impl Assumption {
                 },
                 "raise `wcet` to what it executes at most",
             ),
-            BudgetIsWcet => tasks(
+            BudgetKept => tasks(
                 Field::Budget,
                 &|_, task| {
-                    let (c, q) = (task.own_wcet(), task.reservation());
-                    (q != c).then(|| format!("has a budget of {q} for a WCET of {c}"))
+                    let (q, longest) = (task.reservation(), longest_execution(task));
+                    (longest > q)
+                        .then(|| format!("executes for up to {longest}, its budget is {q}"))
                 },
-                "leave out `budget`, or set it to the WCET",
+                "raise `budget` to what it executes at most",
             ),
             NoOverheads => match system.platform.overheads.is_zero() {
                 true => Ok(()),
@@ -324,6 +335,16 @@ impl Assumption {
                 },
                 "repeat the execution time of its own level: above it nothing is promised to the task",
             ),
+            FewPairs => match pairs(system) {
+                ..=PAIRS => Ok(()),
+                more => refuse(
+                    SystemPart::Set,
+                    format!(
+                        "{more} pairs of tasks share CPUs, and the test compares up to {PAIRS}"
+                    ),
+                    "use a test that looks at each task alone (GFB, QPA, AC), or fewer tasks",
+                ),
+            },
             TwoCriticalities => match system.levels.count() {
                 1 | 2 => Ok(()),
                 more => refuse(
@@ -354,6 +375,18 @@ impl Assumption {
     }
 }
 
+/// The pairs of tasks that share CPUs, in either order: those that are tied to the same CPU, and all others of a
+/// cluster.
+fn pairs(system: &System) -> u64 {
+    let mut counts: BTreeMap<(usize, Option<CpuId>), u64> = BTreeMap::new();
+    for (id, task) in system.tasks.iter() {
+        let allowed = system.allowed_cpus(id);
+        let tied = allowed.lowest().filter(|_| allowed.len() == 1);
+        *counts.entry((task.cluster, tied)).or_default() += 1;
+    }
+    counts.values().map(|count| count * count).sum()
+}
+
 fn masks(system: &System, task: TaskId) -> (CpuSet, &CpuSet) {
     (system.allowed_cpus(task), &system.platform.clusters[system.tasks[task].cluster])
 }
@@ -372,7 +405,7 @@ fn releases_too_close(task: &Task) -> Option<String> {
 }
 
 /// The most that a job of the task executes, as its execution model says.
-fn longest_execution(task: &Task) -> Service {
+pub fn longest_execution(task: &Task) -> Service {
     let wcet = task.own_wcet();
     match &task.execution {
         ExecutionModel::Wcet => wcet,

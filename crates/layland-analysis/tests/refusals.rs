@@ -47,7 +47,7 @@ fn each_assumption_names_the_task_and_what_to_do() {
             Assumption::WcetKept,
             system(|task| task.execution = ExecutionModel::Fraction(Rate::new(11, 10))),
         ),
-        (Assumption::BudgetIsWcet, system(|task| task.budget = Some(Service::from_ms(3)))),
+        (Assumption::BudgetKept, system(|task| task.budget = Some(Service::from_ms(1)))),
         (Assumption::WholeClusters, system(|task| task.affinity = cpus("1"))),
         (Assumption::OwnLevel, {
             let mut system = system(|task| task.wcet.push(Service::from_ms(3)));

@@ -1,6 +1,6 @@
 //! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
 
-use crate::{Asked, AssessOptions, verdict};
+use crate::{Asked, AssessOptions, Wanted, verdict};
 use layland_analysis::Verdict;
 use layland_model::System;
 use layland_policy::{Registry, Text};
@@ -79,6 +79,6 @@ pub(crate) fn verdict_without(
         return None;
     }
     let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
-    let found = verdict(policy, &without_affinities(system), &options);
+    let found = verdict(policy, &without_affinities(system), &options, Wanted::Verdict);
     found.refused.is_none().then_some(found.verdict)
 }

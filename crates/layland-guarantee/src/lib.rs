@@ -35,6 +35,7 @@ mod affinities;
 mod margin;
 mod optimal;
 mod placed;
+mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
 pub use margin::{Margin, scaled};
@@ -43,11 +44,15 @@ pub use placed::placed;
 use layland_analysis::deadline::admission::{self, Limit};
 use layland_analysis::overheads::{Inflation, inflate_placed};
 use layland_analysis::{
-    Finding, Reason, Refusal, SchedulabilityTest, Subject, Tardiness, TestKind, Verdict, catalogue,
+    Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness, TestKind,
+    Verdict, catalogue,
 };
-use layland_model::{Algorithm, Duration, Form, Rate, ScheduleRule, System, TaskMap};
+use layland_model::{
+    Algorithm, Behaviour, Duration, Form, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
+};
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
+use views::{Answers, Bounds, View};
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +106,22 @@ pub enum Bound {
     },
     /// Nothing.
     Unknown,
+}
+
+impl Bound {
+    /// A task that may be later than this many periods is not known to do anything in time.
+    pub const USEFUL_PERIODS: i64 = 100;
+
+    /// Whether the bound lets jobs be later than [`USEFUL_PERIODS`](Self::USEFUL_PERIODS): true, and of no use but to
+    /// say that the task falls behind no further.
+    pub fn is_useless(&self, task: &Task) -> bool {
+        let most = &Rate::whole(Bound::USEFUL_PERIODS) * &Rate::whole(task.period.ns());
+        match self {
+            Bound::Response { within, .. } => Rate::whole((*within - task.deadline).ns()) > most,
+            Bound::Tardiness { within, .. } => *within > most,
+            Bound::Unknown => false,
+        }
+    }
 }
 
 /// What is known of one policy.
@@ -162,7 +183,7 @@ pub fn assess(
 ) -> Result<Assessment, BuildError> {
     let (info, policy_options) = registry.parse(spec)?;
     let policy = Asked { spec, info, options: policy_options };
-    let mut found = verdict(&policy, system, options);
+    let mut found = verdict(&policy, system, options, Wanted::Everything);
     if options.margin && found.refused.is_none() {
         found.margin = margin(&policy, system, options, found.verdict);
     }
@@ -179,8 +200,22 @@ pub(crate) struct Asked<'a> {
     options: layland_policy::PolicyOptions,
 }
 
+/// What is wanted of an assessment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// The verdict and the bounds.
+    Everything,
+    /// The verdict: bounds can take longer than all tests.
+    Verdict,
+}
+
 /// [`assess`] of the system as it is, without a margin.
-pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &AssessOptions) -> Assessment {
+pub(crate) fn verdict(
+    asked: &Asked<'_>,
+    system: &System,
+    options: &AssessOptions,
+    wanted: Wanted,
+) -> Assessment {
     let mut found = Assessment {
         spec: asked.spec.to_owned(),
         verdict: Verdict::Unknown,
@@ -224,7 +259,19 @@ pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &AssessOption
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let algorithm = asked.info.algorithm(&asked.options);
-    let algorithms = algorithms(algorithm, &placed);
+    let mut views = vec![View::plain(algorithms(algorithm, &placed), analysed)];
+    // Why there is nothing to analyse but what is said of the algorithm itself.
+    let mut nothing_more = None;
+    let turned_away = asks_for_admission(algorithm, &asked.options)
+        && admission(algorithm, system, &asked.options).is_err();
+    if turned_away {
+        nothing_more = Some("admission control turns away threads with such affinities");
+    } else if is_of_threads(algorithm) {
+        match views::of_threads(algorithm, system, &asked.options) {
+            Ok(more) => views.extend(more),
+            Err(why) => nothing_more = Some(why),
+        }
+    }
     // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
     let uncovered = match &rule {
         ScheduleRule::MixedCriticality { guaranteed, .. } => {
@@ -247,38 +294,40 @@ pub(crate) fn verdict(asked: &Asked<'_>, system: &System, options: &AssessOption
             | Subject::SomePriorities
             | Subject::Admission(_) => false,
         });
-    for test in catalogue::TESTS {
+    // What is not admitted does not run, whatever the other tests say of it.
+    let is_admission = |test: &&SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
+    let others = catalogue::TESTS.iter().filter(|test| !is_admission(test));
+    for test in catalogue::TESTS.iter().filter(is_admission).chain(others) {
         let finding = match test.subject {
             _ if !options.has(test.name) => continue,
             Subject::SomeScheduler if covered_only => continue,
             Subject::Covered(_) if uncovered => continue,
             Subject::SomeScheduler => test.run(system),
-            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _)
-                if about.iter().any(|about| algorithms.contains(about)) =>
-            {
-                test.run(analysed)
-            }
-            Subject::Admission(about) if about.contains(&algorithm) => {
-                match admission(algorithm, system, &asked.options) {
+            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _) => {
+                match on_views(test, about, &views) {
                     Some(finding) => finding,
                     None => continue,
                 }
             }
-            Subject::Algorithms(_)
-            | Subject::Covered(_)
-            | Subject::Unsound(..)
-            | Subject::Admission(_)
-            | Subject::SomePartition
-            | Subject::SomePriorities => continue,
+            Subject::Admission(about) if about.contains(&algorithm) => {
+                admission(algorithm, system, &asked.options)
+            }
+            Subject::Admission(_) | Subject::SomePartition | Subject::SomePriorities => continue,
         };
         found.listen(test, finding, system);
         if found.verdict != Verdict::Unknown && !options.all {
             break;
         }
     }
-    found.bounds = bounds(&algorithms, analysed, system, &found);
+    if wanted == Wanted::Everything {
+        found.bounds = bounds(algorithm, &views, system, &found);
+    }
     if found.verdict == Verdict::Unknown {
-        let bounded = found.bounds.values().all(|bound| *bound != Bound::Unknown);
+        found.reasons.extend(nothing_more.map(str::to_owned));
+    }
+    if found.verdict == Verdict::Unknown {
+        let bounded = wanted == Wanted::Everything
+            && found.bounds.values().all(|bound| *bound != Bound::Unknown);
         if bounded && found.reasons.is_empty() {
             found
                 .reasons
@@ -378,51 +427,137 @@ fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
     algorithms
 }
 
-/// Admission control with the limit of the policy; none if the policy has it off.
+fn is_of_threads(algorithm: Algorithm) -> bool {
+    match algorithm {
+        Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning => true,
+        Algorithm::Ordered(..)
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => false,
+    }
+}
+
+/// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
+/// first that does not, or else the first refusal. None if it is about none.
+fn on_views(
+    test: &SchedulabilityTest,
+    about: &[Algorithm],
+    views: &[View<'_>],
+) -> Option<Result<Finding, Refusal>> {
+    let mut first: Option<Result<Finding, Refusal>> = None;
+    for view in views {
+        if !about.iter().any(|about| view.algorithms.contains(about)) {
+            continue;
+        }
+        let mut finding = test.run(&view.system);
+        if let Ok(finding) = &mut finding {
+            let holds = match finding.verdict {
+                Verdict::Yes => view.answers != Answers::No,
+                Verdict::No => view.answers != Answers::Yes,
+                Verdict::Unknown => true,
+            };
+            if !holds {
+                finding.verdict = Verdict::Unknown;
+            }
+            if !view.tells.is_empty() {
+                finding.reasons.push(Reason::Holds(view.tells));
+            }
+            if finding.verdict != Verdict::Unknown {
+                return Some(Ok(finding.clone()));
+            }
+        }
+        match (&first, &finding) {
+            (None, _) | (Some(Err(_)), Ok(_)) => first = Some(finding),
+            (Some(_), _) => {}
+        }
+    }
+    first
+}
+
+/// Whether a thread has to be admitted.
+fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOptions) -> bool {
+    match algorithm {
+        Algorithm::SchedDeadline => options.switch("ac", false).unwrap_or(true),
+        Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
+        Algorithm::Ordered(..)
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => false,
+    }
+}
+
+/// Admission control with the limit of the policy, or with the default one. Where the policy has it off, the kernel
+/// would not ask: then a *no* is *unknown*.
 fn admission(
     algorithm: Algorithm,
     system: &System,
     options: &layland_policy::PolicyOptions,
-) -> Option<Result<Finding, Refusal>> {
+) -> Result<Finding, Refusal> {
     let semi_partitioned = algorithm == Algorithm::SemiPartitionedDeadline;
-    if !options.switch("ac", semi_partitioned).unwrap_or(semi_partitioned) {
-        return None;
-    }
     let limit = options.text("limit").and_then(|text| text.parse().ok());
     let limit = limit.map_or_else(Limit::default, Limit::Share);
-    Some(if semi_partitioned {
+    let mut finding = if semi_partitioned {
         admission::semi_partitioned(system, &limit)
     } else {
         admission::global(system, &limit)
-    })
+    }?;
+    if !asks_for_admission(algorithm, options) && finding.verdict == Verdict::No {
+        finding.verdict = Verdict::Unknown;
+    }
+    Ok(finding)
 }
 
 /// The smallest bound of each task. The tardiness of a task with a larger WCET bounds that of the
 /// task as it is.
 fn bounds(
-    algorithms: &[Algorithm],
-    analysed: &System,
+    algorithm: Algorithm,
+    views: &[View<'_>],
     system: &System,
     found: &Assessment,
 ) -> TaskMap<Bound> {
+    // The job of a thread that never blocks is a budget: it counts from a period before its deadline.
+    let sooner = |id: TaskId| {
+        let task = &system.tasks[id];
+        let is_hog = is_of_threads(algorithm) && task.behaviour == Behaviour::Hog;
+        if is_hog { task.period - task.deadline } else { Duration::ZERO }
+    };
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
-    for analysis in catalogue::RESPONSES {
-        if !analysis.algorithms.iter().any(|about| algorithms.contains(about)) {
-            continue;
-        }
-        let Ok(responses) = analysis.run(analysed) else { continue };
-        for response in responses.values().flatten() {
-            let bound = &mut bounds[response.task];
-            if !matches!(bound, Bound::Response { within, .. } if *within <= response.response) {
-                let (within, by, kind) = (response.response, analysis.name, analysis.kind);
-                let per_level = response.per_level.clone();
-                *bound = Bound::Response { within, by, kind, per_level };
+    for view in views.iter().filter(|view| view.bounds != Bounds::None) {
+        for analysis in catalogue::RESPONSES {
+            if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
+                continue;
+            }
+            let Ok(responses) = analysis.run(&view.system) else { continue };
+            let in_time = |(id, response): (TaskId, &Option<ResponseBound>)| {
+                let deadline = view.system.tasks[id].deadline;
+                response.as_ref().is_some_and(|response| response.response <= deadline)
+            };
+            if view.bounds == Bounds::InTime && !responses.iter().all(in_time) {
+                continue;
+            }
+            for response in responses.values().flatten() {
+                let bound = &mut bounds[response.task];
+                let within = response.response + sooner(response.task);
+                if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
+                    let by = analysis.name;
+                    let kind = match view.bounds {
+                        Bounds::All => analysis.kind,
+                        Bounds::Above | Bounds::InTime | Bounds::None => TestKind::Sufficient,
+                    };
+                    let per_level = response.per_level.clone();
+                    *bound = Bound::Response { within, by, kind, per_level };
+                }
             }
         }
     }
     if let (Verdict::Yes, Some(by)) = (found.verdict, found.decided_by) {
         for (id, task) in system.tasks.iter() {
-            let within = task.deadline;
+            let within = task.deadline + sooner(id);
             let closer =
                 matches!(&bounds[id], Bound::Response { within: known, .. } if *known <= within);
             if !closer {
@@ -432,21 +567,23 @@ fn bounds(
         }
         return bounds;
     }
-    for analysis in catalogue::BOUNDS {
-        if !analysis.algorithms.iter().any(|about| algorithms.contains(about)) {
-            continue;
-        }
-        let Ok(Tardiness::Bounded(found)) = analysis.run(analysed) else { continue };
-        for tardiness in found.values() {
-            let bound = &mut bounds[tardiness.task];
-            let closer = match bound {
-                Bound::Response { .. } => true,
-                Bound::Tardiness { within, .. } => *within <= tardiness.tardiness,
-                Bound::Unknown => false,
-            };
-            if !closer {
-                let (within, by) = (tardiness.tardiness.clone(), analysis.name);
-                *bound = Bound::Tardiness { within, by };
+    for view in views.iter().filter(|view| matches!(view.bounds, Bounds::All | Bounds::Above)) {
+        for analysis in catalogue::BOUNDS {
+            if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
+                continue;
+            }
+            let Ok(Tardiness::Bounded(found)) = analysis.run(&view.system) else { continue };
+            for tardiness in found.values() {
+                let bound = &mut bounds[tardiness.task];
+                let closer = match bound {
+                    Bound::Response { .. } => true,
+                    Bound::Tardiness { within, .. } => *within <= tardiness.tardiness,
+                    Bound::Unknown => false,
+                };
+                if !closer {
+                    let (within, by) = (tardiness.tardiness.clone(), analysis.name);
+                    *bound = Bound::Tardiness { within, by };
+                }
             }
         }
     }

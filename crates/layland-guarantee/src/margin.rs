@@ -1,6 +1,6 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::{Asked, AssessOptions, verdict};
+use crate::{Asked, AssessOptions, Wanted, verdict};
 use layland_analysis::Verdict;
 use layland_model::{Rate, Service, System, TIME_LIMIT};
 
@@ -38,7 +38,8 @@ pub(crate) fn margin(
 ) -> Option<Margin> {
     let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
     let accepted = |thousandths: i64| {
-        verdict(policy, &scaled(system, thousandths), &options).verdict == Verdict::Yes
+        let scaled = scaled(system, thousandths);
+        verdict(policy, &scaled, &options, Wanted::Verdict).verdict == Verdict::Yes
     };
     // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
     let alone = system.tasks.values().map(|task| {

@@ -113,6 +113,42 @@ impl Citation {
 }",
     };
 
+    /// Massa, Lima, Regnier, Levin and Brandt 2014.
+    pub const MASSA: Citation = Citation {
+        key: "massa2014qps",
+        text: "E. Massa, G. Lima, P. Regnier, G. Levin and S. Brandt. Optimal and adaptive multiprocessor \
+           real-time scheduling: the quasi-partitioning approach. ECRTS 2014, pages 291-300.",
+        bibtex: "@inproceedings{massa2014qps,
+  author    = {Ernesto Massa and George Lima and Paul Regnier and Greg Levin and Scott Brandt},
+  title     = {Optimal and Adaptive Multiprocessor Real-Time Scheduling: The Quasi-Partitioning Approach},
+  booktitle = {26th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {291--300}, year = {2014}
+}",
+    };
+
+    /// Abeni and Cucinotta 2020: adaptive partitioning, and its utilization bound.
+    pub const ABENI_CUCINOTTA: Citation = Citation {
+        key: "abeni2020adaptive",
+        text: "L. Abeni and T. Cucinotta. Adaptive partitioning of real-time tasks on multiple processors. \
+           35th Annual ACM Symposium on Applied Computing (SAC) 2020, pages 572-579.",
+        bibtex: "@inproceedings{abeni2020adaptive,
+  author    = {Luca Abeni and Tommaso Cucinotta},
+  title     = {Adaptive Partitioning of Real-Time Tasks on Multiple Processors},
+  booktitle = {35th Annual ACM Symposium on Applied Computing (SAC)}, pages = {572--579}, year = {2020}
+}",
+    };
+
+    /// Sha, Lehoczky and Rajkumar 1986.
+    pub const SHA: Citation = Citation {
+        key: "sha1986solutions",
+        text: "L. Sha, J. P. Lehoczky and R. Rajkumar. Solutions for some practical problems in prioritized \
+           preemptive scheduling. RTSS 1986, pages 181-191.",
+        bibtex: "@inproceedings{sha1986solutions,
+  author    = {Lui Sha and John P. Lehoczky and Ragunathan Rajkumar},
+  title     = {Solutions for Some Practical Problems in Prioritized Preemptive Scheduling},
+  booktitle = {7th IEEE Real-Time Systems Symposium (RTSS)}, pages = {181--191}, year = {1986}
+}",
+    };
+
     /// Compagnin, Mezzetti and Vardanega 2015.
     pub const COMPAGNIN: Citation = Citation {
         key: "compagnin2015experimental",

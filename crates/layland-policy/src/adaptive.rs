@@ -53,7 +53,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         info.implementing(Algorithm::AdaptivePartitioning)
             .refusing([CONSTRAINED, UNIT_SPEED])
             .with_options([fallback(), tie(), lag_reset(), start()])
-            .citing([STEVANATO, ABENI_BUTTAZZO])
+            .citing([STEVANATO, Citation::ABENI_CUCINOTTA, ABENI_BUTTAZZO])
     };
     vec![complete(apedf), complete(a2pedf)]
 }

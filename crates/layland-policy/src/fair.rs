@@ -26,19 +26,6 @@ use layland_offline::{
     Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, parse_rounds,
 };
 
-/// Massa, Lima, Regnier, Levin and Brandt 2014.
-pub const MASSA: Citation = Citation {
-    key: "massa2014qps",
-    text: "E. Massa, G. Lima, P. Regnier, G. Levin and S. Brandt. Outstanding paper award: optimal and \
-           adaptive multiprocessor real-time scheduling: the quasi-partitioning approach. ECRTS 2014, \
-           pages 291-300.",
-    bibtex: "@inproceedings{massa2014qps,
-  author    = {Ernesto Massa and George Lima and Paul Regnier and Greg Levin and Scott Brandt},
-  title     = {Optimal and Adaptive Multiprocessor Real-Time Scheduling: The Quasi-Partitioning Approach},
-  booktitle = {26th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {291--300}, year = {2014}
-}",
-};
-
 const IMPLICIT: &str = "deadlines other than the period";
 const OVERLOAD: &str =
     "utilizations above 1, and task sets whose utilizations sum to more than there are CPUs";
@@ -133,7 +120,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     .implementing(Algorithm::Qps)
     .refusing([ONE_CLUSTER, IMPLICIT, SPORADIC, OVERLOAD, UNIT_SPEED])
     .with_options([qps_fit(), master(), qps_packing()])
-    .citing([MASSA, Citation::COMPAGNIN]);
+    .citing([Citation::MASSA, Citation::COMPAGNIN]);
     vec![run, qps]
 }
 

@@ -7,9 +7,10 @@ use layland_analysis::Verdict;
 use layland_gen::{Aspect, Random};
 use layland_guarantee::{AssessOptions, Bound, assess, scaled};
 use layland_model::{
-    Algorithm, CpuId, CpuSet, Duration, Form, Index, Order, Overheads, Rate, System, TaskId, Time,
+    Algorithm, Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Form, Index, Order, Overheads,
+    Rate, Service, System, TaskId, Time,
 };
-use layland_sim::simulate;
+use layland_sim::{SimOptions, simulate};
 use layland_testkit::cases::{
     Deadlines, Masks, masks, on_random, run, some_sporadic, systems, with_masks,
 };
@@ -18,6 +19,7 @@ use layland_testkit::registry;
 use layland_trace::Trace;
 use proptest::prelude::*;
 use rayon::prelude::*;
+use std::cell::Cell;
 
 /// How many cases: more if the environment asks for it.
 fn cases(default: u32) -> u32 {
@@ -246,7 +248,7 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
             for _ in 0..8 {
                 let (run, level) = draw_run(&mut random, &system, 150);
                 let mut trace = Trace::default();
-                let options = layland_sim::SimOptions::until(Time::from_ns(150));
+                let options = SimOptions::until(Time::from_ns(150));
                 simulate(&run, policy.clone_policy(), &mut trace, &options).unwrap();
                 let covered = |task: TaskId| system.tasks[task].criticality.level() >= level;
                 for record in trace.jobs.iter().filter(|record| covered(record.job.id.task)) {
@@ -277,4 +279,139 @@ fn no_response_of_a_covered_job_is_longer_than_its_bound() {
         assert!(held > 1_000 && reached > 100, "{spec}: {held} held, {reached} reached");
         assert_eq!(levels > 0, spec.starts_with("amc"), "{spec}: {levels}");
     });
+}
+
+/// A system of threads: times ten times as long, so that a nanosecond is little; budgets, behaviours, affinities
+/// to one CPU and clusters as drawn.
+fn threads(mut system: System, drawn: &[(u64, i64, u64)], shape: u8) -> System {
+    let cpus = system.platform.cpu_count();
+    for (task, &(behaviour, slack, cpu)) in system.tasks.values_mut().zip(drawn.iter().cycle()) {
+        task.wcet.iter_mut().for_each(|c| *c = *c * 10);
+        (task.period, task.deadline) = (task.period * 10, task.deadline * 10);
+        if slack >= 50 {
+            let room = (task.deadline.ns() - task.own_wcet().ns()).min(task.own_wcet().ns());
+            task.budget = Some(Service::from_ns(task.own_wcet().ns() + room * (slack - 50) / 100));
+        }
+        match behaviour {
+            0 => task.behaviour = Behaviour::Hog,
+            1 => task.behaviour = Behaviour::Yield,
+            2 => {
+                let max = task.own_wcet();
+                task.execution = ExecutionModel::Uniform { min: Service::from_ns(1), max };
+            }
+            _ => {}
+        }
+        // All tied, or some.
+        if shape == 0 || shape == 1 && cpu % 2 == 0 {
+            let cpu = CpuId::from_index(cpu as usize % cpus);
+            task.affinity = Some(CpuSet::single(cpu));
+        }
+    }
+    if shape == 2 && cpus > 1 {
+        let [low, high] = [0..cpus / 2, cpus / 2..cpus]
+            .map(|range| range.map(CpuId::from_index).collect::<CpuSet>());
+        system.platform.clusters = vec![low, high];
+        for (at, task) in system.tasks.values_mut().enumerate() {
+            task.cluster = at % 2;
+        }
+    }
+    system
+}
+
+/// A job that waits while a CPU of its cluster is idle or runs a later deadline, if there is one.
+fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> {
+    let deadline =
+        |job| trace.jobs.iter().find(|own| own.job.id == job).map(|own| own.job.deadline);
+    let starts = trace.segments.iter().map(|segment| (segment.start, deadline(segment.job)));
+    let starts: Vec<_> = starts.collect();
+    let mut times: Vec<Time> = trace.segments.iter().flat_map(|one| [one.start, one.end]).collect();
+    times.extend(trace.jobs.iter().map(|own| own.job.release));
+    times.sort_unstable();
+    times.dedup();
+    times.retain(|&at| at < trace.over);
+    times.into_iter().find_map(|at| {
+        let segments = || trace.segments.iter().zip(&starts);
+        let now = || segments().filter(|(one, _)| one.start <= at && at < one.end);
+        trace.jobs.iter().find_map(|own| {
+            let id = own.job.id;
+            let is_ready = own.job.release <= at && own.end.is_none_or(|(end, _)| at < end);
+            if !is_ready || now().any(|(one, _)| one.job == id) {
+                return None;
+            }
+            let cluster = &system.platform.clusters[system.tasks[id.task].cluster];
+            let free = cluster.iter().find(|&cpu| {
+                let runs = now().find(|(one, _)| one.cpu == cpu);
+                runs.is_none_or(|(_, (_, running))| *running > Some(own.job.deadline))
+            })?;
+            Some(format!("{id:?} waits at {at} while CPU {free} runs nothing as early"))
+        })
+    })
+}
+
+/// Threads with reservations: budgets above the WCETs, threads that never block or yield, ties and clusters.
+#[test]
+fn threads_keep_what_is_said_of_them() {
+    const SPECS: [(&str, u32); 12] = [
+        ("dl", 60),
+        ("dl:tie=fifo", 60),
+        ("dl:tie=rank:kernel=7.2", 60),
+        ("dl:lag_reset=on", 60),
+        ("dl-sp:limit=1", 60),
+        ("dl-sp:limit=1:tie=fifo:lag_reset=on", 60),
+        ("dl:ac=on", 20),
+        ("dl-sp", 40),
+        ("apedf", 25),
+        ("apedf:fallback=off", 25),
+        ("a2pedf", 25),
+        ("a2pedf:lag_reset=on", 25),
+    ];
+    let inputs = prop_oneof![
+        systems(1..5, 7, 20..100, Deadlines::Implicit),
+        systems(2..5, 7, 10..70, Deadlines::Constrained),
+        systems(1..2, 5, 40..100, Deadlines::Constrained),
+    ];
+    let drawn = prop::collection::vec((0u64..6, 0i64..100, 0u64..8), 8);
+    let yes: Vec<Cell<u32>> = SPECS.iter().map(|_| Cell::new(0)).collect();
+    // Sets with a budget that counts, that are tied, that are on several CPUs, and that are held to global EDF.
+    let [budgets, tied, global, ruled] = std::array::from_fn(|_| Cell::new(0));
+    let cases = cases(500);
+    let inputs = (inputs, drawn, 0u8..6, any::<u8>(), any::<u64>());
+    on_random(cases, cases / 3, inputs, |(system, drawn, shape, sporadic, seed)| {
+        let system = threads(system, &drawn, shape);
+        let mut any = false;
+        for ((spec, _), yes) in SPECS.iter().zip(&yes) {
+            any |= agrees(&system, spec, 1_200, (sporadic, seed))?;
+            let found = assess(registry(), spec, &system, &AssessOptions::default())
+                .expect("the policy exists");
+            if found.verdict != Verdict::Yes {
+                continue;
+            }
+            yes.set(yes.get() + 1);
+            let count =
+                |counter: &Cell<u32>, holds: bool| counter.set(counter.get() + u32::from(holds));
+            count(&budgets, found.reasons.iter().any(|reason| reason.contains("budgets")));
+            let is_tied = system.tasks.values().all(|task| task.affinity.is_some());
+            count(&tied, is_tied && system.platform.cpu_count() > 1);
+            let is_global = system.tasks.values().all(|task| task.affinity.is_none())
+                && system.platform.clusters.iter().any(|cluster| cluster.len() > 1)
+                && system.tasks.len() > system.platform.cpu_count();
+            count(&global, is_global && spec.starts_with("dl"));
+            // What makes the tests for global EDF hold: no thread waits for a later deadline.
+            let hogs = system.tasks.values().any(|task| task.behaviour == Behaviour::Hog);
+            if is_global && spec.starts_with("dl") && !hogs {
+                let mut trace = Trace::default();
+                let options = SimOptions { seed, ..SimOptions::until(Time::from_ns(1_200)) };
+                let policy = registry().build(spec, &system).expect("it takes it");
+                simulate(&system, policy, &mut trace, &options).expect("it is in range");
+                prop_assert_eq!(waits_for_a_later_deadline(&system, &trace), None, "{}", spec);
+                count(&ruled, true);
+            }
+        }
+        Ok(any)
+    });
+    for ((spec, least), yes) in SPECS.iter().zip(&yes) {
+        assert!(yes.get() >= *least, "{spec} is guaranteed {} times", yes.get());
+    }
+    let counts = [&budgets, &tied, &global, &ruled].map(Cell::get);
+    assert!(counts.iter().all(|&count| count >= 60), "{counts:?}");
 }

@@ -5,8 +5,8 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, those of shifts, too, (7) unit
-//! speeds, (8) nothing changes while the system runs, (9) for given priorities: there are some. Times
-//! are integers. Equal priorities go to the smaller rank, then to the smaller id.
+//! speeds, (8) nothing changes while the system runs, (9) there are few pairs of tasks,
+//! (10) for given priorities: there are some. Times are integers. Equal priorities go to the smaller rank, then to the smaller id.
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -65,8 +65,9 @@ pub(super) const DERIVED: &[Assumption] = &[
     NoOverheads,
     UnitSpeeds,
     NoRequests,
+    FewPairs,
 ];
-const GIVEN: &[Assumption] = &and::<9>(DERIVED, Priorities);
+const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
 
 macro_rules! tests {
     ($($test:ident, $responses:ident, $name:literal, $order:ident, $assumptions:ident,

@@ -1,9 +1,10 @@
 //! The tardiness of semi-partitioned `SCHED_DEADLINE`, Theorem 1 of Tang, Anderson and Abeni 2021.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`,
-//! (4) WCETs are kept, (5) the budget is the WCET, (6) overheads are part of `C_i`, (7) unit speeds,
-//! (8) every affinity is a whole cluster or one CPU, (9) nothing changes while the system runs. There
-//! is a bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
+//! (4) jobs keep to the budgets of their threads, (5) overheads are part of `C_i`, (6) unit speeds,
+//! (7) every affinity is a whole cluster or one CPU, (8) nothing changes while the system runs. `C_i` is
+//! the budget, and the WCET if none is given: the theorem is about servers with `Q_i = C_i`. There is a
+//! bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
 //!
 //! The bound is very pessimistic: tardiness in simulations of random systems stays below 3 % of it, and the
 //! worst that a search found (two CPUs, two tasks that need one each) is 13 %.
@@ -20,7 +21,7 @@ use crate::Assumption::*;
 use crate::Citation;
 use crate::group::Group;
 use crate::{BoundTest, Tardiness, TardinessBound, Verdict};
-use layland_model::{Algorithm, Rate, System, TaskId, TaskMap};
+use layland_model::{Algorithm, Rate, System, Task, TaskId, TaskMap};
 
 /// Theorem 1, for each cluster.
 ///
@@ -44,8 +45,7 @@ pub const TEST: BoundTest = BoundTest {
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
-        WcetKept,
-        BudgetIsWcet,
+        BudgetKept,
         NoOverheads,
         UnitSpeeds,
         SemiPartitioned,
@@ -66,21 +66,23 @@ fn bounds(system: &System) -> Tardiness {
     Tardiness::Bounded(bounds.into_iter().collect::<TaskMap<TardinessBound>>())
 }
 
+fn utilization(task: &Task) -> Rate {
+    Rate::new(task.reservation().ns(), task.period.ns())
+}
+
 /// `(T_max + 2 m C_max / u_min) (2 m - u_i) / (2 u_min)`.
 fn theorem_1(group: &Group<'_>) -> Vec<TardinessBound> {
     let two = Rate::whole(2);
     let m = Rate::whole(group.cpu_count());
-    let over = |ns: &dyn Fn(&layland_model::Task) -> i64| {
-        Rate::whole(group.tasks().map(ns).max().unwrap_or(0))
-    };
+    let over = |ns: &dyn Fn(&Task) -> i64| Rate::whole(group.tasks().map(ns).max().unwrap_or(0));
     let T_max = over(&|task| task.period.ns());
-    let C_max = over(&|task| task.own_wcet().ns());
-    let u_min = group.tasks().map(|task| task.utilization()).min().unwrap_or(Rate::ONE);
+    let C_max = over(&|task| task.reservation().ns());
+    let u_min = group.tasks().map(utilization).min().unwrap_or(Rate::ONE);
     let two_m = &two * &m;
     let first = &T_max + &(&(&two_m * &C_max) / &u_min);
     let bound = |task: TaskId, u_i: Rate| TardinessBound {
         task,
         tardiness: &(&first * &(&two_m - &u_i)) / &(&two * &u_min),
     };
-    group.tasks.iter().map(|&(id, task)| bound(id, task.utilization())).collect()
+    group.tasks.iter().map(|&(id, task)| bound(id, utilization(task))).collect()
 }

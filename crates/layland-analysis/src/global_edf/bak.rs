@@ -3,7 +3,7 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -12,7 +12,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{ALGORITHMS, CONSTRAINED};
+use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
@@ -48,7 +48,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "busy-window load test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BAKER],
     decide: |system| together(Group::clusters(system).iter().map(bak)),
 };

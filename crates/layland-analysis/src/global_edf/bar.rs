@@ -2,7 +2,7 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
 //!
 //! | paper | here | meaning |
 //! |---|---|---|
@@ -28,7 +28,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::{ALGORITHMS, CONSTRAINED};
+use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
@@ -70,7 +70,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "demand test with carried-in jobs for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BARUAH_2007],
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };

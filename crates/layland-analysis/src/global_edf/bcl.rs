@@ -3,7 +3,7 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks.
 //!
 //! The paper's `beta_i` is the workload of `tau_i` in a window of length `D_k`, divided by `D_k`, and
 //! its `lambda_k = C_k / D_k`; here everything is multiplied by `D_k`, so that integers decide.
@@ -11,7 +11,7 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::rivals;
-use super::{ALGORITHMS, CONSTRAINED};
+use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::{
     Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
@@ -46,7 +46,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "interference test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BERTOGNA],
     decide: |system| together(Group::clusters(system).iter().map(bcl)),
 };

@@ -3,7 +3,7 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs. Times are integers, as
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks. Times are integers, as
 //! all of Layland's are: hence the `+ 1`.
 //!
 //! | paper | meaning |
@@ -18,8 +18,8 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::{Interference, rivals, sum};
-use super::{ALGORITHMS, CONSTRAINED, Slacks};
+use super::workload::{Rival, rivals, sum};
+use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
@@ -58,7 +58,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "iterative interference test for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
@@ -69,7 +69,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     title: "iterative interference test for global EDF",
     algorithms: ALGORITHMS,
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
 };
@@ -77,19 +77,14 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 /// The slacks that the test finds, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
-    // I[k n + i] is what tau_i does to a job of tau_k.
     let rivals = rivals(tasks);
-    let I: Vec<Interference> = tasks
-        .iter()
-        .flat_map(|tau_k| rivals.iter().map(|tau_i| tau_i.interference(tau_k.deadline.ns())))
-        .collect();
     super::grow_slacks(n, ROUNDS, |k, S| {
         let [C_k, D_k, _] = tasks[k].ns();
         let most = D_k - C_k + 1;
-        let of = |(I_i, &S_i): (&Interference, &i64)| I_i.with_slack(S_i).min(most);
-        let I = &I[k * n..][..n];
-        let all = sum(I.iter().zip(S).map(of));
-        let others = all - i128::from(of((&I[k], &S[k])));
+        // Anew for each pair and round: a table of all pairs would not fit the memory for many tasks.
+        let of = |(tau_i, &S_i): (&Rival, &i64)| tau_i.interference(D_k).with_slack(S_i).min(most);
+        let all = sum(rivals.iter().zip(S).map(of));
+        let others = all - i128::from(of((&rivals[k], &S[k])));
         (others < i128::from(m) * i128::from(most))
             .then(|| D_k - C_k - (others / i128::from(m)) as i64)
     })

@@ -45,6 +45,9 @@ pub(crate) const CONSTRAINED: &[Assumption] = &[
     NoRequests,
 ];
 
+/// The same for tests that compare every two tasks.
+pub(crate) const PAIRED: &[Assumption] = &crate::assumption::and::<10>(CONSTRAINED, FewPairs);
+
 /// The assumptions of tests for arbitrary deadlines.
 const ARBITRARY: &[Assumption] = &[
     SporadicReleases,

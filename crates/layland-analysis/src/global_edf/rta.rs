@@ -3,7 +3,7 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs. Times are integers.
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few pairs of tasks. Times are integers.
 //!
 //! | paper | meaning |
 //! |---|---|
@@ -19,7 +19,7 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::{Rival, rivals, sum};
-use super::{ALGORITHMS, CONSTRAINED, Slacks};
+use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
@@ -27,11 +27,11 @@ use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestK
 pub const BERTOGNA_CIRINEI: Citation = Citation {
     key: "bertogna2007response",
     text: "M. Bertogna and M. Cirinei. Response-time analysis for globally scheduled symmetric \
-           multiprocessor platforms. RTSS 2007, pages 149-158.",
+           multiprocessor platforms. RTSS 2007, pages 149-160.",
     bibtex: "@inproceedings{bertogna2007response,
   author    = {Marko Bertogna and Michele Cirinei},
   title     = {Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms},
-  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {149--158}, year = {2007}
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {149--160}, year = {2007}
 }",
 };
 
@@ -61,7 +61,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     title: "response-time analysis for global EDF",
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BERTOGNA_CIRINEI],
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
@@ -72,7 +72,7 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     title: "response-time analysis for global EDF",
     algorithms: ALGORITHMS,
     kind: TestKind::Sufficient,
-    assumptions: CONSTRAINED,
+    assumptions: PAIRED,
     citations: &[&BERTOGNA_CIRINEI],
     bound: |system| super::responses_by_slacks(system, Group::clusters(system), slacks),
 };

@@ -9,8 +9,8 @@
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i <= T_i`,
 //! (4) `C_i <= D_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) no
-//! affinities within a cluster, (9) nothing changes while the system runs, (10) for given
-//! priorities: there are some. Times are integers. Equal priorities go to the smaller rank, then to
+//! affinities within a cluster, (9) nothing changes while the system runs, (10) there are few
+//! pairs of tasks, (11) for given priorities: there are some. Times are integers. Equal priorities go to the smaller rank, then to
 //! the smaller id, as the policies do.
 //!
 //! | paper | meaning |
@@ -58,8 +58,8 @@ pub const GUAN: Citation = Citation {
 }",
 };
 
-const DERIVED: &[Assumption] = crate::global_edf::CONSTRAINED;
-const GIVEN: &[Assumption] = &and::<10>(DERIVED, Priorities);
+const DERIVED: &[Assumption] = crate::global_edf::PAIRED;
+const GIVEN: &[Assumption] = &and::<11>(DERIVED, Priorities);
 
 /// The clusters, each with its tasks from the highest priority down.
 fn ordered(system: &System, order: PriorityOrder) -> Vec<Group<'_>> {

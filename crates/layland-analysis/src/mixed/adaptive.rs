@@ -17,7 +17,7 @@ use layland_offline::criticality::{
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::BARUAH_2011];
 
-const TWO_LEVELS: &[Assumption] = &and::<10>(PER_CPU, TwoCriticalities);
+const TWO_LEVELS: &[Assumption] = &and::<11>(PER_CPU, TwoCriticalities);
 
 /// AMC-RT: response times per level.
 pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {

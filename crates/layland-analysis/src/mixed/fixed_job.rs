@@ -20,6 +20,19 @@ pub(super) const LI: Citation = Citation {
 }",
 };
 
+/// Li and Baruah 2010: the pattern from the load.
+const LI_LOAD: Citation = Citation {
+    key: "li2010load",
+    text: "H. Li and S. Baruah. Load-based schedulability analysis of certifiable mixed-criticality \
+           systems. EMSOFT 2010, pages 99-108.",
+    bibtex: "@inproceedings{li2010load,
+  author    = {Haohan Li and Sanjoy Baruah},
+  title     = {Load-Based Schedulability Analysis of Certifiable Mixed-Criticality Systems},
+  booktitle = {10th ACM International Conference on Embedded Software (EMSOFT)}, pages = {99--108},
+  year      = {2010}
+}",
+};
+
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &Citation::GUAN_2011];
 
 /// A pattern that no run exceeds.
@@ -40,7 +53,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
-    citations: CITATIONS,
+    citations: &[&Citation::HUANG, &LI_LOAD, &LI, &Citation::GUAN_2011],
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
 };
 

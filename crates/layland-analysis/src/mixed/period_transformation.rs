@@ -9,19 +9,7 @@ use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
-/// Sha, Lehoczky and Rajkumar 1986.
-pub(super) const SHA: Citation = Citation {
-    key: "sha1986solutions",
-    text: "L. Sha, J. P. Lehoczky and R. Rajkumar. Solutions for some practical problems in prioritized \
-           preemptive scheduling. RTSS 1986, pages 181-191.",
-    bibtex: "@inproceedings{sha1986solutions,
-  author    = {Lui Sha and John P. Lehoczky and Ragunathan Rajkumar},
-  title     = {Solutions for Some Practical Problems in Prioritized Preemptive Scheduling},
-  booktitle = {7th IEEE Real-Time Systems Symposium (RTSS)}, pages = {181--191}, year = {1986}
-}",
-};
-
-const IMPLICIT: &[Assumption] = &and::<10>(PER_CPU, ImplicitDeadlines);
+const IMPLICIT: &[Assumption] = &and::<11>(PER_CPU, ImplicitDeadlines);
 
 /// Each slice ends in its own segment.
 pub const PT: SchedulabilityTest = SchedulabilityTest {
@@ -30,7 +18,7 @@ pub const PT: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PeriodTransformation)]),
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
-    citations: &[&Citation::HUANG, &SHA],
+    citations: &[&Citation::HUANG, &Citation::SHA],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1))),
 };
 
@@ -46,7 +34,7 @@ pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
     ),
     kind: TestKind::Sufficient,
     assumptions: IMPLICIT,
-    citations: &[&Citation::HUANG, &SHA],
+    citations: &[&Citation::HUANG, &Citation::SHA],
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1))),
 };
 

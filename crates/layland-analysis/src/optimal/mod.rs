@@ -51,7 +51,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Assumption::WholeClusters,
         Assumption::NoRequests,
     ],
-    citations: &[&Citation::REGNIER],
+    citations: &[&Citation::REGNIER, &Citation::MASSA],
     decide: fits,
 };
 

@@ -12,7 +12,7 @@
 
 use crate::Assumption::*;
 use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
-use layland_model::{Algorithm, Form, Order, Rate, System};
+use layland_model::{Algorithm, Form, Order, Rate, RateSum, System, Task};
 
 /// Lopez, Diaz and Garcia 2004.
 pub const LOPEZ: Citation = Citation {
@@ -45,12 +45,13 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&LOPEZ],
-    decide: within_bound,
+    decide: |system| within_bound(system, Task::utilization),
 };
 
 /// The same bound for the adaptively partitioned policies, whose first placement is a first fit.
 ///
-/// Assumes what [`TEST`] does, and (11) that budgets are WCETs.
+/// Assumes what [`TEST`] does, but that (5) jobs keep to the budgets of their threads: `C_i` is the budget, by
+/// which the policies place threads, and the WCET if none is given.
 ///
 /// ```
 /// use layland_analysis::{Verdict, partitioned::lopez};
@@ -74,21 +75,25 @@ pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
         NoJitter,
         ImplicitDeadlines,
         FitsAlone,
-        WcetKept,
+        BudgetKept,
         NoOverheads,
         UnitSpeeds,
         OneCluster,
         WholeClusters,
         NoRequests,
-        BudgetIsWcet,
     ],
+    citations: &[&Citation::ABENI_CUCINOTTA, &LOPEZ],
+    decide: |system| {
+        within_bound(system, |task| Rate::new(task.reservation().ns(), task.period.ns()))
+    },
     ..TEST
 };
 
-fn within_bound(system: &System) -> Finding {
-    let largest = system.tasks.values().map(|task| task.utilization()).max().unwrap_or(Rate::ONE);
+fn within_bound(system: &System, utilization: impl Fn(&Task) -> Rate) -> Finding {
+    let largest = system.tasks.values().map(&utilization).max().unwrap_or(Rate::ONE);
     let bound = utilization_bound(system.platform.cpu_count(), &largest);
-    let sum = system.utilization();
+    let mut sum = RateSum::default();
+    system.tasks.values().for_each(|task| sum.add(&utilization(task)));
     let holds = sum.fits(&Rate::ZERO, &bound);
     let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
     let reason = Reason::compared("the utilization", Scope::default(), value, bound, holds);

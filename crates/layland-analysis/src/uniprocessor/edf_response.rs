@@ -142,7 +142,10 @@ fn response(tasks: &[Sporadic], i: usize, L: i64) -> Result<Duration, Diverged> 
         let first = num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j);
         let mut a = first * T_j + D_j - D_i;
         while a < L {
-            R_i = R_i.max(end(tasks, i, a)? - a);
+            // Where the demand leaves off by `a + R_i`, so does the busy period.
+            if demand(tasks, i, a, Duration::from_ns(a + R_i)).ns() > a + R_i {
+                R_i = R_i.max(end(tasks, i, a)? - a);
+            }
             a += T_j;
         }
     }
@@ -151,20 +154,21 @@ fn response(tasks: &[Sporadic], i: usize, L: i64) -> Result<Duration, Diverged> 
 
 /// `L_i(a)`.
 fn end(tasks: &[Sporadic], i: usize, a: i64) -> Result<i64, Diverged> {
-    let [C_i, D_i, T_i] = tasks[i].ns();
-    let own = (1 + a / T_i) * C_i;
-    let due = a + D_i;
-    let f = |w: Duration| {
-        let of_task = |(j, tau_j): (usize, &Sporadic)| {
-            let [C_j, D_j, T_j] = tau_j.ns();
-            match j == i || D_j > due {
-                true => 0,
-                false => (1 + (due - D_j) / T_j).min(w.div_ceil(tau_j.period)) * C_j,
-            }
-        };
-        Duration::from_ns(own + tasks.iter().enumerate().map(of_task).sum::<i64>())
-    };
     // All that is released at the start.
-    let start = f(Duration::from_ns(1));
-    least(start, Duration::from_ns(TIME_LIMIT), f).map(Duration::ns)
+    let start = demand(tasks, i, a, Duration::from_ns(1));
+    least(start, Duration::from_ns(TIME_LIMIT), |w| demand(tasks, i, a, w)).map(Duration::ns)
+}
+
+/// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point.
+fn demand(tasks: &[Sporadic], i: usize, a: i64, w: Duration) -> Duration {
+    let [C_i, D_i, T_i] = tasks[i].ns();
+    let (own, due) = ((1 + a / T_i) * C_i, a + D_i);
+    let of_task = |(j, tau_j): (usize, &Sporadic)| {
+        let [C_j, D_j, T_j] = tau_j.ns();
+        match j == i || D_j > due {
+            true => 0,
+            false => (1 + (due - D_j) / T_j).min(w.div_ceil(tau_j.period)) * C_j,
+        }
+    };
+    Duration::from_ns(own + tasks.iter().enumerate().map(of_task).sum::<i64>())
 }

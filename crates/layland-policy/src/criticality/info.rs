@@ -92,7 +92,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             Vec::new(),
         )
         .implementing(is(Protection::PeriodTransformation))
-        .citing([Citation::HUANG]),
+        .citing([Citation::SHA, Citation::HUANG]),
         info(
             "plrs",
             "priority list reuse scheduling",

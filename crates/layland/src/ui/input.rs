@@ -6,9 +6,13 @@ use clap::Args;
 use layland_config::{Format, Host, Loaded, Position, Report, Unit};
 use layland_model::{Duration, Index, System, Task, TaskId};
 use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the names of bundled sets begin with.
 const DEMO: &str = "demo:";
+
+/// The warning about a file that does not say how many CPUs there are.
+const CPUS_NOT_GIVEN: &str = "layland::platform::cpus_not_given";
 
 const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to start from";
 
@@ -67,6 +71,8 @@ pub(crate) struct Set {
     pub policy: Option<&'static str>,
     /// Where the first of its tasks are in a file of the user; none if that is not known.
     places: Vec<Position>,
+    /// What was assumed because the file does not say it, in sentences without full stops.
+    pub assumed: Vec<String>,
 }
 
 impl Set {
@@ -101,6 +107,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             until: None,
             policy: None,
             places: Vec::new(),
+            assumed: Vec::new(),
         },
         Some(name) => {
             let (bytes, format) = bytes(name)?;
@@ -116,7 +123,8 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             if name.starts_with(DEMO) {
                 places.clear();
             }
-            Set { name: name.to_owned(), system, until, policy, places }
+            let assumed = assumed(&warnings);
+            Set { name: name.to_owned(), system, until, policy, places, assumed }
         }
     };
     for text in &args.task {
@@ -164,7 +172,8 @@ pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
             layland_config::read(&name, line, Format::RtApp, &host)
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
-        sets.push(Set { name, system, until, policy, places: Vec::new() });
+        let assumed = assumed(&warnings);
+        sets.push(Set { name, system, until, policy, places: Vec::new(), assumed });
     }
     if sets.is_empty() {
         return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
@@ -216,9 +225,21 @@ pub(crate) fn failure(report: &Report) -> Failure {
 
 /// Says what a report has to say, if anything.
 pub(crate) fn tell(report: &Report) {
-    if !report.is_empty() {
-        terminal::talk(&draw(report));
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let mut report = report.clone();
+    // Of many sets each would say it.
+    if !assumed(&report).is_empty() && SAID.swap(true, Ordering::Relaxed) {
+        report.problems.retain(|problem| problem.code != CPUS_NOT_GIVEN);
     }
+    if !report.is_empty() {
+        terminal::talk(&draw(&report));
+    }
+}
+
+/// What was assumed because a file does not say it: the number of CPUs.
+fn assumed(warnings: &Report) -> Vec<String> {
+    let problems = warnings.problems.iter().filter(|problem| problem.code == CPUS_NOT_GIVEN);
+    problems.map(ToString::to_string).collect()
 }
 
 fn draw(report: &Report) -> String {

@@ -18,6 +18,7 @@ pub(super) fn document(checked: &Checked) -> Value {
             "tasks": system.tasks.len(),
             "cpus": system.platform.cpu_count(),
             "utilization": system.utilization().to_f64(),
+            "assumed": checked.set.assumed,
         },
         "policies": checked.policies.iter().map(|policy| of(policy, system)).collect::<Vec<_>>(),
         "any_policy": checked.whatever.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
@@ -50,6 +51,9 @@ fn of(policy: &Assessment, system: &System) -> Value {
         "bounds": policy.bounds.iter().map(|(id, found)| {
             let mut value = bound(found);
             value["task"] = json!(system.tasks[id].name);
+            if found.is_useless(&system.tasks[id]) {
+                value["useless"] = json!(true);
+            }
             if let Bound::Response { per_level, .. } = found
                 && !per_level.is_empty()
             {

@@ -6,7 +6,7 @@ use crate::ui::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System, counted};
+use layland_model::{Duration, Rate, System, Task, counted};
 
 fn table(args: &CheckArgs) -> Table {
     let mut table = Table::new();
@@ -132,8 +132,9 @@ fn time(ns: &Rate) -> String {
 }
 
 /// What a task is bounded by, in a few characters.
-fn bound(bound: Option<&Bound>) -> String {
+fn bound(bound: Option<&Bound>, task: &Task) -> String {
     match bound {
+        Some(bound) if bound.is_useless(task) => format!("> {} T late", Bound::USEFUL_PERIODS),
         None | Some(Bound::Unknown) => "-".to_owned(),
         Some(Bound::Response { within, .. }) => within.to_string(),
         Some(Bound::Tardiness { within, .. }) if *within == Rate::ZERO => "not late".to_owned(),
@@ -155,7 +156,7 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         let head = ["task".to_owned(), "deadline".to_owned()].into_iter();
         tasks.set_header(head.chain(chunk.iter().map(|policy| policy.spec.clone())));
         for (id, task) in checked.set.system.tasks.iter() {
-            let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id)));
+            let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id), task));
             let first = [task.name.clone(), task.deadline.to_string()];
             tasks.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
                 let cell = Cell::new(text);
@@ -174,6 +175,16 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
         })
         .collect();
     let sources: Vec<&str> = sources.into_iter().collect();
+    let useless = policies.iter().flat_map(|policy| policy.bounds.iter());
+    let any =
+        useless.into_iter().any(|(id, bound)| bound.is_useless(&checked.set.system.tasks[id]));
+    if any {
+        text += &line(&format!(
+            "> {} T late: the bound is more than so many periods, and says no more than that the task falls behind \
+             no further; --json has it",
+            Bound::USEFUL_PERIODS
+        ));
+    }
     text + &line(&format!("bounds by {}; `layland explain NAME` explains each", sources.join(", ")))
         + "\n"
 }
