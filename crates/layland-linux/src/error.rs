@@ -1,5 +1,7 @@
 //! Why a run cannot be, or cannot be believed.
 
+use crate::machine::changes::ChangeError;
+
 /// Why a run did not take place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
@@ -25,12 +27,26 @@ pub enum RunError {
         /// Whether it works with the manager on one of them.
         can_share: bool,
     },
+    /// Nothing can be changed on the machine, or other runs have its CPUs.
+    #[error("{what}")]
+    Changes {
+        /// Why.
+        what: String,
+        /// What to do about it.
+        help: String,
+    },
     /// The system or its policy needs what real threads do not have.
     #[error("{reason}")]
     Unsupported {
         /// What, and why not.
         reason: String,
     },
+}
+
+impl From<ChangeError> for RunError {
+    fn from(error: ChangeError) -> RunError {
+        RunError::Changes { what: error.to_string(), help: error.help() }
+    }
 }
 
 impl RunError {
@@ -44,7 +60,7 @@ impl RunError {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            RunError::Refused { help, .. } => help.clone(),
+            RunError::Refused { help, .. } | RunError::Changes { help, .. } => help.clone(),
             RunError::TooFewCpus { can_share: true, .. } => {
                 "let the manager share a CPU with the jobs: --manager shared".to_owned()
             }

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! [`deadline`] is the kernel's own `SCHED_DEADLINE`, [`tracefs`] records what the kernel's
-//! scheduler does, [`doctor`] tries what works on a machine, and [`undo`] takes back what a run changed,
+//! scheduler does, [`doctor`] tries what works on a machine, and [`Changes`] takes back what a run changed,
 //! however it ends.
 //!
 //! Needs Linux, and the right to real-time priorities (`CAP_SYS_NICE` or `rtprio`).
@@ -45,8 +45,11 @@ pub use kernel::tracefs;
 pub use log::file::{LogError, LogFile};
 pub use log::replay::{Divergence, Replayed, replay};
 pub use log::{Entry, Log, Record, file, trace};
-pub use machine::undo::Guardian;
-pub use machine::{Machine, doctor, undo};
+pub use machine::changes::{ChangeError, Changes, NotTakenBack};
+pub use machine::disturbance::{Disturbance, Foreign};
+pub use machine::register::{Register, Run};
+pub use machine::throttling::{Throttling, foresee, way_out};
+pub use machine::{Machine, doctor};
 
 /// The CPUs of the machine that this process may use, ascending.
 ///

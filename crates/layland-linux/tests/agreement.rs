@@ -13,7 +13,7 @@ use layland_checker::check_within;
 use layland_config::{Format, Host, demo, read};
 use layland_interchange::kernel::{self, Import, Threads};
 use layland_linux::tracefs::{self, Instance};
-use layland_linux::{Entry, FifoOptions, Guardian, Markers, Outcome, Recorder, run, stretched};
+use layland_linux::{Changes, Entry, FifoOptions, Markers, Outcome, Recorder, run, stretched};
 use layland_model::{CpuId, Duration, JobId, Rate, System, Time};
 use layland_policy::Registry;
 use layland_sim::{Horizon, simulate};
@@ -73,8 +73,8 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
         skipped("root, for tracefs");
         return None;
     };
-    let mut guardian = Guardian::start(Duration::from_secs(120)).unwrap();
-    let instance = match Instance::start(Some(8192), Some(&mut guardian)) {
+    let mut changes = Changes::begin("a test", Duration::from_secs(120)).unwrap();
+    let instance = match Instance::start(Some(8192), &mut changes) {
         Ok(instance) => instance,
         Err(error) => {
             skipped(&format!("tracefs: {error}"));
@@ -90,7 +90,7 @@ fn recorded(system: &System, spec: &str) -> Option<(Outcome, Import)> {
     });
     drop(markers);
     let (bytes, lost) = recorder.finish().unwrap();
-    guardian.dismiss();
+    assert_eq!(changes.end(), []);
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {

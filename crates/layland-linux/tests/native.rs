@@ -3,7 +3,7 @@
 #[path = "common/said.rs"]
 mod common;
 
-use layland_linux::Guardian;
+use layland_linux::Changes;
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, RunError, run};
 use layland_model::{Duration, Service, System, Task};
 use layland_policy::Registry;
@@ -23,9 +23,9 @@ fn ask() -> Result<(), RunError> {
         markers: None,
         interrupt: None,
     };
-    let mut guardian = Guardian::start(Duration::MAX).expect("a process can be forked");
-    let ran = run(&system, &plan, 0.9, &options, &mut guardian);
-    guardian.dismiss();
+    let mut changes = Changes::begin("a test", Duration::MAX).expect("a process can be forked");
+    let ran = run(&system, &plan, 0.9, &options, &mut changes);
+    assert_eq!(changes.end(), []);
     ran.map(|_| ())
 }
 

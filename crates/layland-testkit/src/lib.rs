@@ -7,6 +7,7 @@
 //! - [`inversions`]: priority inversions in a recorded schedule;
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
+//! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
@@ -21,6 +22,8 @@ pub mod cases;
 pub mod criticality;
 pub mod exhaustive;
 pub mod inversions;
+#[cfg(target_os = "linux")]
+pub mod kills;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;

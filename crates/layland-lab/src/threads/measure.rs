@@ -10,7 +10,7 @@ use layland_interchange::kernel::{Threads as Known, read, switches};
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
-    Distribution, FifoOptions, Guardian, Hosts, Machine, ManagerPlace, Markers, Outcome, Recorder,
+    Changes, Distribution, FifoOptions, Hosts, Machine, ManagerPlace, Markers, Outcome, Recorder,
     RunError, adjustments, margin_of, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
@@ -92,7 +92,7 @@ impl Bench<'_> {
         let mut done = 0;
         for cell in &cells {
             let system = self.system(cell).map_err(Stop::Failed)?;
-            let hosts = self.hosts(&system)?;
+            let (hosts, _changes) = self.hosts(&system)?;
             found.machine = format!("kernel {}, {hosts}", Machine::probe().kernel);
             // The baseline first: its busy periods are those that are compared.
             let mut order = grid.series.clone();
@@ -171,12 +171,15 @@ impl Bench<'_> {
         Err(failed(format!("none of {TRIES} systems is accepted by {names}")))
     }
 
-    fn hosts(&self, system: &System) -> Result<Hosts, Stop> {
+    /// The CPUs of the runs, which are no other run's as long as what comes with them lives.
+    fn hosts(&self, system: &System) -> Result<(Hosts, Changes), Stop> {
         let usable = usable_cpus().map_err(|error| Stop::Needs(error.to_string()))?;
         let cpus = system.platform.cpu_count();
-        let hosts = Hosts::choose(cpus, &usable, ManagerPlace::Auto)
-            .or_else(|_| Hosts::choose(cpus, &usable, ManagerPlace::Shared))?;
-        Ok(hosts)
+        let mut changes =
+            Changes::begin("layland lab run", Duration::MAX).map_err(RunError::from)?;
+        let (hosts, _) = Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Auto)
+            .or_else(|_| Hosts::claim(&mut changes, cpus, &usable, ManagerPlace::Shared))?;
+        Ok((hosts, changes))
     }
 
     fn one(
@@ -250,11 +253,12 @@ impl Bench<'_> {
         run_for: &dyn Fn(Duration, Option<Arc<Markers>>) -> Result<Outcome, Stop>,
     ) -> Result<Result<Vec<u64>, String>, Stop> {
         let needs = |what: &dyn std::fmt::Display| format!("no thread switches: needs {what}");
-        let mut guardian = match Guardian::start(TRACED + Duration::from_secs(10)) {
-            Ok(guardian) => guardian,
+        let begun = Changes::begin("layland lab run", TRACED + Duration::from_secs(10));
+        let mut changes = match begun {
+            Ok(changes) => changes,
             Err(error) => return Ok(Err(needs(&error))),
         };
-        let instance = match Instance::start(Some(BUFFER_KB), Some(&mut guardian)) {
+        let instance = match Instance::start(Some(BUFFER_KB), &mut changes) {
             Ok(instance) => instance,
             Err(error) => return Ok(Err(needs(&format!("{error} ({})", error.help())))),
         };
@@ -267,8 +271,11 @@ impl Bench<'_> {
         let outcome = run_for(duration, Some(Arc::clone(&markers)));
         drop(markers);
         let recorded = recorder.finish();
-        guardian.dismiss();
+        let left = changes.end();
         outcome?;
+        if let Some(left) = left.first() {
+            return Err(Stop::Needs(left.to_string()));
+        }
         let (bytes, lost) = recorded.map_err(|error| Stop::Needs(error.to_string()))?;
         if lost > 0 {
             return Ok(Err(format!("no thread switches: the kernel's trace lost {lost} events")));

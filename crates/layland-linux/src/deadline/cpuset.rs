@@ -1,12 +1,15 @@
 //! Root domains as cpusets, made for a run and removed after it.
 //!
 //! Version 1: each domain is an exclusive cpuset, the root gives up load balancing, and what is left of
-//! the machine is a cpuset of its own, so that it goes on being balanced. Version 2: each domain is a
+//! the machine is a cpuset without threads, so that it goes on being balanced. The root and that rest are shared
+//! with other runs: the rest is what no domain of any run has. Version 2: each domain is a
 //! threaded cgroup whose `cpuset.cpus.partition` is `root`.
 
 use crate::kernel::sys::Tid;
 use crate::kernel::tracefs::left_in;
-use crate::machine::undo::{self, Guardian, Undo};
+use crate::machine::changes::Changes;
+use crate::machine::register::{PREFIX, Register};
+use layland_model::{CpuSet, Index};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,114 +95,103 @@ pub fn is_v1() -> Option<bool> {
     root().ok().map(|(_, is_v1)| is_v1)
 }
 
-/// Cpusets of processes that are gone.
-pub fn stale() -> Vec<PathBuf> {
-    root().map(|(root, _)| left_in(&root)).unwrap_or_default()
+/// Cpusets of runs that are gone, and of those of which that is not known.
+pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut gone, mut unknown) =
+        root().map(|(root, _)| left_in(&root, register)).unwrap_or_default();
+    for found in [&mut gone, &mut unknown] {
+        found.retain(|path| !path.ends_with(REST));
+    }
+    (gone, unknown)
 }
 
-/// Root domains. Dropping them removes them.
+/// What of the machine belongs to no domain.
+const REST: &str = "layland-rest";
+
+/// Root domains.
 #[derive(Debug)]
 pub struct Cpusets {
     domains: Vec<PathBuf>,
-    undos: Vec<Undo>,
+    root: PathBuf,
     is_v1: bool,
 }
 
 impl Cpusets {
-    /// Makes one root domain for each list of CPUs (of the machine). The guardian takes everything back
-    /// should this process die.
+    /// Makes one root domain for each list of CPUs (of the machine).
     ///
     /// # Errors
     /// If the kernel refuses; nothing is left behind then.
-    pub fn make(
+    pub(crate) fn make(
         domains: &[Vec<usize>],
-        all: &[usize],
-        guardian: &mut Guardian,
+        changes: &mut Changes,
     ) -> Result<Cpusets, CpusetError> {
         let (root, is_v1) = root()?;
-        let mut made = Cpusets { domains: Vec::new(), undos: Vec::new(), is_v1 };
-        if is_v1 {
-            made.make_v1(&root, domains, all, guardian)?;
-        } else {
-            made.make_v2(&root, domains, guardian)?;
+        let mut made = Cpusets { domains: Vec::new(), root, is_v1 };
+        let result =
+            if is_v1 { made.make_v1(domains, changes) } else { made.make_v2(domains, changes) };
+        match result {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                made.remove(changes);
+                Err(error)
+            }
         }
-        Ok(made)
-    }
-
-    fn change(
-        &mut self,
-        undo: Undo,
-        guardian: &mut Guardian,
-        what: &'static str,
-        path: &Path,
-        act: impl FnOnce() -> io::Result<()>,
-    ) -> Result<(), CpusetError> {
-        guardian.remember(&undo).map_err(failed("guard", path))?;
-        self.undos.push(undo);
-        act().map_err(failed(what, path))
     }
 
     fn make_v1(
         &mut self,
-        root: &Path,
         domains: &[Vec<usize>],
-        all: &[usize],
-        guardian: &mut Guardian,
+        changes: &mut Changes,
     ) -> Result<(), CpusetError> {
-        let read = |name: &str| {
-            let path = root.join(name);
-            fs::read_to_string(&path)
-                .map(|text| text.trim().to_owned())
-                .map_err(failed("read", &path))
-        };
-        let mems = read("cpuset.mems")?;
+        let root = self.root.clone();
+        let hold = changes.hold().map_err(failed("hold the register for", &root))?;
+        let mems = read(&root.join("cpuset.mems"))?;
+        // Told first, so that it goes last, when the root balances again.
+        let rest = root.join(REST);
+        changes.share_folder("cpuset-rest", &rest, &hold).map_err(failed("make", &rest))?;
+        let file = rest.join("cpuset.mems");
+        fs::write(&file, &mems).map_err(failed("write", &file))?;
         let balance = root.join("cpuset.sched_load_balance");
-        let before = read("cpuset.sched_load_balance")?;
-        let rest: Vec<usize> = all
-            .iter()
-            .copied()
-            .filter(|cpu| !domains.iter().flatten().any(|own| own == cpu))
-            .collect();
-        let kinds = [("", domains), ("rest-", std::slice::from_ref(&rest))];
-        for (kind, lists) in kinds {
-            for (index, cpus) in lists.iter().enumerate().filter(|(_, cpus)| !cpus.is_empty()) {
-                let path = root.join(format!("layland-{}-{kind}{index}", std::process::id()));
-                let undo = Undo::Remove(path.clone());
-                self.change(undo, guardian, "make", &path, || fs::create_dir(&path))?;
-                let values = [
-                    ("cpuset.mems", mems.clone()),
-                    ("cpuset.cpus", list(cpus)),
-                    ("cpuset.cpu_exclusive", "1".to_owned()),
-                ];
-                for (name, value) in values {
-                    let file = path.join(name);
-                    fs::write(&file, value).map_err(failed("write", &file))?;
-                }
-                if kind.is_empty() {
-                    self.domains.push(path);
-                }
+        changes
+            .set("cpuset-load-balance", &balance, "0", &hold, |now| {
+                (now.trim() != "0").then(|| now.trim().to_owned())
+            })
+            .map_err(failed("write", &balance))?;
+        // Before the domains are made: exclusive cpusets may not overlap.
+        spread(&root, &domains.concat());
+        for (index, cpus) in domains.iter().enumerate().filter(|(_, cpus)| !cpus.is_empty()) {
+            let path = root.join(format!("{}{index}", changes.prefix()));
+            changes.make(&path).map_err(failed("make", &path))?;
+            let values = [
+                ("cpuset.mems", mems.clone()),
+                ("cpuset.cpus", list(cpus)),
+                ("cpuset.cpu_exclusive", "1".to_owned()),
+            ];
+            for (name, value) in values {
+                let file = path.join(name);
+                fs::write(&file, value).map_err(failed("write", &file))?;
             }
+            self.domains.push(path);
         }
-        let undo = Undo::Write(balance.clone(), before);
-        self.change(undo, guardian, "write", &balance, || fs::write(&balance, "0"))
+        Ok(())
     }
 
     fn make_v2(
         &mut self,
-        root: &Path,
         domains: &[Vec<usize>],
-        guardian: &mut Guardian,
+        changes: &mut Changes,
     ) -> Result<(), CpusetError> {
-        let control = root.join("cgroup.subtree_control");
-        let before = fs::read_to_string(&control).map_err(failed("read", &control))?;
-        if !before.split_whitespace().any(|name| name == "cpuset") {
-            let undo = Undo::Write(control.clone(), "-cpuset".to_owned());
-            self.change(undo, guardian, "write", &control, || fs::write(&control, "+cpuset"))?;
-        }
+        let control = self.root.join("cgroup.subtree_control");
+        let hold = changes.hold().map_err(failed("hold the register for", &control))?;
+        changes
+            .set("cgroup-cpuset", &control, "+cpuset", &hold, |now| {
+                let is_on = now.split_whitespace().any(|name| name == "cpuset");
+                (!is_on).then(|| "-cpuset".to_owned())
+            })
+            .map_err(failed("write", &control))?;
         for (index, cpus) in domains.iter().enumerate() {
-            let path = root.join(format!("layland-{}-{index}", std::process::id()));
-            let undo = Undo::Remove(path.clone());
-            self.change(undo, guardian, "make", &path, || fs::create_dir(&path))?;
+            let path = self.root.join(format!("{}{index}", changes.prefix()));
+            changes.make(&path).map_err(failed("make", &path))?;
             let partition = path.join("cpuset.cpus.partition");
             for (name, value) in
                 [("cgroup.type", "threaded".to_owned()), ("cpuset.cpus", list(cpus))]
@@ -218,6 +210,19 @@ impl Cpusets {
         Ok(())
     }
 
+    /// Takes the domains back. What the kernel refuses is tried again, and told, at the end of all changes.
+    pub(crate) fn remove(&self, changes: &mut Changes) {
+        for domain in &self.domains {
+            let _ = changes.remove(domain);
+        }
+        if self.is_v1
+            && let Ok(_hold) = changes.hold()
+        {
+            // What this run had belongs to the rest again, for as long as others need one.
+            spread(&self.root, &[]);
+        }
+    }
+
     /// Moves a thread into a domain, by its position in the list.
     ///
     /// # Errors
@@ -229,28 +234,28 @@ impl Cpusets {
     }
 }
 
-impl Drop for Cpusets {
-    fn drop(&mut self) {
-        for undo in self.undos.iter().rev() {
-            // The guardian tries once more, and says what it could not do.
-            let _ = undo.apply();
-        }
-    }
+fn read(path: &Path) -> Result<String, CpusetError> {
+    let text = fs::read_to_string(path).map_err(failed("read", path))?;
+    Ok(text.trim().to_owned())
 }
 
-/// Removes what earlier runs left, and lets the root balance again. Returns what it removed.
-///
-/// # Errors
-/// If the kernel refuses.
-pub fn clean() -> io::Result<Vec<PathBuf>> {
-    let left = stale();
-    for path in &left {
-        undo::remove(path)?;
+/// Gives the rest of the machine all CPUs that no domain has, and that are not about to be one's. Does nothing
+/// where there is no rest. A run that is killed leaves its CPUs out of the rest until the next one comes or goes.
+fn spread(root: &Path, taken: &[usize]) {
+    let cpus = |path: PathBuf| -> CpuSet {
+        read(&path.join("cpuset.cpus")).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
+    };
+    let mut taken: Vec<usize> = taken.to_vec();
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(PREFIX) && name != REST && entry.path().is_dir() {
+            taken.extend(cpus(entry.path()).iter().map(Index::index));
+        }
     }
-    if let (false, Ok((root, true))) = (left.is_empty(), root()) {
-        fs::write(root.join("cpuset.sched_load_balance"), "1")?;
-    }
-    Ok(left)
+    let rest: Vec<usize> =
+        cpus(root.to_owned()).iter().map(Index::index).filter(|cpu| !taken.contains(cpu)).collect();
+    // Refused only if a cpuset of somebody else is exclusive; then the domains are refused, too, and that is told.
+    let _ = fs::write(root.join(REST).join("cpuset.cpus"), list(&rest) + "\n");
 }
 
 fn list(cpus: &[usize]) -> String {
@@ -261,10 +266,10 @@ fn list(cpus: &[usize]) -> String {
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn try_cpuset() -> Result<u32, CpusetError> {
+pub(crate) fn try_cpuset(changes: &mut Changes) -> Result<u32, CpusetError> {
     let (root, is_v1) = root()?;
-    let path = root.join(format!("layland-{}-trial", std::process::id()));
-    fs::create_dir(&path).map_err(failed("make", &path))?;
-    undo::remove(&path).map_err(failed("remove", &path))?;
+    let path = root.join(format!("{}trial", changes.prefix()));
+    changes.make(&path).map_err(failed("make", &path))?;
+    changes.remove(&path).map_err(failed("remove", &path))?;
     Ok(if is_v1 { 1 } else { 2 })
 }

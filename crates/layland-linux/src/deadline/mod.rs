@@ -25,6 +25,7 @@ mod plan;
 mod run;
 mod thread;
 
-pub use cpuset::{CpusetError, Cpusets, clean, is_v1, stale, try_cpuset};
+pub use cpuset::{CpusetError, is_v1};
+pub(crate) use cpuset::{Cpusets, left, try_cpuset};
 pub use plan::{Domain, Facts, Margin, Plan, Refusal, Reservation};
 pub use run::{DeadlineOptions, Ran, RunError, run};

@@ -1,10 +1,14 @@
 //! Which reservations and root domains a set needs, and whether the kernel would accept them.
 
 use crate::kernel::sys;
+use crate::machine::register::Register;
 use layland_model::{
     Behaviour, CpuSet, Duration, JobOrder, OnMiss, Rate, RateSum, RequestKind, ScheduleRule,
     System, TaskId, TaskMap,
 };
+
+/// What the limit of real-time threads is called among shared settings.
+pub(super) const ADMISSION_SETTING: &str = "sched_rt_runtime_us";
 
 /// What the kernel does with budgets, as far as it can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +31,12 @@ impl Facts {
         let has_hrtick =
             features.map(|text| text.split_whitespace().any(|word| word == "HRTICK_DL"));
         let period = number("/proc/sys/kernel/sched_rt_period_us").unwrap_or(1_000_000).max(1);
-        let runtime = number("/proc/sys/kernel/sched_rt_runtime_us").unwrap_or(950_000);
+        // A run that has switched it off will have it on again when it ends, and the kernel refuses that if
+        // more is reserved by then.
+        let before = Register::open().ok().and_then(|register| register.before(ADMISSION_SETTING));
+        let runtime = before.and_then(|text| text.trim().parse().ok());
+        let runtime = runtime.or_else(|| number("/proc/sys/kernel/sched_rt_runtime_us"));
+        let runtime = runtime.unwrap_or(950_000);
         // The fair server reserves 50 ms in every second.
         let fair = match number("/sys/kernel/debug/sched/fair_server/cpu0/runtime") {
             Some(0) => 0,

@@ -1,10 +1,13 @@
 //! A run from beginning to end: root domains or no admission control, threads, what came out.
 
+use super::plan::ADMISSION_SETTING;
 use super::thread::{OwnRequest, Seen, Worker, answer, carry_out};
 use super::{CpusetError, Cpusets, Plan, Reservation};
+use crate::fifo::prepare::least_slack;
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
-use crate::machine::undo::{Guardian, Undo};
+use crate::machine::changes::{Changes, no_process};
+use crate::machine::disturbance::{self, Disturbance, Watch};
 use layland_engine::streams::Stream;
 use layland_model::{
     Change, CpuId, Duration, Index, JobId, RequestKind, Service, System, TaskId, Time,
@@ -42,6 +45,8 @@ pub struct Ran {
     pub trace: Trace,
     /// How many budget overruns the kernel reported.
     pub overruns: u64,
+    /// What took CPUs from the run, by name.
+    pub disturbance: Disturbance,
 }
 
 /// Why a run did not start.
@@ -102,6 +107,15 @@ pub enum RunError {
     },
 }
 
+impl Ran {
+    /// Why a verdict of missed deadlines says more about this machine than about the kernel's scheduler, if it does.
+    pub fn excuse(&self, system: &System) -> Option<String> {
+        let slack = least_slack(system)?;
+        // Pauses of its own threads are what the kernel's scheduler does: only what others took is told.
+        disturbance::excuse(Duration::ZERO, &self.disturbance, None, slack)
+    }
+}
+
 impl RunError {
     /// The name of the task whose thread could not be set up, if it is about one.
     pub fn task(&self) -> Option<&str> {
@@ -117,7 +131,7 @@ impl RunError {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            RunError::Thread { .. } => "is there a limit on threads? see ulimit -u".to_owned(),
+            RunError::Thread { error, .. } => no_process(error),
             RunError::Cpuset(error) => error.help(),
             RunError::NotPermitted => "run it as root, e.g. with sudo".to_owned(),
             RunError::Affinity { .. } => {
@@ -161,19 +175,22 @@ pub fn run(
     plan: &Plan,
     limit_per_cpu: f64,
     options: &DeadlineOptions,
-    guardian: &mut Guardian,
+    changes: &mut Changes,
 ) -> Result<Ran, RunError> {
     let machine = |cpu: CpuId| options.cpus.get(cpu.index()).copied().unwrap_or(cpu.index());
-    let all: Vec<usize> =
-        sys::allowed_cpus().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let domains: Vec<Vec<usize>> =
         plan.domains.iter().map(|domain| domain.cpus.iter().map(machine).collect()).collect();
     // The whole machine is a root domain already.
     let is_whole = domains.len() == 1 && domains[0].len() == online().max(1);
     let is_free = plan.affinities.is_some();
-    let admission = if is_free { AdmissionOff::switch(guardian)? } else { None };
-    let cpusets =
-        if is_whole || is_free { None } else { Some(Cpusets::make(&domains, &all, guardian)?) };
+    if is_free {
+        // Until the changes are taken back.
+        changes
+            .change(ADMISSION_SETTING, Path::new(ADMISSION), "-1")
+            .map_err(RunError::Admission)?;
+    }
+    let cpusets = if is_whole || is_free { None } else { Some(Cpusets::make(&domains, changes)?) };
+    let watch = Watch::of_deadline_threads(options.cpus.to_vec());
     sys::count_overruns().map_err(|error| RunError::Refused { task: String::new(), error })?;
     let overruns = sys::overruns();
     let shared = Arc::new(Shared {
@@ -252,6 +269,7 @@ pub fn run(
         }
         sys::sleep_until((sys::monotonic_ns() + 10_000_000).min(end));
     }
+    let disturbance = watch.end();
     let over = Time::from_ns((sys::monotonic_ns() - epoch).clamp(0, options.until.ns()));
     shared.stop.store(true, Ordering::SeqCst);
     let mut trace = Trace { over, interrupted: is_interrupted, ..Trace::default() };
@@ -269,8 +287,9 @@ pub fn run(
     if let Some(markers) = &shared.markers {
         markers.end(over);
     }
-    drop(cpusets);
-    drop(admission);
+    if let Some(cpusets) = cpusets.as_ref() {
+        cpusets.remove(changes);
+    }
     if let Some(error) = not_started {
         return Err(error);
     }
@@ -288,7 +307,7 @@ pub fn run(
     }
     trace.jobs.retain(|record| record.job.arrival <= over);
     settle(&mut trace);
-    Ok(Ran { trace, overruns: sys::overruns() - overruns })
+    Ok(Ran { trace, overruns: sys::overruns() - overruns, disturbance })
 }
 
 /// Puts everything in order, and gives each job the work that its segments supply.
@@ -345,31 +364,6 @@ fn enter(reservation: Reservation, place: Place<'_>) -> Result<(), Failed> {
 
 /// The limit of real-time threads; -1 switches admission control off.
 const ADMISSION: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-
-/// Admission control is off until this is dropped.
-struct AdmissionOff(Undo);
-
-impl AdmissionOff {
-    /// None if it was off before.
-    fn switch(guardian: &mut Guardian) -> Result<Option<AdmissionOff>, RunError> {
-        let path = Path::new(ADMISSION);
-        let before = std::fs::read_to_string(path).map_err(RunError::Admission)?;
-        if before.trim() == "-1" {
-            return Ok(None);
-        }
-        let undo = Undo::Write(path.to_owned(), before);
-        guardian.remember(&undo).map_err(RunError::Admission)?;
-        std::fs::write(path, "-1").map_err(RunError::Admission)?;
-        Ok(Some(AdmissionOff(undo)))
-    }
-}
-
-impl Drop for AdmissionOff {
-    fn drop(&mut self) {
-        // `layland doctor` says so should it not work for some seconds.
-        let _ = self.0.apply();
-    }
-}
 
 /// What a thread asks for by itself.
 fn own_requests(system: &System, plan: &Plan, id: TaskId) -> VecDeque<OwnRequest> {

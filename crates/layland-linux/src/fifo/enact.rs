@@ -243,9 +243,14 @@ impl Manager<'_> {
             }
             let post = self.post(id);
             post.park.store(1, Ordering::Release);
-            let task = self.thread_mut(id);
-            let _ = sys::signal(task.tid, park_signal());
-            task.thread = Thread::Parked;
+            let sent = sys::signal(self.thread(id).tid, park_signal());
+            if sent.is_err() {
+                // The queue of signals is full. It goes on at the lowest priority; the next decision tries again.
+                post.park.store(0, Ordering::Release);
+                self.measured.not_parked += 1;
+                continue;
+            }
+            self.thread_mut(id).thread = Thread::Parked;
             self.measured.parks += 1;
             found = true;
         }

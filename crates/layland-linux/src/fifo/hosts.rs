@@ -9,6 +9,7 @@
 //! interrupts; the manager gets the one before them.
 
 use crate::RunError;
+use crate::machine::changes::Changes;
 use layland_model::{CpuId, CpuMap, Index};
 
 /// Where the manager runs.
@@ -63,6 +64,29 @@ impl Hosts {
         let of: CpuMap<usize> = usable[first..].iter().copied().collect();
         let manager = if shared { of[CpuId::from_index(0)] } else { usable[first - 1] };
         Ok(Hosts { of, manager })
+    }
+
+    /// The same among the CPUs that no other run has, which are this run's then. Gives a remark, too, if others
+    /// would have been chosen without the other runs.
+    ///
+    /// # Errors
+    /// If there are too few.
+    pub fn claim(
+        changes: &mut Changes,
+        cpus: usize,
+        usable: &[usize],
+        place: ManagerPlace,
+    ) -> Result<(Hosts, Option<String>), RunError> {
+        changes.claim(usable, |usable| {
+            let hosts = Hosts::choose(cpus, usable, place)?;
+            let all = hosts.all();
+            Ok((hosts, all))
+        })
+    }
+
+    /// The CPU of the platform on which the manager runs, too.
+    pub fn shared(&self) -> Option<CpuId> {
+        self.of.iter().find(|&(_, &host)| host == self.manager).map(|(cpu, _)| cpu)
     }
 
     /// The CPUs of the machine that the run uses, ascending.

@@ -80,6 +80,8 @@ macro_rules! measured {
             pub demotions: u64,
             /// Times that a demoted thread was parked, because its CPU was to idle.
             pub parks: u64,
+            /// Times that one could not be parked, because the kernel had no room for the signal.
+            pub not_parked: u64,
             /// Dispatches on another CPU than the thread ran on last.
             pub migrations: u64,
             /// Jobs that ended while they were being preempted: told when they were to run again.

@@ -11,6 +11,7 @@ use crate::fifo::guard;
 use crate::fifo::overheads::Distribution;
 use crate::kernel::sys::{self, RUN, Tid, WAIT};
 use crate::machine::Awake;
+use crate::machine::changes::no_process;
 use layland_model::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};
@@ -67,11 +68,18 @@ pub fn measure(
     };
     let until_ns = sys::monotonic_ns() + duration.ns() + guard::GRACE_NS;
     std::thread::scope(|scope| {
+        let no_thread = |error: std::io::Error| {
+            stage.quit.store(true, Ordering::Release);
+            RunError::refused("failed to start a thread", &error, no_process(&error))
+        };
         for index in 0..2 {
             let stage = Arc::clone(&stage);
-            scope.spawn(move || spin(&stage, index, until_ns));
+            let spinner = std::thread::Builder::new();
+            spinner
+                .spawn_scoped(scope, move || spin(&stage, index, until_ns))
+                .map_err(no_thread)?;
         }
-        let direct = scope.spawn(|| {
+        let direct = std::thread::Builder::new().spawn_scoped(scope, || {
             let result = direct(&stage, cpu, manager_cpu, duration);
             stage.quit.store(true, Ordering::Release);
             for spinner in &stage.spinners {
@@ -79,7 +87,7 @@ pub fn measure(
             }
             result
         });
-        match direct.join() {
+        match direct.map_err(no_thread)?.join() {
             Ok(result) => result.map_err(|error| refused(&error)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -202,7 +210,11 @@ pub fn interruptions(cpu: usize) -> Result<(Distribution, Distribution), RunErro
         let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
         RunError::refused("failed to measure interruptions", &error, help)
     };
-    match std::thread::spawn(spin).join() {
+    let thread = std::thread::Builder::new().spawn(spin);
+    let thread = thread.map_err(|error| {
+        RunError::refused("failed to start a thread", &error, no_process(&error))
+    })?;
+    match thread.join() {
         Ok(result) => result.map_err(refused),
         Err(panic) => std::panic::resume_unwind(panic),
     }

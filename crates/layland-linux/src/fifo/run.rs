@@ -11,9 +11,12 @@ use crate::kernel::sys::{self, Tid};
 use crate::log::Log;
 use crate::log::trace;
 use crate::machine::Awake;
-use crate::machine::undo::Guardian;
+use crate::machine::changes::no_process;
+use crate::machine::disturbance::{self, Disturbance, Watch};
+use crate::machine::guardian::Guardian;
+use crate::machine::throttling::{self, Throttling};
 use layland_interchange::kernel::comm;
-use layland_model::{Behaviour, Duration, System, TaskId, Time};
+use layland_model::{Behaviour, CpuId, Duration, Index, System, TaskId, Time, counted};
 use layland_policy::{Policy, Speeds};
 use layland_trace::Trace;
 use std::sync::Arc;
@@ -23,8 +26,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// How long after its end a run may still be there.
 const TAIL: Duration = Duration::from_secs(5);
-/// What is shorter is no pause of the machine.
-const LEAST_PAUSE: Duration = Duration::from_ms(1);
 /// From the creation of the threads to time zero.
 const LEAD_NS: i64 = 50_000_000;
 const WORKER_STACK: usize = 64 << 10;
@@ -32,7 +33,11 @@ const MANAGER_STACK: usize = 1 << 20;
 /// Records of the log per job, at most, in the estimate of its size: a period that is transformed into
 /// dozens of slices has several for each.
 const RECORDS_PER_JOB: i64 = 256;
+/// What no run can exceed: a round of the manager takes about 10 us and writes about as many records.
+const RECORDS_PER_US: i64 = 1;
 const MOST_RECORDS: i64 = 16 << 20;
+/// A log that is larger is told of, in bytes.
+const LARGE_LOG: usize = 256 << 20;
 
 /// How to run.
 pub struct FifoOptions<'a> {
@@ -71,8 +76,12 @@ pub struct Outcome {
     pub events: u64,
     /// How many decisions it made.
     pub decisions: u64,
-    /// For how long a hypervisor took CPUs from the run while they had work, if it tells.
-    pub stolen: Duration,
+    /// The CPU of the platform that the manager shared.
+    pub manager: Option<CpuId>,
+    /// What took CPUs from the run, by name.
+    pub disturbance: Disturbance,
+    /// What the kernel keeps from real-time threads.
+    pub throttling: Vec<Throttling>,
     /// Why the figures are not to be believed; empty if they are.
     pub doubts: Vec<String>,
     /// What was not as it should be, but does no harm to the figures.
@@ -92,9 +101,26 @@ impl Outcome {
             &self.measured.switch,
             &self.measured.migration,
         ];
-        let longest = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
-        let pause = Duration::from_ns(longest);
-        excuse(pause, self.stolen, crate::fifo::prepare::least_slack(system)?)
+        let late = latencies.into_iter().map(|times| times.max()).max().unwrap_or(0);
+        let trace = self.trace(system, trace::View::Measured);
+        // A job that had its CPU, and did not get the time: what the manager on another CPU cannot see. What the
+        // manager itself takes, where it shares the CPU, is no disturbance; twice its mean is taken for it.
+        let invocation = self.measured.invocation.figures();
+        let own = invocation.map_or(0.0, |own| own.mean_ns * own.count as f64);
+        let share = 2.0 * own / self.end.ns().max(1) as f64;
+        let kept = trace.segments.iter().map(|segment| {
+            let length = (segment.end - segment.start).ns() as f64;
+            let own = if self.manager == Some(segment.cpu) { share * length } else { 0.0 };
+            Duration::from_ns((segment.overhead.ns() - own as i64).max(0))
+        });
+        let kept = kept.max().unwrap_or_default();
+        let pause = Duration::from_ns(late).max(kept);
+        let throttled = throttling::cause(&self.throttling, pause, |window| {
+            busiest(&trace, system.platform.cpu_count(), window)
+        });
+        let throttled = throttled.map(|throttled| throttled.to_string());
+        let slack = crate::fifo::prepare::least_slack(system)?;
+        disturbance::excuse(pause, &self.disturbance, throttled.as_deref(), slack)
     }
 
     /// The run as a trace.
@@ -103,18 +129,23 @@ impl Outcome {
     }
 }
 
-/// What excuses misses of tasks with this slack: a pause, or all the time that was stolen.
-fn excuse(pause: Duration, stolen: Duration, slack: Duration) -> Option<String> {
-    let bearable = slack.max(LEAST_PAUSE);
-    let what = if pause >= bearable {
-        format!("the machine paused for {pause}")
-    } else if stolen >= bearable {
-        // Each theft may be short, and still a job that meets several has no slack left.
-        format!("a hypervisor took {stolen} of the CPUs")
-    } else {
-        return None;
+/// For how long a CPU was busy within some window of this length, at most.
+fn busiest(trace: &Trace, cpus: usize, window: Duration) -> Duration {
+    let of_cpu = |index: usize| {
+        let cpu = CpuId::from_index(index);
+        let own: Vec<_> = trace.segments.iter().filter(|segment| segment.cpu == cpu).collect();
+        let (mut most, mut sum, mut first) = (Duration::ZERO, Duration::ZERO, 0);
+        for segment in &own {
+            sum += segment.end - segment.start - segment.overhead;
+            while segment.end - own[first].end > window {
+                sum -= own[first].end - own[first].start - own[first].overhead;
+                first += 1;
+            }
+            most = most.max(sum);
+        }
+        most
     };
-    Some(format!("{what}, and the least slack of a task is {slack}"))
+    (0..cpus).map(of_cpu).max().unwrap_or_default()
 }
 
 /// Whether real threads can run this system under this policy.
@@ -165,14 +196,16 @@ pub fn run(
     worker::install_park_handler()
         .map_err(|error| RunError::refused("failed to install a handler", &error, String::new()))?;
     let _awake = Awake::keep();
-    let run = Run {
-        system,
-        options,
-        shared: Arc::new(Shared::new(system.tasks.len())),
-        stolen_before: sys::stolen(&options.hosts.all()),
-    };
+    let run = Run { system, options, shared: Arc::new(Shared::new(system.tasks.len())) };
+    let watch = Watch::begin(options.hosts.all());
+    let throttling = Throttling::of_machine();
     let limit = limit_real_time(options.duration + TAIL);
-    let result = run.execute(policy, remarks);
+    let mut result = run.execute(policy, remarks);
+    if let Ok(outcome) = &mut result {
+        outcome.disturbance = watch.end();
+        outcome.throttling = throttling;
+        outcome.remarks.extend(disturbance::others(&outcome.disturbance));
+    }
     if let Some(limit) = limit {
         let _ = sys::set_real_time_limit(limit);
     }
@@ -185,17 +218,23 @@ pub fn run(
 
 /// Tries the highest priority on a thread that ends at once.
 fn may_be_real_time() -> Result<(), RunError> {
-    let tried = std::thread::spawn(|| sys::set_fifo(Tid::own(), sys::MANAGER)).join();
-    match tried {
+    let tried = std::thread::Builder::new().spawn(|| sys::set_fifo(Tid::own(), sys::MANAGER));
+    let tried = tried.map_err(|error| {
+        RunError::refused("failed to start a thread", &error, no_process(&error))
+    })?;
+    match tried.join() {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
-            let mut help = format!(
-                "need CAP_SYS_NICE or rtprio >= 99 in limits.conf (soft limit now: {})",
-                sys::priority_limit()
-            );
-            if cgroup_without_budget() {
-                help += "; this cgroup has no RT budget (cpu.rt_runtime_us = 0): move to the root cpu cgroup";
-            }
+            let help = if cgroup_without_budget() {
+                "this cgroup has no RT budget (cpu.rt_runtime_us = 0): move to the root cpu cgroup, as in \
+                 echo $$ > /sys/fs/cgroup/cpu/tasks"
+                    .to_owned()
+            } else {
+                format!(
+                    "need CAP_SYS_NICE or rtprio >= 99 in limits.conf (soft limit now: {})",
+                    sys::priority_limit()
+                )
+            };
             Err(RunError::refused("no real-time priority", &error, help))
         }
         Err(_) => Err(RunError::unsupported("a thread panicked")),
@@ -226,8 +265,6 @@ struct Run<'a> {
     system: &'a System,
     options: &'a FifoOptions<'a>,
     shared: Arc<Shared>,
-    /// What had been stolen from the CPUs of the run before it began.
-    stolen_before: Duration,
 }
 
 impl Run<'_> {
@@ -237,9 +274,15 @@ impl Run<'_> {
         mut remarks: Vec<String>,
     ) -> Result<Outcome, RunError> {
         let log = Log::with_capacity(self.log_records(), 4 * self.system.requests.len() + 1024);
+        let bytes = log.records.capacity() * size_of::<crate::log::Record>();
+        if bytes > LARGE_LOG {
+            remarks.push(format!(
+                "the log of the run was given {} MiB of memory: a shorter run needs less",
+                bytes >> 20
+            ));
+        }
         let no_thread = |error: &std::io::Error| {
-            let help = "the set may have too many tasks for this machine".to_owned();
-            RunError::refused("failed to start a thread", error, help)
+            RunError::refused("failed to start a thread", error, no_process(error))
         };
         std::thread::scope(|scope| {
             // Whatever happens in here, the workers are let go, or the scope would wait for ever.
@@ -337,8 +380,9 @@ impl Run<'_> {
             | Behaviour::Yield => ns / task.period.ns() + 1,
         };
         let jobs: i64 = self.system.tasks.values().map(jobs).fold(0, i64::saturating_add);
-        let records = jobs.saturating_mul(RECORDS_PER_JOB).saturating_add(64 << 10);
-        records.min(MOST_RECORDS) as usize
+        let most = (ns / 1000).saturating_mul(RECORDS_PER_US).min(MOST_RECORDS);
+        let records = jobs.saturating_mul(RECORDS_PER_JOB).min(most).saturating_add(64 << 10);
+        records as usize
     }
 
     fn outcome(
@@ -357,6 +401,12 @@ impl Run<'_> {
                 finished.end, finished.log.lost
             ));
         }
+        if finished.measured.not_parked > 0 {
+            doubts.push(format!(
+                "{} could not be suspended, because the queue of signals was full: see ulimit -i",
+                counted(finished.measured.not_parked as usize, "thread")
+            ));
+        }
         if self.shared.tripped.load(Ordering::Acquire) {
             doubts.push(format!(
                 "the watchdog found the manager late and ended the run at {}",
@@ -370,7 +420,9 @@ impl Run<'_> {
             interrupted: finished.interrupted,
             events: finished.events,
             decisions: finished.decisions,
-            stolen: sys::stolen(&self.options.hosts.all()) - self.stolen_before,
+            manager: self.options.hosts.shared(),
+            disturbance: Disturbance::default(),
+            throttling: Vec::new(),
             doubts,
             remarks,
             watchdog,
@@ -406,25 +458,52 @@ fn manage(start: Start<'_>, place: usize) -> Result<Finished, RunError> {
     shared.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
     let finished = manager.run();
     let _ = sys::set_ordinary(own);
+    // Its number may be another thread's soon.
+    shared.manager.store(0, Ordering::Release);
     Ok(finished)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layland_model::{JobId, Service, Task};
+    use layland_trace::Segment;
 
     #[test]
-    fn misses_are_excused_by_what_exceeds_the_slack() {
-        let of = |pause, stolen, slack| {
-            excuse(Duration::from_us(pause), Duration::from_us(stolen), Duration::from_us(slack))
+    fn a_window_is_as_busy_as_its_jobs() {
+        let ms = |ms| Time::from_ms(ms);
+        let segment = |cpu, start, end, kept| Segment {
+            job: JobId { task: TaskId(0), seq: 0 },
+            cpu: CpuId(cpu),
+            start: ms(start),
+            end: ms(end),
+            overhead: Duration::from_ms(kept),
         };
-        assert_eq!(of(7_999, 0, 8_000), None);
-        assert_eq!(of(0, 7_999, 8_000), None);
-        let paused = "the machine paused for 8ms, and the least slack of a task is 8ms";
-        assert_eq!(of(8_000, 20_000, 8_000).as_deref(), Some(paused));
-        let stolen = "a hypervisor took 20ms of the CPUs, and the least slack of a task is 8ms";
-        assert_eq!(of(100, 20_000, 8_000).as_deref(), Some(stolen));
-        // What is shorter than a millisecond is no pause, even for tasks without slack.
-        assert_eq!(of(999, 0, 0), None);
+        let segments = vec![
+            segment(0, 0, 400, 0),
+            segment(1, 0, 100, 0),
+            segment(0, 500, 1_000, 50),
+            segment(0, 1_100, 1_400, 0),
+        ];
+        let trace = Trace { segments, ..Trace::default() };
+        assert_eq!(busiest(&trace, 2, Duration::from_ms(1_000)), Duration::from_ms(1_150));
+        assert_eq!(busiest(&trace, 2, Duration::from_ms(300)), Duration::from_ms(450));
+        assert_eq!(busiest(&Trace::default(), 2, Duration::from_ms(300)), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_log_is_no_larger_than_a_run_can_fill() {
+        let records = |period_us, duration| {
+            let period = Duration::from_us(period_us);
+            let system = System::new(1, vec![Task::implicit("a", Service::from_ns(1), period)]);
+            let hosts = Hosts::choose(1, &[0], crate::ManagerPlace::Auto).unwrap();
+            let options = FifoOptions::new(duration, hosts);
+            let shared = Arc::new(Shared::new(1));
+            Run { system: &system, options: &options, shared }.log_records()
+        };
+        let free = 64 << 10;
+        assert_eq!(records(1, Duration::from_secs(1)), 1_000_000 + free);
+        assert_eq!(records(10_000, Duration::from_secs(1)), 101 * 256 + free);
+        assert_eq!(records(1, LONGEST), (16 << 20) + free);
     }
 }

@@ -169,6 +169,8 @@ pub(crate) fn work(shared: &Shared, task: TaskId, markers: Option<&Arc<Markers>>
         }
     }
     POST.set(std::ptr::null());
+    // Its number may be another thread's soon, which nobody is to demote.
+    post.tid.store(0, Ordering::Release);
 }
 
 /// Executes the job of a generation, unless the manager gives it up.

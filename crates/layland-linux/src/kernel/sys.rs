@@ -271,9 +271,20 @@ pub fn has_capability(number: u32) -> bool {
     bits >> number & 1 == 1
 }
 
-/// Whether a process exists.
-pub fn is_alive(pid: u32) -> bool {
-    std::path::Path::new(&format!("/proc/{pid}")).exists()
+/// When a process of this PID namespace started, in ticks since the start of the machine, which together with its
+/// number names it for ever; `None` if there is none, or a zombie alone.
+pub fn start_of(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it may have any characters.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let is_zombie = matches!(fields.first(), Some(&("Z" | "X")));
+    if is_zombie { None } else { fields.get(19)?.parse().ok() }
+}
+
+/// Whether the calling thread is `SCHED_DEADLINE`.
+pub fn is_deadline() -> bool {
+    // Safety: takes numbers alone.
+    unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK == libc::SCHED_DEADLINE }
 }
 
 /// The time for which a hypervisor ran something else while these CPUs had work, since the start of the

@@ -1,12 +1,13 @@
 //! Recording what the kernel's scheduler does, through tracefs and nothing else.
 //!
-//! A recording has an instance of its own, `layland-PID-N`, so that it disturbs nobody else's tracing.
+//! A recording has an instance of its own, `layland-RUN-trace-N`, so that it disturbs nobody else's tracing.
 //! Its events are enabled when it is made, which must be before real-time load starts: enabling a
-//! tracepoint waits for every CPU. The instance goes when it is dropped; a [`Guardian`] removes it after
-//! `kill -9`, and [`stale`] finds what is left of runs without one.
+//! tracepoint waits for every CPU. The instance goes when it is dropped, or by the guardian of its run's
+//! [`Changes`]; [`left`] finds what neither has removed.
 
-use crate::kernel::sys;
-use crate::machine::undo::{self, Guardian, Undo};
+use crate::machine::changes::Changes;
+use crate::machine::register::{self, Register};
+use crate::machine::undo;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,9 +17,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The events that are recorded, besides marks.
 pub const EVENTS: [&str; 4] =
     ["sched_switch", "sched_waking", "sched_wakeup_new", "sched_migrate_task"];
-
-/// What every instance of ours is called, with the process and a number after it.
-const PREFIX: &str = "layland-";
 
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -82,26 +80,19 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Starts to record, into a buffer of this size per CPU. The guardian, if there is one, removes the
-    /// instance should this process die.
+    /// Starts to record, into a buffer of this size per CPU. It is a change of the machine, which is taken back
+    /// should this process die.
     ///
     /// # Errors
     /// If tracefs is not mounted, or not ours to use.
-    pub fn start(
-        buffer_kb: Option<u32>,
-        guardian: Option<&mut Guardian>,
-    ) -> Result<Instance, TracefsError> {
+    pub fn start(buffer_kb: Option<u32>, changes: &mut Changes) -> Result<Instance, TracefsError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{number}", std::process::id());
+        let name = format!("{}trace-{number}", changes.prefix());
         let path = root()?.join("instances").join(name);
-        if let Some(guardian) = guardian {
-            let undo = Undo::Remove(path.clone());
-            guardian.remember(&undo).map_err(failed("guard", &path))?;
-        }
-        fs::create_dir(&path).map_err(failed("make", &path))?;
+        changes.make(&path).map_err(failed("make", &path))?;
         Instance::set_up(&path, buffer_kb).inspect_err(|_| {
-            // What cannot be removed now is found by `stale` later.
+            // What cannot be removed now is removed with all other changes.
             let _ = undo::remove(&path);
         })
     }
@@ -189,30 +180,31 @@ impl Drop for Instance {
         if let Ok(null) = File::open("/dev/null") {
             self.pipe = null;
         }
-        // What cannot be removed now is found by `stale` later.
+        // What cannot be removed now is removed with all other changes.
         let _ = undo::remove(&self.path);
     }
 }
 
-/// Instances of processes that are gone.
-pub fn stale() -> Vec<PathBuf> {
-    let Ok(root) = root() else { return Vec::new() };
-    left_in(&root.join("instances"))
+/// Instances of runs that are gone, and of those of which that is not known.
+pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    root().map(|root| left_in(&root.join("instances"), register)).unwrap_or_default()
 }
 
-/// Folders that we name after our process and whose process is gone.
-pub(crate) fn left_in(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut left: Vec<PathBuf> = entries
-        .filter_map(Result::ok)
-        .filter(|entry| {
-            let name = entry.file_name();
-            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-            let pid = pid.and_then(|rest| rest.split('-').next()?.parse().ok());
-            pid.is_some_and(|pid| !sys::is_alive(pid))
-        })
-        .map(|entry| entry.path())
-        .collect();
-    left.sort();
-    left
+/// Folders that are named after a run: of runs that are gone, and of those of which that is not known.
+pub(crate) fn left_in(folder: &Path, register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut gone, mut unknown) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with(register::PREFIX) || !entry.path().is_dir() {
+            continue;
+        }
+        match register.is_owner_alive(&name) {
+            Some(true) => {}
+            Some(false) => gone.push(entry.path()),
+            None => unknown.push(entry.path()),
+        }
+    }
+    gone.sort();
+    unknown.sort();
+    (gone, unknown)
 }

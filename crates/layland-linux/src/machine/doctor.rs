@@ -7,7 +7,10 @@
 use crate::deadline::{self, Facts};
 use crate::kernel::sys::{self, Reservation, Tid};
 use crate::kernel::tracefs;
-use crate::machine::undo;
+use crate::machine::changes::ChangeError;
+pub use crate::machine::left::{Leftover, heal, left_behind};
+use crate::machine::left::{as_doctor, of_unknown_runs};
+use crate::machine::register::Register;
 use layland_model::{Duration, counted};
 use serde::Serialize;
 use std::fs::{self, OpenOptions};
@@ -58,7 +61,7 @@ pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
     let mut findings = vec![kernel(), preemption(), ticks(), clocksource(), virtualisation()];
     findings.extend([fifo(), deadline(), rt_group(), throttling(), fair_server()]);
     findings.extend([latency(latency_for_ns), memory(), c_states(), governor(), isolation()]);
-    findings.extend([tracing(), cpusets(), leftovers()]);
+    findings.extend([tracing(), cpusets(), runs(), leftovers()]);
     findings
 }
 
@@ -270,12 +273,25 @@ fn rt_group() -> Finding {
     }
 }
 
+const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// Whether a run that is alive has changed this file.
+fn is_used(path: &str) -> bool {
+    let used = Register::open().map(|register| register.used_settings()).unwrap_or_default();
+    used.iter().any(|used| used.as_os_str() == path)
+}
+
 fn throttling() -> Finding {
     let name = "real-time throttling";
-    match (
-        read("/proc/sys/kernel/sched_rt_runtime_us"),
-        read("/proc/sys/kernel/sched_rt_period_us"),
-    ) {
+    match (read(RT_RUNTIME), read("/proc/sys/kernel/sched_rt_period_us")) {
+        (Ok(runtime), Ok(_)) if runtime == "-1" && is_used(RT_RUNTIME) => {
+            let before = Register::open().ok().and_then(|register| {
+                register.before("sched_rt_runtime_us").map(|before| before.trim().to_owned())
+            });
+            let before = before.unwrap_or_default();
+            let detail = format!("off as long as a run needs that, and {before} us after it");
+            Finding::new(name, State::Info, detail)
+        }
         (Ok(runtime), Ok(_)) if runtime == "-1" => Finding::new(
             name,
             State::Warning,
@@ -408,7 +424,11 @@ fn isolation() -> Finding {
 
 fn tracing() -> Finding {
     let name = "tracefs";
-    match tracefs::Instance::start(Some(64), None) {
+    let mut changes = match as_doctor() {
+        Ok(changes) => changes,
+        Err(error) => return unchangeable(name, &error),
+    };
+    match tracefs::Instance::start(Some(64), &mut changes) {
         Ok(instance) => match instance.markers() {
             Ok(_) => Finding::new(name, State::Ok, "an instance of our own records"),
             Err(error) => Finding::new(name, State::Missing, error.to_string()).fix(error.help()),
@@ -432,9 +452,18 @@ fn refused(error: &io::Error) -> State {
     }
 }
 
+/// Nothing can be tried without a way to take it back.
+fn unchangeable(name: &'static str, error: &ChangeError) -> Finding {
+    Finding::new(name, State::Missing, error.to_string()).fix(error.help())
+}
+
 fn cpusets() -> Finding {
     let name = "cpusets";
-    match deadline::try_cpuset() {
+    let mut changes = match as_doctor() {
+        Ok(changes) => changes,
+        Err(error) => return unchangeable(name, &error),
+    };
+    match deadline::try_cpuset(&mut changes) {
         Ok(version) => {
             Finding::new(name, State::Ok, format!("version {version}, one was made and removed"))
         }
@@ -451,34 +480,42 @@ fn cpusets() -> Finding {
     }
 }
 
-/// What runs left behind that were killed together with their guardian.
-pub fn left_behind() -> Vec<PathBuf> {
-    let mut left = tracefs::stale();
-    left.extend(deadline::stale());
-    left
-}
-
 fn leftovers() -> Finding {
     let name = "leftovers";
-    let left = left_behind();
-    if left.is_empty() {
+    let register = match Register::open() {
+        Ok(register) => register,
+        Err(error) => {
+            let detail = format!("there can be no register of runs: {error}");
+            return Finding::new(name, refused(&error), detail)
+                .fix(ChangeError::Register(error).help());
+        }
+    };
+    let left = left_behind(&register);
+    let unknown = of_unknown_runs(&register);
+    if left.is_empty() && unknown.is_empty() {
         return Finding::new(name, State::Ok, "none of earlier runs");
     }
-    let paths: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
-    Finding::new(name, State::Warning, paths.join(", ")).fix("as root: layland doctor --clean")
+    let mut said: Vec<String> = left.iter().map(Leftover::to_string).collect();
+    said.extend(unknown.iter().map(|path| {
+        format!("{} (of a run of another PID namespace, which may be alive)", path.display())
+    }));
+    let finding = |state| Finding::new(name, state, said.join(", "));
+    if left.is_empty() {
+        finding(State::Info)
+    } else {
+        finding(State::Warning).fix("as root: layland doctor --clean")
+    }
 }
 
-/// Removes what earlier runs left behind. Returns what was removed.
-///
-/// # Errors
-/// With the first folder that cannot be removed, and why.
-pub fn clean() -> Result<Vec<PathBuf>, (PathBuf, io::Error)> {
-    let mut removed = tracefs::stale();
-    for path in &removed {
-        undo::remove(path).map_err(|error| (path.clone(), error))?;
-    }
-    let cpusets = deadline::stale();
-    let first = cpusets.first().cloned().unwrap_or_default();
-    removed.extend(deadline::clean().map_err(|error| (first, error))?);
-    Ok(removed)
+/// The runs that are there now.
+fn runs() -> Finding {
+    let name = "runs";
+    let Ok(register) = Register::open() else {
+        return Finding::new(name, State::Info, "not known: there is no register");
+    };
+    let own = std::process::id();
+    let runs: Vec<String> =
+        register.runs().iter().filter(|run| run.pid != own).map(ToString::to_string).collect();
+    let detail = if runs.is_empty() { "none now".to_owned() } else { runs.join(", ") };
+    Finding::new(name, State::Info, detail)
 }

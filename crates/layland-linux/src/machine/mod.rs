@@ -1,7 +1,24 @@
-//! What is known of the machine that measurements are made on.
+//! The machine that runs take place on: what is known of it, and what they change of it.
+//!
+//! ```text
+//!   changes    the front door: whatever a run changes, and takes back
+//!   register   what runs know of each other: who is there, and what shared settings were
+//!   guardian   the process that takes everything back when a run is killed
+//!   undo       how that is done
+//!   left       what was left behind all the same
+//!   doctor     what works here
+//!   throttling, disturbance
+//!              what takes CPUs from a run
+//! ```
 
+pub mod changes;
+pub mod disturbance;
 pub mod doctor;
-pub mod undo;
+pub(crate) mod guardian;
+mod left;
+pub mod register;
+pub mod throttling;
+pub(crate) mod undo;
 
 use serde::Serialize;
 

@@ -1,45 +1,39 @@
-//! What a run changes on the machine, and a guardian that takes it back however the run ends.
+//! How a change of the machine is taken back, by whoever is left to do it: the run itself, its
+//! [`Guardian`](super::guardian::Guardian), or `layland doctor --clean`.
 //!
-//! Before anything is changed, how to take it back ([`Undo`]) is told to a [`Guardian`]: a process that
-//! outlives the run, whatever happens to it.
+//! A setting that other runs may use at the same time is *shared*: a file of the register
+//! ([`super::register`]) has what was found before the first of them changed it, each run that uses it holds a
+//! shared lock of that file, and whoever leaves without finding another lock restores the setting. The kernel
+//! counts, so that a run that dies is never counted.
 //!
-//! It is forked before any thread exists that has a priority, is the leader of a process group of its
-//! own (so that a signal to the run's group does not reach it), and waits for one of:
-//!
-//! | what | then it |
-//! |---|---|
-//! | the run says that it is over | ends |
-//! | the run died (its pidfd, or the end of its pipe) | kills what it was told to kill, restores files, removes what it was told to remove, last told first; ends |
-//! | the time of the run is long over | kills the run, then as above |
-//!
-//! The child calls nothing that allocates or locks: another thread of the parent may have held a lock
-//! when the child was made.
+//! What is here calls nothing that allocates, but for [`remove`]: the guardian is a process that was forked while
+//! another thread may have held a lock of the allocator.
 
+use crate::kernel::files::{self, Lock};
 use crate::kernel::sys;
-use layland_model::Duration;
-use std::ffi::CString;
-use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// How to take one change back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// Write this into the file.
-    Write(PathBuf, String),
     /// Remove the file, the empty folder, the cpuset or the instance of tracefs.
     Remove(PathBuf),
-    /// Kill the process.
-    Kill(u32),
+    /// Restore the shared setting that this file of a register is about, if no other run uses it.
+    Release(PathBuf),
 }
 
 /// For how long something is tried again: the bandwidth of a `SCHED_DEADLINE` thread that has ended
 /// counts until the end of its period, and a cpuset is in use until its threads are gone.
 const PATIENCE_NS: i64 = 6_000_000_000;
 const PAUSE_NS: i64 = 20_000_000;
+/// How long a register may be held by somebody else: all that is done with it takes milliseconds.
+const REGISTER_PATIENCE_NS: i64 = 10_000_000_000;
 
-/// Tries until it works or [`PATIENCE_NS`] are over. Calls nothing that allocates.
-fn patiently<E>(mut act: impl FnMut() -> Result<(), E>) -> Result<(), E> {
+/// Tries until it works or [`PATIENCE_NS`] are over.
+pub(crate) fn patiently<T>(mut act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let until = sys::monotonic_ns() + PATIENCE_NS;
     loop {
         let answer = act();
@@ -47,32 +41,6 @@ fn patiently<E>(mut act: impl FnMut() -> Result<(), E>) -> Result<(), E> {
             return answer;
         }
         sys::sleep_until(sys::monotonic_ns() + PAUSE_NS);
-    }
-}
-
-impl Undo {
-    /// What writes back what the file says now.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn restore(path: &Path) -> io::Result<Undo> {
-        Ok(Undo::Write(path.to_owned(), std::fs::read_to_string(path)?))
-    }
-
-    /// Does it.
-    ///
-    /// # Errors
-    /// If the kernel refuses for some seconds.
-    pub fn apply(&self) -> io::Result<()> {
-        match self {
-            Undo::Write(path, value) => patiently(|| std::fs::write(path, value)),
-            Undo::Remove(path) => remove(path),
-            &Undo::Kill(pid) => {
-                let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-                let pid = pid.ok_or(io::ErrorKind::NotFound)?;
-                Ok(rustix::process::kill_process(pid, rustix::process::Signal::KILL)?)
-            }
-        }
     }
 }
 
@@ -99,275 +67,96 @@ pub fn remove(path: &Path) -> io::Result<()> {
     })
 }
 
-/// How much the guardian can remember, in bytes.
-const MEMORY: usize = 64 << 10;
-/// A message: its kind, the length of a path with its end, the length of a value.
-const HEADER: usize = 5;
-const WRITE: u8 = b'W';
-const REMOVE: u8 = b'R';
-const KILL: u8 = b'K';
-const OVER: u8 = b'.';
-
-/// The run's end of it.
+/// The register is held: nobody else reads or changes it until this is dropped.
 #[derive(Debug)]
-pub struct Guardian {
-    pid: rustix::process::Pid,
-    pipe: Option<std::fs::File>,
-    /// How much of its memory is used.
-    told: usize,
+pub(crate) struct Hold(#[expect(dead_code, reason = "its lock is the point")] File);
+
+/// Holds the register whose lock is this file.
+///
+/// # Errors
+/// If somebody else holds it for longer than anybody should, who may have been stopped.
+pub(crate) fn hold(lock: &CStr) -> io::Result<Hold> {
+    let file = files::open(lock, true)?;
+    let until = sys::monotonic_ns() + REGISTER_PATIENCE_NS;
+    while !files::lock(&file, Lock::Exclusive)? {
+        if sys::monotonic_ns() >= until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        sys::sleep_until(sys::monotonic_ns() + 1_000_000);
+    }
+    Ok(Hold(file))
 }
 
-impl Guardian {
-    /// Forks a guardian of this process that ends it after some time.
-    ///
-    /// # Errors
-    /// If the kernel refuses a pipe, a pidfd or a process.
-    pub fn start(most: Duration) -> io::Result<Guardian> {
-        let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        let own = rustix::process::getpid();
-        let run = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty())?;
-        let until_ns = sys::monotonic_ns().saturating_add(most.ns());
-        // Safety: the child calls only what is safe after a fork, and never returns.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            0 => {
-                // Not dropped, because that would be too late to matter: the parent must be the only
-                // one who can write.
-                // Safety: the descriptor belongs to the child alone.
-                unsafe { libc::close(writer.as_raw_fd()) };
-                guard(&reader, &run, own, until_ns)
+/// The longest text of a shared setting.
+const LONGEST: usize = 8 << 10;
+/// How a shared setting is restored: by writing what follows the path, or by removing the path.
+pub(crate) const WRITE: u8 = b'W';
+/// See [`WRITE`].
+pub(crate) const REMOVE: u8 = b'R';
+
+/// What became of a shared setting that was released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Released {
+    /// Others use it, and the last of them will restore it.
+    StillUsed,
+    /// It is as it was found.
+    Restored,
+}
+
+/// Releases a shared setting: `file` is that of the register, `own` the descriptor through which this process
+/// holds it, if it does. The register must be held.
+///
+/// # Errors
+/// If the kernel refuses; the file keeps what the setting was then.
+pub(crate) fn release(file: &CStr, own: Option<&File>, _hold: &Hold) -> io::Result<Released> {
+    use std::os::unix::fs::FileExt;
+    let opened = match own {
+        Some(_) => None,
+        None => match files::open(file, false) {
+            Ok(opened) => Some(opened),
+            // Somebody else has restored it.
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+                return Ok(Released::Restored);
             }
-            pid => {
-                let pid = rustix::process::Pid::from_raw(pid);
-                let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
-                Ok(Guardian { pid, pipe: Some(writer.into()), told: 0 })
-            }
-        }
-    }
-
-    /// To be called before the change is made.
-    ///
-    /// # Errors
-    /// If the guardian is gone. Then the change must not be made.
-    pub fn remember(&mut self, undo: &Undo) -> io::Result<()> {
-        match undo {
-            Undo::Write(path, value) => self.send(WRITE, path, value.as_bytes()),
-            Undo::Remove(path) => self.send(REMOVE, path, &[]),
-            Undo::Kill(pid) => self.send(KILL, Path::new(""), &pid.to_ne_bytes()),
-        }
-    }
-
-    fn send(&mut self, kind: u8, path: &Path, value: &[u8]) -> io::Result<()> {
-        use std::os::unix::ffi::OsStrExt;
-        let path = CString::new(path.as_os_str().as_bytes())?;
-        let path = path.as_bytes_with_nul();
-        let lengths = (u16::try_from(path.len()), u16::try_from(value.len()));
-        let (Ok(path_length), Ok(value_length)) = lengths else {
-            return Err(io::Error::other("too long to be remembered"));
-        };
-        self.told += HEADER + path.len() + value.len();
-        if self.told > MEMORY {
-            return Err(io::Error::other("more than can be remembered"));
-        }
-        let mut message = vec![kind];
-        message.extend(path_length.to_ne_bytes());
-        message.extend(value_length.to_ne_bytes());
-        message.extend(path);
-        message.extend(value);
-        self.pipe
-            .as_mut()
-            .ok_or_else(|| io::Error::other("the guardian is gone"))?
-            .write_all(&message)
-    }
-
-    /// The run is over, and has undone everything itself.
-    pub fn dismiss(&mut self) {
-        let Some(mut pipe) = self.pipe.take() else { return };
-        let _ = pipe.write_all(&[OVER]);
-        drop(pipe);
-        let _ = rustix::process::waitpid(Some(self.pid), rustix::process::WaitOptions::empty());
-    }
-}
-
-impl Drop for Guardian {
-    fn drop(&mut self) {
-        // Without `dismiss`, the guardian sees the end of the pipe, and undoes what is to be undone.
-        if self.pipe.take().is_some() {
-            let _ = rustix::process::waitpid(Some(self.pid), rustix::process::WaitOptions::empty());
-        }
-    }
-}
-
-/// The life of the guardian.
-fn guard(pipe: &OwnedFd, run: &OwnedFd, run_pid: rustix::process::Pid, until_ns: i64) -> ! {
-    // Each of these may fail without harm.
-    let _ = rustix::process::setsid();
-    let _ = sys::set_fifo(sys::Tid::own(), sys::MANAGER - 1);
-    sys::name_thread("layland-guard");
-    close_others(pipe.as_fd(), run.as_fd());
-    let mut memory = [0u8; MEMORY];
-    let mut filled = 0;
-    let mut is_over = false;
-    loop {
-        let left = until_ns - sys::monotonic_ns();
-        if left <= 0 {
-            let _ = rustix::process::kill_process(run_pid, rustix::process::Signal::KILL);
-            break;
-        }
-        let timeout =
-            rustix::time::Timespec { tv_sec: left / 1_000_000_000, tv_nsec: left % 1_000_000_000 };
-        use rustix::event::{PollFd, PollFlags, poll};
-        let mut fds = [PollFd::new(pipe, PollFlags::IN), PollFd::new(run, PollFlags::IN)];
-        if poll(&mut fds, Some(&timeout)).is_err() {
-            continue;
-        }
-        if !fds[0].revents().is_empty() {
-            match rustix::io::read(pipe, &mut memory[filled..]) {
-                Ok(0) => break,
-                Ok(count) => {
-                    filled += count;
-                    is_over = says_over(&memory[..filled]);
-                }
-                Err(_) => {}
-            }
-        } else if !fds[1].revents().is_empty() {
-            break;
-        }
-        if is_over {
-            break;
-        }
-    }
-    if !is_over {
-        undo(&memory[..filled]);
-    }
-    // Safety: ends this process at once, without running anything of the parent's.
-    unsafe { libc::_exit(0) }
-}
-
-/// Closes what the child inherited and does not need: whoever reads the output of the run waits for
-/// its end.
-fn close_others(one: BorrowedFd<'_>, two: BorrowedFd<'_>) {
-    let (a, b) = (one.as_raw_fd() as u32, two.as_raw_fd() as u32);
-    let (low, high) = (a.min(b), a.max(b));
-    let close = |from: u32, to: u32| {
-        if from <= to {
-            // Safety: nothing in this process uses these descriptors any more.
-            unsafe { libc::syscall(libc::SYS_close_range, from, to, 0) };
-        }
+            Err(error) => return Err(error),
+        },
     };
-    close(0, low.saturating_sub(1));
-    close(low + 1, high.saturating_sub(1));
-    close(high + 1, u32::MAX);
-}
-
-/// What the guardian was told to undo.
-struct Message<'a> {
-    kind: u8,
-    path: &'a [u8],
-    value: &'a [u8],
-    /// What follows.
-    rest: &'a [u8],
-}
-
-fn message(bytes: &[u8]) -> Option<Message<'_>> {
-    let (header, rest) = bytes.split_at_checked(HEADER)?;
-    let length = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
-    let (path, rest) = rest.split_at_checked(length(1))?;
-    let (value, rest) = rest.split_at_checked(length(3))?;
-    Some(Message { kind: header[0], path, value, rest })
-}
-
-fn says_over(mut bytes: &[u8]) -> bool {
-    loop {
-        if bytes.first() == Some(&OVER) {
-            return true;
-        }
-        match message(bytes) {
-            Some(Message { rest, .. }) => bytes = rest,
-            None => return false,
-        }
+    let Some(open) = own.or(opened.as_ref()) else { return Ok(Released::Restored) };
+    if files::is_held(open, Lock::Exclusive)? {
+        return Ok(Released::StillUsed);
     }
+    let mut text = [0u8; LONGEST];
+    let length = open.read_at(&mut text, 0)?;
+    if let Some((kind, path, value)) = saved(&mut text[..length]) {
+        if kind == WRITE { files::set(path, value)? } else { files::remove(path)? }
+    }
+    files::remove(file)?;
+    Ok(Released::Restored)
 }
 
-/// Undoes what the messages say, last first.
-fn undo(bytes: &[u8]) {
-    let Some(Message { kind, path, value, rest }) = message(bytes) else { return };
-    undo(rest);
-    let is_path = path.last() == Some(&0);
-    match kind {
-        WRITE if is_path => {
-            let _ = patiently(|| {
-                // Safety: the path ends with a zero, and the value is as long as is said.
-                let written = unsafe {
-                    let flags = libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC;
-                    let file = libc::open(path.as_ptr().cast(), flags);
-                    let written = libc::write(file, value.as_ptr().cast(), value.len());
-                    libc::close(file);
-                    written
-                };
-                usize::try_from(written).map(|_| ())
-            });
-        }
-        REMOVE if is_path => {
-            let _ = patiently(|| {
-                // Safety: the path ends with a zero.
-                let is_gone = unsafe {
-                    libc::unlink(path.as_ptr().cast()) == 0
-                        || libc::rmdir(path.as_ptr().cast()) == 0
-                        || libc::access(path.as_ptr().cast(), libc::F_OK) != 0
-                };
-                if is_gone { Ok(()) } else { Err(()) }
-            });
-        }
-        KILL => {
-            if let Ok(pid) = value.try_into().map(i32::from_ne_bytes)
-                && let Some(pid) = rustix::process::Pid::from_raw(pid)
-            {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
-        _ => {}
-    }
+/// Takes the text of a shared setting apart: how it is restored, its path, its value.
+fn saved(text: &mut [u8]) -> Option<(u8, &CStr, &[u8])> {
+    let end = text.iter().position(|&byte| byte == b'\n')?;
+    text[end] = 0;
+    let (head, value) = text.split_at(end + 1);
+    let (&kind, path) = head.split_first()?;
+    Some((kind, CStr::from_bytes_with_nul(path).ok()?, value))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_is_taken_back_in_reverse() {
-        let folder = std::env::temp_dir().join(format!("layland-undo-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("inner")).unwrap();
-        let file = folder.join("value");
-        std::fs::write(&file, "now").unwrap();
-        let undos = [
-            Undo::Write(file.clone(), "first".to_owned()),
-            Undo::Write(file.clone(), "second".to_owned()),
-            Undo::Remove(folder.join("inner")),
-            Undo::Remove(folder.join("never made")),
-        ];
-        let mut guardian = Guardian::start(Duration::from_secs(60)).unwrap();
-        for undo in &undos {
-            guardian.remember(undo).unwrap();
+/// Takes back one change, of which [`Undo`] tells in bytes: the kind, a path, and the lock of the register for
+/// a shared setting. For the guardian.
+pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
+    patiently(|| match kind {
+        REMOVE_MESSAGE => files::remove(path),
+        RELEASE_MESSAGE => {
+            let hold = hold(lock)?;
+            release(path, None, &hold).map(|_| ())
         }
-        drop(guardian);
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
-        assert!(!folder.join("inner").exists());
-        // The same, without a guardian.
-        std::fs::create_dir(folder.join("inner")).unwrap();
-        std::fs::write(&file, "now").unwrap();
-        undos.iter().rev().for_each(|undo| undo.apply().unwrap());
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first");
-        assert!(!folder.join("inner").exists());
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_guardian_does_not_take_more_than_it_can_remember() {
-        let mut guardian = Guardian::start(Duration::from_secs(60)).unwrap();
-        let undo = Undo::Write("/no/such/file".into(), "x".repeat(60_000));
-        guardian.remember(&undo).unwrap();
-        assert!(guardian.remember(&undo).is_err());
-        guardian.dismiss();
-    }
+        _ => Ok(()),
+    })
 }
+
+/// The kinds of [`take_back`].
+pub(super) const REMOVE_MESSAGE: u8 = b'r';
+/// See [`REMOVE_MESSAGE`].
+pub(super) const RELEASE_MESSAGE: u8 = b's';

@@ -5,7 +5,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::values::time_of;
 use crate::ui::{table, terminal};
 use clap::Args;
-use layland_linux::{Calibration, Machine};
+use layland_linux::{Calibration, Changes, Machine};
 use layland_model::{CpuSet, Duration, Index, Overheads};
 use serde_json::json;
 use std::path::PathBuf;
@@ -59,10 +59,23 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
         return Err(Failure::usage(format!("measuring for {} makes no sense", args.duration))
             .help("choose between 100ms and 60s"));
     }
-    let cpus: Option<Vec<usize>> =
-        args.host_cpus.as_ref().map(|set| set.iter().map(Index::index).collect());
+    let cpus: Vec<usize> = match &args.host_cpus {
+        Some(set) => set.iter().map(Index::index).collect(),
+        None => layland_linux::usable_cpus()
+            .map_err(|error| Failure::refused(format!("failed to list the CPUs: {error}")))?,
+    };
+    // It measures all of them: another run would be measured, too.
+    let mut changes = Changes::begin("layland calibrate", Duration::MAX)?;
+    changes.claim(&cpus, |free| {
+        if free == cpus {
+            Ok(((), free.to_vec()))
+        } else {
+            Err(Failure::refused("another run has some of these CPUs"))
+        }
+    })?;
     let calibration =
-        layland_linux::calibrate(cpus.as_deref(), args.duration, args.quantile).map_err(failure)?;
+        layland_linux::calibrate(Some(&cpus), args.duration, args.quantile).map_err(failure)?;
+    drop(changes);
     let machine = Machine::probe();
     let section = section(&calibration.overheads, &machine, args.quantile);
     if let Some(path) = &args.output {

@@ -1,10 +1,11 @@
 //! `layland doctor`: what works on this machine, why not, and the exact fix.
 
-use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::exit::{Exit, Message, Outcome};
 use crate::ui::terminal;
 use crate::ui::values::time_of;
 use clap::Args;
-use layland_linux::doctor::{Finding, State, clean, examine};
+use layland_linux::Register;
+use layland_linux::doctor::{Finding, State, examine, heal, left_behind};
 use layland_model::Duration;
 use serde_json::json;
 
@@ -13,14 +14,16 @@ Examples:
   layland doctor
       tries everything that running and recording need; nothing stays changed
   sudo layland doctor --clean
-      removes what was left behind by runs that were killed together with their guardian
+      takes back what was left behind by runs that were killed together with their guardian
 
-Exits with 0 if everything that was tried works, with 5 if a privilege is missing, and with 1 if
-something else is.";
+Exits with 0 if everything that was tried works; warnings do not count. With 5 if a privilege is
+missing, and with 1 if something else is: what to do is said. With --clean it exits with 0 if nothing
+is left, and with 5 if the system refuses to take something back. What a run that is alive has changed
+is never touched.";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {
-    /// Remove the cpusets and tracing instances of earlier runs that have ended
+    /// Take back what runs that have died left: settings of the kernel, cpusets, tracing instances
     #[arg(long)]
     pub clean: bool,
     /// For how long the latency of timers is measured
@@ -33,17 +36,7 @@ pub(crate) struct DoctorArgs {
 
 pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     if args.clean {
-        let removed = clean().map_err(|(path, error)| {
-            Failure::refused(format!("failed to remove {}: {error}", path.display()))
-                .help("run it as root, e.g. with sudo")
-        })?;
-        let text: String = if removed.is_empty() {
-            "nothing to remove\n".to_owned()
-        } else {
-            removed.iter().map(|path| format!("removed {}\n", path.display())).collect()
-        };
-        terminal::result(&text)?;
-        return Ok(Exit::Yes);
+        return clean();
     }
     let findings = examine(args.latency_for.ns().max(0));
     let exit = verdict(&findings);
@@ -58,6 +51,34 @@ pub(crate) fn run(args: &DoctorArgs) -> Outcome {
     } else {
         terminal::result(&text(&findings))?;
     }
+    Ok(exit)
+}
+
+/// Takes back what is left, all that can be.
+fn clean() -> Outcome {
+    let register = Register::open().map_err(layland_linux::ChangeError::Register)?;
+    let left = left_behind(&register);
+    let mut text = String::new();
+    let mut exit = Exit::Yes;
+    for one in &left {
+        match heal(&register, one) {
+            Ok(()) => text += &format!("{}\n", one.healed()),
+            Err(error) => {
+                exit = Exit::Refused;
+                terminal::complain(&Message::Plain(
+                    format!("failed to take back {}: {error}", one.path().display()),
+                    Some(
+                        "run it as root, e.g. with sudo, when no other SCHED_DEADLINE thread runs"
+                            .to_owned(),
+                    ),
+                ));
+            }
+        }
+    }
+    if left.is_empty() {
+        text += "nothing to take back\n";
+    }
+    terminal::result(&text)?;
     Ok(exit)
 }
 

@@ -118,5 +118,12 @@ impl Failure {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl From<layland_linux::ChangeError> for Failure {
+    fn from(error: layland_linux::ChangeError) -> Failure {
+        Failure::refused(error.to_string()).help(error.help())
+    }
+}
+
 /// What a command returns.
 pub(crate) type Outcome = Result<Exit, Failure>;

@@ -26,8 +26,9 @@ Examples:
 
 Needs Linux and the right to real-time priorities (CAP_SYS_NICE, or rtprio in limits.conf). With the
 engine fifo threads run at SCHED_FIFO 60, wait at 1, and the manager has 99.
-Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, and 6 if the machine
-paused for too long to tell.";
+Each run has CPUs of its own: one that overlaps takes others, or is refused.
+Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, be it to take back what the
+run has changed, and 6 if the machine paused for too long to tell.";
 
 #[derive(Args)]
 pub(crate) struct RunArgs {

@@ -2,14 +2,14 @@
 
 use super::args::{Margin, Requests, RunArgs};
 use super::recording::Recording;
-use super::request::{Request, chosen_cpus, refused};
+use super::request::{Request, chosen_cpus, end, refused, what};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
-use layland_linux::{Guardian, Machine};
+use layland_linux::{Changes, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
@@ -31,15 +31,18 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let system = &set.system;
     let facts = Facts::read();
     let plan = plan(registry, args, &set, &facts)?;
-    let cpus = machine_cpus(args, system)?;
+    // Before anything is changed: an interrupt must not end the run without taking that back.
+    let interrupt = interrupt::listen();
+    let mut changes = Changes::begin(&what(args, &set), most(duration, &plan))?;
+    let (cpus, elsewhere) = machine_cpus(&mut changes, args, system)?;
     for caveat in &plan.caveats {
         terminal::warn(caveat, None);
     }
     tell(&plan, system, &facts);
-    let mut guardian = Guardian::start(Duration::MAX)
-        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
-    let recording = Recording::start(&outputs, false, system, &mut guardian)?;
-    let interrupt = interrupt::listen();
+    if let Some(remark) = &elsewhere {
+        terminal::warn(remark, None);
+    }
+    let recording = Recording::start(&outputs, false, system, &mut changes)?;
     let options = DeadlineOptions {
         until: duration,
         seed: args.seed,
@@ -48,28 +51,31 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         interrupt: Some(interrupt),
     };
     let limit = facts.limit_thousandths as f64 / 1000.0;
-    let ran = run_plan(system, &plan, limit, &options, &mut guardian).map_err(|error| {
+    let ran = run_plan(system, &plan, limit, &options, &mut changes).map_err(|error| {
         let reason = set.located_by_name(error.to_string(), error.task());
         Failure::refused(reason).help(error.help())
     });
     drop(options);
-    let lost = recording.finish(args.quiet)?;
-    guardian.dismiss();
-    let ran = ran?;
+    let lost = recording.finish(args.quiet);
+    let taken_back = end(changes, Exit::Yes);
+    let (ran, lost) = (ran?, lost?);
     let labels = Labels::of(system);
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     ran.trace.replay(&mut statistics);
     let summary = statistics.summary(&labels);
-    let exit = if interrupt.load(Ordering::SeqCst) {
+    let excuse = if summary.total.missed > 0 { ran.excuse(system) } else { None };
+    let exit = if taken_back != Exit::Yes {
+        taken_back
+    } else if interrupt.load(Ordering::SeqCst) {
         Exit::Interrupted
-    } else if lost > 0 {
+    } else if lost > 0 || excuse.is_some() {
         Exit::Untrusted
     } else if summary.total.missed > 0 {
         Exit::No
     } else {
         Exit::Yes
     };
-    let answer = Answer { args, set: &set, plan: &plan, ran: &ran, summary, lost, exit };
+    let answer = Answer { args, set: &set, plan: &plan, ran: &ran, summary, lost, excuse, exit };
     for output in &outputs {
         answer.recorded().write(output, args.quiet)?;
     }
@@ -128,18 +134,27 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     })
 }
 
-/// The machine's CPU for each of the platform: the first that may be used.
-fn machine_cpus(args: &RunArgs, system: &System) -> Result<Vec<usize>, Failure> {
-    let chosen = chosen_cpus(args)?;
+/// After this time a run that should have ended is ended by its guardian: it may have been stopped.
+fn most(duration: Duration, plan: &Plan) -> Duration {
+    duration + plan.lead + Duration::from_secs(60)
+}
+
+/// The machine's CPU for each of the platform: the first that may be used and that no other run has. And what to
+/// say if these are not the first ones.
+fn machine_cpus(
+    changes: &mut Changes,
+    args: &RunArgs,
+    system: &System,
+) -> Result<(Vec<usize>, Option<String>), Failure> {
     let needed = system.platform.cpu_count();
-    if chosen.len() < needed {
-        return Err(Failure::refused(format!(
+    changes.claim(&chosen_cpus(args)?, |usable| match usable.get(..needed) {
+        Some(cpus) => Ok((cpus.to_vec(), cpus.to_vec())),
+        None => Err(Failure::refused(format!(
             "the set needs {needed} CPUs, and {} can be used here",
-            chosen.len()
+            usable.len()
         ))
-        .help("a smaller platform: change `cpus` in the set"));
-    }
-    Ok(chosen.into_iter().take(needed).collect())
+        .help("a smaller platform: change `cpus` in the set")),
+    })
 }
 
 struct Answer<'a> {
@@ -149,6 +164,7 @@ struct Answer<'a> {
     ran: &'a Ran,
     summary: Summary,
     lost: u64,
+    excuse: Option<String>,
     exit: Exit,
 }
 
@@ -190,6 +206,7 @@ impl Answer<'_> {
         if self.lost > 0 {
             remarks.push(format!("NOT TRUSTWORTHY: the kernel's trace lost {} events", self.lost));
         }
+        remarks.extend(self.excuse.iter().map(|excuse| format!("NOT TRUSTWORTHY: {excuse}")));
         remarks
     }
 
@@ -333,6 +350,7 @@ impl Answer<'_> {
             "end_ns": self.ran.trace.over.ns(),
             "budget_overruns": self.ran.overruns,
             "lost_events": self.lost,
+            "doubts": self.excuse,
             "caveats": self.plan.caveats,
             "kernel": self.plan.affinities.is_some().then(|| self.kernel_as_json()),
             "summary": self.summary,

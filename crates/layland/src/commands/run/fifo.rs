@@ -2,7 +2,7 @@
 
 use super::args::{ManagerChoice, Margin, RunArgs};
 use super::recording::Recording;
-use super::request::{Request, chosen_cpus, failure, refused};
+use super::request::{Request, chosen_cpus, end, failure, refused, what};
 use crate::ui::chart;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
@@ -11,8 +11,8 @@ use crate::ui::table::{self, figures};
 use crate::ui::{interrupt, terminal};
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
-    FifoOptions, Figures, Guardian, Hosts, LogFile, Machine, ManagerPlace, margin_of, with_margin,
-    with_margin_of, with_slack,
+    Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, Throttling, foresee,
+    margin_of, way_out, with_margin, with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
 use layland_policy::Schedules;
@@ -39,6 +39,8 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         built.map_err(|error| refused(set, &args.policy, &error))
     };
     let mut policy = build(&set)?;
+    // Margins are not executed.
+    let asked = set.system.clone();
     if policy.needs().schedules == Schedules::Threads {
         set.system = match &args.margin {
             None => with_margin(&set.system, &Rate::new(1, 20)),
@@ -62,13 +64,17 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         ManagerChoice::Shared => ManagerPlace::Shared,
         ManagerChoice::Dedicated => ManagerPlace::Dedicated,
     };
-    let hosts = Hosts::choose(set.system.platform.cpu_count(), &chosen_cpus(args)?, place)
-        .map_err(failure)?;
+    let cpus = set.system.platform.cpu_count();
     let interrupt = interrupt::listen();
-    // The run has a guardian of its own, for itself; this one is for what is recorded of it.
-    let mut guardian = Guardian::start(Duration::MAX)
-        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
-    let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut guardian)?;
+    // The run has a guardian of its own, which ends it; this one is for what is recorded of it.
+    let mut changes = Changes::begin(&what(args, &set), Duration::MAX)?;
+    let (hosts, elsewhere) =
+        Hosts::claim(&mut changes, cpus, &chosen_cpus(args)?, place).map_err(failure)?;
+    let throttling = Throttling::of_machine();
+    for text in foresee(&asked, &policy.rule(), hosts.shared(), &throttling) {
+        terminal::warn(&text, Some(way_out(&throttling)));
+    }
+    let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut changes)?;
     let options = FifoOptions {
         seed: args.seed,
         markers: recording.markers.clone(),
@@ -78,13 +84,15 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let rule = policy.rule();
     let outcome = layland_linux::run(&set.system, policy, &options).map_err(failure);
     drop(options);
-    let lost = recording.finish(args.quiet)?;
-    guardian.dismiss();
-    let mut ran = Ran::new(args, &set.system, outcome?, hosts, &rule);
+    let lost = recording.finish(args.quiet);
+    let taken_back = end(changes, Exit::Yes);
+    let (mut outcome, lost) = (outcome?, lost?);
+    outcome.remarks.extend(elsewhere);
+    let mut ran = Ran::new(args, &set.system, outcome, hosts, &rule);
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
     }
-    let exit = ran.exit();
+    let exit = if taken_back == Exit::Yes { ran.exit() } else { taken_back };
     if let Some(path) = &args.fifo.log {
         let file = LogFile {
             policy: args.policy.clone(),
@@ -272,8 +280,9 @@ impl Answer<'_> {
                 short(measured.leaked_ns as f64)
             ));
         }
-        if ran.outcome.stolen > Duration::ZERO {
-            facts.push(format!("a hypervisor took {} of the CPUs", ran.outcome.stolen));
+        let stolen = ran.outcome.disturbance.stolen;
+        if stolen > Duration::ZERO {
+            facts.push(format!("a hypervisor took {} of the CPUs", short(stolen.ns() as f64)));
         }
         facts.extend(ran.machine.caveats());
         facts.extend(ran.outcome.remarks.iter().cloned());
@@ -296,6 +305,13 @@ impl Answer<'_> {
         let measured = &ran.outcome.measured;
         let overheads: serde_json::Map<String, serde_json::Value> = (measured.figures().iter())
             .map(|(name, figures)| ((*name).to_owned(), json!(figures)))
+            .collect();
+        let foreign: Vec<serde_json::Value> = (ran.outcome.disturbance.foreign.iter())
+            .map(|one| {
+                json!({
+                    "name": one.name, "pid": one.pid, "took_ns": one.took.ns(), "cpus": one.cpus,
+                })
+            })
             .collect();
         json!({
             "layland": env!("CARGO_PKG_VERSION"),
@@ -329,7 +345,8 @@ impl Answer<'_> {
             "asked_ns": measured.asked_ns,
             "got_ns": measured.got_ns,
             "leaked_ns": measured.leaked_ns,
-            "stolen_ns": ran.outcome.stolen.ns(),
+            "stolen_ns": ran.outcome.disturbance.stolen.ns(),
+            "foreign": foreign,
             "caveats": ran.machine.caveats(),
             "remarks": ran.outcome.remarks,
             "doubts": ran.doubts,

@@ -18,7 +18,7 @@ use request::Request;
 pub(crate) use args::{EXAMPLES, RunArgs};
 pub(crate) use fifo::rows;
 pub(crate) use recording::VARIABLE as MARKER_VARIABLE;
-pub(crate) use request::failure;
+pub(crate) use request::{end, failure};
 
 /// By default at most this long.
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);

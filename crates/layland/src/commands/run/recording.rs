@@ -4,7 +4,7 @@ use crate::ui::exit::Failure;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::terminal;
 use layland_linux::tracefs::{Instance, TracefsError};
-use layland_linux::{Guardian, Markers, Recorder};
+use layland_linux::{Changes, Markers, Recorder};
 use layland_model::System;
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -33,7 +33,7 @@ impl Recording {
         outputs: &[Output],
         wants_marks: bool,
         system: &System,
-        guardian: &mut Guardian,
+        changes: &mut Changes,
     ) -> Result<Recording, Failure> {
         let wanted: Vec<&Output> =
             outputs.iter().filter(|output| output.kind == FileKind::Kernel).collect();
@@ -45,7 +45,8 @@ impl Recording {
             return Ok(Recording { recorder: None, markers: file.map(|file| marks(file, system)) });
         };
         let path = output.path.clone();
-        let instance = Instance::start(Some(BUFFER_KB), Some(guardian)).map_err(|e| refused(&e))?;
+        let instance =
+            Instance::start(Some(BUFFER_KB), changes).map_err(|error| refused(&error))?;
         let file = instance.markers().map_err(|error| refused(&error))?;
         let out = File::create(&path).map_err(|error| {
             Failure::refused(format!("failed to write {}: {error}", path.display()))

@@ -1,10 +1,11 @@
 //! What both engines start from, and why a run does not take place.
 
 use super::args::RunArgs;
-use crate::ui::exit::{Exit, Failure};
+use crate::ui::exit::{Exit, Failure, Message};
 use crate::ui::input::Set;
 use crate::ui::output::Output;
-use layland_linux::RunError;
+use crate::ui::terminal;
+use layland_linux::{Changes, RunError};
 use layland_model::{Duration, Index};
 use layland_policy::{BuildError, Registry};
 
@@ -27,12 +28,29 @@ pub(super) fn refused(set: &Set, spec: &str, error: &BuildError) -> Failure {
 pub(crate) fn failure(error: RunError) -> Failure {
     let help = error.help();
     let failure = match &error {
-        RunError::Refused { .. } | RunError::TooFewCpus { .. } => {
+        RunError::Refused { .. } | RunError::TooFewCpus { .. } | RunError::Changes { .. } => {
             Failure::refused(error.to_string())
         }
         RunError::Unsupported { .. } => Failure::input(error.to_string()),
     };
     if help.is_empty() { failure } else { failure.help(help) }
+}
+
+/// What a run was called with, for other runs.
+pub(super) fn what(args: &RunArgs, set: &Set) -> String {
+    format!("layland run {} --policy {}", set.name, args.policy)
+}
+
+/// Takes back all that a run has changed. What the kernel refuses is told, and decides how the run ends.
+pub(crate) fn end(changes: Changes, exit: Exit) -> Exit {
+    let left = changes.end();
+    for one in &left {
+        terminal::complain(&Message::Plain(
+            one.to_string(),
+            Some("as root, when other runs have ended: layland doctor --clean".to_owned()),
+        ));
+    }
+    if left.is_empty() { exit } else { Exit::Refused }
 }
 
 /// The CPUs of the machine that the user wants, ascending.

@@ -4,7 +4,7 @@ use super::args::{InputArgs, RecordArgs};
 use super::{load, show};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{interrupt, terminal};
-use layland_linux::Guardian;
+use layland_linux::Changes;
 use layland_linux::tracefs::{Instance, TracefsError};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -29,9 +29,8 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     }
     let set = args.set.as_deref().map(load::named_set).transpose()?;
     let interrupt = interrupt::listen();
-    let mut guardian = Guardian::start(layland_model::Duration::MAX)
-        .map_err(|error| Failure::refused(format!("failed to start a guardian: {error}")))?;
-    let mut instance = Instance::start(args.buffer, Some(&mut guardian)).map_err(refused)?;
+    let mut changes = Changes::begin("layland trace record", layland_model::Duration::MAX)?;
+    let mut instance = Instance::start(args.buffer, &mut changes).map_err(refused)?;
     let mut out: Box<dyn Write> = if to_stdout {
         Box::new(BufWriter::new(std::io::stdout().lock()))
     } else {
@@ -70,12 +69,15 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     let lost = instance.finish(&mut out).map_err(unwritten)?;
     out.flush().map_err(unwritten)?;
     drop(out);
-    guardian.dismiss();
+    let taken_back = crate::commands::run::end(changes, Exit::Yes);
     if !to_stdout {
         terminal::talk(&format!("wrote {}", args.output.display()));
     }
     if let Some(status) = status.filter(|status| !status.success()) {
         terminal::warn(&format!("the command ended with {status}"), None);
+    }
+    if taken_back != Exit::Yes {
+        return Ok(taken_back);
     }
     if lost > 0 {
         terminal::warn(

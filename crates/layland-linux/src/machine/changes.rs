@@ -1,0 +1,324 @@
+//! The front door to the machine: whatever a run changes is changed through [`Changes`], which knows the other
+//! runs ([`register`](super::register)), tells the [`Guardian`] first, and takes everything back in the end.
+
+use super::guardian::Guardian;
+use super::register::{self, Entry, Register, Run};
+use super::undo::{self, Hold, Released, Undo};
+use crate::kernel::files::{self, Lock};
+use layland_model::Duration;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Why nothing can be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// There is no register.
+    #[error("failed to open the register of runs: {0}")]
+    Register(io::Error),
+    /// There is no guardian.
+    #[error("failed to start a guardian: {0}")]
+    Guardian(io::Error),
+    /// Other runs have the CPUs.
+    #[error("{0}")]
+    Occupied(String),
+}
+
+impl ChangeError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            ChangeError::Register(error) if error.kind() == io::ErrorKind::TimedOut => {
+                "another layland process holds it, and is stopped: see `ps -eo pid,stat,cmd`".to_owned()
+            }
+            ChangeError::Register(_) => {
+                "it is /run/layland for root, and /run/user/UID/layland or /tmp/layland-UID for others"
+                    .to_owned()
+            }
+            ChangeError::Guardian(error) => no_process(error),
+            ChangeError::Occupied(_) => {
+                "wait until it has ended, or choose other CPUs with --host-cpus".to_owned()
+            }
+        }
+    }
+}
+
+/// What to do where the kernel refuses a process or a thread.
+pub(crate) fn no_process(error: &io::Error) -> String {
+    if error.raw_os_error() != Some(libc::EAGAIN) {
+        return "see `layland doctor`".to_owned();
+    }
+    if crate::kernel::sys::is_deadline() {
+        "a SCHED_DEADLINE thread may start neither processes nor threads: start layland as an ordinary \
+         process, without chrt -d"
+            .to_owned()
+    } else {
+        "there is a limit on processes and threads: see ulimit -u, and pids.max of the cgroup"
+            .to_owned()
+    }
+}
+
+/// A change that the kernel did not let us take back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotTakenBack {
+    /// What was changed.
+    pub path: PathBuf,
+    /// What the kernel says.
+    pub error: String,
+}
+
+impl std::fmt::Display for NotTakenBack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} was changed, and the kernel refuses to take that back: {}",
+            self.path.display(),
+            self.error
+        )
+    }
+}
+
+/// A folder that is to go, or a shared setting.
+#[derive(Debug)]
+enum Change {
+    Folder(PathBuf),
+    Setting { file: PathBuf, target: PathBuf, lock: File },
+}
+
+/// What a run has changed. Dropping it takes everything back.
+#[derive(Debug)]
+pub struct Changes {
+    register: Register,
+    guardian: Guardian,
+    entry: Entry,
+    made: Vec<Change>,
+    is_over: bool,
+}
+
+impl Changes {
+    /// Enters the run into the register of this machine, and starts a guardian that ends it after some time.
+    ///
+    /// # Errors
+    /// If there can be no register or no guardian. Nothing is changed then.
+    pub fn begin(what: &str, most: Duration) -> Result<Changes, ChangeError> {
+        Changes::begin_in(Register::open().map_err(ChangeError::Register)?, what, most)
+    }
+
+    /// The same with another register.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn begin_in(
+        register: Register,
+        what: &str,
+        most: Duration,
+    ) -> Result<Changes, ChangeError> {
+        let mut guardian = Guardian::start(most).map_err(ChangeError::Guardian)?;
+        let entered =
+            register.enter(what, |path| guardian.remember(&Undo::Remove(path.to_owned())));
+        let entry = entered.map_err(ChangeError::Register)?;
+        Ok(Changes { register, guardian, entry, made: Vec::new(), is_over: false })
+    }
+
+    /// What folders of this run are to be called, before a name of their own.
+    pub fn prefix(&self) -> String {
+        format!("{}{}-", register::PREFIX, self.entry.id)
+    }
+
+    /// Takes CPUs of the machine that no other run has, until the end of this one. `choose` gets the CPUs that
+    /// may be used, and gives those that it takes. Gives a remark, too, if other runs kept it from those that it
+    /// would have taken.
+    ///
+    /// # Errors
+    /// What `choose` says if there are too few for it even without other runs; otherwise who has them.
+    pub fn claim<T, E: From<ChangeError>>(
+        &mut self,
+        usable: &[usize],
+        choose: impl Fn(&[usize]) -> Result<(T, Vec<usize>), E>,
+    ) -> Result<(T, Option<String>), E> {
+        let hold = self.register.hold().map_err(ChangeError::Register)?;
+        let wanted = choose(usable)?.1;
+        let others: Vec<Run> =
+            self.register.runs().into_iter().filter(|run| *run != self.entry.run).collect();
+        let is_free = |cpu: &usize| !others.iter().any(|run| run.cpus.contains(cpu));
+        let free: Vec<usize> = usable.iter().copied().filter(is_free).collect();
+        let in_the_way: Vec<String> = (others.iter())
+            .filter(|run| run.cpus.iter().any(|cpu| wanted.contains(cpu)))
+            .map(ToString::to_string)
+            .collect();
+        let in_the_way = in_the_way.join(" and ");
+        let Ok((chosen, cpus)) = choose(&free) else {
+            return Err(E::from(ChangeError::Occupied(format!(
+                "another run has CPUs that this one needs: {in_the_way}"
+            ))));
+        };
+        let remark = (cpus != wanted).then(|| {
+            let cpus = register::list(&cpus);
+            format!("it runs on host CPUs {cpus}, because another run has others: {in_the_way}")
+        });
+        self.entry.run.cpus = cpus;
+        self.entry.write(&hold).map_err(ChangeError::Register)?;
+        Ok((chosen, remark))
+    }
+
+    /// Holds the register, for several changes that belong together.
+    ///
+    /// # Errors
+    /// If somebody else holds it.
+    pub(crate) fn hold(&self) -> io::Result<Hold> {
+        self.register.hold()
+    }
+
+    /// Makes a folder, which is this run's alone.
+    ///
+    /// # Errors
+    /// If the guardian does not answer, or the kernel refuses.
+    pub fn make(&mut self, path: &Path) -> io::Result<()> {
+        self.guardian.remember(&Undo::Remove(path.to_owned()))?;
+        self.made.push(Change::Folder(path.to_owned()));
+        fs::create_dir(path)
+    }
+
+    /// Writes a value into a file of the kernel, which other runs may do at the same time: what it said before the
+    /// first of them is restored by the last. Nothing is changed if it says so already.
+    ///
+    /// # Errors
+    /// If the register is held by somebody else, the guardian does not answer, or the kernel refuses.
+    pub fn change(&mut self, name: &str, path: &Path, value: &str) -> io::Result<()> {
+        let hold = self.hold()?;
+        self.set(name, path, value, &hold, |now| {
+            (now.trim() != value).then(|| now.trim().to_owned())
+        })
+    }
+
+    /// Makes a folder that all runs share, if it does not exist.
+    pub(crate) fn share_folder(&mut self, name: &str, path: &Path, hold: &Hold) -> io::Result<()> {
+        self.share(name, path, hold, || Ok(Some(None)))?;
+        match fs::create_dir(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Writes a value into a file of the kernel, as other runs may at the same time. `back` gets what the file
+    /// says, and gives what is to be written by the last one of them; nothing is changed if that is nothing.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        path: &Path,
+        value: &str,
+        hold: &Hold,
+        back: impl FnOnce(&str) -> Option<String>,
+    ) -> io::Result<()> {
+        let found = || Ok(back(&fs::read_to_string(path)?).map(Some));
+        if self.share(name, path, hold, found)? { fs::write(path, value) } else { Ok(()) }
+    }
+
+    /// Joins those who use a setting. `found` is asked how to restore it (with `None` by removing it) if there
+    /// are none: whether it is to be changed at all.
+    fn share(
+        &mut self,
+        name: &str,
+        target: &Path,
+        _hold: &Hold,
+        found: impl FnOnce() -> io::Result<Option<Option<String>>>,
+    ) -> io::Result<bool> {
+        let file = self.register.setting(name);
+        let says = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
+        let is_used = File::open(&file).is_ok_and(|file| {
+            // What cannot be asked is taken for used: what it says is kept.
+            files::is_held(&file, Lock::Exclusive).unwrap_or(true)
+        });
+        let mut text = None;
+        if !is_used || !says(&file) {
+            match found()? {
+                Some(value) => text = Some(restoring(target, value.as_deref())),
+                // It is as a run that died has left it: what was before that run is still to be restored.
+                None if says(&file) => {}
+                None => return Ok(false),
+            }
+        }
+        self.guardian.remember(&Undo::Release(file.clone()))?;
+        let lock = files::open(&register::c_path(&file)?, true)?;
+        if !files::lock(&lock, Lock::Shared)? {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        if let Some(text) = text {
+            lock.set_len(0)?;
+            (&lock).write_all(&text)?;
+        }
+        self.made.push(Change::Setting { file, target: target.to_owned(), lock });
+        Ok(true)
+    }
+
+    /// Takes one folder back before the end.
+    pub(crate) fn remove(&mut self, path: &Path) -> io::Result<()> {
+        undo::remove(path)?;
+        self.made.retain(|change| !matches!(change, Change::Folder(made) if made == path));
+        Ok(())
+    }
+
+    /// Takes everything back, last made first. Gives what the kernel refused, which stays in the register, for
+    /// `layland doctor --clean`.
+    pub fn end(mut self) -> Vec<NotTakenBack> {
+        self.take_back()
+    }
+
+    fn take_back(&mut self) -> Vec<NotTakenBack> {
+        if self.is_over {
+            return Vec::new();
+        }
+        self.is_over = true;
+        let mut failed = Vec::new();
+        for change in self.made.drain(..).rev() {
+            let (path, result) = match change {
+                Change::Folder(path) => {
+                    let result = undo::remove(&path);
+                    (path, result)
+                }
+                Change::Setting { file, target, lock } => {
+                    let result = release(&file, &lock);
+                    (target, result)
+                }
+            };
+            if let Err(error) = result {
+                failed.push(NotTakenBack { path, error: error.to_string() });
+            }
+        }
+        // Whatever is left keeps the entry, so that it is known whose it was.
+        if failed.is_empty() {
+            // It is locked as long as we live, and so cannot be taken for that of a dead run meanwhile.
+            let _ = fs::remove_file(&self.entry.path);
+        }
+        self.guardian.dismiss();
+        failed
+    }
+}
+
+impl Drop for Changes {
+    fn drop(&mut self) {
+        let _ = self.take_back();
+    }
+}
+
+/// The text that says how a setting is restored: by a value, or by removing its folder.
+fn restoring(target: &Path, value: Option<&str>) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut text = vec![if value.is_some() { undo::WRITE } else { undo::REMOVE }];
+    text.extend(target.as_os_str().as_bytes());
+    text.push(b'\n');
+    text.extend(value.unwrap_or_default().as_bytes());
+    text
+}
+
+fn release(file: &Path, lock: &File) -> io::Result<()> {
+    let (path, register) = (register::c_path(file)?, register::c_path(&register::lock_of(file))?);
+    undo::patiently(|| {
+        let hold = undo::hold(&register)?;
+        match undo::release(&path, Some(lock), &hold)? {
+            Released::Restored => Ok(()),
+            // Still under the hold: nobody else may take this lock for that of another user.
+            Released::StillUsed => files::unlock(lock),
+        }
+    })
+}

@@ -1,0 +1,289 @@
+//! What took CPUs from a run, by name: the kernel's own accounting of real-time threads that are not the run's,
+//! and of what a hypervisor took.
+
+use crate::kernel::sys::{self, RUN};
+use layland_model::{Duration, counted};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// A process with real-time threads that may delay jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub pid: u32,
+    /// Whether it is another run of layland.
+    pub is_layland: bool,
+    /// The processor time that its real-time threads got meanwhile, on the CPUs that they were last on.
+    pub took: Duration,
+    /// These CPUs, of those of the run.
+    pub cpus: Vec<usize>,
+}
+
+impl std::fmt::Display for Foreign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Foreign { name, pid, is_layland, took, cpus } = self;
+        let who = if *is_layland {
+            format!("another layland run (pid {pid})")
+        } else {
+            format!("real-time threads of `{name}` (pid {pid})")
+        };
+        let many = if cpus.len() == 1 { "CPU" } else { "CPUs" };
+        let list = super::register::list(cpus);
+        write!(f, "{who} took {} while last on {many} {list}", for_people(*took))
+    }
+}
+
+/// What took CPUs from a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Disturbance {
+    /// For how long a hypervisor ran something else while the CPUs had work, if it tells.
+    pub stolen: Duration,
+    /// Other processes with real-time threads on the CPUs of the run, who took most first.
+    pub foreign: Vec<Foreign>,
+}
+
+/// One thread of another process, as the kernel accounts for it.
+#[derive(Clone, Debug)]
+struct Thread {
+    pid: u32,
+    cpu: usize,
+    ran_ns: i64,
+}
+
+/// Looks at the machine from the beginning to the end of a run.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    cpus: Vec<usize>,
+    least_priority: i64,
+    stolen: Duration,
+    threads: BTreeMap<(u32, u64), Thread>,
+}
+
+impl Watch {
+    /// Begins, for a run on these CPUs whose threads a `SCHED_FIFO` thread of at least `RUN` can keep from them.
+    pub fn begin(cpus: Vec<usize>) -> Watch {
+        Watch::with(cpus, i64::from(RUN))
+    }
+
+    /// The same for a run whose threads only other `SCHED_DEADLINE` threads can keep from their CPUs.
+    pub fn of_deadline_threads(cpus: Vec<usize>) -> Watch {
+        Watch::with(cpus, i64::MAX)
+    }
+
+    fn with(cpus: Vec<usize>, least_priority: i64) -> Watch {
+        let (stolen, threads) = (sys::stolen(&cpus), threads(least_priority));
+        Watch { cpus, least_priority, stolen, threads }
+    }
+
+    /// What has happened since then.
+    pub fn end(self) -> Disturbance {
+        let mut foreign: BTreeMap<u32, Foreign> = BTreeMap::new();
+        for (id, thread) in threads(self.least_priority) {
+            let before = self.threads.get(&id).map_or(0, |before| before.ran_ns);
+            let took = Duration::from_ns((thread.ran_ns - before).max(0));
+            if took == Duration::ZERO || !self.cpus.contains(&thread.cpu) {
+                continue;
+            }
+            let (pid, cpu) = (thread.pid, thread.cpu);
+            let found = foreign.entry(pid).or_insert_with(|| Foreign {
+                name: name(pid),
+                pid,
+                is_layland: is_layland(pid),
+                took: Duration::ZERO,
+                cpus: Vec::new(),
+            });
+            found.took += took;
+            if !found.cpus.contains(&cpu) {
+                found.cpus.push(cpu);
+            }
+        }
+        let mut foreign: Vec<Foreign> = foreign.into_values().collect();
+        foreign.sort_by_key(|one| (std::cmp::Reverse(one.took), one.pid));
+        Disturbance { stolen: sys::stolen(&self.cpus) - self.stolen, foreign }
+    }
+}
+
+fn name(pid: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+fn is_layland(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut names =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.any(|name| name.starts_with("layland-"))
+}
+
+/// The `SCHED_DEADLINE` threads of other processes, and the others of a real-time priority that is at least this;
+/// by their numbers and starts.
+fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
+    let own = std::process::id();
+    let numbers = |folder: &str| -> Vec<u32> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let mut found = BTreeMap::new();
+    for pid in numbers("/proc").into_iter().filter(|&pid| pid != own) {
+        for tid in numbers(&format!("/proc/{pid}/task")) {
+            let folder = format!("/proc/{pid}/task/{tid}");
+            let Ok(stat) = fs::read_to_string(format!("{folder}/stat")) else { continue };
+            let Some((start, cpu)) = real_time(&stat, least_priority) else { continue };
+            // The first number is what the thread has run, in nanoseconds.
+            let schedule = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
+            let ran = schedule.split_whitespace().next().and_then(|text| text.parse().ok());
+            let Some(ran_ns) = ran else { continue };
+            found.insert((tid, start), Thread { pid, cpu, ran_ns });
+        }
+    }
+    found
+}
+
+/// The start and the last CPU of a thread, by its `stat`, if it is of such a class and priority.
+fn real_time(stat: &str, least_priority: i64) -> Option<(u64, usize)> {
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let number = |at: usize| fields.get(at).and_then(|text| text.parse::<i64>().ok());
+    let (priority, class) = (number(37)?, number(38)?);
+    let is_fifo = [libc::SCHED_FIFO, libc::SCHED_RR].map(i64::from).contains(&class);
+    let is_deadline = class == i64::from(libc::SCHED_DEADLINE);
+    let delays_jobs = is_deadline || is_fifo && priority >= least_priority;
+    if delays_jobs { Some((number(19)? as u64, usize::try_from(number(36)?).ok()?)) } else { None }
+}
+
+/// A time as people say it: two digits, or three where the third is not lost.
+pub(crate) fn for_people(time: Duration) -> String {
+    let ns = time.ns().max(0);
+    let (unit, name) = match ns {
+        0..1_000 => (1, "ns"),
+        1_000..1_000_000 => (1_000, "us"),
+        1_000_000..1_000_000_000 => (1_000_000, "ms"),
+        _ => (1_000_000_000, "s"),
+    };
+    let tenths = (ns * 10 + unit / 2) / unit;
+    if tenths >= 100 || tenths % 10 == 0 {
+        format!("{} {name}", (tenths + 5) / 10)
+    } else {
+        format!("{}.{} {name}", tenths / 10, tenths % 10)
+    }
+}
+
+/// What kept jobs from their CPUs for longer than the least slack of a task, if anything has; `pause` is the longest
+/// time for which one was kept from it at a stretch, and `throttled` says so if that was the kernel's policy.
+pub(crate) fn excuse(
+    pause: Duration,
+    found: &Disturbance,
+    throttled: Option<&str>,
+    slack: Duration,
+) -> Option<String> {
+    // What is shorter is no pause of the machine.
+    let bearable = slack.max(Duration::from_ms(1));
+    let by_name: Vec<String> = (found.foreign.iter())
+        .filter(|one| one.took * 2 >= pause.max(bearable))
+        .map(ToString::to_string)
+        .collect();
+    let stolen = for_people(found.stolen);
+    let what = if pause >= bearable {
+        let cause = if let Some(throttled) = throttled {
+            format!(": {throttled}")
+        } else if !by_name.is_empty() {
+            format!(": {}", by_name.join(" and "))
+        } else if found.stolen * 2 >= pause {
+            format!(": a hypervisor took {stolen}")
+        } else {
+            String::new()
+        };
+        format!("the machine paused for {}{cause}", for_people(pause))
+    } else if found.stolen >= bearable {
+        // Each theft may be short, and still a job that meets several has no slack left.
+        format!("a hypervisor took {stolen} of the CPUs")
+    } else if found.foreign.first().is_some_and(|one| one.took >= bearable) {
+        by_name.join(" and ")
+    } else {
+        return None;
+    };
+    Some(format!("{what}; the least slack of a task is {}", for_people(slack)))
+}
+
+/// How many other processes have real-time threads on the CPUs, for a remark.
+pub(crate) fn others(found: &Disturbance) -> Option<String> {
+    let first = found.foreign.iter().find(|one| one.took >= Duration::from_ms(1))?;
+    let more = found.foreign.iter().filter(|one| one.took >= Duration::from_ms(1)).count() - 1;
+    let more =
+        if more > 0 { format!(", and {} more", counted(more, "process")) } else { String::new() };
+    Some(format!("{first}{more}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_told_apart_by_class_and_priority() {
+        let stat = |priority: i64, class: i64| {
+            let mut fields = vec!["S".to_owned()];
+            fields.extend((1..50).map(|index| match index {
+                19 => "777".to_owned(),
+                36 => "3".to_owned(),
+                37 => priority.to_string(),
+                38 => class.to_string(),
+                _ => "0".to_owned(),
+            }));
+            format!("12 (a ) name) {}", fields.join(" "))
+        };
+        assert_eq!(real_time(&stat(60, 1), 60), Some((777, 3)));
+        assert_eq!(real_time(&stat(99, 2), 60), Some((777, 3)));
+        assert_eq!(real_time(&stat(59, 1), 60), None);
+        assert_eq!(real_time(&stat(0, 0), 60), None);
+        assert_eq!(real_time(&stat(0, 6), i64::MAX), Some((777, 3)));
+    }
+
+    #[test]
+    fn times_are_what_people_say() {
+        let said: Vec<String> =
+            [31_850_495, 50_000_000, 8_000_000, 1_250_000, 999, 2_040_000_000, 0]
+                .map(|ns| for_people(Duration::from_ns(ns)))
+                .into();
+        assert_eq!(said, ["32 ms", "50 ms", "8 ms", "1.3 ms", "999 ns", "2 s", "0 ns"]);
+    }
+
+    #[test]
+    fn misses_are_excused_by_what_exceeds_the_slack() {
+        let other = |took| Foreign {
+            name: "hog".to_owned(),
+            pid: 7,
+            is_layland: false,
+            took: Duration::from_us(took),
+            cpus: vec![1],
+        };
+        let of = |pause, stolen, foreign: &[i64], throttled, slack| {
+            let foreign = foreign.iter().map(|&took| other(took)).collect();
+            let found = Disturbance { stolen: Duration::from_us(stolen), foreign };
+            excuse(Duration::from_us(pause), &found, throttled, Duration::from_us(slack))
+        };
+        assert_eq!(of(7_999, 0, &[], None, 8_000), None);
+        assert_eq!(of(0, 7_999, &[7_999], None, 8_000), None);
+        let said = of(8_000, 0, &[100], None, 8_000);
+        let expected = "the machine paused for 8 ms; the least slack of a task is 8 ms";
+        assert_eq!(said.as_deref(), Some(expected));
+        let said = of(8_000, 20_000, &[], None, 8_000);
+        let expected = "the machine paused for 8 ms: a hypervisor took 20 ms; the least slack of a task is 8 ms";
+        assert_eq!(said.as_deref(), Some(expected));
+        let said = of(100, 20_000, &[], None, 8_000);
+        let expected = "a hypervisor took 20 ms of the CPUs; the least slack of a task is 8 ms";
+        assert_eq!(said.as_deref(), Some(expected));
+        let said = of(50_000, 0, &[90_000], None, 8_000);
+        let expected = "the machine paused for 50 ms: real-time threads of `hog` (pid 7) took 90 ms while last \
+                        on CPU 1; the least slack of a task is 8 ms";
+        assert_eq!(said.as_deref(), Some(expected));
+        let said = of(50_000, 0, &[90_000], Some("throttling"), 8_000);
+        let expected =
+            "the machine paused for 50 ms: throttling; the least slack of a task is 8 ms";
+        assert_eq!(said.as_deref(), Some(expected));
+        let said = of(100, 0, &[9_000], None, 8_000).expect("it took more than the slack");
+        assert!(said.starts_with("real-time threads of `hog`"), "{said}");
+        // What is shorter than a millisecond is no pause, even for tasks without slack.
+        assert_eq!(of(999, 0, &[], None, 0), None);
+    }
+}

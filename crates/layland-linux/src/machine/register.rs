@@ -1,0 +1,315 @@
+//! What the runs on one machine know of each other: who is there, on which CPUs, and what a shared setting was
+//! before the first of them changed it.
+//!
+//! The register is a folder: `/run/layland` for root, and one of their own for other users, who can change no
+//! setting of the machine, but read that of root.
+//!
+//! | file | has | is locked |
+//! |---|---|---|
+//! | `lock` | nothing | exclusively, by whoever reads or changes the others (a [`Hold`]) |
+//! | `run-ID` | one line of JSON: the process, what it does, its CPUs | exclusively, by that run as long as it lives |
+//! | `setting-NAME` | how a shared setting is restored | shared, by each run that uses it |
+//!
+//! The kernel releases the locks of a process that dies, however it dies and in whatever PID namespace it was: who
+//! is alive is not asked of `/proc`. A file without its lock is what a run has left that was killed together
+//! with its guardian; the next one that uses the setting, or `layland doctor --clean`, restores what it says.
+
+use super::undo::{self, Hold};
+use crate::kernel::files::{self, Lock};
+use crate::kernel::sys;
+use serde::{Deserialize, Serialize};
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What folders of runs are called in tracefs and among cpusets, with the id of the run after it.
+pub(crate) const PREFIX: &str = "layland-";
+const RUN: &str = "run-";
+const SETTING: &str = "setting-";
+
+/// The register of this machine, as far as this user may write it.
+#[derive(Clone, Debug)]
+pub struct Register {
+    folder: PathBuf,
+}
+
+/// A run that is there, or has died without a word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its process, in its own PID namespace.
+    pub pid: u32,
+    /// Its PID namespace, as `/proc/self/ns/pid` names it.
+    pub namespace: u64,
+    /// What it does, for people.
+    pub what: String,
+    /// The CPUs of the machine that it has for itself.
+    pub cpus: Vec<usize>,
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` (pid {}", self.what, self.pid)?;
+        if self.namespace != own_namespace() {
+            write!(f, " of another PID namespace")?;
+        }
+        match self.cpus.as_slice() {
+            [] => write!(f, ")"),
+            cpus => write!(f, ", CPUs {})", list(cpus)),
+        }
+    }
+}
+
+/// CPUs as `0-1,3`.
+pub(crate) fn list(cpus: &[usize]) -> String {
+    let set: layland_model::CpuSet = cpus
+        .iter()
+        .map(|&cpu| <layland_model::CpuId as layland_model::Index>::from_index(cpu))
+        .collect();
+    set.to_string()
+}
+
+/// The lock of the register that a file of it belongs to.
+pub(super) fn lock_of(file: &Path) -> PathBuf {
+    file.with_file_name("lock")
+}
+
+pub(super) fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+fn own_namespace() -> u64 {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let text = link.to_string_lossy().into_owned();
+    text.trim_start_matches("pid:[").trim_end_matches(']').parse().unwrap_or(0)
+}
+
+impl Register {
+    /// That of this machine.
+    ///
+    /// # Errors
+    /// If there is no folder that this user alone can write.
+    pub fn open() -> io::Result<Register> {
+        let user = rustix::process::geteuid().as_raw();
+        let folders = if user == 0 {
+            vec![
+                PathBuf::from("/run/layland"),
+                "/dev/shm/layland-0".into(),
+                "/tmp/layland-0".into(),
+            ]
+        } else {
+            vec![format!("/run/user/{user}/layland").into(), format!("/tmp/layland-{user}").into()]
+        };
+        let mut first = None;
+        for folder in &folders {
+            match Register::at(folder) {
+                Ok(register) => return Ok(register),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.unwrap_or_else(|| ErrorKind::NotFound.into()))
+    }
+
+    /// That in a folder, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// If it cannot be made or written, or if somebody else can write it: what it says is written into the
+    /// files of the kernel.
+    pub fn at(folder: &Path) -> io::Result<Register> {
+        match fs::DirBuilder::new().mode(0o755).create(folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let found = fs::symlink_metadata(folder)?;
+        let is_ours = found.is_dir()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.mode() & 0o022 == 0;
+        if !is_ours {
+            let error = format!("{} is not ours alone", folder.display());
+            return Err(io::Error::new(ErrorKind::PermissionDenied, error));
+        }
+        let register = Register { folder: folder.to_owned() };
+        register.hold()?;
+        Ok(register)
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn hold(&self) -> io::Result<Hold> {
+        undo::hold(&self.lock()?)
+    }
+
+    /// Its lock.
+    pub(super) fn lock(&self) -> io::Result<CString> {
+        c_path(&self.folder.join("lock"))
+    }
+
+    /// The names of its files that begin so, in order.
+    fn names(&self, prefix: &str) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.starts_with(prefix))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The runs that are there, and those of root, if this is another user's register.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = self.entries(true);
+        let of_root = Register { folder: "/run/layland".into() };
+        if rustix::process::geteuid().as_raw() != 0 && of_root.folder != self.folder {
+            runs.extend(of_root.entries(true));
+        }
+        runs.into_iter().map(|(_, run)| run).collect()
+    }
+
+    /// The entries of runs that are alive, or of those that are not, with their ids.
+    fn entries(&self, alive: bool) -> Vec<(String, Run)> {
+        let mut found = Vec::new();
+        for name in self.names(RUN) {
+            let path = self.folder.join(&name);
+            // Only to be read: it may be somebody else's.
+            let Ok(file) = File::open(&path) else { continue };
+            // A lock to read is in the way of nobody but the run itself.
+            if files::is_held(&file, Lock::Shared).unwrap_or(true) != alive {
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let run = serde_json::from_str(&text).unwrap_or_else(|_| Run {
+                pid: 0,
+                namespace: own_namespace(),
+                what: "a run that has not said what it does".to_owned(),
+                cpus: Vec::new(),
+            });
+            found.push((name[RUN.len()..].to_owned(), run));
+        }
+        found
+    }
+
+    /// Enters a run. It is told before, under which file, so that somebody can remove it.
+    pub(super) fn enter(
+        &self,
+        what: &str,
+        before: impl FnOnce(&Path) -> io::Result<()>,
+    ) -> io::Result<Entry> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (pid, namespace) = (std::process::id(), own_namespace());
+        let started = sys::start_of(pid).unwrap_or(0);
+        let id = format!("{pid}-{started}-{namespace}-{number}");
+        let path = self.folder.join(format!("{RUN}{id}"));
+        before(&path)?;
+        let hold = self.hold()?;
+        let file = files::open(&c_path(&path)?, true)?;
+        if !files::lock(&file, Lock::Exclusive)? {
+            return Err(ErrorKind::AddrInUse.into());
+        }
+        let run = Run { pid, namespace, what: what.to_owned(), cpus: Vec::new() };
+        let mut entry = Entry { id, path, file, run };
+        entry.write(&hold)?;
+        // Locked first: others may read who is there.
+        entry.file.set_permissions(fs::Permissions::from_mode(0o644))?;
+        Ok(entry)
+    }
+
+    /// The file of a shared setting.
+    pub(super) fn setting(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{SETTING}{name}"))
+    }
+
+    /// What a setting was before runs changed it, dead or alive; `None` if none has.
+    pub fn before(&self, name: &str) -> Option<String> {
+        let text = fs::read_to_string(self.setting(name)).ok()?;
+        let (_, value) = text.split_once('\n')?;
+        Some(value.to_owned())
+    }
+
+    /// The settings that runs share which are alive, by the file that they changed.
+    pub(crate) fn used_settings(&self) -> Vec<PathBuf> {
+        let used = |name: String| {
+            let path = self.folder.join(&name);
+            let file = files::open(&c_path(&path).ok()?, false).ok()?;
+            let text = fs::read_to_string(&path).ok()?;
+            let target = text.lines().next()?.get(1..)?.into();
+            files::is_held(&file, Lock::Exclusive).ok()?.then_some(target)
+        };
+        self.names(SETTING).into_iter().filter_map(used).collect()
+    }
+
+    /// What runs that died have changed and nobody has taken back.
+    pub(crate) fn left_settings(&self) -> Vec<Left> {
+        let left = |name: String| {
+            let path = self.folder.join(&name);
+            let file = files::open(&c_path(&path).ok()?, false).ok()?;
+            if files::is_held(&file, Lock::Exclusive).unwrap_or(true) {
+                return None;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let (head, value) = text.split_once('\n').unwrap_or_default();
+            let target = PathBuf::from(head.get(1..).unwrap_or_default());
+            let is_value = head.as_bytes().first() == Some(&undo::WRITE);
+            let before = is_value.then(|| value.trim().to_owned());
+            Some(Left { file: path, target, before })
+        };
+        self.names(SETTING).into_iter().filter_map(left).collect()
+    }
+
+    /// The entries of runs that have died.
+    pub(crate) fn dead(&self) -> Vec<(PathBuf, Run)> {
+        let path = |id: &str| self.folder.join(format!("{RUN}{id}"));
+        self.entries(false).into_iter().map(|(id, run)| (path(&id), run)).collect()
+    }
+
+    /// Whether the run that made a folder of this name is alive; `None` if that cannot be known.
+    pub(crate) fn is_owner_alive(&self, folder: &str) -> Option<bool> {
+        let fields: Vec<&str> = folder.strip_prefix(PREFIX)?.split('-').take(4).collect();
+        let [pid, started, namespace, _] = fields.as_slice() else { return None };
+        let file = self.folder.join(format!("{RUN}{}", fields.join("-")));
+        if let Ok(file) = File::open(file) {
+            return files::is_held(&file, Lock::Shared).ok();
+        }
+        // It has another register, or none is left of it.
+        let is_ours = namespace.parse() == Ok(own_namespace());
+        let (pid, started): (u32, u64) = (pid.parse().ok()?, started.parse().ok()?);
+        is_ours.then(|| sys::start_of(pid) == Some(started))
+    }
+}
+
+/// A shared setting that nobody restores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Of the register.
+    pub file: PathBuf,
+    /// What was changed.
+    pub target: PathBuf,
+    /// What it was; `None` for a folder that is to go.
+    pub before: Option<String>,
+}
+
+/// The entry of a run, which is there as long as it is locked.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Names everything of this run.
+    pub id: String,
+    pub path: PathBuf,
+    file: File,
+    pub run: Run,
+}
+
+impl Entry {
+    /// Says what has changed.
+    pub fn write(&mut self, _hold: &Hold) -> io::Result<()> {
+        let text = serde_json::to_string(&self.run).map_err(io::Error::other)? + "\n";
+        self.file.set_len(0)?;
+        io::Seek::rewind(&mut self.file)?;
+        self.file.write_all(text.as_bytes())
+    }
+}

@@ -1,0 +1,237 @@
+//! What the kernel keeps from real-time threads, so that others get something.
+//!
+//! | kernel | does |
+//! |---|---|
+//! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: the real-time threads of a CPU that have had `sched_rt_runtime_us` within `sched_rt_period_us` are stopped for the rest of the period |
+//! | since 6.12 | the *fair server*: where ordinary threads wait for a CPU, they get 50 ms of every second of it, whatever the priority of the real-time threads |
+
+use layland_model::{CpuId, Duration, Group, Rate, RateSum, ScheduleRule, System, TaskId};
+use std::fs;
+
+/// What is kept from real-time threads on each CPU, in each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Throttling {
+    /// What they get.
+    pub runtime: Duration,
+    /// Of how much.
+    pub period: Duration,
+    /// Whether that holds only where ordinary threads wait.
+    pub is_fair_server: bool,
+}
+
+/// What the manager takes for a job on the CPU that it shares: a release and an end, each about 20 us from the
+/// expiry of the timer to the first instruction of the next thread.
+const MANAGER_PER_JOB: Duration = Duration::from_us(40);
+
+impl Throttling {
+    /// What this kernel does; empty if nothing, or if it does not say.
+    pub fn of_machine() -> Vec<Throttling> {
+        let number = |path: &str| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
+        let runtime = number("/proc/sys/kernel/sched_rt_runtime_us");
+        let period = number("/proc/sys/kernel/sched_rt_period_us");
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let fair = number("/sys/kernel/debug/sched/fair_server/cpu0/runtime");
+        // Exists in kernels with RT_GROUP_SCHED alone.
+        let group = number("/sys/fs/cgroup/cpu/cpu.rt_runtime_us");
+        Throttling::of(&release, runtime.zip(period), group.is_some(), fair)
+    }
+
+    /// The same for a kernel of this release, with these settings: microseconds, and nanoseconds of the fair
+    /// server in every second.
+    fn of(
+        release: &str,
+        runtime: Option<(i64, i64)>,
+        has_groups: bool,
+        fair_ns: Option<i64>,
+    ) -> Vec<Throttling> {
+        let mut numbers = release.split(['.', '-']).map_while(|word| word.parse::<u32>().ok());
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        let has_server = version >= (6, 12);
+        let mut found = Vec::new();
+        if let Some((runtime, period)) = runtime
+            && (0..period).contains(&runtime)
+            && (!has_server || has_groups)
+        {
+            let (runtime, period) = (Duration::from_us(runtime), Duration::from_us(period));
+            found.push(Throttling { runtime, period, is_fair_server: false });
+        }
+        let fair = Duration::from_ns(fair_ns.unwrap_or(50_000_000));
+        if has_server && fair > Duration::ZERO {
+            let period = Duration::from_secs(1);
+            found.push(Throttling { runtime: period - fair, period, is_fair_server: true });
+        }
+        found
+    }
+
+    /// How long real-time threads are stopped at a time.
+    pub fn gap(&self) -> Duration {
+        self.period - self.runtime
+    }
+
+    fn share(&self) -> Rate {
+        Rate::new(self.runtime.ns(), self.period.ns())
+    }
+}
+
+impl std::fmt::Display for Throttling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Throttling { runtime, period, .. } = self;
+        if self.is_fair_server {
+            let gap = self.gap();
+            write!(
+                f,
+                "the fair server of the kernel, which gives {gap} of every {period} to ordinary threads"
+            )
+        } else {
+            write!(f, "the kernel's real-time throttling, {runtime} of every {period}")
+        }
+    }
+}
+
+/// The groups of CPUs of which is known which tasks they run: all of the platform for all tasks, if no other.
+fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
+    match rule {
+        ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::Optimal { groups }
+        | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
+        ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {
+            vec![Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() }]
+        }
+    }
+}
+
+/// What must be expected of a run, in words: CPUs that are to be busy for more of their time than the kernel lets
+/// real-time threads have. `manager` is the CPU of the platform that the manager shares, if it does.
+pub fn foresee(
+    system: &System,
+    rule: &ScheduleRule,
+    manager: Option<CpuId>,
+    throttling: &[Throttling],
+) -> Vec<String> {
+    // The one that stops them for sure says all there is to say.
+    let Some(strictest) = throttling.iter().min_by_key(|one| (one.is_fair_server, one.runtime))
+    else {
+        return Vec::new();
+    };
+    let rate = |task: TaskId| {
+        let task = &system.tasks[task];
+        (Rate::new(task.own_wcet().ns(), task.period.ns()), task.period)
+    };
+    let mut found = Vec::new();
+    for group in groups(system, rule) {
+        let mut sum = RateSum::default();
+        group.tasks.iter().for_each(|&task| sum.add(&rate(task).0));
+        let mut own = RateSum::default();
+        if manager.is_some_and(|manager| group.cpus.contains(manager)) {
+            for &task in &group.tasks {
+                own.add(&Rate::new(MANAGER_PER_JOB.ns(), rate(task).1.ns()));
+            }
+        }
+        let cpus = group.cpus.len() as i64;
+        let load = &(&sum.exact() + &own.exact()) * &Rate::new(1, cpus.max(1));
+        if load <= strictest.share() {
+            continue;
+        }
+        let (load, share) = (load.to_f64(), strictest.share().to_f64());
+        let many = if cpus == 1 { "CPU" } else { "CPUs" };
+        let with = if own.exact() > Rate::ZERO { " with the manager" } else { "" };
+        let condition = if strictest.is_fair_server { ", where ordinary threads wait" } else { "" };
+        found.push(format!(
+            "{many} {} will be busy for {load:.3} of the time{with}, and the kernel lets real-time threads have \
+             {share:.3} of it{condition}: expect pauses of {} and missed deadlines",
+            group.cpus,
+            strictest.gap(),
+        ));
+    }
+    found
+}
+
+/// What to do about what is foreseen.
+pub fn way_out(throttling: &[Throttling]) -> &'static str {
+    if throttling.iter().any(|one| !one.is_fair_server) {
+        "give it less to do, spread it by another packing (p-edf:fit=wfd), or as root, for the time of the run: \
+         sysctl kernel.sched_rt_runtime_us=-1"
+    } else {
+        "give it less to do, spread it by another packing (p-edf:fit=wfd), keep ordinary threads from these CPUs, or \
+         as root: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime"
+    }
+}
+
+/// Which of these has stopped a CPU that was busy for so long of the time before, for so long.
+pub(crate) fn cause(
+    throttling: &[Throttling],
+    pause: Duration,
+    busiest: impl Fn(Duration) -> Duration,
+) -> Option<Throttling> {
+    throttling.iter().copied().find(|one| {
+        let gap = one.gap();
+        // It is stopped for the gap, and goes on with the next tick of the kernel. Only what has had nearly all
+        // that it may have is stopped.
+        (gap * 4..=gap * 6 + Duration::from_ms(20) * 5).contains(&(pause * 5))
+            && busiest(one.period) + Duration::from_ns(one.period.ns() / 50) >= one.runtime
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{CpuSet, JobOrder, Service, Task};
+
+    #[test]
+    fn kernels_keep_different_things() {
+        let of = |release, runtime, groups, fair| -> Vec<(i64, bool)> {
+            let found = Throttling::of(release, runtime, groups, fair);
+            found.iter().map(|one| (one.gap().ns() / 1_000_000, one.is_fair_server)).collect()
+        };
+        let usual = Some((950_000, 1_000_000));
+        assert_eq!(of("6.1.0-18-amd64", usual, false, None), [(50, false)]);
+        assert_eq!(of("6.12.107", usual, false, None), [(50, true)]);
+        assert_eq!(of("6.18.44-fc", usual, true, None), [(50, false), (50, true)]);
+        assert_eq!(of("6.18.44-fc", usual, true, Some(0)), [(50, false)]);
+        assert_eq!(of("7.2.13-rt", Some((1_000_000, 1_000_000)), true, Some(0)), []);
+        assert_eq!(of("6.1.0", Some((-1, 1_000_000)), false, None), []);
+    }
+
+    fn system() -> (System, ScheduleRule) {
+        let task = |name, wcet, period| {
+            Task::implicit(name, Service::from_ms(wcet), Duration::from_ms(period))
+        };
+        let system = System::new(2, vec![task("a", 94, 100), task("b", 50, 100)]);
+        let group = |cpu: u32| Group {
+            cpus: [CpuId(cpu)].into_iter().collect::<CpuSet>(),
+            tasks: vec![TaskId(cpu)],
+        };
+        let groups = vec![group(0), group(1)];
+        (system, ScheduleRule::HighestFirst { groups, order: JobOrder::Deadline })
+    }
+
+    #[test]
+    fn a_cpu_that_is_too_busy_is_foreseen() {
+        let (system, rule) = system();
+        let throttling = Throttling::of("6.1", Some((950_000, 1_000_000)), false, None);
+        assert_eq!(foresee(&system, &rule, None, &throttling), Vec::<String>::new());
+        let tight = Throttling::of("6.1", Some((940_000, 1_000_000)), false, None);
+        assert_eq!(foresee(&system, &rule, None, &tight), Vec::<String>::new(), "just as much");
+        // With the manager it is 0.9404.
+        let said = foresee(&system, &rule, Some(CpuId(0)), &tight);
+        assert_eq!(
+            said,
+            [
+                "CPU 0 will be busy for 0.940 of the time with the manager, and the kernel lets real-time threads \
+              have 0.940 of it: expect pauses of 60ms and missed deadlines"
+            ]
+        );
+        assert_eq!(foresee(&system, &rule, Some(CpuId(1)), &tight), Vec::<String>::new());
+        assert_eq!(foresee(&system, &ScheduleRule::None, None, &tight), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_pause_of_the_gap_on_a_busy_cpu_is_throttling() {
+        let throttling = Throttling::of("6.1", Some((950_000, 1_000_000)), false, None);
+        let of = |pause, busy| {
+            cause(&throttling, Duration::from_ms(pause), |_| Duration::from_ms(busy)).is_some()
+        };
+        assert!(of(50, 950) && of(54, 940) && of(42, 949));
+        assert!(!of(50, 600) && !of(8, 950) && !of(822, 950));
+    }
+}

@@ -1,0 +1,422 @@
+//! Runs that are killed at random moments, and runs that overlap: whether they leave the machine as it was, for
+//! `--bin kills` and a test of the command line.
+//!
+//! Before and after each, everything that a run could change is looked at ([`Snapshot`]). Where the guardian of a
+//! killed run lives, all must be as before within some seconds. Where it was killed, too, or stopped,
+//! `layland doctor --clean` must make it so. An overlap must leave nothing, and no run may hang.
+//!
+//! Long because a campaign is a list of ways to die.
+#![expect(clippy::disallowed_methods, reason = "processes take real time")]
+
+mod machine;
+
+pub use machine::{Able, Kind, Snapshot, guardians};
+
+use layland_gen::Random;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a machine may take to be as it was: the kernel counts bandwidth to the end of a period, and the
+/// machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a run may go on after its time.
+const LATE: Duration = Duration::from_secs(40);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How a run is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// A signal to its process.
+    Main(&'static str),
+    /// `KILL` to its process group, at any time.
+    Group,
+    /// `KILL` to its process group within the first 20 ms.
+    GroupEarly,
+    /// `KILL` to its guardians; the run goes on, and is interrupted later.
+    Guardian,
+    /// `KILL` to its guardians, then to the run.
+    GuardianThenMain,
+    /// `KILL` to the run, then to its guardians.
+    MainThenGuardian,
+    /// `STOP` to its guardians; the run is interrupted.
+    StoppedGuardian,
+    /// `STOP` to its guardians, and `KILL` to all of them.
+    StoppedAndKilled,
+}
+
+/// All ways, the usual ones more often.
+const WAYS: [Way; 16] = [
+    Way::Main("KILL"),
+    Way::Main("KILL"),
+    Way::Main("TERM"),
+    Way::Main("INT"),
+    Way::Main("HUP"),
+    Way::Group,
+    Way::GroupEarly,
+    Way::GroupEarly,
+    Way::GroupEarly,
+    Way::Guardian,
+    Way::GuardianThenMain,
+    Way::GuardianThenMain,
+    Way::MainThenGuardian,
+    Way::MainThenGuardian,
+    Way::StoppedGuardian,
+    Way::StoppedAndKilled,
+];
+
+impl Way {
+    /// Whether something may be left for the doctor.
+    fn needs_doctor(self) -> bool {
+        match self {
+            Way::GuardianThenMain | Way::MainThenGuardian | Way::StoppedAndKilled => true,
+            Way::Main(_) | Way::Group | Way::GroupEarly | Way::Guardian | Way::StoppedGuardian => {
+                false
+            }
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Way::Main(signal) => format!("{signal} to the run"),
+            Way::Group => "KILL to the group".to_owned(),
+            Way::GroupEarly => "KILL to the group, 1-20 ms".to_owned(),
+            Way::Guardian => "KILL to the guardian".to_owned(),
+            Way::GuardianThenMain => "KILL to the guardian, then the run".to_owned(),
+            Way::MainThenGuardian => "KILL to the run, then the guardian".to_owned(),
+            Way::StoppedGuardian => "STOP to the guardian, INT to the run".to_owned(),
+            Way::StoppedAndKilled => "STOP to the guardian, KILL to both".to_owned(),
+        }
+    }
+}
+
+/// What came of one way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Row {
+    times: u64,
+    /// Whether the run lived when it was killed.
+    live: u64,
+    /// By kind: how often something was left, by itself.
+    left: BTreeMap<Kind, u64>,
+    any: u64,
+    healed: u64,
+}
+
+/// What a campaign found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    rows: BTreeMap<String, Row>,
+    /// What must not be, in words.
+    pub wrong: Vec<String>,
+}
+
+impl Findings {
+    /// The table: a line for each way.
+    pub fn table(&self) -> String {
+        let mut text =
+            format!("{:38} {:>5} {:>5} {:>5} {:>6}", "", "times", "live", "left", "healed");
+        for kind in Kind::ALL {
+            text += &format!(" {:>9}", kind.name());
+        }
+        for (name, row) in &self.rows {
+            text += &format!(
+                "\n{name:38} {:5} {:5} {:5} {:6}",
+                row.times, row.live, row.any, row.healed
+            );
+            for kind in Kind::ALL {
+                text += &format!(" {:9}", row.left.get(&kind).copied().unwrap_or(0));
+            }
+        }
+        text + "\n"
+    }
+}
+
+/// A campaign against one program.
+pub struct Campaign {
+    program: PathBuf,
+    folder: PathBuf,
+    able: Able,
+    random: Random,
+    before: Snapshot,
+    started: Vec<u32>,
+    found: Findings,
+}
+
+/// One CPU, two tasks that the kernel's own scheduler takes, too.
+const TASKS: [&str; 6] = ["-t", "a=20ms/100ms", "-t", "b=20ms/200ms", "--cpus", "1"];
+
+impl Campaign {
+    /// Prepares one, with a folder for its files.
+    ///
+    /// # Errors
+    /// If the program cannot be started.
+    pub fn new(program: &Path, folder: &Path, seed: u64) -> io::Result<Campaign> {
+        let program = program.canonicalize()?;
+        std::fs::create_dir_all(folder)?;
+        let able = Able::find(&program)?;
+        // What earlier runs have left is not ours to be judged.
+        Command::new(&program).args(["doctor", "--clean"]).output()?;
+        let before = Snapshot::take(&program, &[]);
+        let random = Random::of_task(seed, 0);
+        let (folder, found) = (folder.to_owned(), Findings::default());
+        Ok(Campaign { program, folder, able, random, before, started: Vec::new(), found })
+    }
+
+    /// What this machine lets it do.
+    pub fn able(&self) -> Able {
+        self.able
+    }
+
+    /// What it has found so far.
+    pub fn found(&self) -> &Findings {
+        &self.found
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.below(bound.max(1))
+    }
+
+    /// The runs that this machine lets us kill, as arguments, for so many milliseconds.
+    fn workloads(&self, milliseconds: u64) -> Vec<Vec<String>> {
+        let time = format!("{milliseconds}ms");
+        let trace = self.folder.join("run.trace").display().to_string();
+        let mut all: Vec<Vec<&str>> = Vec::new();
+        let run = |engine: &'static str, policy: &'static str| {
+            let mut words = vec!["run", "--engine", engine, "--policy", policy];
+            words.extend(TASKS);
+            words.extend(["-q", "--duration"]);
+            words
+        };
+        if self.able.fifo {
+            all.push([&run("fifo", "p-edf")[..], &[&time]].concat());
+        }
+        if self.able.deadline {
+            all.push([&run("deadline", "p-edf")[..], &[&time]].concat());
+            all.push([&run("deadline", "dl")[..], &[&time]].concat());
+        }
+        if self.able.tracefs {
+            all.push(vec!["trace", "record", "-o", &trace, "--duration", &time]);
+            if self.able.deadline {
+                all.push([&run("deadline", "p-edf")[..], &[&time, "-o", &trace]].concat());
+            }
+            if self.able.fifo {
+                all.push([&run("fifo", "g-edf")[..], &[&time, "-o", &trace]].concat());
+            }
+        }
+        all.into_iter().map(|words| words.into_iter().map(str::to_owned).collect()).collect()
+    }
+
+    fn start(&mut self, words: &[String]) -> io::Result<Child> {
+        let child = Command::new(&self.program)
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        self.started.push(child.id());
+        Ok(child)
+    }
+
+    /// Waits until the machine is as it was; what is different if it is not.
+    fn settled(&self, patience: Duration) -> Vec<(Kind, String)> {
+        let mut left = PATIENCE.min(patience);
+        loop {
+            let differ = Snapshot::take(&self.program, &self.started).since(&self.before);
+            if differ.is_empty() || left.is_zero() {
+                return differ;
+            }
+            // Looking at every process takes time, too.
+            std::thread::sleep(5 * PAUSE);
+            left = left.saturating_sub(5 * PAUSE);
+        }
+    }
+
+    /// Kills one run in one way.
+    ///
+    /// # Errors
+    /// If a process cannot be started.
+    pub fn kill(&mut self) -> io::Result<()> {
+        let workloads = self.workloads(20_000);
+        if workloads.is_empty() {
+            return Ok(());
+        }
+        let words = &workloads[self.below(workloads.len() as u64) as usize];
+        let way = WAYS[self.below(WAYS.len() as u64) as usize];
+        let after = match way {
+            Way::GroupEarly => 1 + self.below(20),
+            _ => self.below(300),
+        };
+        let mut child = self.start(words)?;
+        std::thread::sleep(Duration::from_millis(after));
+        let is_live = child.try_wait()?.is_none();
+        self.end(&mut child, way);
+        let name = way.name();
+        let what = format!("{name} after {after} ms: layland {}", words.join(" "));
+        if !has_ended(&mut child, LATE) {
+            self.found.wrong.push(format!("{what}: hangs"));
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // Where nobody is left to take anything back, waiting changes nothing.
+        let patience = if way.needs_doctor() { Duration::from_millis(300) } else { PATIENCE };
+        let left = self.settled(patience);
+        let row = self.found.rows.entry(name).or_default();
+        row.times += 1;
+        row.live += u64::from(is_live);
+        self.judge(&what, &way.name(), left, way.needs_doctor())
+    }
+
+    /// Counts what was left, and lets the doctor heal it.
+    fn judge(
+        &mut self,
+        what: &str,
+        name: &str,
+        left: Vec<(Kind, String)>,
+        may_be_left: bool,
+    ) -> io::Result<()> {
+        if left.is_empty() {
+            return Ok(());
+        }
+        let said: Vec<&str> = left.iter().map(|(_, what)| what.as_str()).collect();
+        if !may_be_left {
+            self.found.wrong.push(format!("{what}: left {}", said.join(", ")));
+        }
+        let mut doctor = Command::new(&self.program);
+        let output = doctor.args(["doctor", "--clean"]).output()?;
+        let still = self.settled(PATIENCE);
+        let row = self.found.rows.entry(name.to_owned()).or_default();
+        row.any += 1;
+        let mut kinds: Vec<Kind> = left.iter().map(|&(kind, _)| kind).collect();
+        kinds.dedup();
+        kinds.into_iter().for_each(|kind| *row.left.entry(kind).or_default() += 1);
+        if still.is_empty() {
+            row.healed += 1;
+        } else {
+            let still: Vec<&str> = still.iter().map(|(_, what)| what.as_str()).collect();
+            self.found.wrong.push(format!(
+                "{what}: `doctor --clean` did not heal {}; it said {} {}",
+                still.join(", "),
+                String::from_utf8_lossy(&output.stdout).trim(),
+                String::from_utf8_lossy(&output.stderr).trim(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, child: &mut Child, way: Way) {
+        let pid = child.id();
+        match way {
+            Way::Main(name) => signal(pid, signal_of(name)),
+            Way::Group | Way::GroupEarly => {
+                if let Some(group) = Pid::from_raw(pid as i32) {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
+            }
+            Way::Guardian => {
+                guardians(pid).into_iter().for_each(|guardian| signal(guardian, Signal::KILL));
+                // It goes on, and is to take back everything by itself.
+                std::thread::sleep(Duration::from_millis(self.below(200)));
+                signal(pid, Signal::INT);
+            }
+            Way::GuardianThenMain => {
+                guardians(pid).into_iter().for_each(|guardian| signal(guardian, Signal::KILL));
+                signal(pid, Signal::KILL);
+            }
+            Way::MainThenGuardian => {
+                let guardians = guardians(pid);
+                signal(pid, Signal::KILL);
+                std::thread::sleep(Duration::from_micros(self.below(2_000)));
+                guardians.into_iter().for_each(|guardian| signal(guardian, Signal::KILL));
+            }
+            Way::StoppedGuardian => {
+                guardians(pid).into_iter().for_each(|guardian| signal(guardian, Signal::STOP));
+                signal(pid, Signal::INT);
+            }
+            Way::StoppedAndKilled => {
+                let guardians = guardians(pid);
+                guardians.iter().for_each(|&guardian| signal(guardian, Signal::STOP));
+                signal(pid, Signal::KILL);
+                guardians.into_iter().for_each(|guardian| signal(guardian, Signal::KILL));
+            }
+        }
+    }
+
+    /// Lets two or three runs overlap; some are killed. None may leave anything or hang.
+    ///
+    /// # Errors
+    /// If a process cannot be started.
+    pub fn overlap(&mut self) -> io::Result<()> {
+        let count = 2 + self.below(2);
+        let mut runs = Vec::new();
+        for _ in 0..count {
+            let length = 200 + self.below(500);
+            let workloads = self.workloads(length);
+            if workloads.is_empty() {
+                return Ok(());
+            }
+            let words = workloads[self.below(workloads.len() as u64) as usize].clone();
+            runs.push((self.start(&words)?, words.join(" ")));
+            std::thread::sleep(Duration::from_millis(self.below(250)));
+        }
+        let name = format!("{count} runs that overlap");
+        let what: Vec<&str> = runs.iter().map(|(_, words)| words.as_str()).collect();
+        let what = format!("{name}: layland {}", what.join(" | "));
+        let mut live = 0;
+        for (child, _) in &mut runs {
+            // One in four is killed.
+            if self.below(4) == 0 && child.try_wait()?.is_none() {
+                live += 1;
+                signal(child.id(), Signal::KILL);
+            }
+        }
+        for (mut child, words) in runs {
+            if !has_ended(&mut child, LATE) {
+                self.found.wrong.push(format!("{what}: {words} hangs"));
+                child.kill()?;
+            }
+            let code = child.wait()?.code();
+            if !matches!(code, None | Some(0 | 1 | 5 | 6)) {
+                self.found.wrong.push(format!("{what}: {words} ended with {code:?}"));
+            }
+        }
+        let left = self.settled(PATIENCE);
+        let row = self.found.rows.entry(name.clone()).or_default();
+        row.times += 1;
+        row.live += live;
+        self.judge(&what, &name, left, false)
+    }
+}
+
+fn signal_of(name: &str) -> Signal {
+    match name {
+        "TERM" => Signal::TERM,
+        "INT" => Signal::INT,
+        "HUP" => Signal::HUP,
+        _ => Signal::KILL,
+    }
+}
+
+fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn has_ended(child: &mut Child, within: Duration) -> bool {
+    let mut left = within;
+    while !left.is_zero() {
+        match child.try_wait() {
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return true,
+        }
+        std::thread::sleep(PAUSE);
+        left = left.saturating_sub(PAUSE);
+    }
+    false
+}
