@@ -4,6 +4,12 @@
 //! `Time - Time = Duration` and `Time + Duration = Time`, while `Time + Time` does not compile.
 //! `Service` is work at unit speed: it becomes a `Duration` only through a CPU's
 //! [`Speed`](crate::Speed), or explicitly with [`Service::at_unit_speed`].
+//!
+//! `{}` writes a time exactly, as files have it (`1230.5us`). `{:#}` writes it for people, with a blank before the
+//! unit: a length with three significant digits (`1.23 ms`, `29.6 h`), an instant with six, so that it can be found
+//! in a chart. What is exact with fewer digits has no zeros at its end (`50 ms`), and what is rounded keeps them.
+
+mod readable;
 
 use std::fmt;
 use std::iter::Sum;
@@ -15,7 +21,7 @@ use std::str::FromStr;
 pub const TIME_LIMIT: i64 = 1 << 60;
 
 macro_rules! nanosecond_type {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $digits:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -51,7 +57,10 @@ macro_rules! nanosecond_type {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write_ns(f, self.0)
+                match f.alternate() {
+                    true => readable::write(f, self.0, $digits),
+                    false => write_ns(f, self.0),
+                }
             }
         }
 
@@ -72,15 +81,15 @@ macro_rules! nanosecond_type {
 
 nanosecond_type! {
     /// A point in time, in nanoseconds since the start of the run.
-    Time
+    Time, 6
 }
 nanosecond_type! {
     /// A length of time, in nanoseconds.
-    Duration
+    Duration, 3
 }
 nanosecond_type! {
     /// An amount of processor work: nanoseconds of execution at unit speed.
-    Service
+    Service, 3
 }
 
 macro_rules! amount_arithmetic {

@@ -177,6 +177,13 @@ impl System {
                 "a task has no name".to_owned(),
                 "name it, as in name = \"control\"",
             );
+        } else if let Some(control) = name.chars().find(|char| char.is_control()) {
+            // Tables, charts and kernel traces have one name to a line.
+            field(
+                Field::Name,
+                format!("the name {name:?} has the character {control:?}"),
+                "a name is a line of text",
+            );
         }
         for (which, label, length, least) in [
             (Field::Period, "period", task.period, 1),

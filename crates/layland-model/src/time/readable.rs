@@ -1,0 +1,134 @@
+//! Times for people: the right unit and as many digits as one reads.
+
+use std::fmt;
+
+const S: u128 = 1_000_000_000;
+
+/// Units from the smallest up, each with its length in nanoseconds and the length from which on the next is used.
+const UNITS: [(&str, u128, u128); 7] = [
+    ("ns", 1, 1_000),
+    ("us", 1_000, 1_000_000),
+    ("ms", 1_000_000, S),
+    ("s", S, 1_000 * S),
+    ("min", 60 * S, 120 * 60 * S),
+    ("h", 3_600 * S, 48 * 3_600 * S),
+    ("d", 86_400 * S, u128::MAX),
+];
+
+/// Writes nanoseconds with this many significant digits. A figure that is exact with fewer has no zeros at its
+/// end (`50 ms`), one that is rounded has all its digits (`50.0 ms`); digits before the point always stay.
+pub(super) fn write(f: &mut fmt::Formatter<'_>, ns: i64, digits: u32) -> fmt::Result {
+    match ns {
+        i64::MAX => return f.pad("never"),
+        0 => return f.pad("0"),
+        _ => {}
+    }
+    let magnitude = u128::from(ns.unsigned_abs());
+    // What rounds up to the next unit is written in it: 999.9 us are 1.00 ms.
+    let text = UNITS.into_iter().find_map(|(unit, scale, end)| {
+        let (rounded, decimals) = rounded(magnitude, scale, digits);
+        let limit = (end / scale).saturating_mul(10u128.pow(decimals));
+        (rounded < limit)
+            .then(|| format!("{} {unit}", decimal(rounded, decimals, magnitude, scale)))
+    });
+    let sign = if ns < 0 { "-" } else { "" };
+    f.pad(&format!("{sign}{}", text.unwrap_or_default()))
+}
+
+/// So many units with as many decimals as the digits leave room for, half rounded up; and how many decimals
+/// that are.
+fn rounded(magnitude: u128, scale: u128, digits: u32) -> (u128, u32) {
+    let before = (magnitude / scale).checked_ilog10().map_or(1, |log| log + 1);
+    let at = |decimals: u32| (2 * magnitude * 10u128.pow(decimals) + scale) / (2 * scale);
+    let decimals = digits.saturating_sub(before);
+    // 9.996 has three digits as 10.0, and not as 10.00.
+    match at(decimals) >= 10u128.pow(digits) && decimals > 0 {
+        true => (at(decimals - 1), decimals - 1),
+        false => (at(decimals), decimals),
+    }
+}
+
+fn decimal(rounded: u128, decimals: u32, magnitude: u128, scale: u128) -> String {
+    let ten = 10u128.pow(decimals);
+    let (whole, part) = (rounded / ten, rounded % ten);
+    if decimals == 0 {
+        return whole.to_string();
+    }
+    let part = format!("{part:0width$}", width = decimals as usize);
+    let is_exact = rounded * scale == magnitude * ten;
+    match if is_exact { part.trim_end_matches('0') } else { &part } {
+        "" => whole.to_string(),
+        part => format!("{whole}.{part}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Duration, Time};
+
+    #[test]
+    fn durations_have_three_digits_and_the_right_unit() {
+        for (ns, text) in [
+            (0, "0"),
+            (1, "1 ns"),
+            (47_619, "47.6 us"),
+            (999_499, "999 us"),
+            (999_500, "1.00 ms"),
+            (9_996_000, "10.0 ms"),
+            (50_000_000, "50 ms"),
+            (49_990_000, "50.0 ms"),
+            (2_190_000, "2.19 ms"),
+            (-2_195_001, "-2.20 ms"),
+            (99_960_000, "100 ms"),
+            (12_000_000_000, "12 s"),
+            (999_400_000_000, "999 s"),
+            (1_234_000_000_000, "20.6 min"),
+            (106_586_315_411_403, "29.6 h"),
+            (3_600_000_000_000, "60 min"),
+            (7_200_000_000_000, "2 h"),
+            (864_000_000_000_000, "10 d"),
+            (i64::MAX - 1, "106752 d"),
+            (i64::MIN, "-106752 d"),
+            (i64::MAX, "never"),
+        ] {
+            assert_eq!(format!("{:#}", Duration::from_ns(ns)), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn instants_can_be_looked_up() {
+        for (ns, text) in [
+            (3_465_115_000, "3.46512 s"),
+            (1_230_022_065, "1.23002 s"),
+            (248_000_000, "248 ms"),
+            (2_999, "2.999 us"),
+            (1_000_000_000_000, "16.6667 min"),
+        ] {
+            assert_eq!(format!("{:#}", Time::from_ns(ns)), text, "{ns}");
+        }
+        assert_eq!(format!("{:#}", Time::NEVER), "never");
+    }
+
+    #[test]
+    fn width_is_kept() {
+        assert_eq!(format!("{:>#8}|", Duration::from_ms(50)), "   50 ms|");
+    }
+
+    /// Of any length the text is within half a unit of its last digit.
+    #[test]
+    fn nothing_is_off_by_more_than_its_last_digit() {
+        let mut ns = 2i64;
+        while ns < i64::MAX / 4 {
+            for ns in [ns - 1, ns, ns + ns / 7] {
+                let text = format!("{:#}", Duration::from_ns(ns));
+                let (value, unit) = text.split_once(' ').unwrap();
+                let scale = super::UNITS.iter().find(|known| known.0 == unit).unwrap().1;
+                let decimals = value.split_once('.').map_or(0, |(_, part)| part.len() as u32);
+                let digits: u128 = value.replace('.', "").parse().unwrap();
+                let off = (digits * scale).abs_diff(ns as u128 * 10u128.pow(decimals));
+                assert!(2 * off <= scale, "{ns}: {text}");
+            }
+            ns *= 3;
+        }
+    }
+}
