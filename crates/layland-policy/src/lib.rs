@@ -65,6 +65,7 @@ pub mod ordered;
 mod policy;
 mod registry;
 pub mod shell;
+mod spoken;
 
 pub use highest_first::HighestFirst;
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};

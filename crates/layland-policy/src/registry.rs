@@ -1,10 +1,12 @@
 //! Policies by name.
 //!
-//! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`.
+//! A policy is named with its options as `name:option=value:option=value`, as in `p-edf:fit=wfd`. Upper and lower case
+//! are the same, and so are a few other spellings (`spoken.rs`).
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
+use crate::spoken::{self, Spoken};
 use crate::{Policy, adaptive, affinity, criticality, deadline, edzl, fair, ordered};
-use layland_model::{Algorithm, System, TaskId, nearest};
+use layland_model::{Algorithm, System, TaskId};
 
 /// A list of policies, in the order in which lists show them.
 ///
@@ -72,17 +74,46 @@ impl Registry {
         algorithms.iter().flat_map(|&algorithm| of(algorithm)).collect()
     }
 
+    /// The policy that people mean by a name: `G-EDF`, `gedf` and `global-edf` are `g-edf`.
+    ///
+    /// # Errors
+    /// If it means none, or one of several.
+    pub fn named(&self, name: &str) -> Result<&PolicyInfo, BuildError> {
+        if let Some(info) = self.find(name) {
+            return Ok(info);
+        }
+        let names = || self.iter().map(|info| info.name.as_ref());
+        match spoken::meant(name, names()) {
+            Spoken::Policy(meant) => {
+                self.find(meant).ok_or_else(|| BuildError::unknown(name, names()))
+            }
+            Spoken::Family { what, policies } => Err(BuildError::Family {
+                name: name.to_owned(),
+                what: what.to_owned(),
+                policies: policies.into_iter().map(str::to_owned).collect(),
+            }),
+            Spoken::Nothing => Err(BuildError::unknown(name, names())),
+        }
+    }
+
+    /// A policy with its options as outputs show it: with the name that the registry has for it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn canonical(&self, spec: &str) -> Result<String, BuildError> {
+        let (info, _) = self.parse(spec)?;
+        let options = spec.find(':').map_or("", |at| &spec[at..]);
+        Ok(format!("{}{}", info.name, options.trim_end()))
+    }
+
     /// Splits `name:option=value` into the policy and its options.
     ///
     /// # Errors
     /// If the policy or an option does not exist, or an option cannot have its value.
     pub fn parse(&self, spec: &str) -> Result<(&PolicyInfo, PolicyOptions), BuildError> {
         let mut parts = spec.split(':');
-        let name = parts.next().unwrap_or_default().trim();
-        let info = self.find(name).ok_or_else(|| BuildError::UnknownPolicy {
-            name: name.to_owned(),
-            nearest: nearest(name, self.iter().map(|info| info.name.as_ref())).map(str::to_owned),
-        })?;
+        let info = self.named(parts.next().unwrap_or_default().trim())?;
+        let name = info.name.as_ref();
         let mut options = PolicyOptions::default();
         for part in parts {
             let (option, value) = part.split_once('=').unwrap_or((part, "true"));
@@ -147,6 +178,16 @@ pub enum BuildError {
         /// The nearest name that exists.
         nearest: Option<String>,
     },
+    /// The name is that of a family, or of something that is not there.
+    #[error("{what}: {}", did_you_mean_one(.policies))]
+    Family {
+        /// The name as written.
+        name: String,
+        /// What it means.
+        what: String,
+        /// What could be meant, or what comes nearest.
+        policies: Vec<String>,
+    },
     /// The policy has no such option.
     #[error("policy `{policy}` has no option `{option}`: it has {}", listed(.known))]
     UnknownOption {
@@ -175,11 +216,22 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> BuildError {
+        let nearest = spoken::nearest_name(name, names).map(str::to_owned);
+        BuildError::UnknownPolicy { name: name.to_owned(), nearest }
+    }
+
+    /// Whether the error is that no policy has this name.
+    pub fn is_about_the_name(&self) -> bool {
+        matches!(self, BuildError::UnknownPolicy { .. } | BuildError::Family { .. })
+    }
+
     /// The task because of which the policy refuses the system, if it is one.
     pub fn task(&self) -> Option<TaskId> {
         match self {
             BuildError::Refused(refusal) => refusal.task,
             BuildError::UnknownPolicy { .. }
+            | BuildError::Family { .. }
             | BuildError::UnknownOption { .. }
             | BuildError::BadValue { .. } => None,
         }
@@ -188,6 +240,15 @@ impl BuildError {
 
 fn did_you_mean(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
+}
+
+/// `did you mean g-edf, c-edf or p-edf?`
+fn did_you_mean_one(policies: &[String]) -> String {
+    match policies {
+        [] => String::new(),
+        [one] => format!("did you mean `{one}`?"),
+        [rest @ .., last] => format!("did you mean `{}` or `{last}`?", rest.join("`, `")),
+    }
 }
 
 fn listed(known: &[Text]) -> String {

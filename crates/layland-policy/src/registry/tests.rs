@@ -24,7 +24,7 @@ fn errors_name_what_is_wrong() {
         Ok(_) => panic!("{spec} was built"),
         Err(error) => error.to_string(),
     };
-    assert_eq!(message("gedf"), "there is no policy `gedf`: did you mean `g-edf`?");
+    assert_eq!(message("gg-edf"), "there is no policy `gg-edf`: did you mean `g-edf`?");
     assert_eq!(message("magic"), "there is no policy `magic`");
     assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
     assert_eq!(

@@ -1,0 +1,168 @@
+//! Names of policies as people say them.
+//!
+//! The registry has one name for each policy. Papers and talks have more: `gEDF`, `global-edf`, `SCHED_DEADLINE`. What
+//! means one policy is taken for it. What means several (`edf`), or something that is not there (`llf`), is an error
+//! that says so.
+
+use layland_model::nearest;
+
+/// What a name means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Spoken<'a> {
+    /// This policy.
+    Policy(&'a str),
+    /// One of these, or none: what the name means, and what comes nearest.
+    Family { what: &'static str, policies: Vec<&'a str> },
+    /// Nothing that is known here.
+    Nothing,
+}
+
+/// Names in full, and the abbreviations that stand for them in the registry.
+const ABBREVIATIONS: [(&str, &str); 8] = [
+    ("global", "g"),
+    ("clustered", "c"),
+    ("partitioned", "p"),
+    ("earliest-deadline-first", "edf"),
+    ("rate-monotonic", "rm"),
+    ("deadline-monotonic", "dm"),
+    ("fixed-priorities", "fp"),
+    ("fixed-priority", "fp"),
+];
+
+/// Other names of one policy.
+const SYNONYMS: [(&str, &str); 8] = [
+    ("sched-deadline", "dl"),
+    ("deadline", "dl"),
+    ("linux", "dl"),
+    ("ap-edf", "apedf"),
+    ("a2p-edf", "a2pedf"),
+    ("edf-zl", "edzl"),
+    ("period-transformation", "pt"),
+    ("zero-slack", "zss"),
+];
+
+/// Names of families and of what is not there: what each means, and what could be meant.
+const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
+    (&["edf"], "`edf` is global, clustered or partitioned", &["g-edf", "c-edf", "p-edf"]),
+    (
+        &["rm", "rma"],
+        "`rm` (rate-monotonic) is global, clustered or partitioned",
+        &["g-rm", "c-rm", "p-rm"],
+    ),
+    (
+        &["dm", "dma"],
+        "`dm` (deadline-monotonic) is global, clustered or partitioned",
+        &["g-dm", "c-dm", "p-dm"],
+    ),
+    (
+        &["fp", "fpps", "fixed"],
+        "`fp` (fixed priorities, as the tasks have them) is global, clustered or partitioned",
+        &["g-fp", "c-fp", "p-fp"],
+    ),
+    (
+        &["fifo", "sched-fifo"],
+        "SCHED_FIFO runs fixed priorities, which `priority` gives to tasks here",
+        &["g-fp", "p-fp"],
+    ),
+    (
+        &["rr", "sched-rr", "round-robin"],
+        "round robin is not there; without its time slices it is fixed priorities",
+        &["g-fp", "p-fp"],
+    ),
+    (
+        &["llf", "lst", "llst", "mllf", "least-laxity-first", "least-slack-time"],
+        "least laxity first is not there; the nearest is EDF until zero laxity",
+        &["edzl"],
+    ),
+    (
+        &[
+            "pfair", "p-fair", "pd2", "pf", "pd", "bf", "bfair", "dp-fair", "dp-wrap", "lre-tl",
+            "lltsp", "u-edf", "ekg",
+        ],
+        "Pfair and its relatives are not there; optimal as well are RUN and QPS",
+        &["run", "qps"],
+    ),
+    (
+        &["cbs", "grub", "bws", "constant-bandwidth-server"],
+        "constant-bandwidth servers are part of SCHED_DEADLINE",
+        &["dl", "dl-sp"],
+    ),
+    (
+        &["mc", "mixed-criticality", "edf-vd", "vestal"],
+        "mixed criticality has several mechanisms",
+        &["smc", "amc", "zss", "pt", "plrs"],
+    ),
+    (
+        &["apa", "affinity", "affinities", "weak", "strong", "hpa"],
+        "EDF with affinities is weak, strong or hierarchical",
+        &["weak-edf", "strong-edf", "hpa-edf"],
+    ),
+    (
+        &["cfs", "eevdf", "other", "sched-other", "nice"],
+        "fair time sharing is not there; what Linux has for deadlines is",
+        &["dl"],
+    ),
+    (
+        &["semi-partitioned", "edf-os", "edf-wm", "c=d"],
+        "semi-partitioned scheduling is there as that of SCHED_DEADLINE and as QPS",
+        &["dl-sp", "qps"],
+    ),
+];
+
+/// What a name means among the names of a registry.
+pub(crate) fn meant<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Spoken<'a> {
+    let fold = |name: &str| name.to_lowercase().replace(['_', ' '], "-");
+    let folded = fold(name);
+    let known = |wanted: &str| names.clone().find(|name| fold(name) == wanted);
+    let spellings = [folded.clone(), abbreviated(&folded), hyphenated(&folded)];
+    for spelling in &spellings {
+        let synonym = SYNONYMS.iter().find(|(other, _)| other == spelling).map(|&(_, name)| name);
+        if let Some(name) = known(spelling).or_else(|| known(synonym?)) {
+            return Spoken::Policy(name);
+        }
+    }
+    let of_family =
+        |(words, ..): &&(&[&str], _, _)| spellings.iter().any(|s| words.contains(&&**s));
+    match FAMILIES.iter().find(of_family) {
+        Some(&(_, what, policies)) => {
+            // A registry of another program may lack some.
+            let policies: Vec<&str> = policies.iter().filter_map(|name| known(name)).collect();
+            match policies.is_empty() {
+                true => Spoken::Nothing,
+                false => Spoken::Family { what, policies },
+            }
+        }
+        None => Spoken::Nothing,
+    }
+}
+
+/// `global-edf` as `g-edf`.
+fn abbreviated(name: &str) -> String {
+    let mut name = name.to_owned();
+    for (full, short) in ABBREVIATIONS {
+        name = name.replace(full, short);
+    }
+    name
+}
+
+/// `gedf` as `g-edf`.
+fn hyphenated(name: &str) -> String {
+    let order = ["edf", "rm", "dm", "fp"].into_iter().find(|order| name.ends_with(order));
+    match order.and_then(|order| name.strip_suffix(order).map(|form| (form, order))) {
+        Some((form @ ("g" | "c" | "p" | "weak" | "strong" | "hpa"), order)) => {
+            format!("{form}-{order}")
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
+/// The name that was probably meant. Two letters of three are right by chance, so that short names have none.
+pub(crate) fn nearest_name<'a>(
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    if name.chars().count() < 4 { None } else { nearest(name, names) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! What names mean.
+
+use crate::Registry;
+
+fn canonical(name: &str) -> Result<String, String> {
+    Registry::standard().canonical(name).map_err(|error| error.to_string())
+}
+
+#[test]
+fn other_spellings_of_one_policy_are_taken_for_it() {
+    for (name, policy) in [
+        ("G-EDF", "g-edf"),
+        ("gEDF", "g-edf"),
+        ("GEDF", "g-edf"),
+        ("g_edf", "g-edf"),
+        ("global-edf", "g-edf"),
+        ("Global EDF", "g-edf"),
+        ("global-earliest-deadline-first", "g-edf"),
+        ("partitioned-rm", "p-rm"),
+        ("PRM", "p-rm"),
+        ("p-deadline-monotonic", "p-dm"),
+        ("weakedf", "weak-edf"),
+        ("SCHED_DEADLINE", "dl"),
+        ("RUN", "run"),
+        ("apEDF", "apedf"),
+        ("P-EDF:fit=wfd", "p-edf:fit=wfd"),
+        (" g-edf ", "g-edf"),
+    ] {
+        assert_eq!(canonical(name).as_deref(), Ok(policy), "{name}");
+    }
+}
+
+#[test]
+fn a_family_is_explained() {
+    for (name, message) in [
+        (
+            "edf",
+            "`edf` is global, clustered or partitioned: did you mean `g-edf`, `c-edf` or `p-edf`?",
+        ),
+        (
+            "EDF",
+            "`edf` is global, clustered or partitioned: did you mean `g-edf`, `c-edf` or `p-edf`?",
+        ),
+        (
+            "rate-monotonic",
+            "`rm` (rate-monotonic) is global, clustered or partitioned: did you mean `g-rm`, `c-rm` or `p-rm`?",
+        ),
+        (
+            "cbs",
+            "constant-bandwidth servers are part of SCHED_DEADLINE: did you mean `dl` or `dl-sp`?",
+        ),
+        (
+            "LLF",
+            "least laxity first is not there; the nearest is EDF until zero laxity: did you mean `edzl`?",
+        ),
+    ] {
+        assert_eq!(canonical(name), Err(message.to_owned()));
+    }
+    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "lst", "pfair", "pd2"] {
+        let message = canonical(name).expect_err("a family is no policy");
+        assert!(message.contains("did you mean"), "{message}");
+    }
+}
+
+/// What the messages name is in the registry, and no family has the name of a policy.
+#[test]
+fn families_name_what_there_is() {
+    let registry = Registry::standard();
+    for (words, what, policies) in super::FAMILIES {
+        for policy in policies {
+            assert!(registry.find(policy).is_some(), "{what}: {policy}");
+        }
+        for word in words {
+            assert!(registry.find(word).is_none(), "{word} is a policy");
+            assert!(canonical(word).is_err(), "{word}");
+        }
+    }
+    for (name, policy) in super::SYNONYMS {
+        assert_eq!(canonical(name).as_deref(), Ok(policy));
+    }
+}
+
+#[test]
+fn a_short_word_suggests_nothing() {
+    assert_eq!(canonical("xyz"), Err("there is no policy `xyz`".to_owned()));
+    assert_eq!(canonical("dl2"), Err("there is no policy `dl2`".to_owned()));
+    let message = "there is no policy `apdef`: did you mean `apedf`?";
+    assert_eq!(canonical("apdef"), Err(message.to_owned()));
+}
