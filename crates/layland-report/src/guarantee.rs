@@ -2,8 +2,8 @@
 //! and what every test said.
 //!
 //! Only plain values: the analyses are elsewhere. Everything is drawn here, as text and as vector
-//! graphics within the page, so that a reader without scripts, or on paper, loses nothing. Floating
-//! point draws; what is written are the exact lengths.
+//! graphics within the page, so that a reader without scripts, or on paper, loses nothing. Lengths are
+//! written for people, with three digits; what decided is exact, in the reasons.
 
 use crate::line::{Line, Severity};
 use layland_model::Duration;
@@ -140,19 +140,21 @@ impl Answer {
 }
 
 impl Guarantees {
-    /// The first lines of a page: which policies guarantee every deadline, which do not, and of which
-    /// it is not known.
+    /// The first lines of a page: which policies guarantee every deadline, those with most room first, which do
+    /// not, and of which it is not known. A line names a few and counts the rest; the table below has all.
     pub fn headline(&self) -> Vec<Line> {
         let of = |answer: Answer| -> Vec<&str> {
-            let found = self.policies.iter().filter(|policy| policy.answer == answer);
-            found.map(|policy| policy.policy.as_str()).collect()
+            let mut found: Vec<&Guarantee> =
+                self.policies.iter().filter(|policy| policy.answer == answer).collect();
+            found.sort_by_key(|policy| std::cmp::Reverse(policy.margin));
+            found.into_iter().map(|policy| policy.policy.as_str()).collect()
         };
         let (yes, no, unknown) = (of(Answer::Yes), of(Answer::No), of(Answer::Unknown));
         let refused = of(Answer::Refused);
         let mut lines = Vec::new();
         let mut say = |severity, names: &[&str], what: &str| {
             if !names.is_empty() {
-                lines.push(Line::new(severity, format!("{what}{}.", names.join(", "))));
+                lines.push(Line::new(severity, format!("{what}{}.", several(names))));
             }
         };
         say(Severity::Good, &yes, "Every deadline is guaranteed under ");
@@ -172,9 +174,9 @@ impl Guarantees {
                 let cells = self.bounded().map(|policy| cell(&policy.bounds[index], task, scale));
                 context! {
                     name => task.name.clone(),
-                    deadline => task.deadline.to_string(),
-                    period => task.period.to_string(),
-                    wcet => task.wcet.to_string(),
+                    deadline => format!("{:#}", task.deadline),
+                    period => format!("{:#}", task.period),
+                    wcet => format!("{:#}", task.wcet),
                     cells => cells.collect::<Vec<_>>(),
                 }
             })
@@ -207,6 +209,20 @@ impl Guarantees {
     }
 }
 
+/// So many policies are named in a sentence.
+const NAMED: usize = 5;
+
+/// The first of some policies, and how many more there are.
+fn several(names: &[&str]) -> String {
+    match names {
+        [few @ .., last] if !few.is_empty() && names.len() <= NAMED + 1 => {
+            format!("{} and {last}", few.join(", "))
+        }
+        _ if names.len() <= NAMED => names.join(", "),
+        _ => format!("{} and {} more policies", names[..NAMED].join(", "), names.len() - NAMED),
+    }
+}
+
 /// The bounds of so many tasks are told in words.
 const TOLD: usize = 100;
 
@@ -231,12 +247,12 @@ fn cell(bound: &TaskBound, task: &GuaranteedTask, scale: f64) -> Value {
         TaskBound::Response { within, exact, by } => {
             let class = if *within <= task.deadline { "kept" } else { "late" };
             let sign = if *exact { "" } else { "≤ " };
-            (format!("{sign}{within}"), class, Some(by))
+            (format!("{sign}{within:#}"), class, Some(by))
         }
         TaskBound::Tardiness { within, by } => {
             let (text, class) = match within {
                 Some(Duration::ZERO) => ("not late".to_owned(), "kept"),
-                Some(within) => (format!("≤ {within} late"), "late"),
+                Some(within) => (format!("≤ {within:#} late"), "late"),
                 None => ("late without a usable bound".to_owned(), "late"),
             };
             (text, class, Some(by))
@@ -296,7 +312,7 @@ impl Guarantee {
             words.extend(match bound {
                 TaskBound::Unknown => None,
                 TaskBound::Response { within, exact, by } => Some(format!(
-                    "A job of {} takes {}{within} of the {} that it has ({by}).",
+                    "A job of {} takes {}{within:#} of the {:#} that it has ({by}).",
                     task.name,
                     if *exact { "up to " } else { "at most " },
                     task.deadline
@@ -305,7 +321,7 @@ impl Guarantee {
                     Some(format!("No job of {} is late ({by}).", task.name))
                 }
                 TaskBound::Tardiness { within: Some(within), by } => Some(format!(
-                    "A job of {} is at most {within} later than its deadline, {} ({by}).",
+                    "A job of {} is at most {within:#} later than its deadline, {:#} ({by}).",
                     task.name, task.deadline
                 )),
                 TaskBound::Tardiness { within: None, .. } => None,

@@ -225,8 +225,8 @@ fn panel(run: &Run, figures: &Summary) -> Value {
     let worst = Duration::from_ns(total.max_tardiness_ns.max(total.overdue_ns));
     let (sign, severity, verdict) = match total.missed {
         0 => ("✓", Severity::Good, "no miss".to_owned()),
-        1 => ("✗", Severity::Bad, format!("1 miss, up to {worst} late")),
-        misses => ("✗", Severity::Bad, format!("{misses} misses, up to {worst} late")),
+        1 => ("✗", Severity::Bad, format!("1 miss, up to {worst:#} late")),
+        misses => ("✗", Severity::Bad, format!("{misses} misses, up to {worst:#} late")),
     };
     context! {
         name => run.name.clone(),
@@ -257,7 +257,7 @@ fn all_words(report: &Report, labels: &Labels, figures: &[Summary]) -> Vec<Vec<S
 fn words(run: &Run, labels: &Labels, figures: &Summary) -> Vec<String> {
     let total = &figures.total;
     let mut words = vec![format!(
-        "Under {}: {} up to {}, {} completed, {}, {}, {}.",
+        "Under {}: {} up to {:#}, {} completed, {}, {}, {}.",
         run.name,
         counted(total.released, "job"),
         Time::from_ns(figures.over_ns),
@@ -272,7 +272,7 @@ fn words(run: &Run, labels: &Labels, figures: &Summary) -> Vec<String> {
     )];
     for task in figures.tasks.iter().filter(|task| task.missed > 0).take(LISTED) {
         words.push(format!(
-            "{} misses {} of {}, by at most {}.",
+            "{} misses {} of {}, by at most {:#}.",
             task.name,
             task.missed,
             counted(task.released, "deadline"),
@@ -308,7 +308,7 @@ fn level_words(run: &Run, labels: &Labels, cpu: CpuId) -> Option<String> {
     let mut listed: Vec<String> = shown
         .filter(|stretch| stretch.level.level() > 0)
         .map(|stretch| {
-            format!("{} from {} to {}", labels.level(stretch.level), stretch.from, stretch.to)
+            format!("{} from {:#} to {:#}", labels.level(stretch.level), stretch.from, stretch.to)
         })
         .collect();
     if let Some(more @ 1..) = listed.len().checked_sub(LISTED_LEVELS) {
@@ -316,7 +316,7 @@ fn level_words(run: &Run, labels: &Labels, cpu: CpuId) -> Option<String> {
         listed.push(format!("and {} more", counted(more as u64, "time")));
     }
     let times = counted(times as u64, "time");
-    Some(format!("{subject} is raised {times}, for {length} in all: {}.", listed.join(", ")))
+    Some(format!("{subject} is raised {times}, for {length:#} in all: {}.", listed.join(", ")))
 }
 
 fn miss_table(run: &Run, labels: &Labels) -> Option<Table> {
@@ -325,17 +325,19 @@ fn miss_table(run: &Run, labels: &Labels) -> Option<Table> {
     missed.sort_by_key(|record| (record.job.deadline, record.job.id));
     let row = |record: &&JobRecord| {
         let (end, late) = match record.end {
-            Some((at, JobEnd::Completed)) => (at.to_string(), record.job.tardiness(at).to_string()),
-            Some((at, JobEnd::Aborted | JobEnd::Left)) => {
-                (format!("aborted at {at}"), "-".to_owned())
+            Some((at, JobEnd::Completed)) => {
+                (format!("{at:#}"), format!("{:#}", record.job.tardiness(at)))
             }
-            None => ("pending".to_owned(), format!("at least {}", record.job.tardiness(over))),
+            Some((at, JobEnd::Aborted | JobEnd::Left)) => {
+                (format!("aborted at {at:#}"), "-".to_owned())
+            }
+            None => ("pending".to_owned(), format!("at least {:#}", record.job.tardiness(over))),
         };
         let job = record.job;
         vec![
             format!("{} #{}", labels.task(job.id.task), u128::from(job.id.seq) + 1),
-            job.arrival.to_string(),
-            job.deadline.to_string(),
+            format!("{:#}", job.arrival),
+            format!("{:#}", job.deadline),
             end,
             late,
         ]

@@ -27,7 +27,7 @@ pub fn headline(runs: &[Run], labels: &Labels) -> Vec<Line> {
         let worst = Duration::from_ns(total.max_tardiness_ns.max(total.overdue_ns));
         let by = match worst {
             Duration::ZERO => String::new(),
-            worst => format!(", by up to {worst}"),
+            worst => format!(", by up to {worst:#}"),
         };
         bad.push(format!(
             "{} misses {} of {} ({}){by}",
@@ -74,8 +74,8 @@ fn growth(run: &Run) -> Option<Line> {
     };
     (worst > first).then(|| {
         let text = format!(
-            "Tardiness under {} grows from {first}, for the deadline at {first_due}, to {worst}, for \
-             the one at {worst_due}{still}.",
+            "Tardiness under {} grows from {first:#}, for the deadline at {first_due:#}, to {worst:#}, for \
+             the one at {worst_due:#}{still}.",
             run.name
         );
         Line::new(Severity::Bad, text)
@@ -92,20 +92,20 @@ pub fn blame(run: &Run, labels: &Labels, system: &System) -> Option<Line> {
     let name = labels.task(id.task);
     let end = match record.end {
         Some((at, JobEnd::Completed)) => {
-            format!("done at {at}, {} late", record.job.tardiness(at))
+            format!("done at {at:#}, {:#} late", record.job.tardiness(at))
         }
-        Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("given up at {at}"),
-        None => format!("not done when the run ends at {over}"),
+        Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("given up at {at:#}"),
+        None => format!("not done when the run ends at {over:#}"),
     };
     let mut text = format!(
-        "First miss under {}: {name}, job {}, due at {deadline}, {end}.",
+        "First miss under {}: {name}, job {}, due at {deadline:#}, {end}.",
         run.name,
         u128::from(id.seq) + 1,
     );
     let waits = waits(run, record);
     let waited: Duration = waits.iter().map(|&(from, to)| to - from).sum();
     if waited > Duration::ZERO {
-        text += &format!(" Before its deadline it waited for {waited}");
+        text += &format!(" Before its deadline it waited for {waited:#}");
         match obstacle(run, labels, system, id.task, &waits) {
             Some(held) => text += &format!(", while{held}"),
             None => text.push('.'),
@@ -175,7 +175,7 @@ fn obstacle(
     let &(holder, _) = holders.first()?;
     let holder_name = labels.task(holder);
     let named: Vec<String> = (holders.iter().take(3))
-        .map(|&(id, time)| format!("{} for {time}", labels.task(id)))
+        .map(|&(id, time)| format!("{} for {time:#}", labels.task(id)))
         .collect();
     let others = match holders.len() - named.len() {
         0 => String::new(),
@@ -196,10 +196,10 @@ fn obstacle(
             .max_by_key(|&(time, cpu)| (time, std::cmp::Reverse(cpu)))
     };
     if let Some((time, cpu)) = longest(&mine) {
-        text += &format!("; yet CPU {cpu}, which it may use, was idle for {time} of that time");
+        text += &format!("; yet CPU {cpu}, which it may use, was idle for {time:#} of that time");
     } else if let Some((time, cpu)) = longest(&allowed(holder)) {
         text += &format!(
-            ", although CPU {cpu}, where {holder_name} may run, was idle for {time} of that time"
+            ", although CPU {cpu}, where {holder_name} may run, was idle for {time:#} of that time"
         );
     }
     Some(text + ".")

@@ -151,6 +151,43 @@ fn criticality_levels_are_drawn() {
     open("levels", &levels);
 }
 
+/// With Caps Lock on, so that the key is `N`.
+#[test]
+fn a_miss_tells_who_held_the_cpus() {
+    if !browser_is_there("a_miss_tells_who_held_the_cpus") {
+        return;
+    }
+    let mut trace = Trace::default();
+    let ms = Time::from_ms;
+    let mut ran = |task, seq, cpu, arrival, due, pieces: &[(i64, i64)]| {
+        let id = JobId { task: TaskId(task), seq };
+        for &(from, to) in pieces {
+            let (start, end) = (ms(from), ms(to));
+            let overhead = Duration::ZERO;
+            trace.executed(&Segment { job: id, cpu: CpuId(cpu), start, end, overhead });
+        }
+        let (arrival, end) = (ms(arrival), ms(pieces.last().map_or(0, |piece| piece.1)));
+        let job = Job { id, arrival, release: arrival, deadline: ms(due) };
+        trace.ended(&job, end, JobEnd::Completed, Service::from_ms(1));
+    };
+    // The second job of `late` is ready when its first one ends, at 3 ms, and is due at 9 ms.
+    ran(1, 0, 0, 0, 20, &[(0, 1)]);
+    ran(0, 0, 0, 0, 4, &[(1, 3)]);
+    ran(1, 1, 0, 2, 20, &[(3, 7)]);
+    ran(2, 0, 1, 0, 20, &[(0, 5)]);
+    ran(0, 1, 0, 2, 9, &[(7, 8), (9, 11)]);
+    ran(1, 2, 0, 8, 20, &[(8, 9)]);
+    trace.over(ms(20), false);
+    let names = ["late", "<b>one</b>", "two"].map(str::to_owned).to_vec();
+    let texts = [
+        "late #2 under first",
+        "Before its deadline it waited for 5ms. Meanwhile:",
+        "CPU 0: <b>one</b> for 5ms",
+        "CPU 1: two for 2ms, idle for 3ms",
+    ];
+    drive("held", "held.mjs", &report(names, 2, vec![trace]), &texts);
+}
+
 #[test]
 fn guarantees_are_drawn_beside_deadlines() {
     if !browser_is_there("guarantees_are_drawn_beside_deadlines") {

@@ -111,9 +111,9 @@ fn criticality_levels_are_told_by_name() {
     report.labels.levels = vec!["low".to_owned(), NAUGHTY[0].to_owned()];
     report.runs = vec![Run::new("amc", trace), Run::new("p-rm", late())];
     let html = report.html();
-    let told = "The criticality level of CPU 1 is raised 2 times, for 7ms in all: ";
+    let told = "The criticality level of CPU 1 is raised 2 times, for 7 ms in all: ";
     assert_eq!(html.matches(told).count(), 1);
-    assert!(html.contains("level 2 from 5ms to 6ms"), "a level without a name");
+    assert!(html.contains("level 2 from 5 ms to 6 ms"), "a level without a name");
     assert!(html.contains("The criticality level of CPU 0 is not raised."));
     let data = html.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
@@ -147,7 +147,7 @@ fn a_headline_says_who_misses_and_who_does_not() {
     let runs = [Run::new("dl", late()), Run::new("dl-sp", good)];
     let lines = headline(&runs, &labels(&["tau1", "tau2", "tau3"]));
     let expected =
-        "dl misses 1 of 3 deadlines (tau1), by up to 2ms, while dl-sp meets its only one.";
+        "dl misses 1 of 3 deadlines (tau1), by up to 2 ms, while dl-sp meets its only one.";
     assert_eq!(lines, [Line::new(Severity::Bad, expected)]);
     let lines = headline(&runs[1..], &labels(&["tau1"]));
     assert_eq!(lines[0].severity, Severity::Good);
@@ -162,7 +162,7 @@ fn growing_tardiness_is_told() {
     run(&mut trace, 0, 2, 0, 4, 8, (6, 13));
     trace.over(ms(13), false);
     let lines = headline(&[Run::new("g-edf", trace)], &labels(&["a"]));
-    let expected = "Tardiness under g-edf grows from 1ms, for the deadline at 2ms, to 5ms, for the one at 8ms, and \
+    let expected = "Tardiness under g-edf grows from 1 ms, for the deadline at 2 ms, to 5 ms, for the one at 8 ms, and \
                     still grows in the second half of what is shown.";
     assert_eq!(lines[1].text, expected);
 }
@@ -179,9 +179,9 @@ fn the_first_miss_is_explained() {
     let tasks = vec![task("tau1", &[0]), task("tau2", &[0, 1]), task("tau3", &[1])];
     let system = System::new(2, tasks);
     let line = blame(&Run::new("dl", late()), &Labels::of(&system), &system).unwrap();
-    let expected = "First miss under dl: tau1, job 1, due at 6ms, done at 8ms, 2ms late. Before its deadline it \
-                    waited for 6ms, while CPU 0, the only one that it may use, was held by tau2 for 6ms, although \
-                    CPU 1, where tau2 may run, was idle for 4ms of that time.";
+    let expected = "First miss under dl: tau1, job 1, due at 6 ms, done at 8 ms, 2 ms late. Before its deadline it \
+                    waited for 6 ms, while CPU 0, the only one that it may use, was held by tau2 for 6 ms, although \
+                    CPU 1, where tau2 may run, was idle for 4 ms of that time.";
     assert_eq!(line.text, expected);
     assert_eq!(blame(&Run::new("none", Trace::default()), &Labels::of(&system), &system), None);
 }
@@ -240,7 +240,7 @@ fn guarantees_escape_names_and_need_no_script() {
     assert_eq!(html.matches("<script").count(), 2);
     assert!(!html.contains("uPlot 1"), "a licence of what is not there");
     // Everything is there without a script, as text: verdict, bound, limit, sources.
-    for text in ["✓</span> yes", "<b>3ms</b>", "× 1.001", "may grow by 0.1 %", "id=\"source-2\""]
+    for text in ["✓</span> yes", "<b>3 ms</b>", "× 1.001", "may grow by 0.1 %", "id=\"source-2\""]
     {
         assert!(html.contains(text), "{text}");
     }
@@ -263,12 +263,18 @@ fn a_headline_tells_what_is_guaranteed() {
         policy("e", Answer::Refused),
     ];
     let expected = [
-        Line::new(Severity::Good, "Every deadline is guaranteed under a, d."),
+        Line::new(Severity::Good, "Every deadline is guaranteed under a and d."),
         Line::new(Severity::Bad, "Not every deadline can be kept under b."),
         Line::new(Severity::Bad, "The set is refused by e."),
         Line::new(Severity::Note, "No test can tell of c."),
     ];
     assert_eq!(found.headline(), expected);
+    // Many are counted, and those with most room are named.
+    found.policies = (0..25)
+        .map(|k| Guarantee { margin: Some(1000 + k), ..policy(&format!("p{k}"), Answer::Yes) })
+        .collect();
+    let text = "Every deadline is guaranteed under p24, p23, p22, p21, p20 and 20 more policies.";
+    assert_eq!(found.headline(), [Line::new(Severity::Good, text)]);
 }
 
 #[test]

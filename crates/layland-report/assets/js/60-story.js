@@ -105,6 +105,38 @@ class Story {
     return list;
   }
 
+  /** What each CPU did while a job was ready and did not run, of a late job before its deadline: how long it waited,
+   *  and a line per CPU. Nothing if it did not wait. */
+  obstacles(trace, job) {
+    const { jobs, segments } = trace, start = segments.start.at, end = segments.end.at;
+    if (jobs.how[job] === UNKNOWN) return null;
+    const until = Math.min(jobs.end.at[job], trace.over, trace.missed[job] ? jobs.deadline.at[job] : Infinity);
+    // A job is not ready before the one before it of its task has ended.
+    const previous = this.find(trace, jobs.task[job], jobs.seq.exact(job) - 1n);
+    let ready = Math.max(jobs.release.at[job], previous === null ? -Infinity : jobs.end.at[previous]), waited = 0;
+    const waits = [], wait = (to) => { if (ready < to) { waits.push([ready, to]); waited += to - ready; } };
+    for (const s of segmentsOf(trace, job)) { wait(Math.min(start[s], until)); ready = Math.max(ready, end[s]); }
+    wait(until);
+    if (!waits.length) return null;
+    const length = (ns) => (trace.wide ? about(ns) : timeText(BigInt(ns)));
+    const lines = trace.cpus.map(({ from, to }, cpu) => {
+      const held = new Map();
+      let idle = waited;
+      for (const [a, b] of waits) {
+        for (let s = Math.max(from, firstAfter(start, a, from, to) - 1); s < to && start[s] < b; s++) {
+          const part = Math.min(b, end[s]) - Math.max(a, start[s]), task = jobs.task[segments.job[s]];
+          if (part > 0) { held.set(task, (held.get(task) ?? 0) + part); idle -= part; }
+        }
+      }
+      const by = [...held].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([task, ns]) => this.app.names[task] + " for " + length(ns));
+      if (by.length > 4) by.splice(3, by.length, by.length - 3 + " more tasks");
+      if (idle > 0) by.push("idle for " + length(idle));
+      return "CPU " + cpu + ": " + by.join(", ");
+    });
+    if (lines.length > TOLD) lines.splice(TOLD, lines.length, "and " + (lines.length - TOLD) + " more CPUs");
+    return { waited: length(waited), lines };
+  }
+
   /** The same job elsewhere, or nothing. */
   find(trace, task, seq) {
     const { from, order } = trace.jobsOf;
@@ -128,6 +160,12 @@ class Story {
     const pieces = this.pieces(trace, job);
     if (pieces.length) box.append(element("ol", {}, ...pieces.map((text) => element("li", {}, text))));
     else box.append(element("p", { class: "other" }, "It never ran in what is shown."));
+    const kept = this.obstacles(trace, job);
+    if (kept) {
+      const when = trace.missed[job] ? "Before its deadline it waited for " : "It waited for ";
+      box.append(element("p", { class: "other" }, when + kept.waited + ". Meanwhile:"),
+        element("ul", { class: "held" }, ...kept.lines.map((text) => element("li", {}, text))));
+    }
     for (const other of this.app.panels) {
       if (other === panel) continue;
       const same = this.find(other.trace, jobs.task[job], jobs.seq.exact(job));

@@ -171,7 +171,9 @@ class App {
     let span = this.view.to - this.view.from;
     if (span > life * 40) span = life * 6;
     if (span < life) span = life * 3;
-    this.show(due - span / 2, due + span / 2);
+    // Before the start there is nothing to see.
+    const from = Math.max(due - span / 2, Math.min(this.range.from, due));
+    this.show(from, from + span);
     miss.panel.showLane(jobs.task[miss.job]);
     miss.panel.element.scrollIntoView({ block: "nearest" });
     this.drawNow();

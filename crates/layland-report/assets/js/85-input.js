@@ -61,7 +61,8 @@ function keys(app, does, event) {
   };
   // The page scrolls with these, unless lanes can.
   if (onChart && scrollable) Object.assign(actions, { ArrowUp: () => lanes(-40), ArrowDown: () => lanes(40) });
-  const action = actions[event.key];
+  // With Caps Lock too, as W, A, S and D of other viewers.
+  const action = actions[event.key] ?? actions[event.key.toLowerCase()];
   if (!action) return;
   event.preventDefault();
   action();

@@ -66,6 +66,9 @@ run(async () => {
   await frame();
   expect((await evaluate("document.documentElement.scrollWidth")) <= 392, "on a phone the page is wider than the screen: " + (await evaluate("document.documentElement.scrollWidth")));
   await picture(pictures, "phone");
+  const outside = await evaluate(`[...document.querySelectorAll(".verdicts th, .verdicts td, .tests td")]
+    .filter((cell) => cell.offsetParent && cell.getBoundingClientRect().right > 391).map((cell) => cell.textContent.trim().slice(0, 40))`);
+  expect(outside.length === 0, "on a phone these cells of the verdicts are outside: " + outside.slice(0, 4).join("; "));
   await screen(1280, 2600);
   await frame();
   await picture(pictures, "page");

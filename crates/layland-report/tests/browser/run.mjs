@@ -122,6 +122,13 @@ run(async () => {
     const due = await evaluate("(() => { const { panel, job } = laylandReport.current; return panel.trace.jobs.deadline.at[job]; })()");
     after = await view();
     expect(after.from <= due && due <= after.to, "n does not show the first miss");
+    expect(after.from >= (await evaluate("laylandReport.range.from")) - (after.to - after.from) * 0.021, "n shows what was before the start");
+    const story = await evaluate("document.getElementById('tip').textContent");
+    // Every job of these traces that is late has waited between its two pieces.
+    const held = await evaluate("(() => { const { panel, job } = laylandReport.current; return laylandReport.story.obstacles(panel.trace, job); })()");
+    expect(held && story.includes("Before its deadline it waited for " + held.waited), "a miss does not tell how long it waited: " + story);
+    expect(held?.lines.every((line) => story.includes(line)), "a miss does not tell what the CPUs did: " + story);
+    measured.held = held;
     await picture(pictures, "miss");
     await key("Escape");
   }
