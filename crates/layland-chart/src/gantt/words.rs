@@ -3,8 +3,7 @@
 use layland_model::{Duration, Time, counted};
 use std::fmt;
 
-/// A time or a length of time that is printed as the types of the model are, whatever its value: a
-/// window may end anywhere.
+/// A time or a length of time that is printed exactly, whatever its value: a window may end anywhere.
 #[derive(Clone, Copy)]
 pub(super) struct Nanoseconds(pub(super) i64);
 
@@ -27,10 +26,12 @@ impl fmt::Display for Nanoseconds {
         // The largest unit that keeps it exact with at most three decimals.
         let units = [("s", 1_000_000_000, 1_000_000), ("ms", 1_000_000, 1_000), ("us", 1_000, 1)];
         let unit = units.into_iter().find(|&(_, scale, step)| ns >= scale && ns % step == 0);
-        let Some((unit, scale, step)) = unit else { return write!(f, "{sign}{ns}ns") };
+        let Some((unit, scale, step)) = unit else {
+            return if ns == 0 { f.write_str("0") } else { write!(f, "{sign}{ns} ns") };
+        };
         let decimals = format!(".{:03}", ns % scale / step);
         let decimals = decimals.trim_end_matches('0').trim_end_matches('.');
-        write!(f, "{sign}{}{decimals}{unit}", ns / scale)
+        write!(f, "{sign}{}{decimals} {unit}", ns / scale)
     }
 }
 
