@@ -40,13 +40,13 @@ pub fn main_with(registry: &Registry) -> std::process::ExitCode {
 
 /// What the command line asks for.
 fn answer(registry: &Registry) -> Outcome {
-    let cli = Cli::parse();
+    let mut cli = Cli::parse();
     match cli.color {
         Colour::Auto => {}
         Colour::Always => anstream::ColorChoice::Always.write_global(),
         Colour::Never => anstream::ColorChoice::Never.write_global(),
     }
-    match &cli.command {
+    match &mut cli.command {
         Command::Sim(args) => simulate::run(registry, args),
         Command::Check(args) => check::run(registry, args),
         Command::Explain(args) => explain::run(registry, args),
@@ -65,7 +65,7 @@ fn answer(registry: &Registry) -> Outcome {
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(registry, args),
         Command::Schema => schema::run(),
-        Command::Completions { shell } => completions::run(Cli::command(), *shell),
+        Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
         Command::Man(args) => man::run(Cli::command(), args),
     }
 }

@@ -610,8 +610,8 @@ fn a_report_is_one_file_of_all_policies_and_the_same_every_time() {
     };
     let report = write("a.html");
     assert_eq!(report, write("b.html"));
-    assert!(report.contains("dl misses 7 of 20 deadlines (tau1, tau3, tau4 and tau5), by up to 2ms, while dl-sp meets all 23."));
-    assert!(report.contains("although CPU 2, where tau2 may run, was idle for 4ms of that time."));
+    assert!(report.contains("dl misses 7 of 20 deadlines (tau1, tau3, tau4 and tau5), by up to 2 ms, while dl-sp meets all 23."));
+    assert!(report.contains("although CPU 2, where tau2 may run, was idle for 4 ms of that time."));
 }
 
 #[test]
@@ -695,9 +695,9 @@ fn a_report_of_guarantees_says_what_the_table_says() {
     for said in [
         "Every deadline is guaranteed under p-edf.",
         "The set is refused by g-fp.",
-        "No test can tell of g-edf, dl-sp.",
+        "No test can tell of g-edf and dl-sp.",
         // The bounds, with their analyses, and the distance to the limit.
-        "<b>≤ 3666.667us late</b> <span class=\"note\">CVA-REDUCED</span>",
+        "<b>≤ 3.67 ms late</b> <span class=\"note\">CVA-REDUCED</span>",
         "× 1.100",
         // Every test is there, also after one has decided, and whom it is from.
         "FF-DBF",

@@ -3,7 +3,7 @@
 use super::run::{failure, rows};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::values::time_of;
-use crate::ui::{table, terminal};
+use crate::ui::{files, table, terminal};
 use clap::Args;
 use layland_linux::{Calibration, Changes, Machine};
 use layland_model::{CpuSet, Duration, Index, Overheads};
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> Outcome {
     let machine = Machine::probe();
     let section = section(&calibration.overheads, &machine, args.quantile);
     if let Some(path) = &args.output {
-        terminal::write_file(path, section.as_bytes())?;
+        files::write(path, section.as_bytes())?;
     }
     if args.json {
         terminal::result(&format!("{:#}\n", as_json(args, &calibration, &machine)))?;

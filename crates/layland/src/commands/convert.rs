@@ -2,11 +2,11 @@
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, SetArgs};
-use crate::ui::{formats, terminal};
+use crate::ui::{files, formats, terminal};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use layland_config::{Format, RtAppPolicy};
-use layland_model::Order;
+use layland_model::{Order, counted};
 use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
@@ -59,6 +59,67 @@ pub(crate) fn run(args: &ConvertArgs) -> Outcome {
     }
     let policy = args.policy.unwrap_or(RtAppPolicy::OfTasks);
     let text = formats::write(&set.system, format, policy);
-    terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
+    if let (Some(from), Some(to)) = (&args.set.set, &args.output) {
+        tell_what_is_lost(Path::new(from), to);
+    }
+    files::write(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
     Ok(Exit::Yes)
+}
+
+/// A file that is converted into itself loses what no format keeps.
+fn tell_what_is_lost(from: &Path, to: &Path) {
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    let old = if same(from, to) { std::fs::read_to_string(from).ok() } else { None };
+    let comments = old.map_or(0, |text| text.lines().filter(|line| has_comment(line)).count());
+    if comments > 0 {
+        terminal::warn(
+            &format!("{} loses {}", to.display(), counted(comments, "comment")),
+            Some(
+                "the order of keys and the blank lines are not kept either; -o another file keeps this one",
+            ),
+        );
+    }
+}
+
+/// Whether a line of TOML has a comment: a `#` outside of quotation marks.
+fn has_comment(line: &str) -> bool {
+    let mut quote = None;
+    let mut escaped = false;
+    for char in line.chars() {
+        match (quote, char) {
+            (None, '#') => return true,
+            (None, '"' | '\'') => quote = Some(char),
+            (Some('"'), '\\') if !escaped => {
+                escaped = true;
+                continue;
+            }
+            (Some(open), char) if open == char && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = false;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_comment;
+
+    #[test]
+    fn a_hash_in_quotes_is_no_comment() {
+        for (line, has) in [
+            ("# all", true),
+            ("wcet = \"1ms\" # measured", true),
+            ("name = \"a#1\"", false),
+            ("name = 'a#1' # b", true),
+            ("name = \"a\\\"#\"", false),
+            ("name = \"a\\\\\" # b", true),
+            ("wcet = \"1ms\"", false),
+        ] {
+            assert_eq!(has_comment(line), has, "{line}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `layland demos`: the bundled task sets.
 
-use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::terminal;
+use crate::ui::exit::{Exit, Outcome};
+use crate::ui::{names, terminal};
 use clap::Args;
 use serde_json::json;
 
@@ -39,10 +39,7 @@ pub(crate) fn run(args: &DemosArgs) -> Outcome {
         return Ok(Exit::Yes);
     };
     let name = name.strip_prefix("demo:").unwrap_or(name);
-    let demo = layland_config::demo(name).ok_or_else(|| {
-        Failure::usage(format!("there is no bundled task set `{name}`"))
-            .help("`layland demos` lists them")
-    })?;
+    let demo = layland_config::demo(name).ok_or_else(|| names::no_demo(name))?;
     if args.json {
         let demo = json!({ "name": format!("demo:{}", demo.name), "title": demo.title, "text": demo.text });
         terminal::result(&format!("{demo:#}\n"))?;

@@ -1,8 +1,8 @@
 //! `layland gen`: random task sets.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::values::time_of;
-use crate::ui::{formats, input, terminal};
+use crate::ui::values::{seed_of, time_of};
+use crate::ui::{files, formats, input};
 use clap::{Args, ValueEnum};
 use layland_config::{Format, Host, RtAppPolicy};
 use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
@@ -123,6 +123,7 @@ pub(crate) struct GenArgs {
     pub tries: u32,
     /// Seeds every draw: the same arguments and seed give the same bytes
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which sets")]
+    #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
     /// How many sets
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Which sets")]
@@ -183,7 +184,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         let (recipe, index) = again(name)?;
         let system = recipe.generate(index).map_err(failed)?;
         let text = formats::write(&system, format, RtAppPolicy::OfTasks);
-        terminal::write_file(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
+        files::write(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
         return Ok(Exit::Yes);
     }
     let generator = recipe(args)?.generator().map_err(failed)?;
@@ -215,7 +216,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
             (None, Some(file)) => file.clone(),
             (None, None) => PathBuf::from("-"),
         };
-        terminal::write_file(&path, text.as_bytes())?;
+        files::write(&path, text.as_bytes())?;
     }
     Ok(Exit::Yes)
 }

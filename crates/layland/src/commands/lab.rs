@@ -1,7 +1,8 @@
 //! `layland lab`: packaged experiments, and those of the user.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::{input, interrupt, terminal, threads};
+use crate::ui::progress::Lines;
+use crate::ui::{self, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_lab::{
@@ -12,7 +13,7 @@ use layland_policy::Registry;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -109,11 +110,7 @@ pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
 }
 
 fn find(name: &str) -> Result<&'static packaged::Packaged, Failure> {
-    packaged::find(name).ok_or_else(|| {
-        let names: Vec<&str> = packaged::ALL.iter().map(|packaged| packaged.name).collect();
-        Failure::usage(format!("there is no packaged experiment `{name}`"))
-            .help(format!("there are {}; a file ends in .toml", names.join(", ")))
-    })
+    packaged::find(name).ok_or_else(|| ui::names::no_experiment(name))
 }
 
 fn list(as_json: bool) -> Outcome {
@@ -328,11 +325,11 @@ fn as_json(
     })
 }
 
-/// How far it is: a bar on a terminal, otherwise a line for each tenth.
+/// How far it is: a bar on a terminal, otherwise a line every few seconds.
 struct Show {
     bar: ProgressBar,
     plain: bool,
-    told: AtomicUsize,
+    lines: Lines,
 }
 
 impl Show {
@@ -346,7 +343,7 @@ impl Show {
         let style = "measuring {wide_bar} {pos}/{len}  {eta} left";
         let style = ProgressStyle::with_template(style);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Show { bar, plain, told: AtomicUsize::new(0) }
+        Show { bar, plain, lines: Lines::new(quiet) }
     }
 
     fn timed(&self, done: usize, points: usize) {
@@ -370,9 +367,14 @@ impl Show {
         if done == resumed && resumed > 0 {
             terminal::talk(&format!("{resumed} of {units} units were measured before"));
         }
-        let tenth = (done * 10).checked_div(units).unwrap_or(10);
-        if done > resumed && self.told.fetch_max(tenth, Ordering::Relaxed) < tenth {
-            terminal::talk(&format!("{done} of {units} units are measured"));
+        // What was measured before says nothing about how long the rest takes.
+        let (fresh, all) = (done - resumed, units - resumed);
+        if fresh == all && all > 0 {
+            terminal::talk(&format!("{units} of {units} units are measured"));
+        } else {
+            self.lines.tell(fresh as u64, Some(all as u64), || {
+                format!("{done} of {units} units are measured")
+            });
         }
     }
 }

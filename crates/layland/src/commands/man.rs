@@ -1,9 +1,9 @@
 //! `layland man`: manual pages.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::terminal;
+use crate::ui::{files, terminal};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -24,11 +24,12 @@ pub(crate) struct ManArgs {
 pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
     let failed =
         |error: std::io::Error| Failure::refused(format!("failed to write the manual: {error}"));
+    // Nobody reads a page about the help of a command, and each page says of which version it is.
+    cli = cli.disable_help_subcommand(true).propagate_version(true);
     cli.build();
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).map_err(failed)?;
-        clap_mangen::generate_to(cli, folder).map_err(failed)?;
-        return Ok(Exit::Yes);
+        return write_all(&cli, folder);
     }
     let command = match &args.command {
         None => cli,
@@ -37,8 +38,27 @@ pub(crate) fn run(mut cli: clap::Command, args: &ManArgs) -> Outcome {
                 .help("`layland --help` lists them; -o FOLDER writes every page")
         })?,
     };
+    terminal::result(&String::from_utf8_lossy(&page(&command)?))?;
+    Ok(Exit::Yes)
+}
+
+/// The page of a command, named as its file is: `layland-lab-run`.
+fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
+    let man = clap_mangen::Man::new(command.clone())
+        .source(concat!("layland ", env!("CARGO_PKG_VERSION")))
+        .manual("Layland");
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
-    terminal::result(&String::from_utf8_lossy(&page))?;
+    man.render(&mut page)
+        .map_err(|error| Failure::refused(format!("failed to write the manual: {error}")))?;
+    Ok(page)
+}
+
+/// The pages of a command and of all below it.
+fn write_all(command: &clap::Command, folder: &Path) -> Outcome {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    files::write(&folder.join(format!("{name}.1")), &page(command)?)?;
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        write_all(below, folder)?;
+    }
     Ok(Exit::Yes)
 }

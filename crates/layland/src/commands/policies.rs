@@ -1,7 +1,7 @@
 //! `layland policies`: the policies of the registry.
 
-use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::terminal;
+use crate::ui::exit::{Exit, Outcome};
+use crate::ui::{names, terminal};
 use clap::Args;
 use layland_policy::{PolicyInfo, Registry};
 use serde_json::json;
@@ -31,7 +31,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         None => registry.iter().collect(),
         Some(name) => match registry.parse(name) {
             Ok((info, _)) => vec![info],
-            Err(error) => return Err(Failure::usage(error.to_string())),
+            Err(error) => return Err(names::unknown(&error)),
         },
     };
     if args.json {

@@ -1,10 +1,10 @@
 //! The task set that the user means: a file, standard input, a bundled set, inline tasks.
 
 use super::exit::Failure;
-use super::{formats, terminal};
+use super::{formats, names, sense, terminal};
 use clap::Args;
 use layland_config::{Format, Host, Loaded, Position, Report, Unit};
-use layland_model::{Duration, Index, System, Task, TaskId};
+use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted};
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ pub(crate) struct SetArgs {
         help = "Add a task: NAME=WCET/PERIOD[/DEADLINE][@CPUS]. May be repeated; needs no SET"
     )]
     pub task: Vec<String>,
-    /// The number of CPUs, if the set does not give it
+    /// The number of CPUs, if the set does not give it, or another one to ask what would be
     #[arg(long, value_name = "N", help_heading = "Task set")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
@@ -143,17 +143,46 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
         }
     }
-    if let Some(cpus) = args.cpus
-        && cpus as usize != set.system.platform.cpu_count()
+    if let Some(cpus) = args.cpus.map(|cpus| cpus as usize)
+        && cpus != set.system.platform.cpu_count()
     {
-        return Err(Failure::input(format!(
-            "{} has {} CPUs, and --cpus says {cpus}",
-            set.name,
-            set.system.platform.cpu_count()
-        ))
-        .help("change `cpus` under [platform], or leave --cpus out"));
+        what_if(&mut set, cpus)?;
     }
+    sense::warn(&set);
     Ok(set)
+}
+
+/// The same tasks on another number of CPUs, where nothing in the set is about CPUs that there are not.
+fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
+    let has = set.system.platform.cpu_count();
+    let said = format!("{} has {}, and --cpus says {cpus}", set.name, counted(has, "CPU"));
+    let refused = |why: &str| {
+        Err(Failure::input(format!("{said}: {why}"))
+            .help("change `cpus` under [platform], or leave --cpus out"))
+    };
+    let platform = &set.system.platform;
+    if platform.clusters.len() > 1 {
+        return refused("its clusters are of those that it has");
+    }
+    if !platform.is_unit_speed() {
+        return refused("its CPUs have speeds of their own");
+    }
+    let all = CpuSet::first(cpus);
+    let tied = |task: &&Task| task.affinity.as_ref().is_some_and(|own| !own.is_subset(&all));
+    if let Some(task) = set.system.tasks.values().find(tied) {
+        return refused(&format!("task `{}` names CPUs beyond these", task.name));
+    }
+    // Names for CPUs stay where there are all of them.
+    let mut topology = platform.topology.clone();
+    topology.retain(|_, sets| sets.iter().all(|cpus| cpus.is_subset(&all)));
+    let overheads = platform.overheads.clone();
+    set.system.platform = Platform { overheads, topology, ..Platform::identical(cpus) };
+    // Requests may name CPUs, too.
+    if let Some(fault) = set.system.validate().first() {
+        return refused(&fault.to_string());
+    }
+    terminal::warn(&format!("what if: {said}; the answer is about {}", counted(cpus, "CPU")), None);
+    Ok(())
 }
 
 /// The task sets of a file with one rt-app set per line; empty lines do not count. Each is named by
@@ -173,7 +202,9 @@ pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
         let assumed = assumed(&warnings);
-        sets.push(Set { name, system, until, policy, places: Vec::new(), assumed });
+        let set = Set { name, system, until, policy, places: Vec::new(), assumed };
+        sense::warn(&set);
+        sets.push(set);
     }
     if sets.is_empty() {
         return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
@@ -184,11 +215,7 @@ pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
 /// The bytes of the set, and its format where the name says so.
 pub(crate) fn bytes(name: &str) -> Result<(Vec<u8>, Option<Format>), Failure> {
     if let Some(demo) = name.strip_prefix(DEMO) {
-        let found = layland_config::demo(demo).ok_or_else(|| {
-            let names: Vec<&str> = layland_config::demos().iter().map(|demo| demo.name).collect();
-            Failure::input(format!("there is no bundled task set `{demo}`"))
-                .help(format!("there are {}", names.join(", ")))
-        })?;
+        let found = layland_config::demo(demo).ok_or_else(|| names::no_demo(demo))?;
         return Ok((found.text.as_bytes().to_vec(), Some(Format::Toml)));
     }
     let limit = layland_config::MAX_BYTES as u64 + 1;

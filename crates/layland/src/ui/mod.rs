@@ -3,13 +3,18 @@
 pub(crate) mod chart;
 pub(crate) mod exit;
 pub(crate) mod export;
+pub(crate) mod files;
 pub(crate) mod formats;
+pub(crate) mod gate;
 pub(crate) mod input;
 pub(crate) mod interrupt;
+pub(crate) mod names;
 pub(crate) mod output;
+pub(crate) mod progress;
 #[cfg(target_os = "linux")]
 pub(crate) mod recorded;
 pub(crate) mod report;
+mod sense;
 pub(crate) mod table;
 pub(crate) mod terminal;
 pub(crate) mod threads;

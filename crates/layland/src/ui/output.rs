@@ -75,6 +75,11 @@ impl Output {
     /// command offers.
     pub(crate) fn all(paths: &[PathBuf], besides: &[FileKind]) -> Result<Vec<Output>, Failure> {
         let offered = [&OF_EVERY_TRACE, besides].concat();
+        let twice = |(at, path): &(usize, &PathBuf)| paths[..*at].contains(path);
+        if let Some((_, path)) = paths.iter().enumerate().find(twice) {
+            return Err(Failure::usage(format!("-o {} is given twice", path.display()))
+                .help("each file is written once: leave one out"));
+        }
         paths.iter().map(|path| Output::of(path, &offered)).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use super::exit::Failure;
 use super::output::{FileKind, Output};
-use super::{chart, report, terminal};
+use super::{chart, files, report, terminal};
 use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
@@ -102,7 +102,7 @@ impl Recorded<'_> {
 }
 
 fn write(path: &Path, bytes: &[u8], quiet: bool) -> Result<(), Failure> {
-    terminal::write_file(path, bytes)?;
+    files::write(path, bytes)?;
     if !quiet {
         terminal::talk(&format!("wrote {}", path.display()));
     }

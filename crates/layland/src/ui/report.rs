@@ -2,27 +2,31 @@
 
 use super::exit::Failure;
 use super::table::{self, figures};
-use super::terminal;
+use super::{files, terminal};
 use layland_model::System;
-use layland_report::{Report, Severity, Table, blame, headline};
-use layland_trace::{Labels, TaskSummary};
+use layland_report::{Report, Run, Severity, Table, blame, headline};
+use layland_trace::{Labels, TaskSummary, Trace};
 use std::path::Path;
 
-/// Puts what matters most before all other lines: the headline, and who is to blame for the first miss.
+/// Puts what matters most before all other lines: the headline, and who is to blame for the first miss of each run.
 pub(crate) fn lead(report: &mut Report, labels: &Labels, system: Option<&System>) {
     let mut lines = headline(&report.runs, labels);
-    let first = report.runs.iter().filter_map(|run| {
-        let missed = run.trace.jobs.iter().filter(|job| job.missed(run.trace.over));
-        missed.map(|job| job.job.deadline).min().map(|deadline| (deadline, run))
-    });
-    let first = first.min_by_key(|&(deadline, _)| deadline);
     let at = lines.len().min(1);
-    if let Some(system) = system
-        && let Some(line) = first.and_then(|(_, run)| blame(run, labels, system))
-    {
-        lines.insert(at, line);
+    if let Some(system) = system {
+        let why = report.runs.iter().filter_map(|run| blame(run, labels, system));
+        lines.splice(at..at, why.collect::<Vec<_>>());
     }
     report.lines.splice(0..0, lines);
+}
+
+/// Why the first job of a trace that missed its deadline did, in a sentence or two; none if none did.
+pub(crate) fn why_late(
+    name: &str,
+    trace: &Trace,
+    labels: &Labels,
+    system: &System,
+) -> Option<String> {
+    blame(&Run::new(name, trace.clone()), labels, system).map(|line| line.text)
 }
 
 /// A table of figures; `None`: refused.
@@ -55,7 +59,7 @@ pub(crate) const NOTE: &str =
 /// Writes a report, and says so.
 pub(crate) fn write(path: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     let html = report.html();
-    terminal::write_file(path, html.as_bytes())?;
+    files::write(path, html.as_bytes())?;
     for line in report.lines.iter().filter(|line| line.severity == Severity::Warning) {
         terminal::warn(&format!("{}: {}", path.display(), line.text), None);
     }

@@ -2,6 +2,7 @@
 
 use super::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use layland_model::Duration;
 use layland_trace::TaskSummary;
 
 /// The headings of [`figures`], in two lines.
@@ -60,7 +61,7 @@ pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> S
     let mut table = Table::new();
     table.set_header(["overhead", "count", "p50", "p99", "p99.9", "max", "mean"]);
     for (name, count, times) in rows {
-        let times = times.iter().map(|&ns| short(ns));
+        let times = times.iter().map(|&ns| time(ns));
         table.add_row([name.clone(), count.to_string()].into_iter().chain(times));
     }
     Drawn::of(table, style).text
@@ -161,59 +162,23 @@ fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
 
 /// The figures of a task or of all tasks.
 pub(crate) fn figures(total: &TaskSummary) -> [String; 9] {
-    let time = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| short(ns as f64));
+    let some = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| time(ns as f64));
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
     let response = total.response.as_ref();
     [
         total.released.to_string(),
         total.missed.to_string(),
-        short(total.max_tardiness_ns as f64),
-        total.mean_tardiness_ns.map_or("-".to_owned(), short),
-        time(response.map(|response| response.p50_ns)),
-        time(response.map(|response| response.p99_ns)),
-        time(total.max_response_ns),
+        time(total.max_tardiness_ns as f64),
+        total.mean_tardiness_ns.map_or("-".to_owned(), time),
+        some(response.map(|response| response.p50_ns)),
+        some(response.map(|response| response.p99_ns)),
+        some(total.max_response_ns),
         ratio(total.preemptions_per_job),
         ratio(total.migrations_per_job),
     ]
 }
 
-/// A time with three significant digits.
-pub(crate) fn short(ns: f64) -> String {
-    if ns <= 0.0 {
-        return "0".to_owned();
-    }
-    // Rounded first: 999.9 us is 1.00 ms.
-    let ns = format!("{ns:.2e}").parse().unwrap_or(ns);
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "us"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    match value {
-        value if value < 10.0 => format!("{value:.2} {unit}"),
-        value if value < 100.0 => format!("{value:.1} {unit}"),
-        value => format!("{value:.0} {unit}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn times_have_three_digits() {
-        let cases = [
-            (0.0, "0"),
-            (1.0, "1.00 ns"),
-            (47_619.05, "47.6 us"),
-            (999_499.0, "999 us"),
-            (999_500.0, "1.00 ms"),
-            (9_996_000.0, "10.0 ms"),
-            (99_960_000.0, "100 ms"),
-            (12_000_000_000.0, "12.0 s"),
-            (1_234_000_000_000.0, "1230 s"),
-        ];
-        cases.iter().for_each(|&(ns, text)| assert_eq!(short(ns), text));
-    }
+/// A time for people; what is drawn from floating point is rounded to a nanosecond first.
+pub(crate) fn time(ns: f64) -> String {
+    format!("{:#}", Duration::from_ns(ns.round() as i64))
 }

@@ -3,7 +3,6 @@
 use super::exit::{Failure, Message};
 use clap::builder::styling::{AnsiColor, Style};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 
 /// Writes a result to standard output. A reader that has gone away (`| head`) is no error.
 pub(crate) fn result(text: &str) -> Result<(), Failure> {
@@ -65,15 +64,6 @@ pub(crate) fn wrap(text: &str, indent: &str) -> String {
         column += length;
     }
     out
-}
-
-/// Writes a file, or standard output for `-`.
-pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return result(&String::from_utf8_lossy(bytes));
-    }
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::refused(format!("failed to write {}: {error}", path.display())))
 }
 
 /// How wide charts, tables and messages are: as COLUMNS says, as the terminal, or else 100 columns.

@@ -1,10 +1,25 @@
 //! Values on the command line.
 
-use layland_model::{ParseTimeError, Time};
+use layland_model::{Duration, ParseTimeError, Time};
 
 /// A time with its unit; what is wrong with it comes with what to write.
 pub(crate) fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
     text.trim().parse().map_err(|error: ParseTimeError| format!("{error}: {}", error.help()))
+}
+
+/// A length of time above zero.
+pub(crate) fn length_of(text: &str) -> Result<Duration, String> {
+    match time_of::<Duration>(text)? {
+        length if length <= Duration::ZERO => {
+            Err(format!("{length} is not longer than zero: write a length such as 2s"))
+        }
+        length => Ok(length),
+    }
+}
+
+/// A seed.
+pub(crate) fn seed_of(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
 /// A part of time, as in `10ms..50ms`.

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   layland check demo:robot
-      what each policy guarantees, which test decided, how far away the limit is
+      what policies guarantee, which test decided, how far away the limit is
+  layland check demo:robot --bounds
+      also how long each task can take
   layland check robot.toml --policy g-edf,p-edf --all
       what every test says
   layland check robot.toml --policy p-dm --cite
@@ -27,7 +29,8 @@ pub(crate) struct CheckArgs {
     /// More task sets
     #[arg(value_name = "MORE")]
     pub more: Vec<String>,
-    /// Policies, separated by commas; by default every policy to which a test applies
+    /// Policies, separated by commas. By default every policy to which a test applies, and those are shown that
+    /// differ
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Only these tests, separated by commas; `layland explain` lists them
@@ -37,7 +40,10 @@ pub(crate) struct CheckArgs {
     /// deadlines, and the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Show the result of every test, not only of the one that decides
+    /// Show the bounds of every task under every policy
+    #[arg(long, help_heading = "Output")]
+    pub bounds: bool,
+    /// Show every policy, and the result of every test, not only of the one that decides
     #[arg(long, help_heading = "Output")]
     pub all: bool,
     /// Do not search for the factor by which WCETs could grow; with several sets it is never searched for

@@ -32,7 +32,7 @@ pub(super) fn check(
     options: &AssessOptions,
 ) -> Checked {
     let asked: Vec<String> = match args.policy.is_empty() {
-        false => args.policy.iter().map(|spec| spec.trim().to_owned()).collect(),
+        false => args.policy.clone(),
         true => registry.iter().map(|info| info.name.to_string()).collect(),
     };
     let assessed = asked.par_iter().map(|spec| {

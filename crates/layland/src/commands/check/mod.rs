@@ -4,13 +4,14 @@ mod args;
 mod checked;
 mod json;
 mod report;
+mod short;
 mod text;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, Set};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
-use crate::ui::{terminal, threads};
+use crate::ui::{names, terminal, threads};
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{AssessOptions, Bound};
@@ -20,10 +21,9 @@ use rayon::prelude::*;
 
 pub(crate) use args::{CheckArgs, EXAMPLES};
 
-pub(crate) fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
-    for spec in &args.policy {
-        registry.parse(spec.trim()).map_err(|error| Failure::usage(error.to_string()))?;
-    }
+pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
+    args.policy = names::all(registry, &args.policy)?;
+    let args = &*args;
     for name in &args.test {
         known_test(name)?;
     }
@@ -58,7 +58,7 @@ pub(crate) fn run(registry: &Registry, args: &CheckArgs) -> Outcome {
     } else if several {
         text::batch(&checked, args)
     } else {
-        checked.iter().map(|one| text::report(one, args)).collect()
+        checked.iter().map(|one| text::report(registry, one, args)).collect()
     };
     terminal::result(&text)?;
     if let (Some(output), [one]) = (output, &checked[..]) {

@@ -139,13 +139,14 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
     let inflation = policy.inflation.as_ref()?;
     let rows = inflation.iter().map(|(id, task)| {
         let terms: Vec<String> =
-            task.terms.iter().map(|(name, length)| format!("{name} {length}")).collect();
+            task.terms.iter().map(|(name, length)| format!("{name} {length:#}")).collect();
         let divided = match task.left == Rate::ONE {
             true => "-".to_owned(),
             false => format!("{:.6}", task.left.to_f64()),
         };
-        let wcet = system.tasks[id].own_wcet().to_string();
-        vec![system.tasks[id].name.clone(), wcet, task.wcet.to_string(), terms.join(" + "), divided]
+        let wcet = format!("{:#}", system.tasks[id].own_wcet());
+        let with = format!("{:#}", task.wcet);
+        vec![system.tasks[id].name.clone(), wcet, with, terms.join(" + "), divided]
     });
     Some(Table {
         title: format!("WCETs with overheads under {}", policy.spec),

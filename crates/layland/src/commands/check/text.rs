@@ -2,11 +2,13 @@
 
 use super::args::CheckArgs;
 use super::checked::Checked;
+use super::short::{self, Short};
 use crate::ui::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System, Task, counted};
+use layland_model::{Duration, Rate, System, Task, TaskId, counted};
+use layland_policy::Registry;
 
 fn table(args: &CheckArgs) -> Table {
     let mut table = Table::new();
@@ -42,18 +44,28 @@ pub(super) fn about(checked: &Checked) -> String {
         counted(system.tasks.len(), "task"),
         counted(system.platform.cpu_count(), "CPU"),
         system.utilization().to_f64(),
-        system.hyperperiod().map_or(String::new(), |length| format!(", hyperperiod {length}")),
+        system.hyperperiod().map_or(String::new(), |length| format!(", hyperperiod {length:#}")),
     )
 }
 
-/// Of one set, everything.
-pub(super) fn report(checked: &Checked, args: &CheckArgs) -> String {
-    let system = &checked.set.system;
-    let mut text = line(&about(checked)) + "\n";
-    let mut policies = table(args);
-    policies.set_header(["policy", "guaranteed", "by", "WCETs x", "why"]);
-    for policy in &checked.policies {
-        policies.add_row([
+/// Of one set, what was asked for: if nothing was, what fits a screen.
+pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
+    match short::is_wanted(args) {
+        true => in_short(&Short::of(registry, checked), checked, args),
+        false => in_full(checked, args),
+    }
+}
+
+/// A line for each policy.
+fn verdicts<'a>(
+    policies: impl IntoIterator<Item = &'a Assessment>,
+    why: impl Fn(&Assessment) -> String,
+    args: &CheckArgs,
+) -> String {
+    let mut verdicts = table(args);
+    verdicts.set_header(["policy", "guaranteed", "by", "WCETs x", "why"]);
+    for policy in policies {
+        verdicts.add_row([
             Cell::new(&policy.spec),
             word(policy.verdict),
             Cell::new(policy.decided_by.unwrap_or("-")),
@@ -61,9 +73,45 @@ pub(super) fn report(checked: &Checked, args: &CheckArgs) -> String {
             Cell::new(why(policy)),
         ]);
     }
-    if !checked.policies.is_empty() {
-        text += &format!("{policies}\n");
+    if verdicts.is_empty() { String::new() } else { format!("{verdicts}\n") }
+}
+
+/// The policies that differ, best first, and the names of the others.
+fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
+    let mut text = line(&about(checked)) + "\n";
+    let first = |policy: &Assessment| policy.reasons.first().cloned().unwrap_or_default();
+    text += &verdicts(short.shown.iter().copied(), first, args);
+    for (verdict, names) in &short.also {
+        let what = match verdict {
+            Verdict::Yes => "also guaranteed",
+            Verdict::Unknown => "also unknown",
+            Verdict::No => "also not guaranteed",
+        };
+        text += &line(&format!("{what}: {}", names.join(", ")));
     }
+    // Who refuses them is among those of which there is nothing to say.
+    let affinities = affinity_lines(checked).into_iter();
+    let told = affinities.filter(|text| !text.starts_with(REFUSED));
+    text.extend(told.map(|text| line(&text)));
+    text.extend(checked.whatever.iter().map(|said| remark(said, &checked.set.system)));
+    if short.shown.iter().any(|policy| policy.inflation.is_some()) {
+        text += &line("the WCETs include the overheads of the platform");
+    }
+    if !checked.out_of_place.is_empty() {
+        let count = checked.out_of_place.len();
+        text += &line(&format!("{} more: nothing to say", counted(count, "policy")));
+    }
+    text += &legend(checked);
+    text + &line(
+        "--bounds shows how long each task can take, --policy NAME one policy, --all every policy and test",
+    )
+}
+
+/// Everything, or what the arguments name.
+fn in_full(checked: &Checked, args: &CheckArgs) -> String {
+    let system = &checked.set.system;
+    let mut text = line(&about(checked)) + "\n";
+    text += &verdicts(&checked.policies, why, args);
     text += &bounds(checked, args);
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
@@ -91,14 +139,19 @@ pub(super) fn report(checked: &Checked, args: &CheckArgs) -> String {
             ));
         }
     }
+    text + &legend(checked)
+}
+
+/// What the column of factors means, if it says something.
+fn legend(checked: &Checked) -> String {
     let known = |policy: &Assessment| policy.margin.is_some_and(|margin| margin.thousandths > 0);
-    if checked.policies.iter().any(known) {
-        text += &line(
-            "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
-             the deadlines still are guaranteed; CPUs 1/x as fast do the same",
-        );
+    if !checked.policies.iter().any(known) {
+        return String::new();
     }
-    text
+    line(
+        "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
+         the deadlines still are guaranteed; CPUs 1/x as fast do the same",
+    )
 }
 
 fn line(text: &str) -> String {
@@ -123,12 +176,9 @@ fn why(policy: &Assessment) -> String {
     text
 }
 
-/// Rounded up to a nanosecond.
+/// Rounded up to a nanosecond, and then for people.
 fn time(ns: &Rate) -> String {
-    ns.ceil().map_or_else(
-        || format!("{:.3e} s", ns.to_f64() / 1e9),
-        |ns| Duration::from_ns(ns).to_string(),
-    )
+    ns.ceil().map_or_else(|| "centuries".to_owned(), |ns| format!("{:#}", Duration::from_ns(ns)))
 }
 
 /// What a task is bounded by, in a few characters.
@@ -136,7 +186,7 @@ fn bound(bound: Option<&Bound>, task: &Task) -> String {
     match bound {
         Some(bound) if bound.is_useless(task) => format!("> {} T late", Bound::USEFUL_PERIODS),
         None | Some(Bound::Unknown) => "-".to_owned(),
-        Some(Bound::Response { within, .. }) => within.to_string(),
+        Some(Bound::Response { within, .. }) => format!("{within:#}"),
         Some(Bound::Tardiness { within, .. }) if *within == Rate::ZERO => "not late".to_owned(),
         Some(Bound::Tardiness { within, .. }) => format!("late {}", time(within)),
     }
@@ -150,20 +200,24 @@ fn bounds(checked: &Checked, args: &CheckArgs) -> String {
     }
     // As many columns as a terminal of this width has room for.
     let columns = (terminal::width().saturating_sub(30) / 14).max(1);
-    let mut text = String::new();
+    let mut tasks: Vec<TaskId> = checked.set.system.tasks.ids().collect();
+    // The most urgent first.
+    tasks.sort_by_key(|&id| checked.set.system.tasks[id].deadline);
+    let mut text = "\nbounds on response times (late: on tardiness)\n".to_owned();
     for chunk in policies.chunks(columns) {
-        let mut tasks = table(args);
+        let mut rows = table(args);
         let head = ["task".to_owned(), "deadline".to_owned()].into_iter();
-        tasks.set_header(head.chain(chunk.iter().map(|policy| policy.spec.clone())));
-        for (id, task) in checked.set.system.tasks.iter() {
+        rows.set_header(head.chain(chunk.iter().map(|policy| policy.spec.clone())));
+        for &id in &tasks {
+            let task = &checked.set.system.tasks[id];
             let cells = chunk.iter().map(|policy| bound(policy.bounds.get(id), task));
-            let first = [task.name.clone(), task.deadline.to_string()];
-            tasks.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
+            let first = [task.name.clone(), format!("{:#}", task.deadline)];
+            rows.add_row(first.into_iter().chain(cells).enumerate().map(|(at, text)| {
                 let cell = Cell::new(text);
                 if at == 0 { cell } else { cell.set_alignment(CellAlignment::Right) }
             }));
         }
-        text += &format!("\nbounds on response times (late: on tardiness)\n{tasks}\n");
+        text += &format!("{rows}\n");
     }
     text.extend(policies.iter().map(|policy| level_table(policy, &checked.set.system, args)));
     let sources: std::collections::BTreeSet<&str> = policies
@@ -206,7 +260,7 @@ pub(super) fn levels(
         Bound::Response { per_level, .. } if !per_level.is_empty() => {
             let name = system.tasks[id].name.clone();
             let mut row: Vec<String> = std::iter::once(name)
-                .chain(by_level(per_level, system).map(|(_, within)| within.to_string()))
+                .chain(by_level(per_level, system).map(|(_, within)| format!("{within:#}")))
                 .collect();
             row.resize(1 + system.levels.count(), "-".to_owned());
             Some(row)
@@ -231,13 +285,16 @@ fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String
     format!("\n{}: bounds on response times in runs of each level\n{tasks}\n", policy.spec)
 }
 
+/// How a line about affinities begins that tells who refuses them.
+const REFUSED: &str = "affinities are refused by";
+
 /// Who keeps the affinities, and what they cost.
 pub(super) fn affinity_lines(checked: &Checked) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(found) = &checked.affinities {
         lines.push(format!("affinities are kept by {}", found.kept_by.join(", ")));
         for (why, policies) in &found.refused_by {
-            lines.push(format!("affinities are refused by {}: {why}", policies.join(", ")));
+            lines.push(format!("{REFUSED} {}: {why}", policies.join(", ")));
         }
     }
     let changes = |from: Verdict, to: Verdict| -> Vec<&str> {
@@ -286,14 +343,14 @@ fn overheads(policy: &Assessment, system: &System) -> String {
     let mut text = line(&format!("{}: WCETs with overheads", policy.spec));
     for (id, task) in inflation.iter() {
         let terms: Vec<String> =
-            task.terms.iter().map(|(name, length)| format!("{name} {length}")).collect();
+            task.terms.iter().map(|(name, length)| format!("{name} {length:#}")).collect();
         let divided = match task.left == Rate::ONE {
             true => String::new(),
             false => format!(", divided by {:.6}", task.left.to_f64()),
         };
         text += &(terminal::wrap(
             &format!(
-                "{} {} -> {} ({}{divided})",
+                "{} {:#} -> {:#} ({}{divided})",
                 system.tasks[id].name,
                 system.tasks[id].own_wcet(),
                 task.wcet,

@@ -1,11 +1,13 @@
-//! `layland explain`: what a test, a bound, an assumption, an error code or an exit code means.
+//! `layland explain`: what a test, a bound, an assumption, an error code, an exit code, a policy, a bundled set or an
+//! experiment is.
 
 mod codes;
+mod named;
 mod structure;
 
-use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::exit::{Exit, Outcome};
 use crate::ui::input::{self, SetArgs};
-use crate::ui::terminal;
+use crate::ui::{files, terminal};
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
@@ -17,7 +19,7 @@ use structure::{Format, explain_structure};
 
 #[derive(Args)]
 pub(crate) struct ExplainArgs {
-    /// What to explain, as in GFB, no-jitter, layland::taskset::missing or 4
+    /// What to explain, as in GFB, no-jitter, layland::taskset::missing, 4, p-edf or robot
     #[arg(value_name = "CODE|SET")]
     pub code: Option<String>,
     /// Draw the structure that this policy (run or qps, with its options) builds for the task set SET
@@ -27,7 +29,7 @@ pub(crate) struct ExplainArgs {
     /// Write the drawing into a file: .svg, .dot or .txt
     #[arg(short, long, value_name = "FILE", requires = "policy", help_heading = "Structure")]
     pub output: Option<PathBuf>,
-    /// The number of CPUs, if the set does not give it
+    /// The number of CPUs, if the set does not give it, or another one to ask what would be
     #[arg(long, value_name = "N", requires = "policy", help_heading = "Structure")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
@@ -45,7 +47,7 @@ struct Entry {
     title: String,
     /// Paragraphs.
     text: Vec<String>,
-    citations: Vec<&'static Citation>,
+    citations: Vec<Citation>,
 }
 
 pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
@@ -58,15 +60,20 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Outcome {
             let all: Vec<Value> = entries.iter().map(as_json).collect();
             terminal::result(&format!("{:#}\n", json!({ "codes": all })))?;
         } else {
-            terminal::result(&list(&entries))?;
+            terminal::result(&(list(&entries) + named::ALSO))?;
         }
         return Ok(Exit::Yes);
     };
-    let found: Vec<&Entry> =
-        entries.iter().filter(|entry| entry.code.eq_ignore_ascii_case(code)).collect();
+    let named = named::entries(registry);
+    let code = code.strip_prefix("demo:").unwrap_or(code);
+    let policy = registry.named(code).map(|info| info.name.as_ref());
+    let meant: Vec<&str> = std::iter::once(code).chain(policy.ok()).collect();
+    // A test and a policy may have one name: both are explained.
+    let found: Vec<&Entry> = (entries.iter().chain(&named))
+        .filter(|entry| meant.iter().any(|meant| entry.code.eq_ignore_ascii_case(meant)))
+        .collect();
     if found.is_empty() {
-        return Err(Failure::usage(format!("there is nothing called `{code}` to explain"))
-            .help("`layland explain` lists what there is; `layland policies` lists the policies"));
+        return Err(named::unknown(registry, code, entries.iter().chain(&named)));
     }
     if args.json {
         let all: Vec<Value> = found.into_iter().map(as_json).collect();
@@ -89,7 +96,7 @@ fn draw(registry: &Registry, args: &ExplainArgs, set: &str, policy: &str) -> Out
     })?;
     let drawn = explain_structure(registry, &set.system, policy, format)?;
     match &args.output {
-        Some(path) => terminal::write_file(path, drawn.as_bytes())?,
+        Some(path) => files::write(path, drawn.as_bytes())?,
         None => terminal::result(&drawn)?,
     }
     Ok(Exit::Yes)
@@ -177,7 +184,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                 | Subject::SomePriorities
                 | Subject::Admission(_) => vec![worth(test.kind), about, assumed(test.assumptions)],
             },
-            citations: test.citations.to_vec(),
+            citations: test.citations.iter().copied().copied().collect(),
         });
     }
     for bound in catalogue::BOUNDS {
@@ -192,7 +199,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                 ),
                 assumed(bound.assumptions),
             ],
-            citations: bound.citations.to_vec(),
+            citations: bound.citations.iter().copied().copied().collect(),
         });
     }
     entries.push(Entry {
@@ -206,7 +213,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
              guaranteed for the larger WCETs is guaranteed on the machine."
                 .to_owned(),
         ],
-        citations: vec![&overheads::BRANDENBURG],
+        citations: vec![overheads::BRANDENBURG],
     });
     entries.push(Entry {
         code: "OVERHEADS-OPTIMAL".to_owned(),
@@ -222,7 +229,7 @@ fn entries(registry: &Registry) -> Vec<Entry> {
              counts what happens."
                 .to_owned(),
         ],
-        citations: vec![&Citation::COMPAGNIN],
+        citations: vec![Citation::COMPAGNIN],
     });
     for assumption in Assumption::ALL {
         let who: Vec<&str> = (catalogue::TESTS.iter())

@@ -2,6 +2,7 @@
 //! processor hierarchy of QPS; as text, SVG or DOT.
 
 use crate::ui::exit::Failure;
+use crate::ui::names;
 use layland_model::{Algorithm, Rate, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
@@ -39,8 +40,7 @@ pub(super) fn explain_structure(
     spec: &str,
     format: Format,
 ) -> Result<String, Failure> {
-    let (info, options) =
-        registry.parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
+    let (info, options) = registry.parse(spec).map_err(|error| names::unknown(&error))?;
     let forest = match info.algorithm(&options) {
         Algorithm::Run => of_run(system, &options),
         Algorithm::Qps => of_qps(system, &options),

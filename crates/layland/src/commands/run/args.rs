@@ -1,8 +1,9 @@
 //! The arguments of `layland run`.
 
 use crate::ui::chart::Chart;
+use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{parse_window, time_of};
+use crate::ui::values::{length_of, parse_window, seed_of, time_of};
 use clap::{Args, ValueEnum};
 use layland_model::{CpuSet, Duration, Rate, Time};
 use std::path::PathBuf;
@@ -41,13 +42,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ENGINE", value_enum, default_value_t = Engine::Fifo)]
     pub engine: Engine,
     /// Run for this long [default: as the set says, at most 10s]
-    #[arg(long, visible_alias = "until", value_name = "TIME", value_parser = time_of::<Duration>)]
+    #[arg(long, visible_alias = "until", value_name = "TIME", value_parser = length_of)]
+    #[arg(allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// The CPUs of this machine to use, as in 0-1 or 2,3; by default all that the process may use
     #[arg(long, value_name = "CPUS", help_heading = "Machine")]
     pub host_cpus: Option<CpuSet>,
     /// The seed for random execution times, jitter and separations; sim draws the same
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Work")]
+    #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
     /// Multiply every time in the set, as in 20x. The duration is not stretched
     #[arg(long, value_name = "FACTORx", value_parser = parse_factor, help_heading = "Work")]
@@ -75,6 +78,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks)]
     #[arg(help_heading = "Output")]
     pub chart: Chart,
+    /// Exit with 1 only if this is exceeded: misses>N, misses>SHARE%, tardiness>TIME, response>TIME (also
+    /// response.p50, .p99, .p99.9), for one task as in control:response.p99>3ms. May be repeated
+    #[arg(long, value_name = "LIMIT", help_heading = "Output")]
+    pub fail_on: Vec<Limit>,
+    /// Write the result as a JUnit file, for continuous integration: a test per task and per limit
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
     /// Show a table of the tasks
     #[arg(long, help_heading = "Output")]
     pub tasks: bool,

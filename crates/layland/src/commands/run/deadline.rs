@@ -3,11 +3,12 @@
 use super::args::{Margin, Requests, RunArgs};
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
+use super::{failures, gated};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
-use crate::ui::{interrupt, terminal};
+use crate::ui::{interrupt, report, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
 use layland_linux::{Changes, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
@@ -63,14 +64,16 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     ran.trace.replay(&mut statistics);
     let summary = statistics.summary(&labels);
-    let excuse = if summary.total.missed > 0 { ran.excuse(system) } else { None };
+    let held = gated(args, &set.name, &summary)?;
+    let failed = failures(summary.total.missed, &held);
+    let excuse = if failed > 0 { ran.excuse(system) } else { None };
     let exit = if taken_back != Exit::Yes {
         taken_back
     } else if interrupt.load(Ordering::SeqCst) {
         Exit::Interrupted
     } else if lost > 0 || excuse.is_some() {
         Exit::Untrusted
-    } else if summary.total.missed > 0 {
+    } else if failed > 0 {
         Exit::No
     } else {
         Exit::Yes
@@ -102,7 +105,7 @@ fn tell(plan: &Plan, system: &System, facts: &Facts) {
             .map(|&id| {
                 let reservation = plan.reservations[id];
                 let name = &system.tasks[id].name;
-                format!("{name} {} every {}", reservation.runtime, reservation.period)
+                format!("{name} {:#} every {:#}", reservation.runtime, reservation.period)
             })
             .collect();
         let (load, most) = (plan.load(domain), facts.limit_thousandths as f64 / 1000.0);
@@ -201,7 +204,7 @@ impl Answer<'_> {
         remarks.extend(self.plan.caveats.iter().cloned());
         if self.ran.trace.interrupted {
             remarks
-                .push(format!("INTERRUPTED at {}: the figures are partial", self.ran.trace.over));
+                .push(format!("INTERRUPTED at {:#}: the figures are partial", self.ran.trace.over));
         }
         if self.lost > 0 {
             remarks.push(format!("NOT TRUSTWORTHY: the kernel's trace lost {} events", self.lost));
@@ -236,8 +239,7 @@ impl Answer<'_> {
         let mut remarks = Vec::new();
         let name = |job: JobId| format!("{}#{}", system.tasks[job.task].name, job.seq);
         for (id, told) in tardiness(&self.ran.trace, system.tasks.len(), PARTS).iter() {
-            let told: Vec<String> =
-                told.iter().map(|late| table::short(late.ns() as f64)).collect();
+            let told: Vec<String> = told.iter().map(|late| format!("{late:#}")).collect();
             let name = &system.tasks[id].name;
             remarks.push(format!("{name}: most tardiness over time: {}", told.join(", ")));
         }
@@ -250,7 +252,7 @@ impl Answer<'_> {
         }
         let refused = self.ran.trace.answers.iter().filter_map(|answer| {
             let why = answer.refused.as_ref()?;
-            Some(format!("at {} the kernel refused: {}: {why}", answer.at, answer.request))
+            Some(format!("at {:#} the kernel refused: {}: {why}", answer.at, answer.request))
         });
         remarks.extend(refused);
         let granted = self.ran.trace.answers.iter().filter(|answer| answer.refused.is_none());
@@ -260,11 +262,11 @@ impl Answer<'_> {
         }
         match self.inversions().as_deref() {
             None => {}
-            Some([]) => remarks.push(format!("no priority inversion of more than {LATENCY}")),
+            Some([]) => remarks.push(format!("no priority inversion of more than {LATENCY:#}")),
             Some(found) => {
                 let longest = found.iter().map(Inversion::length).max().unwrap_or_default();
                 remarks.push(format!(
-                    "PRIORITY INVERSION: {} of more than {LATENCY}, the longest of {longest}",
+                    "PRIORITY INVERSION: {} of more than {LATENCY:#}, the longest of {longest:#}",
                     counted(found.len(), "time")
                 ));
                 remarks.extend(found.iter().take(SHOWN).map(|one| {
@@ -273,7 +275,7 @@ impl Answer<'_> {
                         |job| format!("runs {}, due later", name(job)),
                     );
                     format!(
-                        "  {} to {}: {} waits, and CPU {}, which could be freed for it, {instead}",
+                        "  {:#} to {:#}: {} waits, and CPU {}, which could be freed for it, {instead}",
                         one.from,
                         one.to,
                         name(one.waiting),
@@ -294,6 +296,10 @@ impl Answer<'_> {
             tasks.map(|task| (task.name.clone(), Some(figures(task)))).collect();
         rows.push(("all".to_owned(), Some(figures(&self.summary.total))));
         text += &format!("\n{}\n", table::tasks(&rows, style));
+        let (labels, system) = (Labels::of(&self.set.system), &self.set.system);
+        if let Some(why) = report::why_late(&self.args.policy, &self.ran.trace, &labels, system) {
+            text += &(terminal::wrap(&why, "") + "\n");
+        }
         for remark in self.remarks() {
             text += &terminal::wrap(&remark, "");
             text.push('\n');

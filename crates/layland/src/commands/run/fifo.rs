@@ -3,12 +3,13 @@
 use super::args::{ManagerChoice, Margin, RunArgs};
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
+use super::{failures, gated};
 use crate::ui::chart;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
-use crate::ui::{interrupt, terminal};
+use crate::ui::{files, interrupt, report, terminal};
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
     Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, Throttling, foresee,
@@ -92,7 +93,11 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
     }
-    let exit = if taken_back == Exit::Yes { ran.exit() } else { taken_back };
+    let held = gated(args, &set.name, &ran.summary)?;
+    let exit = match taken_back {
+        Exit::Yes => ran.exit(failures(ran.summary.total.missed, &held)),
+        other => other,
+    };
     if let Some(path) = &args.fifo.log {
         let file = LogFile {
             policy: args.policy.clone(),
@@ -102,7 +107,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         };
         let mut bytes = Vec::new();
         file.write(&mut bytes).map_err(|error| Failure::refused(error.to_string()))?;
-        terminal::write_file(path, &bytes)?;
+        files::write(path, &bytes)?;
         if !args.quiet {
             terminal::talk(&format!("wrote {}", path.display()));
         }
@@ -144,10 +149,10 @@ impl Ran {
         Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts }
     }
 
-    fn exit(&self) -> Exit {
+    fn exit(&self, failures: u64) -> Exit {
         let broken = self.checked.as_ref().map_or(0, Vec::len);
         let user = self.outcome.interrupted && self.outcome.doubts.is_empty();
-        exit(user, self.doubts.len(), broken, self.summary.total.missed)
+        exit(user, self.doubts.len(), broken, failures)
     }
 }
 
@@ -234,7 +239,7 @@ impl Answer<'_> {
             counted(system.tasks.len(), "task"),
             counted(system.platform.cpu_count(), "CPU"),
             system.utilization().to_f64(),
-            short(ran.outcome.end.ns() as f64),
+            format_args!("{:#}", ran.outcome.end.since_start()),
             self.args.policy,
         );
         let mut text = terminal::wrap(&head, "") + "\n";
@@ -242,7 +247,7 @@ impl Answer<'_> {
             &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         if let Some(rows) = self.args.chart.rows() {
-            text += &format!("\n{}\n", self.recorded().chart(rows));
+            text += &format!("\n{}", self.recorded().chart(rows));
         }
         if self.args.tasks {
             let rows: Vec<table::Row> = (ran.summary.tasks.iter())
@@ -254,6 +259,10 @@ impl Answer<'_> {
         text += &format!("\n{}\n", table::policies(&[row], style));
         text +=
             &format!("\n{}\n", table::distributions(&rows(&ran.outcome.measured.figures()), style));
+        let labels = Labels::of(system);
+        if let Some(why) = report::why_late(&self.args.policy, &ran.trace, &labels, system) {
+            text += &(terminal::wrap(&why, "") + "\n");
+        }
         for remark in self.remarks() {
             text += &terminal::wrap(&remark.text, "");
             text.push('\n');
@@ -270,19 +279,19 @@ impl Answer<'_> {
             measured.demotions,
             measured.migrations,
             measured.parks,
-            short(measured.asked_ns as f64),
+            table::time(measured.asked_ns as f64),
             (measured.got_ns - measured.asked_ns) as f64 / (measured.asked_ns.max(1)) as f64
                 * 100.0,
         )];
         if measured.leaked_ns > 0 {
             facts.push(format!(
                 "waiting threads got {} of processor time between an end and the decision after it",
-                short(measured.leaked_ns as f64)
+                table::time(measured.leaked_ns as f64)
             ));
         }
         let stolen = ran.outcome.disturbance.stolen;
         if stolen > Duration::ZERO {
-            facts.push(format!("a hypervisor took {} of the CPUs", short(stolen.ns() as f64)));
+            facts.push(format!("a hypervisor took {stolen:#} of the CPUs"));
         }
         facts.extend(ran.machine.caveats());
         facts.extend(ran.outcome.remarks.iter().cloned());
@@ -292,7 +301,7 @@ impl Answer<'_> {
             remarks.extend(verdict(ran.checked.as_deref(), ran.doubts.is_empty()));
         }
         if ran.outcome.interrupted && ran.outcome.doubts.is_empty() {
-            let text = format!("INTERRUPTED at {}: the figures are partial", ran.outcome.end);
+            let text = format!("INTERRUPTED at {:#}: the figures are partial", ran.outcome.end);
             remarks.push(Line::new(Severity::Warning, text));
         }
         let doubt = |doubt| Line::new(Severity::Warning, format!("NOT TRUSTWORTHY: {doubt}"));
@@ -363,11 +372,6 @@ pub(crate) fn rows(figures: &[(&'static str, Figures)]) -> Vec<(String, u64, [f6
         ((*name).to_owned(), figures.count, [a, b, c, d, figures.mean_ns])
     };
     figures.iter().map(row).collect()
-}
-
-/// A time with three significant digits.
-fn short(ns: f64) -> String {
-    table::short(ns)
 }
 
 #[cfg(test)]

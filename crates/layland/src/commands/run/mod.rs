@@ -8,11 +8,13 @@ mod replay;
 mod request;
 
 use crate::ui::exit::{Failure, Outcome};
-use crate::ui::input;
+use crate::ui::gate::{self, Held, Suite};
 use crate::ui::output::{FileKind, Output};
+use crate::ui::{files, input, names};
 use args::Engine;
 use layland_model::{Duration, System, TaskId};
 use layland_policy::Registry;
+use layland_trace::Summary;
 use request::Request;
 
 pub(crate) use args::{EXAMPLES, RunArgs};
@@ -25,12 +27,13 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// What a run can be written to besides.
 const KINDS: [FileKind; 1] = [FileKind::Kernel];
 
-pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Outcome {
+pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
     if let Some(path) = &args.fifo.replay {
         return replay::replay(registry, args, path);
     }
     let outputs = Output::all(&args.output, &KINDS)?;
-    registry.parse(&args.policy).map_err(|error| Failure::usage(error.to_string()))?;
+    args.policy = names::one(registry, &args.policy)?;
+    let args = &*args;
     let mut set = input::load(&args.set)?;
     if let Some(factor) = &args.stretch {
         set.system = layland_linux::stretched(&set.system, factor).map_err(failure)?;
@@ -39,14 +42,36 @@ pub(crate) fn run(registry: &Registry, args: &RunArgs) -> Outcome {
     let duration = args.duration.or(set.until).unwrap_or(DEFAULT_DURATION);
     let duration = if args.duration.is_some() { duration } else { duration.min(DEFAULT_DURATION) };
     if !(Duration::from_ms(1)..=layland_linux::LONGEST).contains(&duration) {
-        let message = format!("a run takes 1 ms to {}, and not {duration}", layland_linux::LONGEST);
+        let message =
+            format!("a run takes 1 ms to {:#}, and not {duration:#}", layland_linux::LONGEST);
         return Err(Failure::usage(message));
     }
     set.system = with_overruns(args, set.system)?;
+    gate::known(&args.fail_on, &set.system)?;
     let request = Request { registry, args, set, duration, outputs };
     match args.engine {
         Engine::Fifo => fifo::run(request),
         Engine::Deadline => deadline::run(request),
+    }
+}
+
+/// What came of each limit; told, and written for continuous integration if that was asked for.
+fn gated(args: &RunArgs, set: &str, summary: &Summary) -> Result<Vec<Held>, Failure> {
+    let held: Vec<Held> = args.fail_on.iter().map(|limit| limit.judge(summary)).collect();
+    gate::tell(&args.policy, &held);
+    if let Some(path) = &args.junit {
+        let name = format!("{set} under {}", args.policy);
+        let suite = Suite { name, result: Ok(summary), held: held.clone() };
+        files::write(path, gate::junit(&[suite]).as_bytes())?;
+    }
+    Ok(held)
+}
+
+/// How many misses count: all, or, where limits were given, those limits that are exceeded.
+fn failures(missed: u64, held: &[Held]) -> u64 {
+    match held {
+        [] => missed,
+        held => held.iter().filter(|held| held.found.is_some()).count() as u64,
     }
 }
 

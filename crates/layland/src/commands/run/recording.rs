@@ -1,13 +1,13 @@
 //! The kernel's trace of a run: recorded meanwhile, and where marks go.
 
 use crate::ui::exit::Failure;
+use crate::ui::files::NewFile;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::terminal;
 use layland_linux::tracefs::{Instance, TracefsError};
 use layland_linux::{Changes, Markers, Recorder};
 use layland_model::System;
 use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) const VARIABLE: &str = "LAYLAND_TRACE_MARKER";
 
 /// What is recorded, and marked.
 pub(super) struct Recording {
-    recorder: Option<(Recorder<BufWriter<File>>, PathBuf)>,
+    recorder: Option<(Recorder<NewFile>, PathBuf)>,
     pub markers: Option<Arc<Markers>>,
 }
 
@@ -48,10 +48,7 @@ impl Recording {
         let instance =
             Instance::start(Some(BUFFER_KB), changes).map_err(|error| refused(&error))?;
         let file = instance.markers().map_err(|error| refused(&error))?;
-        let out = File::create(&path).map_err(|error| {
-            Failure::refused(format!("failed to write {}: {error}", path.display()))
-        })?;
-        let recorder = Recorder::start(instance, BufWriter::new(out));
+        let recorder = Recorder::start(instance, NewFile::create(&path)?);
         let recorder = recorder.map_err(|error| Failure::refused(error.to_string()))?;
         Ok(Recording { recorder: Some((recorder, path)), markers: Some(marks(file, system)) })
     }
@@ -64,8 +61,8 @@ impl Recording {
         let failed = |error: std::io::Error| {
             Failure::refused(format!("failed to write {}: {error}", path.display()))
         };
-        let (mut out, lost) = recorder.finish().map_err(failed)?;
-        out.flush().map_err(failed)?;
+        let (out, lost) = recorder.finish().map_err(failed)?;
+        out.keep()?;
         if !quiet {
             terminal::talk(&format!("wrote {}", path.display()));
         }

@@ -1,8 +1,9 @@
 //! The arguments of `layland sim`.
 
 use crate::ui::chart::Chart;
+use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{parse_window, time_of};
+use crate::ui::values::{length_of, parse_window, seed_of};
 use clap::Args;
 use layland_model::{Duration, Time};
 use std::path::PathBuf;
@@ -19,6 +20,8 @@ Examples:
       a random set from standard input, the result as JSON
   layland sim rtapp.json --policy p-edf:fit=wfd
       an rt-app file, and an option of a policy
+  layland sim robot.toml --policy p-edf --fail-on 'misses>0.1%' --junit result.xml
+      for continuous integration: which figures fail, and a file that it shows
 
 A policy is written name:option=value; `layland policies NAME` lists its options.
 Exits with 0 if every deadline was met under every policy, and with 1 if not.";
@@ -32,7 +35,7 @@ pub(crate) struct SimArgs {
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
     /// Simulate up to this time, as in 2s. By default two hyperperiods, at most 10 s
-    #[arg(long, value_name = "TIME", value_parser = time_of::<Duration>)]
+    #[arg(long, value_name = "TIME", value_parser = length_of, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["hyperperiods", "cycle"], help_heading = "How long")]
     pub until: Option<Duration>,
     /// Simulate this many hyperperiods after the last offset
@@ -41,11 +44,12 @@ pub(crate) struct SimArgs {
     pub hyperperiods: Option<u32>,
     /// Simulate until the state recurs, so that the whole infinite schedule is known; give up at
     /// this time [default: 1000s]
-    #[arg(long, value_name = "AT MOST", value_parser = time_of::<Duration>)]
+    #[arg(long, value_name = "AT MOST", value_parser = length_of)]
     #[arg(num_args = 0..=1, default_missing_value = "1000s", help_heading = "How long")]
     pub cycle: Option<Duration>,
     /// The seed for random execution times, jitter and separations
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
+    #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
     /// Break ties and order simultaneous events at random, from this seed: another schedule that
     /// the policy permits
@@ -68,6 +72,13 @@ pub(crate) struct SimArgs {
     /// What the chart in the terminal shows
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks, help_heading = "Output")]
     pub chart: Chart,
+    /// Exit with 1 only if this is exceeded under a policy: misses>N, misses>SHARE%, tardiness>TIME, response>TIME
+    /// (also response.p50, .p99, .p99.9), for one task as in control:response.p99>3ms. May be repeated
+    #[arg(long, value_name = "LIMIT", help_heading = "Output")]
+    pub fail_on: Vec<Limit>,
+    /// Write the result as a JUnit file, for continuous integration: a test per task and per limit
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
     /// Show a table of the tasks for each policy
     #[arg(long, help_heading = "Output")]
     pub tasks: bool,

@@ -4,6 +4,7 @@
 use super::args::SimArgs;
 use crate::ui::exit::Failure;
 use crate::ui::input::Set;
+use crate::ui::progress::Lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
@@ -56,6 +57,14 @@ impl<'a> Comparison<'a> {
         interrupt: &'a AtomicBool,
     ) -> Result<Comparison<'a>, Failure> {
         let horizon = horizon(args, set);
+        if let (Some((from, _)), Some(end)) = (args.window, end(&set.system, horizon))
+            && from >= end
+        {
+            return Err(Failure::usage(format!(
+                "the window begins at {from}, and the simulation ends at {end}"
+            ))
+            .help("choose an earlier --window or a later --until"));
+        }
         let policies = simulate_all(registry, args, specs, set, horizon, interrupt)?;
         let cut = interrupt.load(Ordering::SeqCst);
         Ok(Comparison { args, set, horizon, policies, cut, interrupt })
@@ -109,6 +118,16 @@ fn after_hyperperiods(system: &System, count: u32) -> Option<Duration> {
     last_offset.checked_add(length)
 }
 
+/// When a simulation ends at the latest, if that is known before.
+fn end(system: &System, horizon: Horizon) -> Option<Time> {
+    match horizon {
+        Horizon::At(at) | Horizon::Recurrence { at_most: at } => Some(at),
+        Horizon::Hyperperiods(count) => {
+            after_hyperperiods(system, count).map(|length| Time::ZERO + length)
+        }
+    }
+}
+
 /// Why a simulation cannot start, and what to do.
 fn cannot_start(error: SimError) -> Failure {
     let failure = Failure::usage(error.to_string());
@@ -129,12 +148,19 @@ fn simulate_all(
     interrupt: &AtomicBool,
 ) -> Result<Vec<Simulated>, Failure> {
     let bar = progress_bar(args, &set.system, horizon);
+    let lines = Lines::new(args.quiet);
+    let all = end(&set.system, horizon);
     let reached: Vec<AtomicU64> = specs.iter().map(|_| AtomicU64::new(0)).collect();
     let policies = specs.par_iter().enumerate().map(|(index, spec)| {
         let show = |now: Time| {
             reached[index].store(now.ns() as u64, Ordering::Relaxed);
             let sum: u64 = reached.iter().map(|at| at.load(Ordering::Relaxed)).sum();
-            bar.set_position(sum / reached.len() as u64);
+            let mean = sum / reached.len() as u64;
+            bar.set_position(mean);
+            lines.tell(mean, all.map(|all| all.ns() as u64), || {
+                let at = Time::from_ns(i64::try_from(mean).unwrap_or(i64::MAX));
+                format!("simulated up to {at:#}")
+            });
         };
         let options = SimOptions {
             horizon,
@@ -193,14 +219,9 @@ fn broken_rules(
     }))
 }
 
-/// A bar on standard error, if that is a terminal.
+/// A bar on standard error, if that is a terminal; otherwise there are lines.
 fn progress_bar(args: &SimArgs, system: &System, horizon: Horizon) -> ProgressBar {
-    let length = match horizon {
-        Horizon::At(at) | Horizon::Recurrence { at_most: at } => Some(at.ns() as u64),
-        Horizon::Hyperperiods(count) => {
-            after_hyperperiods(system, count).map(|end| end.ns() as u64)
-        }
-    };
+    let length = end(system, horizon).map(|end| end.ns() as u64);
     if args.quiet {
         return ProgressBar::hidden();
     }

@@ -3,8 +3,9 @@
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
 use crate::ui::export::Files;
+use crate::ui::gate::{Held, Suite};
 use crate::ui::output::{FileKind, Output};
-use crate::ui::terminal;
+use crate::ui::{files, gate, terminal};
 use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
 use layland_trace::json::write_json;
@@ -21,12 +22,12 @@ impl Comparison<'_> {
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
             let path = named(&output.path, several.then_some(policy.spec.as_str()));
-            let Some(files) = self.files_of(output, &path, policy, ran, self.window())? else {
+            let Some(all) = self.files_of(output, &path, policy, ran, self.window())? else {
                 terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
                 continue;
             };
-            for (path, bytes) in files {
-                terminal::write_file(&path, &bytes)?;
+            for (path, bytes) in all {
+                files::write(&path, &bytes)?;
                 if !self.args.quiet {
                     let partial =
                         if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
@@ -35,6 +36,25 @@ impl Comparison<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What came of each limit under each policy; none under one that refused the set.
+    pub(super) fn held(&self) -> Vec<Vec<Held>> {
+        let of = |policy: &Simulated| match &policy.result {
+            Ok(ran) => self.args.fail_on.iter().map(|limit| limit.judge(&ran.summary)).collect(),
+            Err(_) => Vec::new(),
+        };
+        self.policies.iter().map(of).collect()
+    }
+
+    /// Writes the result for continuous integration.
+    pub(super) fn write_junit(&self, path: &Path, held: Vec<Vec<Held>>) -> Result<(), Failure> {
+        let suites = self.policies.iter().zip(held).map(|(policy, held)| Suite {
+            name: format!("{} under {}", self.set.name, policy.spec),
+            result: policy.result.as_ref().map(|ran| &ran.summary).map_err(String::as_str),
+            held,
+        });
+        files::write(path, gate::junit(&suites.collect::<Vec<_>>()).as_bytes())
     }
 
     /// The files of an output and their bytes; none if making them was interrupted.
@@ -63,6 +83,10 @@ impl Comparison<'_> {
             return Ok(Some(vec![(path.to_owned(), bytes)]));
         }
         let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
+        let title = match self.elsewhere(ran, window) {
+            Some(elsewhere) => format!("{title} ({elsewhere})"),
+            None => title,
+        };
         let view = View::new(&trace, &labels).window(window.0, window.1);
         let text = match output.kind {
             FileKind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),

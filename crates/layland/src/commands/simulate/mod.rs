@@ -11,9 +11,10 @@ mod json;
 mod report;
 mod text;
 
-use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::exit::{Exit, Outcome};
+use crate::ui::gate::Held;
 use crate::ui::output::Output;
-use crate::ui::{input, interrupt, terminal, threads};
+use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulated};
 use layland_policy::Registry;
 use layland_sim::with_random_ranks;
@@ -26,7 +27,7 @@ const DEFAULT: &str = "g-edf";
 
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
-    let mut specs = specs(registry, &args.policy)?;
+    let mut specs = names::all(registry, &args.policy)?;
     let mut set = input::load(&args.set)?;
     if specs.is_empty() {
         specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
@@ -34,6 +35,7 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     if let Some(seed) = args.explore {
         set.system = with_random_ranks(&set.system, seed);
     }
+    gate::known(&args.fail_on, &set.system)?;
     let interrupt = interrupt::listen();
     let simulate = || Comparison::simulate(registry, args, &specs, &set, interrupt);
     let comparison = threads::on(args.threads, simulate)??;
@@ -44,7 +46,8 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
         );
     }
     let write = || outputs.iter().try_for_each(|output| comparison.write(output));
-    let exit = || verdict(&comparison.policies, interrupt.load(Ordering::SeqCst));
+    let held = comparison.held();
+    let exit = || verdict(&comparison.policies, &held, interrupt.load(Ordering::SeqCst));
     if args.json {
         let written = write();
         let code = written.as_ref().map_or_else(|failure| failure.exit, |()| exit());
@@ -54,35 +57,27 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
         terminal::result(&comparison.as_text()?)?;
         write()?;
     }
+    for (policy, found) in comparison.policies.iter().zip(&held) {
+        gate::tell(&policy.spec, found);
+    }
+    if let Some(path) = &args.junit {
+        comparison.write_junit(path, held.clone())?;
+    }
     Ok(exit())
 }
 
-/// The policies that are asked for. Each exists, and each is there once.
-fn specs(registry: &Registry, asked: &[String]) -> Result<Vec<String>, Failure> {
-    let mut specs: Vec<String> = Vec::new();
-    for spec in asked.iter().map(|spec| spec.trim()) {
-        if spec.is_empty() {
-            return Err(Failure::usage("a policy in the list has no name")
-                .help("separate policies by one comma, as in g-edf,p-edf"));
-        }
-        registry.parse(spec).map_err(|error| Failure::usage(error.to_string()))?;
-        if specs.iter().any(|known| known == spec) {
-            return Err(Failure::usage(format!("policy `{spec}` is named twice"))
-                .help("name each policy once"));
-        }
-        specs.push(spec.to_owned());
-    }
-    Ok(specs)
-}
-
-/// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule.
-fn verdict(policies: &[Simulated], interrupted: bool) -> Exit {
+/// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule; of misses, those count
+/// that exceed a limit, if limits were given.
+fn verdict(policies: &[Simulated], held: &[Vec<Held>], interrupted: bool) -> Exit {
     let broken = policies.iter().any(|policy| {
         matches!(&policy.result, Ok(ran) if ran.checked.as_ref().is_some_and(|found| !found.is_empty()))
     });
-    let all_met = policies
-        .iter()
-        .all(|policy| matches!(&policy.result, Ok(ran) if ran.summary.total.missed == 0 && ran.refusals.entries == 0));
+    let is_kept = |(policy, held): (&Simulated, &Vec<Held>)| match &policy.result {
+        Ok(ran) if held.is_empty() => ran.summary.total.missed == 0 && ran.refusals.entries == 0,
+        Ok(ran) => held.iter().all(|held| held.found.is_none()) && ran.refusals.entries == 0,
+        Err(_) => false,
+    };
+    let all_met = policies.iter().zip(held).all(is_kept);
     if broken {
         Exit::Bug
     } else if interrupted {

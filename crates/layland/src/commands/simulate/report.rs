@@ -153,8 +153,9 @@ impl Comparison<'_> {
             return None;
         }
         let spec = &policy.spec;
-        let mut text =
-            format!("the chart and the distributions of {spec} show {from} to {to} of {end} only");
+        let mut text = format!(
+            "the chart and the distributions of {spec} show {from:#} to {to:#} of {end:#} only"
+        );
         let mut severity = Severity::Note;
         if self.args.window.is_none() {
             severity = Severity::Warning;
@@ -166,7 +167,7 @@ impl Comparison<'_> {
         }
         if let Some(miss) = ran.first_miss.filter(|&miss| miss < from || miss > to) {
             severity = Severity::Warning;
-            text += &format!("; the first miss, at {miss}, is not among it");
+            text += &format!("; the first miss, at {miss:#}, is not among it");
         }
         Some(Line::new(severity, text + "."))
     }

@@ -1,11 +1,11 @@
 //! The answer of `layland sim` as text: charts, a table of the policies, and remarks.
 
-use super::comparison::{Comparison, Simulated};
+use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
 use crate::ui::table::{self, figures};
-use crate::ui::terminal;
+use crate::ui::{report, terminal};
 use layland_chart::gantt::{Colours, View};
-use layland_model::counted;
+use layland_model::{Time, counted};
 use layland_sim::Horizon;
 use layland_trace::{Errno, Labels};
 
@@ -38,6 +38,9 @@ impl Comparison<'_> {
                     }
                     None => text += &format!("\n{}  INTERRUPTED: no chart\n", policy.spec),
                 }
+                text.extend(
+                    self.elsewhere(ran, window).map(|line| terminal::wrap(&line, "") + "\n"),
+                );
             }
             if self.args.tasks {
                 let rows: Vec<table::Row> = (ran.summary.tasks.iter())
@@ -55,6 +58,11 @@ impl Comparison<'_> {
             })
             .collect();
         text += &format!("\n{}\n", table::policies(&rows, style));
+        for policy in &self.policies {
+            if let Some(why) = self.why_late(policy)? {
+                text += &(terminal::wrap(&why, "") + "\n");
+            }
+        }
         for remark in self.policies.iter().flat_map(|policy| self.remarks(policy)) {
             text += &terminal::wrap(&remark, "");
             text.push('\n');
@@ -66,9 +74,29 @@ impl Comparison<'_> {
     pub(super) fn simulated(&self) -> String {
         let mut ends = self.ran().map(|ran| ran.outcome.end);
         match ends.next() {
-            Some(end) if ends.all(|other| other == end) => format!(", simulated up to {end}"),
+            Some(end) if ends.all(|other| other == end) => format!(", simulated up to {end:#}"),
             Some(_) | None => String::new(),
         }
+    }
+
+    /// Where the first miss of a policy is, if a chart of this window does not show it.
+    pub(super) fn elsewhere(&self, ran: &Ran, (from, to): (Time, Time)) -> Option<String> {
+        let miss = ran.first_miss.filter(|&miss| miss < from || miss > to)?;
+        Some(format!("its first miss, due at {miss:#}, is outside this window"))
+    }
+
+    /// Why the first job that missed its deadline under a policy did.
+    fn why_late(&self, policy: &Simulated) -> Result<Option<String>, Failure> {
+        let Ok(ran) = &policy.result else { return Ok(None) };
+        // After an interrupt nobody wants to wait until the miss is found again.
+        let Some(miss) = ran.first_miss.filter(|_| !self.cut) else { return Ok(None) };
+        let system = &self.set.system;
+        // From its arrival on; the window of a chart goes on for long enough to see its end, or says that it is late.
+        let longest = system.tasks.values().map(|task| task.deadline.max(task.period)).max();
+        let from = Time::ZERO.max(miss - longest.unwrap_or_default());
+        let to = miss.saturating_add(longest.unwrap_or_default());
+        let Some(trace) = self.chart_trace(ran, (from, to))? else { return Ok(None) };
+        Ok(report::why_late(&policy.spec, &trace, &Labels::of(system), system))
     }
 
     /// What the table does not say.
@@ -81,7 +109,7 @@ impl Comparison<'_> {
         let mut remarks = Vec::new();
         let end = ran.outcome.end;
         if ran.outcome.interrupted {
-            remarks.push(format!("{spec}: INTERRUPTED at {end}: the figures are partial"));
+            remarks.push(format!("{spec}: INTERRUPTED at {end:#}: the figures are partial"));
         }
         for answer in &ran.refusals.first {
             let how = match answer.errno {
@@ -91,7 +119,7 @@ impl Comparison<'_> {
             };
             let (at, request) = (answer.at, &answer.request);
             let reason = answer.refused.as_deref().unwrap_or_default();
-            remarks.push(format!("{spec}: at {at} refused ({how}): {request}: {reason}"));
+            remarks.push(format!("{spec}: at {at:#} refused ({how}): {request}: {reason}"));
         }
         let more = ran.refusals.count - ran.refusals.first.len() as u64;
         if more > 0 {
@@ -99,11 +127,11 @@ impl Comparison<'_> {
         }
         match (self.horizon, ran.outcome.cycle) {
             (_, Some(cycle)) => remarks.push(format!(
-                "{spec}: the state at {} recurs every {}: the schedule is known for ever",
+                "{spec}: the state at {:#} recurs every {:#}: the schedule is known for ever",
                 cycle.from, cycle.length
             )),
             (Horizon::Recurrence { .. }, None) => {
-                remarks.push(format!("{spec}: the state did not recur up to {end}"));
+                remarks.push(format!("{spec}: the state did not recur up to {end:#}"));
             }
             (Horizon::At(_) | Horizon::Hyperperiods(_), None) => {}
         }

@@ -3,10 +3,10 @@
 use super::args::{InputArgs, RecordArgs};
 use super::{load, show};
 use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::files::NewFile;
 use crate::ui::{interrupt, terminal};
 use layland_linux::Changes;
 use layland_linux::tracefs::{Instance, TracefsError};
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -31,13 +31,11 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     let interrupt = interrupt::listen();
     let mut changes = Changes::begin("layland trace record", layland_model::Duration::MAX)?;
     let mut instance = Instance::start(args.buffer, &mut changes).map_err(refused)?;
-    let mut out: Box<dyn Write> = if to_stdout {
-        Box::new(BufWriter::new(std::io::stdout().lock()))
-    } else {
-        let file = File::create(&args.output).map_err(|error| {
-            Failure::refused(format!("failed to write {}: {error}", args.output.display()))
-        })?;
-        Box::new(BufWriter::new(file))
+    let mut file = (!to_stdout).then(|| NewFile::create(&args.output)).transpose()?;
+    let mut stdout = BufWriter::new(std::io::stdout().lock());
+    let mut out: &mut dyn Write = match &mut file {
+        Some(file) => file,
+        None => &mut stdout,
     };
     let mut child = start(args, &instance)?;
     let unwritten = |error: std::io::Error| {
@@ -68,7 +66,10 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     }
     let lost = instance.finish(&mut out).map_err(unwritten)?;
     out.flush().map_err(unwritten)?;
-    drop(out);
+    drop(stdout);
+    if let Some(file) = file {
+        file.keep()?;
+    }
     let taken_back = crate::commands::run::end(changes, Exit::Yes);
     if !to_stdout {
         terminal::talk(&format!("wrote {}", args.output.display()));

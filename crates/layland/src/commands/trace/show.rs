@@ -6,7 +6,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
-use crate::ui::terminal;
+use crate::ui::{files, names, terminal};
 use layland_checker::check_within;
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::{Duration, ScheduleRule};
@@ -65,10 +65,11 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     loaded.tell();
     let rule = match &args.policy {
         None => ScheduleRule::None,
-        Some(spec) => registry
-            .build(spec, &set.system)
-            .map_err(|error| Failure::usage(error.to_string()))?
-            .rule(),
+        Some(spec) => {
+            let spec = names::one(registry, spec)?;
+            let built = registry.build(&spec, &set.system);
+            built.map_err(|error| Failure::usage(error.to_string()))?.rule()
+        }
     };
     if args.policy.is_some() && rule == ScheduleRule::None {
         terminal::warn("this policy promises nothing that a trace can be held to", None);
@@ -76,7 +77,7 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     let report = check_within(&loaded.trace, &set.system, &rule, 20, args.latency);
     let exit = loaded.exit(if report.is_clean() { Exit::Yes } else { Exit::No });
     let beyond = if args.latency > Duration::ZERO {
-        format!(" beyond {}", args.latency)
+        format!(" beyond {:#}", args.latency)
     } else {
         String::new()
     };
@@ -170,7 +171,7 @@ pub(super) fn figures_of(loaded: &Loaded, ascii: bool) -> Outcome {
     let mut text = format!("{}\n", table::tasks(&rows, style));
     if let Some([min, median, p99, max]) = latencies(loaded) {
         text += &format!(
-            "wake-up to running, {} times: least {min}, median {median}, 99 % {p99}, most {max}\n",
+            "wake-up to running, {} times: least {min:#}, median {median:#}, 99 % {p99:#}, most {max:#}\n",
             loaded.wakes.len()
         );
     }
@@ -203,7 +204,7 @@ pub(super) fn convert(args: &TraceConvertArgs) -> Outcome {
         Some("txt" | "trace") => TraceFormat::Tracefs,
         Some(_) | None => TraceFormat::Json,
     });
-    terminal::write_file(output, &bytes(&loaded, format)?)?;
+    files::write(output, &bytes(&loaded, format)?)?;
     Ok(loaded.exit(Exit::Yes))
 }
 
@@ -259,7 +260,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
                 || "nothing".to_owned(),
                 |job| format!("{}#{}", loaded.labels.task(job.task), job.seq),
             );
-            Some(format!("the last decision for CPU {} is of {}: {run}", first.cpu, last.at))
+            Some(format!("the last decision for CPU {} is of {:#}: {run}", first.cpu, last.at))
         })
     });
     if args.json {
@@ -286,7 +287,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
     }
     let mut text = format!("A is {}\nB is {}\n", args.a, args.b);
     match shown {
-        None => text += &format!("they agree up to {until}\n"),
+        None => text += &format!("they agree up to {until:#}\n"),
         Some((why, context)) => {
             text += &terminal::wrap(&why, "");
             text += &format!("\n{context}");
@@ -297,7 +298,7 @@ pub(super) fn diff(args: &DiffArgs) -> Outcome {
     }
     if jitters > 0 {
         text += &format!(
-            "jitter: {jitters} times for at most {longest_jitter}, {total_jitter} together\n"
+            "jitter: {jitters} times for at most {longest_jitter:#}, {total_jitter:#} together\n"
         );
     }
     terminal::result(&text)?;

@@ -1,0 +1,219 @@
+//! Files that are whole or not there: what a command writes is written beside its place and then renamed.
+//!
+//! So a full disk, a crash or an interrupt leaves what was there. What is no plain file (a pipe, a terminal,
+//! `/dev/full`) is written as it comes, and so is a file in a folder that takes no new ones.
+
+use super::exit::Failure;
+use super::terminal;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes a file, or standard output for `-`.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return terminal::result(&String::from_utf8_lossy(bytes));
+    }
+    let mut file = NewFile::create(path)?;
+    file.write_all(bytes).map_err(|error| failed(path, &error))?;
+    file.keep()
+}
+
+/// A file that is being written. Unless it is [kept](NewFile::keep) it leaves nothing behind.
+pub(crate) struct NewFile {
+    /// None once it is closed.
+    out: Option<BufWriter<File>>,
+    /// What the user calls it.
+    name: PathBuf,
+    /// Where it is written, and where it belongs; none if it is written in its place.
+    beside: Option<(PathBuf, PathBuf)>,
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::refused(format!("failed to write {}: {error}", path.display()))
+}
+
+impl NewFile {
+    /// Begins a file. What is there stays until the new one is whole.
+    pub(crate) fn create(path: &Path) -> Result<NewFile, Failure> {
+        NewFile::begin(path).map_err(|error| failed(path, &error))
+    }
+
+    fn begin(path: &Path) -> std::io::Result<NewFile> {
+        let old = std::fs::metadata(path).ok();
+        let in_place = |file: File| NewFile {
+            out: Some(BufWriter::new(file)),
+            name: path.to_owned(),
+            beside: None,
+        };
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            return OpenOptions::new().write(true).open(path).map(in_place);
+        }
+        // A link stays a link: the file that it names is replaced.
+        let place = target(path)?;
+        if old.as_ref().is_some_and(|old| old.permissions().readonly()) && !is_writable(&place) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let mut part = std::ffi::OsString::from(".");
+        part.push(place.file_name().unwrap_or_default());
+        part.push(format!(".{}.part", std::process::id()));
+        let part = place.with_file_name(part);
+        // What a process of the same number has left behind belongs to nobody.
+        let _ = std::fs::remove_file(&part);
+        match OpenOptions::new().write(true).create_new(true).open(&part) {
+            Ok(file) => {
+                if let Some(old) = &old {
+                    keep_rights(&file, old);
+                }
+                let out = Some(BufWriter::new(file));
+                Ok(NewFile { out, name: path.to_owned(), beside: Some((part, place)) })
+            }
+            // The folder takes no new file; the file itself may be writable.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && old.is_some() => {
+                OpenOptions::new().write(true).truncate(true).open(path).map(in_place)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file is whole: puts it in its place.
+    pub(crate) fn keep(mut self) -> Result<(), Failure> {
+        self.close().map_err(|error| failed(&self.name, &error))
+    }
+
+    fn close(&mut self) -> std::io::Result<()> {
+        let Some(out) = self.out.take() else { return Ok(()) };
+        let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        let Some((part, place)) = &self.beside else { return Ok(()) };
+        // Some file systems find out only now that the disk is full.
+        file.sync_all()?;
+        drop(file);
+        std::fs::rename(part, place)?;
+        self.beside = None;
+        Ok(())
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match &mut self.out {
+            Some(out) => out.write(bytes),
+            None => Err(ErrorKind::BrokenPipe.into()),
+        }
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.beside {
+            // Nothing more can be done about a file that cannot be removed either.
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+/// The file that a path names in the end, through links, whether or not it exists.
+fn target(path: &Path) -> std::io::Result<PathBuf> {
+    let mut place = path.to_owned();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        match std::fs::read_link(&place) {
+            Ok(next) => {
+                place = place.parent().map_or(next.clone(), |folder| folder.join(next));
+            }
+            Err(_) => return Ok(place),
+        }
+    }
+    Err(std::io::Error::other("there are too many links"))
+}
+
+fn is_writable(path: &Path) -> bool {
+    OpenOptions::new().write(true).open(path).is_ok()
+}
+
+/// The new file may be read by whom the old one could be, and belongs to the same user where that is allowed: a
+/// report that root writes over the file of a user stays the user's.
+fn keep_rights(file: &File, old: &std::fs::Metadata) {
+    // That the file is written matters more than who owns it.
+    let _ = file.set_permissions(old.permissions());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+        // A change of owner may take rights away.
+        let _ = file.set_permissions(old.permissions());
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A folder of its own, empty.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("layland-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_that_is_not_finished_leaves_the_old_one() {
+        let folder = folder("unfinished");
+        let path = folder.join("keep.json");
+        std::fs::write(&path, "precious").unwrap();
+        let mut file = NewFile::create(&path).unwrap();
+        file.write_all(b"{ half").unwrap();
+        file.flush().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+        drop(file);
+        assert_eq!(names(&folder), ["keep.json"]);
+        write(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(names(&folder), ["keep.json"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn links_and_rights_stay() {
+        let folder = folder("links");
+        let (real, link, lost) = (folder.join("real"), folder.join("link"), folder.join("lost"));
+        std::fs::write(&real, "old").unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("real", &link).unwrap();
+        symlink("made", &lost).unwrap();
+        write(&link, b"new").unwrap();
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::read(&real).unwrap(), b"new");
+        assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+        // A link to a file that does not exist yet makes it.
+        write(&lost, b"made").unwrap();
+        assert_eq!(std::fs::read(folder.join("made")).unwrap(), b"made");
+        let (a, b) = (folder.join("a"), folder.join("b"));
+        symlink("a", &b).unwrap();
+        symlink("b", &a).unwrap();
+        assert!(write(&a, b"").is_err(), "a circle of links");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_as_it_comes() {
+        write(Path::new("/dev/null"), b"x").unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+        let full = write(Path::new("/dev/full"), b"x").unwrap_err();
+        assert!(format!("{full:?}").contains("No space left"), "{full:?}");
+        assert!(write(Path::new("/proc/no/such/folder"), b"x").is_err());
+    }
+}

@@ -1,0 +1,253 @@
+//! `--fail-on`: what a continuous integration counts as a failure; and the result as a JUnit file.
+
+use super::exit::Failure;
+use super::terminal;
+use super::values::time_of;
+use layland_model::{Duration, Rate, System};
+use layland_trace::{Summary, TaskSummary};
+use std::fmt::Write;
+
+/// What must not be: a figure above a limit, of a task or of all.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    /// As it was written.
+    text: String,
+    /// The task; all together if there is none.
+    task: Option<String>,
+    figure: Figure,
+}
+
+#[derive(Clone, Debug)]
+enum Figure {
+    /// More misses than this.
+    Misses(u64),
+    /// More than this share of the released jobs.
+    MissShare(Rate),
+    /// A longer one than this.
+    Time(Quantity, Duration),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantity {
+    ResponseMax,
+    ResponseP50,
+    ResponseP99,
+    ResponseP999,
+    TardinessMax,
+}
+
+const QUANTITIES: [(&str, Quantity); 6] = [
+    ("response", Quantity::ResponseMax),
+    ("response.p50", Quantity::ResponseP50),
+    ("response.p99", Quantity::ResponseP99),
+    ("response.p99.9", Quantity::ResponseP999),
+    ("response.max", Quantity::ResponseMax),
+    ("tardiness", Quantity::TardinessMax),
+];
+
+const USAGE: &str = "write misses>N, misses>SHARE%, tardiness>TIME, or response>TIME (also response.p50, .p99, \
+                     .p99.9), for one task with its name before it, as in control:response.p99>3ms";
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Limit, String> {
+        let (what, limit) = text.split_once('>').ok_or(USAGE)?;
+        // The name of a task may hold anything, so that the figure is what follows the last colon.
+        let (task, figure) = match what.rsplit_once(':') {
+            Some((task, figure)) => (Some(task.trim().to_owned()), figure.trim()),
+            None => (None, what.trim()),
+        };
+        let limit = limit.trim();
+        let figure = if figure == "misses" {
+            match limit.strip_suffix('%') {
+                Some(percent) => {
+                    let percent: Rate = percent.trim().parse().map_err(|_| USAGE)?;
+                    Figure::MissShare(percent / Rate::whole(100))
+                }
+                None => Figure::Misses(limit.parse().map_err(|_| USAGE)?),
+            }
+        } else {
+            let quantity = QUANTITIES.iter().find(|(name, _)| *name == figure).ok_or(USAGE)?.1;
+            Figure::Time(quantity, time_of::<Duration>(limit)?)
+        };
+        Ok(Limit { text: text.trim().to_owned(), task, figure })
+    }
+}
+
+/// What came of a limit.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub limit: String,
+    /// The figure, if the limit is exceeded.
+    pub found: Option<String>,
+}
+
+impl Limit {
+    /// The task that it names, if there is none of that name.
+    pub(crate) fn unknown_task(&self, names: &[&str]) -> Option<&str> {
+        self.task.as_deref().filter(|task| !names.contains(task))
+    }
+
+    /// Whether a run keeps it.
+    pub(crate) fn judge(&self, summary: &Summary) -> Held {
+        let of_task = |name: &str| summary.tasks.iter().find(|task| task.name == name);
+        let of = self.task.as_deref().map_or(Some(&summary.total), of_task);
+        Held { limit: self.text.clone(), found: of.and_then(|of| self.exceeded(of)) }
+    }
+
+    fn exceeded(&self, of: &TaskSummary) -> Option<String> {
+        match &self.figure {
+            Figure::Misses(most) => (of.missed > *most).then(|| format!("{} missed", of.missed)),
+            Figure::MissShare(most) => {
+                let (missed, released) = (whole(of.missed), whole(of.released));
+                (missed > most * &released)
+                    .then(|| format!("{} of {} missed", of.missed, of.released))
+            }
+            Figure::Time(quantity, most) => {
+                let found = Duration::from_ns(quantity.of(of)?);
+                (found > *most).then(|| format!("{found:#}"))
+            }
+        }
+    }
+}
+
+fn whole(count: u64) -> Rate {
+    Rate::whole(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+impl Quantity {
+    /// In nanoseconds, if there is such a figure.
+    fn of(self, summary: &TaskSummary) -> Option<i64> {
+        let response = summary.response.as_ref();
+        match self {
+            Quantity::ResponseMax => summary.max_response_ns,
+            Quantity::ResponseP50 => response.map(|response| response.p50_ns),
+            Quantity::ResponseP99 => response.map(|response| response.p99_ns),
+            Quantity::ResponseP999 => response.map(|response| response.p99_9_ns),
+            // A job that is pending is late as well.
+            Quantity::TardinessMax => Some(summary.max_tardiness_ns.max(summary.overdue_ns)),
+        }
+    }
+}
+
+/// Whether every limit is about a task that there is.
+pub(crate) fn known(limits: &[Limit], system: &System) -> Result<(), Failure> {
+    let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
+    match limits.iter().find_map(|limit| limit.unknown_task(&names)) {
+        None => Ok(()),
+        Some(task) => Err(Failure::usage(format!("--fail-on: there is no task `{task}`"))
+            .help(format!("there are {}", names.join(", ")))),
+    }
+}
+
+/// Says which limits are exceeded.
+pub(crate) fn tell(policy: &str, held: &[Held]) {
+    for Held { limit, found } in held {
+        if let Some(found) = found {
+            terminal::talk(&format!("{policy} fails on {limit}: {found}"));
+        }
+    }
+}
+
+/// A run, as a suite of tests.
+pub(crate) struct Suite<'a> {
+    /// The set and the policy.
+    pub name: String,
+    /// Why it did not take place, or its figures.
+    pub result: Result<&'a Summary, &'a str>,
+    /// What came of each limit.
+    pub held: Vec<Held>,
+}
+
+/// Every run as a suite of a JUnit file: a test for each task that fails where it missed a deadline, and one for each
+/// limit. With limits these alone fail.
+pub(crate) fn junit(suites: &[Suite<'_>]) -> String {
+    let mut text =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"layland\">\n".to_owned();
+    for suite in suites {
+        let mut cases: Vec<(String, Result<(), String>)> = Vec::new();
+        match suite.result {
+            Err(reason) => cases.push(("takes the set".to_owned(), Err(reason.to_owned()))),
+            Ok(summary) => {
+                for task in &summary.tasks {
+                    let fails = task.missed > 0 && suite.held.is_empty();
+                    let late = Duration::from_ns(task.max_tardiness_ns.max(task.overdue_ns));
+                    let why = format!(
+                        "{} of {} deadlines missed, by up to {late:#}",
+                        task.missed, task.released
+                    );
+                    cases.push((
+                        format!("{} meets its deadlines", task.name),
+                        if fails { Err(why) } else { Ok(()) },
+                    ));
+                }
+            }
+        }
+        cases.extend(suite.held.iter().map(|held| {
+            let result = held.found.clone().map_or(Ok(()), Err);
+            (format!("not {}", held.limit), result)
+        }));
+        let failures = cases.iter().filter(|(_, result)| result.is_err()).count();
+        let name = escaped(&suite.name);
+        let _ = writeln!(
+            text,
+            "  <testsuite name=\"{name}\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">",
+            cases.len()
+        );
+        for (case, result) in cases {
+            let case = escaped(&case);
+            let _ = match result {
+                Ok(()) => writeln!(text, "    <testcase classname=\"{name}\" name=\"{case}\"/>"),
+                Err(why) => writeln!(
+                    text,
+                    "    <testcase classname=\"{name}\" name=\"{case}\"><failure message=\"{}\"/></testcase>",
+                    escaped(&why)
+                ),
+            };
+        }
+        text += "  </testsuite>\n";
+    }
+    text + "</testsuites>\n"
+}
+
+/// A text as the value of an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for char in text.chars() {
+        match char {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(' '),
+            control if control.is_control() => out.push('?'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_or_explained() {
+        for text in [
+            "misses>0",
+            "misses > 0.1%",
+            "tardiness>1ms",
+            "response.p99.9>3ms",
+            "control:response.p99 > 2.5ms",
+            "a:b:misses>2",
+        ] {
+            assert!(text.parse::<Limit>().is_ok(), "{text}");
+        }
+        for text in
+            ["misses", "misses<1", "misses>x", "misses>1x%", "latency>1ms", "response>3", ""]
+        {
+            assert!(text.parse::<Limit>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Names on the command line: of policies, bundled sets and experiments, and what to say about one that is not there.
+
+use super::exit::Failure;
+use layland_model::nearest;
+use layland_policy::{BuildError, Registry};
+
+/// The policy with its options as outputs show it, from what the user wrote.
+pub(crate) fn canonical(registry: &Registry, spec: &str) -> Result<String, Failure> {
+    registry.canonical(spec.trim()).map_err(|error| unknown(&error))
+}
+
+/// Several of them. Each is there once.
+pub(crate) fn all(registry: &Registry, asked: &[String]) -> Result<Vec<String>, Failure> {
+    let mut specs: Vec<String> = Vec::new();
+    for spec in asked {
+        if spec.trim().is_empty() {
+            return Err(Failure::usage("a policy in the list has no name")
+                .help("separate policies by one comma, as in g-edf,p-edf"));
+        }
+        let spec = canonical(registry, spec)?;
+        if specs.contains(&spec) {
+            return Err(Failure::usage(format!("policy `{spec}` is named twice"))
+                .help("name each policy once"));
+        }
+        specs.push(spec);
+    }
+    Ok(specs)
+}
+
+/// Only one of them, where a comma would not be one of an option.
+#[cfg(target_os = "linux")]
+pub(crate) fn one(registry: &Registry, spec: &str) -> Result<String, Failure> {
+    match (registry.canonical(spec.trim()), spec.split_once(',')) {
+        (Err(error), Some((first, _))) if error.is_about_the_name() => {
+            Err(Failure::usage(format!("`{spec}` names several policies, and a run has one"))
+                .help(format!("run each by itself: --policy {first}")))
+        }
+        (result, _) => result.map_err(|error| unknown(&error)),
+    }
+}
+
+/// Why there is no such policy.
+pub(crate) fn unknown(error: &BuildError) -> Failure {
+    let failure = Failure::usage(error.to_string());
+    match error.is_about_the_name() {
+        true => failure.help("`layland policies` lists them"),
+        false => failure,
+    }
+}
+
+/// There is no bundled task set of this name.
+pub(crate) fn no_demo(name: &str) -> Failure {
+    let demos = layland_config::demos().iter().map(|demo| demo.name);
+    no_such("bundled task set", name, nearest(name, demos), "demo:", "`layland demos` lists them")
+}
+
+/// There is no packaged experiment of this name.
+#[cfg(feature = "lab")]
+pub(crate) fn no_experiment(name: &str) -> Failure {
+    let all = layland_lab::packaged::ALL.iter().map(|packaged| packaged.name);
+    let list = "`layland lab list` lists them; a file ends in .toml";
+    no_such("packaged experiment", name, nearest(name, all), "", list)
+}
+
+/// Of something with a name there is none of this name: always the same words, and the same exit code.
+fn no_such(what: &str, name: &str, near: Option<&str>, prefix: &str, list: &str) -> Failure {
+    let near = near.map(|near| format!(": did you mean `{prefix}{near}`?")).unwrap_or_default();
+    Failure::usage(format!("there is no {what} `{name}`{near}")).help(list)
+}

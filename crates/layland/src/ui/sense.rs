@@ -1,0 +1,82 @@
+//! What is valid and hardly meant: said once, before the answer.
+
+use super::input::Set;
+use super::terminal;
+use layland_model::{ExecutionModel, Service, System, Task, TaskId, counted};
+
+/// So many tasks are named.
+const NAMED: usize = 3;
+
+/// Warns of what makes the answer another than the user expects.
+pub(super) fn warn(set: &Set) {
+    let system = &set.system;
+    let of = |is: &dyn Fn(&Task) -> bool| -> Vec<TaskId> {
+        system.tasks.iter().filter(|(_, task)| is(task)).map(|(id, _)| id).collect()
+    };
+    let late = of(&|task| !is_done_in_time(system, task));
+    if let Some(&first) = late.first() {
+        let task = &system.tasks[first];
+        let limit = task.period.min(task.deadline);
+        let which = if limit == task.deadline { "deadline" } else { "period" };
+        let message = format!(
+            "the WCET of {} is longer than the {which}: {} takes {:#}, and has {:#}",
+            named(system, &late),
+            task.name,
+            task.own_wcet(),
+            limit
+        );
+        terminal::warn(
+            &set.located(message, Some(first)),
+            Some("nothing can meet such deadlines; are the two swapped? -t is NAME=WCET/PERIOD"),
+        );
+    }
+    let longer = of(&|task| longest(task).is_some_and(|most| most > most_wcet(task)));
+    if let Some(&first) = longer.first() {
+        let task = &system.tasks[first];
+        let message = format!(
+            "{} may execute for longer than the WCET: {} up to {:#}, beyond {:#}",
+            named(system, &longer),
+            task.name,
+            longest(task).unwrap_or_default(),
+            most_wcet(task)
+        );
+        terminal::warn(
+            &set.located(message, Some(first)),
+            Some("such a job is an overrun, and no analysis is about it; raise wcet"),
+        );
+    }
+}
+
+/// `a`, or `3 tasks (a, b, c)`.
+fn named(system: &System, tasks: &[TaskId]) -> String {
+    let names: Vec<&str> =
+        tasks.iter().take(NAMED).map(|&id| system.tasks[id].name.as_str()).collect();
+    match tasks {
+        [_] => names.concat(),
+        _ => {
+            let more = if tasks.len() > NAMED { ", .." } else { "" };
+            format!("{} ({}{more})", counted(tasks.len(), "task"), names.join(", "))
+        }
+    }
+}
+
+/// Whether a job with its whole WCET can be done by its deadline, and by the next one's arrival, on the fastest CPU.
+fn is_done_in_time(system: &System, task: &Task) -> bool {
+    let limit = task.period.min(task.deadline);
+    let mut speeds = system.platform.speeds.values();
+    speeds.any(|speed| speed.time_for(task.own_wcet()) <= limit)
+}
+
+fn most_wcet(task: &Task) -> Service {
+    task.wcet.iter().copied().max().unwrap_or_default()
+}
+
+/// How long a job may execute where the set says so itself. A fraction above 1 and a higher level are meant.
+fn longest(task: &Task) -> Option<Service> {
+    match &task.execution {
+        ExecutionModel::Uniform { max, .. } => Some(*max),
+        ExecutionModel::Discrete(values) => values.iter().map(|&(value, _)| value).max(),
+        ExecutionModel::List(values) => values.iter().copied().max(),
+        ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => None,
+    }
+}
