@@ -33,12 +33,13 @@ pub use fifo::adjust::{Adjustment, MOST_MOVED, adjustments};
 pub use fifo::calibrate::{Calibration, Comparison, calibrate};
 pub use fifo::guard::WatchdogClass;
 pub use fifo::hosts::{Hosts, ManagerPlace};
+pub use fifo::outcome::Outcome;
 pub use fifo::overheads::{Distribution, Figures, Measured};
 pub use fifo::prepare::{
     LEAST_MARGIN, margin_of, stretched, with_margin, with_margin_of, with_overrun, with_slack,
 };
 pub use fifo::raw::{RawMechanism, interruptions, measure};
-pub use fifo::run::{FifoOptions, LONGEST, Outcome, run, supports};
+pub use fifo::run::{FifoOptions, LONGEST, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;

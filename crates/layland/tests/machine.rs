@@ -249,7 +249,7 @@ fn clusters_of_the_kernel_keep_their_tasks() {
         args.extend(tasks);
         args.extend(["--until", "400ms", "-o", name]);
         let output = run(&args);
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
         let said = String::from_utf8_lossy(&output.stderr);
         let reserved = said.lines().filter(|line| line.contains(": reserves ")).count();
         assert_eq!(reserved, 2 / size, "{said}");
@@ -287,8 +287,8 @@ fn the_kernel_runs_what_was_simulated() {
         "run", &set, "--engine", "deadline", "--policy", "p-edf", "--until", "1s", "-o", &path,
         "--json",
     ]);
-    // Whether deadlines are met depends on the machine; whether it ran does not.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    // Whether deadlines are met, or a hypervisor excuses that, depends on the machine; whether it ran does not.
+    assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
     let document = json(&output);
     assert_eq!(document["summary"]["total"]["released"], 15, "{document}");
     // The kernel's trace knows the same jobs, from the marks.
@@ -349,7 +349,7 @@ fn the_kernel_itself_is_a_policy() {
         return;
     }
     // Whether it is late depends on kernel and machine; what is said of it does not.
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
     let document = json(&output);
     let kernel = &document["kernel"];
     assert!(kernel["inversions"].is_array(), "{document:#}");
@@ -460,7 +460,7 @@ fn a_trace_of_litmus_is_read_like_any_other() {
 
     let stats = |name: &str, set: &[&str]| {
         let output = run(&[&["trace", "stats", name, "--json"], set].concat());
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        assert!(matches!(output.status.code(), Some(0 | 1 | 6)), "{output:?}");
         json(&output)
     };
     let (ours, theirs) = (stats(simulated, &["--set", set]), stats(litmus, &["--set", set]));

@@ -117,6 +117,74 @@ fn without_the_right_it_says_what_it_needs() {
 }
 
 #[test]
+fn throttling_is_foreseen() {
+    let _alone = alone();
+    let number = |name: &str| -> Option<i64> {
+        fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
+    };
+    let (runtime, period) = (number("sched_rt_runtime_us"), number("sched_rt_period_us"));
+    let share = runtime.zip(period).filter(|(runtime, _)| *runtime >= 0);
+    if share.is_none_or(|(runtime, period)| runtime * 100 >= period * 98) {
+        return common::skipped("throttling of real-time threads");
+    }
+    let run = |task: &str| {
+        layland(&["run", "-t", task, "--cpus", "1", "-p", "p-edf", "--duration", "50ms"])
+            .output()
+            .unwrap()
+    };
+    let (full, light) = (run("a=98ms/100ms"), run("a=20ms/100ms"));
+    if full.status.code() == Some(5) {
+        return common::skipped("CAP_SYS_NICE");
+    }
+    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said(&full).contains("CPU 0 will be busy for 0.980 of the time"), "{}", said(&full));
+    assert!(said(&full).contains("expect pauses of") && said(&full).contains("help: give it less"));
+    assert!(!said(&light).contains("expect pauses of"), "{}", said(&light));
+}
+
+#[test]
+fn a_limit_on_processes_is_told() {
+    let _alone = alone();
+    let group = std::path::Path::new("/sys/fs/cgroup/pids")
+        .join(format!("layland-test-{}", std::process::id()));
+    if fs::create_dir(&group).is_err() {
+        return common::skipped("root, and the pids cgroup of version 1");
+    }
+    let run = "echo $$ > $0/cgroup.procs && exec \"$@\"";
+    for most in ["2", "3", "4", "6"] {
+        fs::write(group.join("pids.max"), most).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", run]).arg(&group).arg(env!("CARGO_BIN_EXE_layland"));
+        let output = command.args(with(&["-p", "p-edf", "--duration", "50ms"])).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(5), "pids.max = {most}: {said}");
+        assert!(said.contains("see ulimit -u, and pids.max"), "pids.max = {most}: {said}");
+    }
+    for _ in 0..500 {
+        if fs::remove_dir(&group).is_ok() {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("processes are left in {}", group.display());
+}
+
+#[test]
+fn a_parent_that_may_not_fork_is_told() {
+    let _alone = alone();
+    let mut command = Command::new("chrt");
+    command.args(["-d", "-T", "10000000", "-D", "100000000", "-P", "100000000", "0"]);
+    command.arg(env!("CARGO_BIN_EXE_layland")).args(with(&["-p", "p-edf", "--duration", "50ms"]));
+    let Ok(output) = command.output() else { return common::skipped("chrt") };
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if said.starts_with("chrt") {
+        return common::skipped("SCHED_DEADLINE");
+    }
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("start layland as an ordinary process, without chrt -d"), "{said}");
+}
+
+#[test]
 fn a_log_replays() {
     let _alone = alone();
     let log = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.log");

@@ -12,9 +12,10 @@
 //! Each is the same quantile of its distribution. What needs two CPUs is zero where there is one.
 
 use crate::fifo::hosts::{Hosts, ManagerPlace};
+use crate::fifo::outcome::Outcome;
 use crate::fifo::overheads::Measured;
 use crate::fifo::raw::{self, RawMechanism};
-use crate::fifo::run::{FifoOptions, Outcome, run};
+use crate::fifo::run::{FifoOptions, run};
 use crate::{RunError, usable_cpus};
 use layland_model::{Duration, Overheads, Service, System, Task};
 use layland_policy::Registry;

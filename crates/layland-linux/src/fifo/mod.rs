@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   run        threads, manager and guards from beginning to end
+//!   outcome    what came out of it, and whether it can be believed
 //!   manager    what has happened becomes events; decisions become wishes
 //!   enact      wishes become priorities, affinities and parking
 //!   worker     the thread of a task: executes its jobs and reports
@@ -17,6 +18,7 @@ mod enact;
 pub mod guard;
 pub mod hosts;
 mod manager;
+pub mod outcome;
 pub mod overheads;
 pub mod prepare;
 pub mod raw;

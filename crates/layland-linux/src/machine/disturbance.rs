@@ -143,7 +143,12 @@ fn threads(least_priority: i64) -> BTreeMap<(u32, u64), Thread> {
 
 /// The start and the last CPU of a thread, by its `stat`, if it is of such a class and priority.
 fn real_time(stat: &str, least_priority: i64) -> Option<(u64, usize)> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let (head, rest) = stat.rsplit_once(')')?;
+    // A guardian sleeps: it is the run's own, or takes nothing from it.
+    if head.ends_with("(layland-guard") {
+        return None;
+    }
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at).and_then(|text| text.parse::<i64>().ok());
     let (priority, class) = (number(37)?, number(38)?);
     let is_fifo = [libc::SCHED_FIFO, libc::SCHED_RR].map(i64::from).contains(&class);

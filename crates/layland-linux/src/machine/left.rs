@@ -78,6 +78,9 @@ impl Leftover {
 
 /// What is left, in the order in which it can be taken back: domains before their root balances again.
 pub fn left_behind(register: &Register) -> Vec<Leftover> {
+    // A run that is just entering has files that it has not locked yet. Without the hold, what is found may be
+    // that; `heal` looks again.
+    let _hold = register.hold();
     let folders = deadline::left(register).0.into_iter().chain(tracefs::left(register).0);
     let mut left: Vec<Leftover> = folders.map(Leftover::Folder).collect();
     for register::Left { file, target, before } in register.left_settings() {
@@ -111,7 +114,10 @@ pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
             let (path, lock) = (register::c_path(file)?, register.lock()?);
             undo::patiently(|| undo::release(&path, None, &undo::hold(&lock)?)).map(|_| ())
         }
-        Leftover::Entry { file, .. } => fs::remove_file(file),
+        Leftover::Entry { file, .. } => {
+            let _hold = register.hold()?;
+            register.forget(file)
+        }
     }
 }
 

@@ -268,6 +268,14 @@ impl Register {
         self.entries(false).into_iter().map(|(id, run)| (path(&id), run)).collect()
     }
 
+    /// Removes the entry of a run that has died; the register must be held.
+    pub(super) fn forget(&self, entry: &Path) -> io::Result<()> {
+        if files::is_held(&File::open(entry)?, Lock::Shared)? {
+            return Ok(());
+        }
+        fs::remove_file(entry)
+    }
+
     /// Whether the run that made a folder of this name is alive; `None` if that cannot be known.
     pub(crate) fn is_owner_alive(&self, folder: &str) -> Option<bool> {
         let fields: Vec<&str> = folder.strip_prefix(PREFIX)?.split('-').take(4).collect();

@@ -457,11 +457,17 @@ pub(super) const EXITS: &[Code] = &[
         "unknown",
         "Done: no test could tell. Sufficient tests failed, or a search was given up.",
     ),
-    ("5", "refused by the system", "A file cannot be written, or a thread cannot be started."),
+    (
+        "5",
+        "refused by the system",
+        "A file cannot be written, a thread cannot be started, or another run has the CPUs. Or the kernel \
+         refused to take back what a run has changed: `layland doctor --clean` tries again.",
+    ),
     (
         "6",
         "measurement not trustworthy",
-        "The machine was late or a trace lost events: a miss or a broken rule decides nothing.",
+        "The machine was late, for a cause that is named where it is known, or a trace lost events: a miss or a \
+         broken rule decides nothing.",
     ),
     (
         "70",

@@ -72,8 +72,9 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let (hosts, elsewhere) =
         Hosts::claim(&mut changes, cpus, &chosen_cpus(args)?, place).map_err(failure)?;
     let throttling = Throttling::of_machine();
-    for text in foresee(&asked, &policy.rule(), hosts.shared(), &throttling) {
-        terminal::warn(&text, Some(way_out(&throttling)));
+    let foreseen = foresee(&asked, &policy.rule(), hosts.shared(), &throttling);
+    for text in &foreseen {
+        terminal::warn(text, Some(way_out(&throttling)));
     }
     let recording = Recording::start(&outputs, args.fifo.ftrace, &set.system, &mut changes)?;
     let options = FifoOptions {
@@ -88,7 +89,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let lost = recording.finish(args.quiet);
     let taken_back = end(changes, Exit::Yes);
     let (mut outcome, lost) = (outcome?, lost?);
-    outcome.remarks.extend(elsewhere);
+    outcome.remarks.extend(foreseen.into_iter().chain(elsewhere));
     let mut ran = Ran::new(args, &set.system, outcome, hosts, &rule);
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
@@ -247,7 +248,7 @@ impl Answer<'_> {
             &(terminal::wrap(&format!("{}, kernel {}", ran.hosts, ran.machine.kernel), "") + "\n");
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         if let Some(rows) = self.args.chart.rows() {
-            text += &format!("\n{}", self.recorded().chart(rows));
+            text += &format!("\n{}\n", self.recorded().chart(rows).trim_end());
         }
         if self.args.tasks {
             let rows: Vec<table::Row> = (ran.summary.tasks.iter())
