@@ -31,7 +31,7 @@ impl std::fmt::Display for Foreign {
         };
         let many = if cpus.len() == 1 { "CPU" } else { "CPUs" };
         let list = super::register::list(cpus);
-        write!(f, "{who} took {} while last on {many} {list}", for_people(*took))
+        write!(f, "{who} took {took:#} while last on {many} {list}")
     }
 }
 
@@ -157,23 +157,6 @@ fn real_time(stat: &str, least_priority: i64) -> Option<(u64, usize)> {
     if delays_jobs { Some((number(19)? as u64, usize::try_from(number(36)?).ok()?)) } else { None }
 }
 
-/// A time as people say it: two digits, or three where the third is not lost.
-pub(crate) fn for_people(time: Duration) -> String {
-    let ns = time.ns().max(0);
-    let (unit, name) = match ns {
-        0..1_000 => (1, "ns"),
-        1_000..1_000_000 => (1_000, "us"),
-        1_000_000..1_000_000_000 => (1_000_000, "ms"),
-        _ => (1_000_000_000, "s"),
-    };
-    let tenths = (ns * 10 + unit / 2) / unit;
-    if tenths >= 100 || tenths % 10 == 0 {
-        format!("{} {name}", (tenths + 5) / 10)
-    } else {
-        format!("{}.{} {name}", tenths / 10, tenths % 10)
-    }
-}
-
 /// What kept jobs from their CPUs for longer than the least slack of a task, if anything has; `pause` is the longest
 /// time for which one was kept from it at a stretch, and `throttled` says so if that was the kernel's policy.
 pub(crate) fn excuse(
@@ -188,7 +171,7 @@ pub(crate) fn excuse(
         .filter(|one| one.took * 2 >= pause.max(bearable))
         .map(ToString::to_string)
         .collect();
-    let stolen = for_people(found.stolen);
+    let stolen = format!("{:#}", found.stolen);
     let what = if pause >= bearable {
         let cause = if let Some(throttled) = throttled {
             format!(": {throttled}")
@@ -199,7 +182,7 @@ pub(crate) fn excuse(
         } else {
             String::new()
         };
-        format!("the machine paused for {}{cause}", for_people(pause))
+        format!("the machine paused for {pause:#}{cause}")
     } else if found.stolen >= bearable {
         // Each theft may be short, and still a job that meets several has no slack left.
         format!("a hypervisor took {stolen} of the CPUs")
@@ -208,7 +191,7 @@ pub(crate) fn excuse(
     } else {
         return None;
     };
-    Some(format!("{what}; the least slack of a task is {}", for_people(slack)))
+    Some(format!("{what}; the least slack of a task is {slack:#}"))
 }
 
 /// How many other processes have real-time threads on the CPUs, for a remark.
@@ -242,15 +225,6 @@ mod tests {
         assert_eq!(real_time(&stat(59, 1), 60), None);
         assert_eq!(real_time(&stat(0, 0), 60), None);
         assert_eq!(real_time(&stat(0, 6), i64::MAX), Some((777, 3)));
-    }
-
-    #[test]
-    fn times_are_what_people_say() {
-        let said: Vec<String> =
-            [31_850_495, 50_000_000, 8_000_000, 1_250_000, 999, 2_040_000_000, 0]
-                .map(|ns| for_people(Duration::from_ns(ns)))
-                .into();
-        assert_eq!(said, ["32 ms", "50 ms", "8 ms", "1.3 ms", "999 ns", "2 s", "0 ns"]);
     }
 
     #[test]
