@@ -36,7 +36,8 @@ const SPORADIC: &str =
 pub(crate) fn run_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd",
+        "how tasks are packed into servers: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef or efd; those \
+         without d take the tasks by rank",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
     )
 }

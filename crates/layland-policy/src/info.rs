@@ -4,7 +4,7 @@
 //! Everything is owned, so that a description can come from another crate, or be made at run time.
 
 use crate::{Policy, Refusal};
-use layland_model::{Algorithm, Citation, Rate, System, TaskId};
+use layland_model::{Algorithm, Citation, CpuId, Rate, System, TaskId};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -189,7 +189,8 @@ pub enum Values {
     Number,
     /// A fraction or a decimal above 0.
     Rate,
-    /// Numbers of CPUs.
+    /// Numbers of CPUs, with a plus between them: `0+2+1`. Where nothing else is separated by commas, as in a file,
+    /// commas do as well.
     Cpus,
     /// Items in bins.
     Bins,
@@ -208,7 +209,7 @@ impl Values {
             Values::OneOf(words) => words.iter().any(|word| word == text),
             Values::Number => text.parse::<usize>().is_ok(),
             Values::Rate => text.parse().is_ok_and(|rate: Rate| rate > Rate::ZERO),
-            Values::Cpus => text.split(',').all(|cpu| cpu.trim().parse::<u32>().is_ok()),
+            Values::Cpus => cpus(text).is_some(),
             Values::Bins => layland_offline::parse_rounds(text).is_ok(),
         }
     }
@@ -226,10 +227,15 @@ impl fmt::Display for Values {
             },
             Values::Number => f.write_str("a whole number"),
             Values::Rate => f.write_str("a number above 0, such as 19/20 or 0.95"),
-            Values::Cpus => f.write_str("CPUs, such as 0,2,1"),
+            Values::Cpus => f.write_str("CPUs, such as 0+2+1"),
             Values::Bins => f.write_str("bins of numbers, such as 0+1/2"),
         }
     }
+}
+
+/// Numbers of CPUs, separated by pluses or commas.
+fn cpus(text: &str) -> Option<Vec<CpuId>> {
+    text.split(['+', ',']).map(|cpu| cpu.trim().parse().ok().map(CpuId)).collect()
 }
 
 /// The options that a policy was given, by name.
@@ -273,6 +279,18 @@ impl PolicyOptions {
             })
         };
         self.text(name).map(find).transpose()
+    }
+
+    /// The value of an option as a list of CPUs.
+    ///
+    /// # Errors
+    /// If it is not a list of CPUs.
+    pub fn cpus(&self, name: &str) -> Result<Option<Vec<CpuId>>, Refusal> {
+        let parse = |text: &str| {
+            cpus(text)
+                .ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {}", Values::Cpus)))
+        };
+        self.text(name).map(parse).transpose()
     }
 
     /// The value of an option as a number.

@@ -4,7 +4,7 @@ use super::parameters::check_parameters;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use layland_model::{CpuId, System, TaskId};
+use layland_model::{System, TaskId};
 
 pub(crate) fn tie() -> OptionInfo {
     OptionInfo::new(
@@ -27,7 +27,8 @@ pub(crate) fn lag_reset() -> OptionInfo {
 pub(crate) fn grub_pa() -> OptionInfo {
     OptionInfo::new(
         "grub_pa",
-        "on: each CPU runs at the speed min(1, sum of Q/T of the threads of its queue); off (default)",
+        "on: each CPU runs at the speed min(1, sum of Q/T of the ready and throttled threads of its queue; \
+           a blocked one counts no more, where a kernel keeps it until its zero-lag time); off (default)",
         Values::Switch,
     )
 }
@@ -35,7 +36,7 @@ pub(crate) fn grub_pa() -> OptionInfo {
 pub(crate) fn start() -> OptionInfo {
     OptionInfo::new(
         "start",
-        "the run queues that the tasks are in at first, as 0,2,1; by default the lowest that each may use",
+        "the run queues that the tasks are in at first, as 0+2+1; by default the lowest that each may use",
         Values::Cpus,
     )
 }
@@ -53,12 +54,8 @@ pub(crate) fn run_queues(
     if options.switch("grub_pa", false)? {
         rq.scale_speeds(system)?;
     }
-    if let Some(list) = options.text("start") {
-        let cpus: Vec<CpuId> = list
-            .split(',')
-            .map(|cpu| cpu.trim().parse().map(CpuId))
-            .collect::<Result<_, _>>()
-            .map_err(|_| Refusal::invalid(format!("start=`{list}` is not a list of CPUs")))?;
+    if let Some(cpus) = options.cpus("start")? {
+        let list = options.text("start").unwrap_or_default();
         for (at, thread) in rq.threads.values_mut().enumerate() {
             let cpu = cpus.get(at).copied().filter(|&cpu| thread.mask.contains(cpu));
             thread.cpu = cpu.ok_or_else(|| {

@@ -35,6 +35,10 @@
 //! tasks: by rank). The set's own choice and that of its master remember separately; the own one forgets
 //! when there was nothing to pick.
 //!
+//! **Packing by `nfd`.** The cursor of next fit stays where it is when a bin is overpacked; the evaluation's own
+//! program ("no going back") has then passed the last bin. About one set in ten is packed differently; both are
+//! quasi-partitions, and no deadline is missed with either.
+//!
 //! **Budgets are whole nanoseconds**, without any rounding at run time: see
 //! [`RateGrid`](layland_offline::RateGrid), which also says why no deadline is lost by rounding the
 //! *rates* up, and how the windows of sporadic tasks are cut to multiples of its unit.

@@ -38,7 +38,7 @@ fn errors_name_what_is_wrong() {
     );
     assert!(message("dl:ac=maybe").ends_with("cannot be `maybe`: use on or off"));
     assert!(message("dl:limit=0").ends_with("use a number above 0, such as 19/20 or 0.95"));
-    assert!(message("dl:start=0,x").ends_with("use CPUs, such as 0,2,1"));
+    assert!(message("dl:start=0,x").ends_with("use CPUs, such as 0+2+1"));
     assert!(message("c-edf:size=-1").ends_with("use a whole number"));
     assert!(message("c-edf:size=3").contains("cannot split 2 CPUs into clusters of 3"));
     assert!(message("g-fp").starts_with("task `a` has no priority"));
@@ -58,7 +58,7 @@ fn every_value_that_is_named_is_known() {
                 Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
                 Values::Number => vec!["1", "2"],
                 Values::Rate => vec!["19/20", "0.95", "1"],
-                Values::Cpus => vec!["0", "1"],
+                Values::Cpus => vec!["0", "1", "1+0", "1,0"],
                 Values::Bins => vec!["0"],
             };
             for word in words {
@@ -70,6 +70,23 @@ fn every_value_that_is_named_is_known() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Policies are listed with commas between them, so that no value of an option may need one.
+#[test]
+fn every_value_that_is_named_can_stand_in_a_list_of_policies() {
+    for info in &Registry::standard() {
+        for option in &info.options {
+            let example = match &option.values {
+                Values::OneOf(words) => words.join(" "),
+                other => other
+                    .to_string()
+                    .rsplit_once("such as ")
+                    .map_or_else(String::new, |(_, example)| example.to_owned()),
+            };
+            assert!(!example.contains(','), "{} {}: {example}", info.name, option.name);
         }
     }
 }

@@ -25,8 +25,9 @@ pub(crate) const PRIORITIES: &str = "tasks without a `priority`";
 pub(crate) fn fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
-        "how tasks are assigned to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd, or \
-         given (by one-CPU affinities; the default if every task has one)",
+        "how tasks are assigned to CPUs: ff, ffd (default), bf, bfd, wf, wfd, nf, nfd, ef, efd (those \
+         without d take the tasks by rank, those with d by utilization and then by rank), or given (by \
+         one-CPU affinities; the default if every task has one)",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd", "given"]),
     )
 }
@@ -45,7 +46,7 @@ pub(crate) fn cluster_fit() -> OptionInfo {
     OptionInfo::new(
         "fit",
         "with size: how tasks are assigned to clusters: ff, ffd, bf, bfd, wf, wfd (default), nf, nfd, ef \
-         or efd",
+         or efd; those without d take the tasks by rank",
         Values::one_of(["ff", "ffd", "bf", "bfd", "wf", "wfd", "nf", "nfd", "ef", "efd"]),
     )
 }
