@@ -182,7 +182,9 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     let (now, task) = (ledger.now, &ledger.tasks[id]);
     if task.blocked {
         ledger.notice(id, now);
-        return AfterJob::Continues;
+        // A thread calls `sched_yield` at the end of each job, whether or not it is late: a kernel takes the
+        // rest of its budget, and the job that waits has to do with the next one.
+        return if ledger.streams[id].yields() { AfterJob::Yields } else { AfterJob::Continues };
     }
     if task.regular.is_none() {
         let stream = &mut ledger.streams[id];

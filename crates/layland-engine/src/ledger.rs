@@ -7,7 +7,7 @@ use layland_model::{
     Behaviour, Change, CpuMap, Duration, ExecutionModel, Index, JobId, OnMiss, Request,
     RequestKind, Service, System, Task, TaskId, TaskMap, Time,
 };
-use layland_policy::{Action, Policy, Refusal, RefusalKind, RequestId, Schedules};
+use layland_policy::{Action, Needs, Policy, Progress, Refusal, RefusalKind, RequestId, Schedules};
 use layland_trace::Job;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -161,6 +161,8 @@ pub struct Ledger<P, T> {
     pub decisions: u64,
     /// What the policy schedules.
     pub schedules: Schedules,
+    /// How it knows what jobs have got.
+    pub progress: Progress,
     pub(crate) timers: Agenda,
     pub(crate) arrivals: Agenda,
     /// For each task that gives up late jobs, by position: the deadline of its ready job.
@@ -175,7 +177,14 @@ pub struct Ledger<P, T> {
     free: BinaryHeap<Reverse<TaskId>>,
     seed: u64,
     pub(crate) actions: Vec<Action>,
-    pub(crate) exploration: Option<Random>,
+    pub(crate) exploration: Option<Exploration>,
+}
+
+/// How simultaneous events are dealt at random.
+pub(crate) struct Exploration {
+    pub(crate) random: Random,
+    /// Whether the policy may decide between events of one instant.
+    pub(crate) in_batches: bool,
 }
 
 impl<P: Policy, T: Default> Ledger<P, T> {
@@ -186,7 +195,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
         for (position, &task) in by_position.iter().enumerate() {
             positions[task] = position as u32;
         }
-        let schedules = policy.needs().schedules;
+        let Needs { schedules, progress, speeds: _ } = policy.needs();
         let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         let mut ledger = Self {
             now: Time::ZERO,
@@ -198,6 +207,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             events: 0,
             decisions: 0,
             schedules,
+            progress,
             policy,
             timers: Agenda::new(0),
             arrivals: Agenda::new(n),
@@ -277,9 +287,13 @@ impl<P: Policy, T> Ledger<P, T> {
         }
     }
 
-    /// Deals simultaneous events in a random order and in random batches, drawn from this seed.
-    pub fn explore(&mut self, seed: u64) {
-        self.exploration = Some(Random::of_task(seed, u64::MAX));
+    /// Deals simultaneous events in a random order, drawn from this seed, and in random batches or at once.
+    ///
+    /// The policy decides after each batch. Where decisions cost time, batches are another platform and not
+    /// another order: analyses count one decision for the events of an instant.
+    pub fn explore(&mut self, seed: u64, in_batches: bool) {
+        let random = Random::of_task(seed, u64::MAX);
+        self.exploration = Some(Exploration { random, in_batches });
     }
 
     /// The timers that are set, in the order in which they are due.
@@ -389,7 +403,9 @@ impl<P: Policy, T> Ledger<P, T> {
     /// The next job of a task that has arrived but will never be ready, because the run is over.
     pub fn next_unready(&mut self, id: TaskId) -> Option<Job> {
         let task = &mut self.tasks[id];
-        if task.status != Status::Ready || !task.blocked {
+        // One that ended as the run did leaves those that waited for it behind.
+        let waits = matches!(task.status, Status::Ready | Status::Idle) && task.blocked;
+        if !waits {
             return None;
         }
         if let Some((job, _)) = task.waiting.pop_front() {

@@ -95,10 +95,15 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
         }
         return;
     }
-    let random = ledger.exploration.as_mut().expect("only called while exploring");
-    random.shuffle(&mut due);
-    let least = i64::from(ledger.events == events_before);
-    let batch = random.between(least, due.len() as i64) as usize;
+    let exploration = ledger.exploration.as_mut().expect("only called while exploring");
+    exploration.random.shuffle(&mut due);
+    let in_batches = exploration.in_batches;
+    let batch = if in_batches {
+        let least = i64::from(ledger.events == events_before);
+        exploration.random.between(least, due.len() as i64) as usize
+    } else {
+        due.len()
+    };
     for left in due.drain(batch..) {
         match left {
             Due::Timer(timer) => ledger.timers.set(timer, now),
@@ -113,6 +118,12 @@ fn explore(engine: &mut impl Engine, events_before: u64) {
                 tell(engine, Event::Timer { id });
             }
             Due::Arrival(position) => jobs::arrive(engine, engine.ledger().by_position[position]),
+        }
+    }
+    if !in_batches {
+        requests::ask(engine);
+        while let Some(visit) = engine.visit() {
+            requests::receive(engine, visit);
         }
     }
 }

@@ -28,7 +28,7 @@ pub mod smc;
 pub mod zss;
 
 use crate::shell::{Refusals, fixed_answer};
-use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, Speeds, State, TimerId};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, Schedules, State, TimerId};
 pub(crate) use info::policies;
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, JobId, ScheduleRule, System, TaskId, TaskMap, Time,
@@ -216,7 +216,7 @@ impl<M: Mechanism> Policy for PerCpu<M> {
     }
 
     fn needs(&self) -> Needs {
-        Needs { schedules: Schedules::ArrivingJobs, speeds: Speeds::Fixed }
+        Needs { schedules: Schedules::ArrivingJobs, ..Needs::READY_JOBS }
     }
 
     fn rule(&self) -> ScheduleRule {

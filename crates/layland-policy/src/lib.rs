@@ -71,7 +71,7 @@ pub use highest_first::HighestFirst;
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;
 pub use policy::{
-    Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Refusal, RefusalKind, RequestId,
-    Schedules, Speeds, State, TimerId,
+    Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, Refusal, RefusalKind,
+    RequestId, Schedules, Speeds, State, TimerId,
 };
 pub use registry::{BuildError, RegisterError, Registry};

@@ -83,7 +83,7 @@ pub enum Event {
     },
     /// What a ready job has got in all, from an engine that measures it; of a hog, what it has got since
     /// it entered. Only a policy that schedules [arriving jobs](Schedules::ArrivingJobs) or
-    /// [threads](Schedules::Threads) gets this event.
+    /// [threads](Schedules::Threads), or that asks for it ([`Progress::Measured`]), gets this event.
     Measured {
         /// The job.
         job: JobId,
@@ -362,11 +362,28 @@ pub struct Needs {
     pub schedules: Schedules,
     /// Who decides how fast the CPUs are.
     pub speeds: Speeds,
+    /// How it knows what jobs have got.
+    pub progress: Progress,
 }
 
 impl Needs {
     /// Jobs that are ready, on CPUs as fast as the platform says: what most policies need.
-    pub const READY_JOBS: Needs = Needs { schedules: Schedules::ReadyJobs, speeds: Speeds::Fixed };
+    pub const READY_JOBS: Needs = Needs {
+        schedules: Schedules::ReadyJobs,
+        speeds: Speeds::Fixed,
+        progress: Progress::Elapsed,
+    };
+}
+
+/// How a policy knows what jobs have got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// From the time that passes while they run; and as [`Schedules`] says from what it is told when they lose
+    /// their CPUs.
+    Elapsed,
+    /// An engine that measures tells it before every decision, of each job that has run since the last one
+    /// ([`Event::Measured`]). From an engine that does not, it hears nothing, and time is what jobs get.
+    Measured,
 }
 
 /// What a policy schedules.

@@ -1,12 +1,12 @@
 //! Random exploration: other tie-breaks, other orders of simultaneous events.
 
 use layland_gen::Random;
-use layland_model::System;
+use layland_model::{Algorithm, Form, Order, System};
 
 /// The same system with the ranks, which break ties, in an order drawn from a seed.
 ///
-/// Together with [`SimOptions::explore`](crate::SimOptions::explore) this looks for schedules that the
-/// default tie-breaks do not show; each seed is one schedule, and repeats it.
+/// Ranks break all ties: those of deadlines, and also those of fixed priorities and of tasks to be packed, on which
+/// guarantees rest. [`explored`] draws the first alone.
 pub fn with_random_ranks(system: &System, seed: u64) -> System {
     let mut system = system.clone();
     let mut random = Random::of_task(seed, u64::MAX - 1);
@@ -14,4 +14,56 @@ pub fn with_random_ranks(system: &System, seed: u64) -> System {
     random.shuffle(&mut ranks);
     system.tasks.values_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
     system
+}
+
+/// What a policy is built from and what is simulated, for one exploration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explored {
+    /// The policy is built from this system.
+    pub built_from: System,
+    /// It schedules this one, which differs in ranks alone.
+    pub simulated: System,
+}
+
+/// Breaks ties between equal deadlines at random, from a seed, and leaves everything else that depends on ranks:
+/// who is on which CPU, the order of equal fixed priorities, and what is decided before the first release. What is
+/// guaranteed for a system is guaranteed for every exploration of it.
+///
+/// | algorithm | built from | simulated with |
+/// |---|---|---|
+/// | EDF and EDZL, partitioned or clustered | the system: the partition stands | drawn ranks |
+/// | EDF and EDZL, of any other form | drawn ranks | drawn ranks |
+/// | SCHED_DEADLINE and adaptive partitioning | drawn ranks | drawn ranks |
+/// | fixed priorities, RUN, QPS, mixed criticality, others | the system | the system |
+///
+/// Together with [`SimOptions::explore`](crate::SimOptions::explore), which draws the order of simultaneous
+/// events, each seed is one schedule, and repeats it.
+///
+/// ```
+/// use layland_model::{Algorithm, Duration, Form, Order, Service, System, Task};
+/// use layland_sim::explored;
+/// let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(5));
+/// let system = System::new(1, ["a", "b", "c", "d"].map(task).into());
+/// let of = |order| explored(&system, Algorithm::Ordered(Form::Partitioned, order), 7);
+/// assert_eq!(of(Order::Deadline).built_from, system);
+/// assert_ne!(of(Order::Deadline).simulated, system);
+/// assert_eq!(of(Order::RateMonotonic).simulated, system);
+/// ```
+pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
+    let drawn = || with_random_ranks(system, seed);
+    let (built_from, simulated) = match algorithm {
+        Algorithm::Ordered(Form::Partitioned | Form::Clustered, Order::Deadline) => {
+            (system.clone(), drawn())
+        }
+        Algorithm::Ordered(_, Order::Deadline)
+        | Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning => (drawn(), drawn()),
+        Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => (system.clone(), system.clone()),
+    };
+    Explored { built_from, simulated }
 }

@@ -23,6 +23,6 @@ mod grains;
 mod options;
 mod simulator;
 
-pub use explore::with_random_ranks;
+pub use explore::{Explored, explored, with_random_ranks};
 pub use options::{Cycle, Horizon, Outcome, SimError, SimOptions};
 pub use simulator::{simulate, simulate_with};

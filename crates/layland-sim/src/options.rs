@@ -26,7 +26,8 @@ pub struct SimOptions<'a> {
     /// Seeds the streams from which execution times, jitter and separations are drawn.
     pub seed: u64,
     /// Deals simultaneous events to the policy in a random order and in random batches, drawn from
-    /// this seed: a search for orders that the default does not show.
+    /// this seed: a search for orders that the default does not show. Where decisions cost time
+    /// ([`Overheads`](layland_model::Overheads)), the events of an instant come in one batch.
     pub explore: Option<u64>,
     /// Ends the run early, with what was recorded so far, when it becomes true.
     pub interrupt: Option<&'a AtomicBool>,

@@ -119,7 +119,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         let grains = Grains::new(&platform.speeds);
         let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
         if let Some(seed) = options.explore {
-            ledger.explore(seed);
+            ledger.explore(seed, platform.overheads.is_zero());
         }
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();

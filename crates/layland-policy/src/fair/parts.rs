@@ -11,9 +11,16 @@
 //! - A completion counts from now: until then the job has held its CPU.
 //!
 //! An engine that is never late, like the simulator, tells everything at its own instant.
+//!
+//! What jobs get on a real machine is less than the time for which they are planned: threads are switched to, are
+//! interrupted, and make room for the manager. So an engine that measures tells before each decision what jobs have
+//! got ([`Progress::Measured`]). Then a job is charged for that and not for the plan, whatever was planned between
+//! two decisions and not carried out; what a late job still needs is added to its next window; and a CPU that would
+//! have nothing to run runs a job that has used up its window. Budgets of servers stay as planned: they belong
+//! together, and what they lose must come out of the margin of their tasks.
 
 use crate::shell::{Alarm, Refusals, fixed_answer};
-use crate::{Action, Count, Event, Needs, Policy, State, TimerId};
+use crate::{Action, Count, Event, Needs, Policy, Progress, State, TimerId};
 use layland_model::{
     CpuId, CpuMap, CpuSet, Group, Index, JobId, ScheduleRule, TaskId, TaskMap, Time,
 };
@@ -36,6 +43,8 @@ pub(super) struct Frame {
     pub now: i64,
     /// When something is due again.
     pub next: i64,
+    /// Whether the engine tells what jobs have got.
+    pub is_measured: bool,
     /// At how many instants it was updated, and the last of them.
     updates: u64,
     updated: i64,
@@ -43,7 +52,7 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(unit: i64, cpus: Vec<CpuId>) -> Frame {
-        Frame { unit, cpus, now: 0, next: NEVER, updates: 0, updated: -1 }
+        Frame { unit, cpus, now: 0, next: NEVER, is_measured: false, updates: 0, updated: -1 }
     }
 
     /// Counts the instants at which it is updated.
@@ -61,10 +70,17 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     fn frame_mut(&mut self) -> &mut Frame;
     /// A job of a task is ready now.
     fn release(&mut self, member: usize, job: JobId, deadline: i64);
+    /// A job of a task that was just released may execute at least what one window gives, whatever the job before
+    /// took of it.
+    fn grant(&mut self, member: usize);
     /// The ready job of a task, if it is this one, is no longer there.
     fn end(&mut self, member: usize, job: Option<JobId>);
     /// What runs has run for so long, up to now.
     fn advance(&mut self, past: i64);
+    /// What the tasks were planned to get, and have got.
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)>;
+    /// The account of a task, and its ready job.
+    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>);
     /// Processes what is due now, and selects; when something is due again.
     fn select(&mut self) -> i64;
     /// The job that is selected for the CPU of this index, if it is ready.
@@ -78,6 +94,17 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
         if past > 0 {
             self.frame_mut().now = to;
             self.advance(past);
+        }
+    }
+
+    /// Charges what jobs have got, in place of what was planned since the last decision.
+    fn settle(&mut self) {
+        if self.frame().is_measured {
+            for (account, remaining) in self.accounts() {
+                let Account { planned, got, .. } = *account;
+                *remaining = (*remaining + planned - got).max(0);
+                (account.planned, account.got) = (0, 0);
+            }
         }
     }
 
@@ -96,6 +123,19 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
         self.pass(now);
     }
 }
+
+/// What a task was planned to get since the last decision, and what it has got. In nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Account {
+    pub planned: i64,
+    pub got: i64,
+    /// What its ready job has got in all.
+    pub in_all: i64,
+}
+
+/// A part that is measured looks again after this time at the earliest: a manager that shares the CPU of a job
+/// would otherwise leave it no time to get what it lacks. In nanoseconds.
+const LEAST_LOOK: i64 = 50_000;
 
 /// A release that is still to be processed.
 #[derive(Clone, Copy, Debug)]
@@ -248,8 +288,20 @@ impl<P: Part> Policy for Parts<P> {
                     *shown = shown.filter(|job| job.task != task);
                 }
             }
+            Event::Measured { job, executed } => {
+                for part in &mut self.parts {
+                    part.frame_mut().is_measured = true;
+                }
+                if let Some(&(part, member)) = self.home.get(job.task) {
+                    let (account, ready) = self.parts[part as usize].account(member as usize);
+                    if ready == Some(job) {
+                        account.got += executed.ns() - account.in_all;
+                        account.in_all = executed.ns();
+                    }
+                }
+            }
             // A budget is never granted, and arrivals are not asked for.
-            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
+            Event::BudgetExhausted { .. } | Event::Arrival { .. } => {}
             Event::CpuOnline { cpu } => {
                 self.online.insert(cpu);
                 self.touch_cpu(cpu);
@@ -265,14 +317,22 @@ impl<P: Part> Policy for Parts<P> {
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         let Self { parts, shown, online, timers, released, ended, .. } = self;
         released.sort_unstable_by_key(|released| (released.at, released.home));
-        for Released { at, home: (part, member), job, deadline } in released.drain(..) {
+        for &Released { at, home: (part, member), job, deadline } in &*released {
             let part = &mut parts[part as usize];
             part.catch_up(at);
             part.release(member as usize, job, deadline);
+            part.account(member as usize).0.in_all = 0;
             part.frame_mut().next = at;
         }
         for &index in &self.touched {
             parts[index as usize].catch_up(now.ns());
+            parts[index as usize].settle();
+        }
+        for Released { home: (part, member), .. } in released.drain(..) {
+            let part = &mut parts[part as usize];
+            if part.frame().is_measured {
+                part.grant(member as usize);
+            }
         }
         for ((part, member), job) in ended.drain(..) {
             parts[part as usize].end(member as usize, job);
@@ -292,7 +352,9 @@ impl<P: Part> Policy for Parts<P> {
                     None => Action::Idle { cpu },
                 });
             }
-            let next = Time::from_ns(part.frame().next);
+            let Frame { next, is_measured, .. } = *part.frame();
+            let soon = if is_measured { now.ns() + LEAST_LOOK } else { next };
+            let next = Time::from_ns(next.max(soon));
             timers[index as usize].set(next, TimerId(index), actions);
         }
         self.touched.clear();
@@ -316,7 +378,7 @@ impl<P: Part> Policy for Parts<P> {
     }
 
     fn needs(&self) -> Needs {
-        Needs::READY_JOBS
+        Needs { progress: Progress::Measured, ..Needs::READY_JOBS }
     }
 
     fn rule(&self) -> ScheduleRule {

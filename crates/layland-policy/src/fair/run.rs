@@ -38,7 +38,7 @@
 //! The server that runs without a pending client is not a mistake but the price of optimality:
 //! RUN is not work-conserving.
 
-use super::parts::{Frame, NEVER, NONE, Part, Parts, policy_of_parts};
+use super::parts::{Account, Frame, NEVER, NONE, Part, Parts, policy_of_parts};
 use super::{Prepared, by_task, prepare, reduction_rules, refusal};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
@@ -97,6 +97,7 @@ pub fn run(system: &System, options: &PolicyOptions) -> Result<Run, SystemRefusa
                             next_release: parameters.offset.ns(),
                             deadline: 0,
                             remaining: 0,
+                            account: Account::default(),
                             ready: false,
                             executed: false,
                             picked: false,
@@ -159,6 +160,7 @@ struct Member {
     /// The end of the current window, and what it may still execute until then.
     deadline: i64,
     remaining: i64,
+    account: Account,
     /// Whether there is a job, and whether that has executed.
     ready: bool,
     executed: bool,
@@ -250,11 +252,18 @@ impl Subsystem {
                 if !node.runs {
                     continue;
                 }
-                for (at, member) in clients.clone().zip(&members[clients]) {
+                for (at, member) in clients.clone().zip(&members[clients.clone()]) {
                     let key = (member.deadline, at as u32 != node.pick);
                     if member.ready && member.remaining > 0 && key < best_key {
                         (best, best_key) = (at as u32, key);
                     }
+                }
+                // Only a real machine can have held up a job for longer than its window has.
+                if best == NONE && frame.is_measured {
+                    let late =
+                        clients.clone().zip(&members[clients]).filter(|(_, member)| member.ready);
+                    let first = late.min_by_key(|&(at, member)| (member.deadline, at));
+                    best = first.map_or(NONE, |(at, _)| at as u32);
                 }
                 node.pick = best;
                 continue;
@@ -337,7 +346,9 @@ impl Subsystem {
                 if node.budget > 0 {
                     next = next.min(self.frame.now + node.budget);
                 }
-                if let Some(member) = self.members.get(node.pick as usize) {
+                if let Some(member) = self.members.get(node.pick as usize)
+                    && member.remaining > 0
+                {
                     next = next.min(self.frame.now + member.remaining);
                 }
             } else if let Some(child) = self.nodes.get(node.pick as usize) {
@@ -352,12 +363,14 @@ impl Member {
     /// The next window begins: up to the end of the next job, or to its release if that is not now.
     fn open(&mut self, now: i64, unit: i64) {
         let release = num_integer::div_ceil(self.next_release, unit) * unit;
+        // What a late job still needs: nothing where time is what jobs get, as no job is late then.
+        let late = if self.ready { self.remaining.max(0) } else { 0 };
         if release > now {
-            (self.deadline, self.remaining) = (release, 0);
+            (self.deadline, self.remaining) = (release, late);
         } else {
             self.next_release += self.period;
             self.deadline = num_integer::div_floor(self.next_release, unit) * unit;
-            self.remaining = self.rate * ((self.deadline - now) / unit);
+            self.remaining = self.rate * ((self.deadline - now) / unit) + late;
         }
     }
 }
@@ -372,10 +385,21 @@ impl Part for Subsystem {
     }
 
     fn release(&mut self, member: usize, job: JobId, _deadline: i64) {
+        let now = self.frame.now;
         let member = &mut self.members[member];
         member.job = job;
         member.ready = true;
         member.executed = false;
+        // What the job before left of its window is gone with that.
+        if member.deadline <= now {
+            member.remaining = 0;
+        }
+    }
+
+    fn grant(&mut self, member: usize) {
+        let unit = self.frame.unit;
+        let member = &mut self.members[member];
+        member.remaining = member.remaining.max(member.rate * (member.period / unit));
     }
 
     fn end(&mut self, member: usize, job: Option<JobId>) {
@@ -392,10 +416,20 @@ impl Part for Subsystem {
         for (cpu, &member) in self.on.iter().enumerate() {
             if let Some(member) = self.members.get_mut(member as usize) {
                 member.remaining -= past;
+                member.account.planned += past;
                 member.executed = true;
                 member.last_cpu = cpu as u32;
             }
         }
+    }
+
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+        self.members.iter_mut().map(|member| (&mut member.account, &mut member.remaining))
+    }
+
+    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+        let member = &mut self.members[member];
+        (&mut member.account, member.ready.then_some(member.job))
     }
 
     fn select(&mut self) -> i64 {

@@ -6,7 +6,7 @@ use crate::log::Entry;
 use layland_engine::programs::Visit;
 use layland_engine::{Asked, Engine, Ledger};
 use layland_model::{CpuId, Duration, JobId, Service, Speed, TaskId, Time};
-use layland_policy::{Action, Event, Policy, Refusal, Schedules, TimerId};
+use layland_policy::{Action, Event, Policy, Progress, Refusal, Schedules, TimerId};
 use layland_trace::{Job, JobEnd};
 
 impl Engine for Manager<'_> {
@@ -42,6 +42,11 @@ impl Engine for Manager<'_> {
 
     fn tell_measured(&mut self) {
         self.tell_lost();
+        if self.ledger.progress == Progress::Measured {
+            for cpu in self.system.platform.cpus() {
+                self.tell_progress(cpu);
+            }
+        }
     }
 
     fn consult(&mut self, actions: &mut Vec<Action>) {

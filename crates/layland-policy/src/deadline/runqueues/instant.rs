@@ -469,7 +469,7 @@ impl<R: Rules> Policy for Threads<R> {
             Some(_) => Speeds::SetByPolicy,
             None => Speeds::Fixed,
         };
-        Needs { schedules: Schedules::Threads, speeds }
+        Needs { schedules: Schedules::Threads, speeds, ..Needs::READY_JOBS }
     }
 
     fn save(&self, now: Time, state: &mut State) {

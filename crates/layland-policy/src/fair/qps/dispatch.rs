@@ -22,6 +22,16 @@ impl Hierarchy {
         best
     }
 
+    /// The ready task of a set with the earliest deadline that has used up its window.
+    fn held_up(&self, set: usize) -> u32 {
+        let clients = self.sets[set].clients();
+        let ready = clients.clone().zip(&self.clients[clients]);
+        let first = ready
+            .filter(|(_, client)| client.job().is_some())
+            .min_by_key(|(_, client)| (client.end, client.number));
+        first.map_or(NONE, |(at, _)| at as u32)
+    }
+
     /// Step 3: what each CPU runs.
     #[inline]
     pub(super) fn dispatch(&mut self) {
@@ -55,7 +65,9 @@ impl Hierarchy {
     fn own_choice(&mut self, index: usize) -> u32 {
         let incumbent = self.sets[index].pick;
         let Some(major) = self.sets[index].in_qps() else {
-            return self.earliest(index, None, incumbent);
+            let pick = self.earliest(index, None, incumbent);
+            // Only a real machine can have held up a job for longer than its window has.
+            return if pick == NONE && self.frame.is_measured { self.held_up(index) } else { pick };
         };
         let slave = major.selected.map(|side| 1 - side);
         let side = slave.or_else(|| {

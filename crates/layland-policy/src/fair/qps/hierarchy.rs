@@ -1,6 +1,6 @@
 //! The state of a hierarchy, and how it follows time and events.
 
-use super::super::parts::{Frame, NEVER, NONE, Part};
+use super::super::parts::{Account, Frame, NEVER, NONE, Part};
 use super::{Counts, MasterRule};
 use crate::State;
 use layland_model::{CpuId, Index, JobId, Time};
@@ -31,6 +31,7 @@ pub(super) struct Client {
     pub end: i64,
     pub active: bool,
     pub remaining: i64,
+    pub account: Account,
     /// The side of its set that it is on, in QPS mode.
     pub side: usize,
     /// When the window of a released job begins, and the deadline of that job.
@@ -49,6 +50,7 @@ impl Client {
             end: 0,
             active: false,
             remaining: 0,
+            account: Account::default(),
             side: 0,
             opens: NEVER,
             due: NEVER,
@@ -63,6 +65,14 @@ impl Client {
             ClientKind::Master(_) => true,
         };
         self.active && ready && self.remaining > 0
+    }
+
+    /// The ready job of a task.
+    pub(super) fn job(&self) -> Option<JobId> {
+        match self.kind {
+            ClientKind::Task { job, ready, .. } => ready.then_some(job),
+            ClientKind::Master(_) => None,
+        }
     }
 }
 
@@ -223,7 +233,9 @@ impl Hierarchy {
             }
         }
         for set in &self.sets {
-            if let Some(client) = self.clients.get(set.on as usize) {
+            if let Some(client) = self.clients.get(set.on as usize)
+                && client.remaining > 0
+            {
                 next = next.min(self.frame.now + client.remaining);
             }
             let Some(major) = &set.major else { continue };
@@ -254,6 +266,10 @@ impl Part for Hierarchy {
             *last = job;
             *ready = true;
         }
+        // What the job before left of its window is gone with that.
+        if client.end <= now {
+            client.remaining = 0;
+        }
         // The job after one that was late has what is left of the window of that one.
         if !client.active || client.end <= now {
             client.opens = num_integer::div_ceil(now, unit) * unit;
@@ -262,6 +278,16 @@ impl Part for Hierarchy {
         let member = member as u32;
         let set = self.sets.iter_mut().find(|set| (set.first..set.end).contains(&member));
         set.expect("a client is of a set").invoked = true;
+    }
+
+    fn grant(&mut self, member: usize) {
+        let unit = self.frame.unit;
+        let client = &mut self.clients[member];
+        if let ClientKind::Task { window, .. } = client.kind
+            && client.active
+        {
+            client.remaining = client.remaining.max(client.rate * (window / unit));
+        }
     }
 
     fn end(&mut self, member: usize, ended: Option<JobId>) {
@@ -280,6 +306,7 @@ impl Part for Hierarchy {
         for set in sets {
             if let Some(client) = clients.get_mut(set.on as usize) {
                 client.remaining -= past;
+                client.account.planned += past;
             }
             let Some(major) = &mut set.major else { continue };
             if let Some(side) = major.serving {
@@ -289,6 +316,19 @@ impl Part for Hierarchy {
                 clients[major.client as usize].remaining -= past;
             }
         }
+    }
+
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+        // Masters are servers, and keep to the plan.
+        let tasks = self.clients.iter_mut();
+        let tasks = tasks.filter(|client| matches!(client.kind, ClientKind::Task { .. }));
+        tasks.map(|client| (&mut client.account, &mut client.remaining))
+    }
+
+    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+        let client = &mut self.clients[member];
+        let job = client.job();
+        (&mut client.account, job)
     }
 
     fn select(&mut self) -> i64 {

@@ -11,7 +11,8 @@ impl Hierarchy {
         let (unit, now) = (frame.unit, frame.now);
         for client in clients {
             let ClientKind::Task { window, ready, .. } = client.kind else { continue };
-            if client.active && client.end <= now {
+            let is_late = client.active && client.end <= now;
+            if is_late {
                 client.active = false;
                 if ready && client.opens == NEVER {
                     // A late job goes on in a window of its own.
@@ -19,11 +20,13 @@ impl Hierarchy {
                 }
             }
             if client.opens <= now && !client.active {
+                // What a late job still needs: nothing where time is what jobs get, as no job is late then.
+                let late = if ready && is_late { client.remaining.max(0) } else { 0 };
                 let end = num_integer::div_floor(client.due, unit) * unit;
                 client.active = true;
                 client.start = now;
                 client.end = end.max(now + window);
-                client.remaining = client.rate * ((client.end - now) / unit);
+                client.remaining = client.rate * ((client.end - now) / unit) + late;
                 client.opens = NEVER;
             }
         }

@@ -51,8 +51,9 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Randomness")]
     #[arg(value_parser = seed_of, allow_hyphen_values = true)]
     pub seed: u64,
-    /// Break ties and order simultaneous events at random, from this seed: another schedule that
-    /// the policy permits
+    /// Break ties of deadlines and order simultaneous events at random, from this seed: another
+    /// schedule that the policy permits. Partitions, fixed priorities and orders that are made
+    /// before the start stay, and so does what `layland check` says
     #[arg(long, value_name = "SEED", help_heading = "Randomness")]
     pub explore: Option<u64>,
     /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .txt, .tex for

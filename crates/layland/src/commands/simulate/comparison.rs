@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Horizon, SimError, SimOptions, simulate};
+use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,6 +38,8 @@ pub(super) struct Simulated {
 
 /// What one simulation told.
 pub(super) struct Ran {
+    /// The set, with its ranks as they were explored.
+    system: System,
     policy: Box<dyn Policy>,
     pub outcome: layland_sim::Outcome<Box<dyn Policy>>,
     pub summary: Summary,
@@ -85,7 +87,7 @@ impl<'a> Comparison<'a> {
             interrupt: (!self.cut).then_some(self.interrupt),
             progress: None,
         };
-        simulate(&self.set.system, ran.policy.clone(), recorder, &options)
+        simulate(&ran.system, ran.policy.clone(), recorder, &options)
             .map(|outcome| outcome.interrupted)
             .map_err(cannot_start)
     }
@@ -169,8 +171,14 @@ fn simulate_all(
             interrupt: Some(interrupt),
             progress: Some(&show),
         };
-        let result = match registry.build(spec, &set.system) {
-            Ok(policy) => Ok(simulate_one(args, &set.system, policy, &options)?),
+        let Explored { built_from, simulated } = match (args.explore, registry.parse(spec)) {
+            (Some(seed), Ok((info, given))) => explored(&set.system, info.algorithm(&given), seed),
+            (Some(_) | None, _) => {
+                Explored { built_from: set.system.clone(), simulated: set.system.clone() }
+            }
+        };
+        let result = match registry.build(spec, &built_from) {
+            Ok(policy) => Ok(simulate_one(args, simulated, policy, &options)?),
             Err(error) => Err(set.located(error.to_string(), error.task())),
         };
         Ok(Simulated { spec: spec.clone(), result })
@@ -182,20 +190,21 @@ fn simulate_all(
 
 fn simulate_one(
     args: &SimArgs,
-    system: &System,
+    system: System,
     policy: Box<dyn Policy>,
     options: &SimOptions<'_>,
 ) -> Result<Ran, Failure> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
-    let outcome = simulate(system, policy.clone(), &mut recorder, options).map_err(cannot_start)?;
+    let outcome =
+        simulate(&system, policy.clone(), &mut recorder, options).map_err(cannot_start)?;
     let checked = match args.check && !outcome.interrupted {
-        true => broken_rules(system, &*policy, outcome.end, options)?,
+        true => broken_rules(&system, &*policy, outcome.end, options)?,
         false => None,
     };
     let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
-    let summary = statistics.summary(&Labels::of(system));
-    Ok(Ran { policy, outcome, summary, first_miss, refusals, checked })
+    let summary = statistics.summary(&Labels::of(&system));
+    Ok(Ran { system, policy, outcome, summary, first_miss, refusals, checked })
 }
 
 /// What the checker finds in the same schedule; `None` if that was interrupted.

@@ -17,7 +17,6 @@ use crate::ui::output::Output;
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulated};
 use layland_policy::Registry;
-use layland_sim::with_random_ranks;
 use std::sync::atomic::Ordering;
 
 pub(crate) use args::{EXAMPLES, SimArgs};
@@ -28,12 +27,9 @@ const DEFAULT: &str = "g-edf";
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
     let mut specs = names::all(registry, &args.policy)?;
-    let mut set = input::load(&args.set)?;
+    let set = input::load(&args.set)?;
     if specs.is_empty() {
         specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
-    }
-    if let Some(seed) = args.explore {
-        set.system = with_random_ranks(&set.system, seed);
     }
     gate::known(&args.fail_on, &set.system)?;
     let interrupt = interrupt::listen();
