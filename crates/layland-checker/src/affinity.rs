@@ -203,19 +203,30 @@ impl Checker<'_> {
                 if let Some((waiting, path)) = &found
                     && *last != found
                 {
-                    self.violated(|this| this.kept_waiting(&state, *waiting, path, now));
+                    let until = edges.peek().map_or(self.trace.over, |&(at, _)| at);
+                    let violation = self.kept_waiting(&state, *waiting, path, (now, until));
+                    self.report.blame(&violation);
+                    self.violated(|_| violation);
                 }
                 *last = found;
             }
         }
     }
 
-    fn kept_waiting(&self, state: &State, waiting: usize, path: &[CpuId], at: Time) -> Violation {
+    fn kept_waiting(
+        &self,
+        state: &State,
+        waiting: usize,
+        path: &[CpuId],
+        (at, until): (Time, Time),
+    ) -> Violation {
         let job_on = |cpu: CpuId| state.on[cpu].last().map(|key| self.name_at(key.job));
-        let waiting = self.name_at(waiting);
         let (cpu, end) = (path[0], path[path.len() - 1]);
+        if let ([_], None) = (path, job_on(end)) {
+            return self.unused(waiting, cpu, (at, until));
+        }
+        let waiting = self.name_at(waiting);
         match (path, job_on(end)) {
-            ([_], None) => Violation::IdleWhileWaiting { job: waiting, cpu, at },
             ([_], Some(running)) => Violation::Overtaken { waiting, running, cpu, at },
             (_, displaced) => {
                 let moves = path.windows(2).filter_map(|pair| {

@@ -173,11 +173,9 @@ impl Checker<'_> {
             let idle = idle.map(|cpu| (waiting, cpu));
             // The same finding is not reported again for as long as it lasts.
             if let Some(((waiting, cpu), at)) = idle_since.lasts(idle, now, until, self.latency) {
-                self.violated(|this| Violation::IdleWhileWaiting {
-                    job: this.name_at(waiting),
-                    cpu,
-                    at,
-                });
+                let violation = self.unused(waiting, cpu, (at, until));
+                self.report.blame(&violation);
+                self.violated(|_| violation);
             }
             let last_running = state.running.last().filter(|&&last| first_waiting < last);
             let overtaken = last_running.map(|last| (waiting, last.job));

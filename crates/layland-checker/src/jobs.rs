@@ -1,10 +1,11 @@
-//! The jobs of a trace: their numbers, their times, and what completed ones got (items 4 and 7).
+//! The jobs of a trace: their numbers, their times, and what they got (items 4 and 7).
 
 use super::{Checker, Milestone, Violation};
 use layland_model::{
-    Behaviour, Change, Duration, ExecutionModel, OnMiss, Rate, RequestKind, Service, Task, Time,
+    Behaviour, Change, Duration, ExecutionModel, OnMiss, Rate, RequestKind, Service, Speed, Task,
+    Time,
 };
-use layland_trace::{JobEnd, JobRecord};
+use layland_trace::{JobEnd, JobRecord, MarkKind};
 
 impl Checker<'_> {
     /// Items 4 and 7, and from when on each job can run.
@@ -89,10 +90,6 @@ impl Checker<'_> {
 
     fn check_demand(&mut self, task: &Task, record: &JobRecord) {
         let id = record.job.id;
-        let at = match record.end {
-            Some((at, JobEnd::Completed)) => at,
-            Some((_, JobEnd::Aborted | JobEnd::Left)) | None => return,
-        };
         match task.behaviour {
             Behaviour::Hog => return,
             Behaviour::Periodic
@@ -117,9 +114,10 @@ impl Checker<'_> {
         let near = |value: &Service| (record.executed - *value).ns().abs() <= slack;
         let one_of = |values: Vec<Service>| {
             let text = values.iter().map(Service::to_string).collect::<Vec<_>>().join(" or ");
-            (values.iter().any(near), text)
+            let most = values.iter().copied().max().unwrap_or(Service::ZERO);
+            (values.iter().any(near), most, text)
         };
-        let (is_right, demand) = match &task.execution {
+        let (is_right, most, demand) = match &task.execution {
             ExecutionModel::Wcet => one_of(wcets),
             ExecutionModel::Level(level) => {
                 let of_level = task.wcet.get(level.level()).copied();
@@ -135,7 +133,7 @@ impl Checker<'_> {
             ExecutionModel::Uniform { min, max } => {
                 let executed = record.executed.ns();
                 let is_within = min.ns() - slack <= executed && executed <= max.ns() + slack;
-                (is_within, format!("{min} to {max}"))
+                (is_within, *max, format!("{min} to {max}"))
             }
             ExecutionModel::Discrete(values) => {
                 one_of(values.iter().map(|&(value, _)| value).collect())
@@ -145,9 +143,41 @@ impl Checker<'_> {
                 one_of(position.ok().and_then(|at| values.get(at)).copied().into_iter().collect())
             }
         };
-        if !is_right {
-            let executed = record.executed;
-            self.violated(|this| Violation::Demand { job: this.name(id), at, executed, demand });
+        let executed = record.executed;
+        match record.end {
+            Some((at, JobEnd::Completed)) if !is_right => {
+                self.violated(|this| Violation::Demand {
+                    job: this.name(id),
+                    at,
+                    executed,
+                    demand,
+                });
+            }
+            Some((_, JobEnd::Completed)) => {}
+            // On a CPU of another speed the last nanosecond may be paid for and not worked.
+            Some((_, JobEnd::Aborted | JobEnd::Left)) | None => {
+                let surplus = (executed - most).ns();
+                let has_all =
+                    record.end.is_none() && surplus == 0 && most > Service::ZERO && self.is_exact();
+                if surplus > slack || has_all {
+                    self.violated(|this| Violation::Unfinished {
+                        job: this.name(id),
+                        executed,
+                        demand,
+                    });
+                }
+            }
         }
+    }
+
+    /// Whether a nanosecond of a CPU is a nanosecond of work, and a job is over as soon as it has all its work.
+    fn is_exact(&self) -> bool {
+        let has_speeds =
+            self.trace.marks.iter().any(|mark| matches!(mark.kind, MarkKind::Speed(..)));
+        let platform = &self.system.platform;
+        self.latency == Duration::ZERO
+            && !has_speeds
+            && platform.overheads.is_zero()
+            && platform.speeds.values().all(|&speed| speed == Speed::UNIT)
     }
 }

@@ -20,7 +20,13 @@
 //!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds. Not checked
 //!    where the speed changes within a segment that has an overhead;
 //! 7. a completed job got the demand that its execution model allows (not checked for hogs, whose
-//!    jobs are budgets).
+//!    jobs are budgets), and none got more;
+//! 8. a job arrives, can run, is due and leaves when the set says (`contradictions.rs`; not checked for hogs);
+//! 9. every job that must be there is there: those of periodic and listed tasks, and of sporadic ones whose
+//!    separation has an upper limit. CPUs go offline where the set asks for it.
+//!
+//! What contradicts the set is reported, and everything else is then judged by the set's dates
+//! ([`as_the_set_says`]): a trace cannot excuse a schedule by the deadlines that it claims.
 //!
 //! For [`ScheduleRule::HighestFirst`] it also holds at every instant, in each group of CPUs, that no
 //! online CPU is idle while a job waits, and that no waiting job comes before a running one. A job is
@@ -50,20 +56,27 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod affinity;
+mod contradictions;
+mod evidence;
+mod foreign;
 mod highest_first;
 mod jobs;
 mod mixed;
+mod plan;
 mod segments;
 mod violation;
 
 use self::affinity::Reach;
+pub use self::contradictions::as_the_set_says;
+pub use self::evidence::{Evidence, Origin};
 use self::highest_first::Key;
 pub use self::violation::{JobName, Milestone, Move, Report, Violation};
 use layland_model::{
     Change, CpuId, CpuMap, CpuSet, Duration, ExecutionModel, Group, Index, JobId, Rate,
     RequestKind, ScheduleRule, System, Task, TaskId, TaskMap, Time,
 };
-use layland_trace::{MarkKind, Trace};
+use layland_trace::{Foreign, MarkKind, Trace};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Checks a trace of a valid system against a rule and reports at most `limit` violations in full.
@@ -98,53 +111,43 @@ use std::collections::BTreeMap;
 /// );
 /// ```
 pub fn check(trace: &Trace, system: &System, rule: &ScheduleRule, limit: usize) -> Report {
-    check_within(trace, system, rule, limit, Duration::ZERO)
+    check_with(trace, system, rule, limit, &Evidence::default())
 }
 
-/// The same for a run on a real machine, where everything takes time: what lasts no longer than this
-/// latency is no violation.
-///
-/// With a latency above zero: (1) a CPU may be idle, and a job may be overtaken, for at most so long at
-/// a time; (2) a job may get up to so much more or less than its demand and than its segments supply,
-/// for each of its segments; (3) the numbers of a task's jobs may begin anywhere. Everything else is as
-/// strict as ever.
+/// The same for a trace of which [`Evidence`] says how it was made: a run on a real machine, where everything
+/// takes time, or what a kernel recorded of it.
 ///
 /// ```
+/// use layland_checker::{Evidence, check_with};
 /// use layland_model::{Duration, ScheduleRule, System};
 /// use layland_trace::Trace;
-/// use layland_checker::check_within;
 /// let system = System::new(1, Vec::new());
-/// let latency = Duration::from_us(200);
-/// assert!(check_within(&Trace::default(), &system, &ScheduleRule::None, 10, latency).is_clean());
+/// let evidence = Evidence::within(Duration::from_us(200));
+/// assert!(check_with(&Trace::default(), &system, &ScheduleRule::None, 10, &evidence).is_clean());
 /// ```
-pub fn check_within(
+pub fn check_with(
     trace: &Trace,
     system: &System,
     rule: &ScheduleRule,
     limit: usize,
-    latency: Duration,
+    evidence: &Evidence<'_>,
 ) -> Report {
-    let mut checker = Checker::new(trace, system, limit);
-    checker.latency = latency.max(Duration::ZERO);
-    if checker.latency > Duration::ZERO {
-        for segment in &trace.segments {
-            *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
-        }
-    }
+    let mut checker = Checker::of(trace, system, limit, evidence);
+    let corrected = checker.held_to_set(rule, evidence);
     checker.check_jobs();
     checker.check_segments();
     checker.check_cpus();
     checker.check_jobs_against_segments();
-    match rule {
-        ScheduleRule::None => {}
-        ScheduleRule::HighestFirst { groups, order } => checker.check_highest_first(groups, order),
-        ScheduleRule::Optimal { groups } => checker.check_optimal(groups),
-        ScheduleRule::MixedCriticality { groups, guaranteed } => {
-            checker.check_mixed_criticality(groups, guaranteed);
-        }
-        ScheduleRule::Weak { order } => checker.check_affinities(order, Reach::Weak),
-        ScheduleRule::Strong { order } => checker.check_affinities(order, Reach::Strong),
+    // The rule is held by the dates of the set. What is wrong with those of the trace has been said.
+    if let Cow::Owned(corrected) = &corrected {
+        let mut by_set = Checker::of(corrected, system, 0, evidence);
+        by_set.check_jobs();
+        by_set.check_segments();
+        by_set.report = checker.report;
+        by_set.check_rule(rule);
+        return by_set.report;
     }
+    checker.check_rule(rule);
     checker.report
 }
 
@@ -192,9 +195,28 @@ struct Checker<'a> {
     latency: Duration,
     /// By job; only with a latency.
     segment_counts: BTreeMap<JobId, i64>,
+    /// Who else ran.
+    foreign: &'a [Foreign],
 }
 
 impl<'a> Checker<'a> {
+    fn of(
+        trace: &'a Trace,
+        system: &'a System,
+        limit: usize,
+        evidence: &Evidence<'a>,
+    ) -> Checker<'a> {
+        let mut checker = Checker::new(trace, system, limit);
+        checker.latency = evidence.latency.max(Duration::ZERO);
+        checker.foreign = evidence.foreign;
+        if checker.latency > Duration::ZERO {
+            for segment in &trace.segments {
+                *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
+            }
+        }
+        checker
+    }
+
     fn new(trace: &'a Trace, system: &'a System, limit: usize) -> Self {
         let mut by_id: Vec<usize> = (0..trace.jobs.len()).collect();
         by_id.sort_by_key(|&index| (trace.jobs[index].job.id, index));
@@ -229,6 +251,20 @@ impl<'a> Checker<'a> {
             allowed,
             latency: Duration::ZERO,
             segment_counts: BTreeMap::new(),
+            foreign: &[],
+        }
+    }
+
+    fn check_rule(&mut self, rule: &ScheduleRule) {
+        match rule {
+            ScheduleRule::None => {}
+            ScheduleRule::HighestFirst { groups, order } => self.check_highest_first(groups, order),
+            ScheduleRule::Optimal { groups } => self.check_optimal(groups),
+            ScheduleRule::MixedCriticality { groups, guaranteed } => {
+                self.check_mixed_criticality(groups, guaranteed);
+            }
+            ScheduleRule::Weak { order } => self.check_affinities(order, Reach::Weak),
+            ScheduleRule::Strong { order } => self.check_affinities(order, Reach::Strong),
         }
     }
 

@@ -145,6 +145,7 @@ mod tests {
         let ns = Duration::from_ns;
         let mut low = Task::implicit("low", Service::from_ns(3), ns(10));
         low.wcet = vec![Service::from_ns(3); 2];
+        low.jobs = Some(1);
         let mut high = Task::implicit("high", Service::from_ns(2), ns(20));
         high.wcet = vec![Service::from_ns(2), Service::from_ns(4)];
         high.criticality = Criticality(1);
@@ -220,7 +221,9 @@ mod tests {
         let second =
             JobRecord { job: job(0, 1, 10, 20), end: aborted, executed: Service::from_ns(0) };
         trace.jobs.push(second);
-        let report = check(&trace, &system(), &rule(), 9);
+        let mut system = system();
+        system.tasks[TaskId(0)].jobs = Some(2);
+        let report = check(&trace, &system, &rule(), 9);
         assert_eq!(report.count, 1, "{report}");
         assert!(report.to_string().contains("low#1 misses"), "{report}");
     }

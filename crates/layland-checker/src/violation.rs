@@ -1,6 +1,9 @@
 //! What a check finds, in types and in words.
 
+use crate::contradictions::MOST_MISSING;
 use layland_model::{CpuId, CpuSet, Duration, JobId, Rate, Service, Time, counted};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A job with the name of its task, to be read: `control#3`.
@@ -85,6 +88,39 @@ pub enum Violation {
     /// A completed job that did not get its demand.
     #[error("{job} completed at {at} with {executed}, but its execution time is {demand}")]
     Demand { job: JobName, at: Time, executed: Service, demand: String },
+    /// A job that is not over, and has got more than it can need, or all of it.
+    #[error("{job} is not complete with {executed}, but its execution time is {demand}")]
+    Unfinished { job: JobName, executed: Service, demand: String },
+    /// The set: another arrival.
+    #[error("{job} arrives at {at}, and by the set {}", window(*earliest, *latest))]
+    Arrival { job: JobName, at: Time, earliest: Time, latest: Option<Time> },
+    /// The set: another release.
+    #[error("{job} can run from {at} on, and by the set {}", window(*earliest, *latest))]
+    Release { job: JobName, at: Time, earliest: Time, latest: Option<Time> },
+    /// The set: another deadline.
+    #[error("{job} has the deadline {deadline}, and by the set it is {said}")]
+    Deadline { job: JobName, deadline: Time, said: Time },
+    /// The set: a job too many.
+    #[error("{job} is there, and the set has {} of its task", counted(*most, "job"))]
+    Surplus { job: JobName, most: u64 },
+    /// The set: jobs that should have arrived.
+    #[error("{job} is missing: by the set it arrives at {at}{}", and_more(*more))]
+    Missing { job: JobName, at: Time, more: u64 },
+    /// The set: a job of a task that has left.
+    #[error("{job} arrives at {at}, and its task leaves at {left}")]
+    AfterLeave { job: JobName, at: Time, left: Time },
+    /// The set: a job is over because its task left, which it does not.
+    #[error("{job} is left behind at {at}, and by the set its task does not leave")]
+    LeftUnasked { job: JobName, at: Time },
+    /// The set: a CPU comes or goes.
+    #[error("CPU {cpu} goes {} at {at}, and the set has no such request", if *goes_offline { "offline" } else { "online" })]
+    Unasked { cpu: CpuId, at: Time, goes_offline: bool },
+    /// The rule: a CPU gets another speed.
+    #[error("CPU {cpu} gets another speed at {at}, and the policy changes none")]
+    Speed { cpu: CpuId, at: Time },
+    /// The rule: a policy that lets every job complete gives one up.
+    #[error("{job} is aborted at {at}, and the policy aborts nothing")]
+    Aborted { job: JobName, at: Time },
     /// The rule: a job on a CPU that does not serve its task.
     #[error("{job} runs on CPU {cpu} at {at}, which serves other tasks")]
     OutsideGroup { job: JobName, cpu: CpuId, at: Time },
@@ -103,6 +139,9 @@ pub enum Violation {
     /// The rule: a job runs while one that comes before it waits.
     #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
     Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a CPU runs somebody else while a job waits.
+    #[error("{job} waits at {at} while CPU {cpu} runs `{thread}`, which is not in the set")]
+    Occupied { job: JobName, cpu: CpuId, at: Time, thread: String },
     /// The rule: a job waits that could run if others moved to CPUs that they may use as well.
     #[error("{waiting} waits at {at}, but could run on CPU {cpu} if {}", shifts(.moves, .displaced.as_ref()))]
     NotShifted {
@@ -123,6 +162,23 @@ pub struct Move {
     pub from: CpuId,
     /// Where it could run.
     pub to: CpuId,
+}
+
+/// From when to when.
+fn window(earliest: Time, latest: Option<Time>) -> String {
+    match latest {
+        Some(latest) if latest == earliest => format!("it is {earliest}"),
+        Some(latest) => format!("it is from {earliest} to {latest}"),
+        None => format!("it is not before {earliest}"),
+    }
+}
+
+fn and_more(more: u64) -> String {
+    match more {
+        0 => String::new(),
+        more if more + 1 < MOST_MISSING => format!(", and so are {more} more after it"),
+        more => format!(", and so are at least {more} more after it"),
+    }
 }
 
 /// The moves along an alternating path, and what is at its end: a job that comes last, or an idle CPU.
@@ -170,6 +226,9 @@ impl fmt::Display for Milestone {
     }
 }
 
+/// So many threads are named.
+const MOST_NAMES: usize = 5;
+
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
@@ -178,6 +237,8 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// How many there are in all.
     pub count: u64,
+    /// How many of them have threads as their cause that are not in the set, by the names of these.
+    pub foreign: BTreeMap<String, u64>,
     pub(super) limit: usize,
 }
 
@@ -188,10 +249,17 @@ impl Report {
     }
 
     pub(super) fn add(&mut self, violation: impl FnOnce() -> Violation) {
+        self.count += 1;
         if self.violations.len() < self.limit {
             self.violations.push(violation());
         }
-        self.count += 1;
+    }
+
+    /// Counts it for the thread that is its cause, if one is.
+    pub(super) fn blame(&mut self, violation: &Violation) {
+        if let Violation::Occupied { thread, .. } = violation {
+            *self.foreign.entry(thread.clone()).or_default() += 1;
+        }
     }
 }
 
@@ -207,6 +275,21 @@ impl fmt::Display for Report {
         let more = self.count - self.violations.len() as u64;
         if more > 0 {
             write!(f, "\n  and {more} more")?;
+        }
+        let foreign: u64 = self.foreign.values().sum();
+        if foreign > 0 {
+            let mut names: Vec<_> = self.foreign.iter().collect();
+            names.sort_by_key(|&(name, count)| (Reverse(count), name));
+            let named: Vec<String> =
+                names.iter().take(MOST_NAMES).map(|(name, _)| format!("`{name}`")).collect();
+            let more = if names.len() > MOST_NAMES { " and others" } else { "" };
+            let verb = if foreign == 1 { "has" } else { "have" };
+            write!(
+                f,
+                "\n{foreign} of {} {verb} threads as the cause that are not in the set: {}{more}",
+                self.count,
+                named.join(", ")
+            )?;
         }
         Ok(())
     }

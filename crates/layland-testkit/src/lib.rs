@@ -13,6 +13,7 @@
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`programs`]: programs that come and go at random;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
+//! - [`traces`]: traces that lie, and whether the checker finds it;
 //! - [`strategies`]: random task sets for property tests;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
@@ -30,6 +31,7 @@ pub mod optimal;
 pub mod programs;
 pub mod strategies;
 pub mod ticks;
+pub mod traces;
 pub mod twin;
 pub mod vectors;
 

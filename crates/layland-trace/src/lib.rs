@@ -70,7 +70,9 @@ mod window;
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
 pub use mark::{Mark, MarkKind};
-pub use record::{Answer, Both, Errno, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace};
+pub use record::{
+    Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace,
+};
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
 };

@@ -40,6 +40,19 @@ pub struct Segment {
     pub overhead: Duration,
 }
 
+/// A thread that is no task held a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// From.
+    pub start: Time,
+    /// To.
+    pub end: Time,
+    /// Its name.
+    pub thread: String,
+}
+
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,6 +7,7 @@ fn tied_system() -> System {
     let mut system = system();
     system.tasks[TaskId(1)].affinity = Some(CpuSet::single(CpuId(0)));
     system.tasks[TaskId(2)].affinity = Some(CpuSet::single(CpuId(1)));
+    system.tasks.values_mut().for_each(|task| task.jobs = Some(1));
     system
 }
 fn affinity_findings(trace: &Trace, system: &System) -> [Vec<String>; 2] {
@@ -19,6 +20,7 @@ fn affinity_findings(trace: &Trace, system: &System) -> [Vec<String>; 2] {
 #[test]
 fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
     let mut system = tied_system();
+    system.tasks[TaskId(2)].offset = Duration::from_ns(4);
     // `a` is on CPU 0 from 0 to 2, `b` waits for it, and CPU 1 is idle until `c` comes at 4.
     let trace = Trace {
         jobs: vec![done(0, 0, 0, 5, 2, 2), done(1, 0, 0, 5, 5, 3), done(2, 0, 4, 14, 9, 5)],
@@ -44,7 +46,13 @@ fn a_job_that_could_be_shifted_to_an_idle_cpu_is_found() {
         Mark { at: at(0), kind: MarkKind::CpuOffline(CpuId(1)) },
         Mark { at: at(3), kind: MarkKind::CpuOnline(CpuId(1)) },
     ];
-    assert_eq!(affinity_findings(&offline, &system)[1], [""; 0]);
+    let mut asked = system.clone();
+    let request = |ns, kind| Request { at: at(ns), kind };
+    asked.requests = vec![
+        request(0, RequestKind::CpuOffline(CpuId(1))),
+        request(3, RequestKind::CpuOnline(CpuId(1))),
+    ];
+    assert_eq!(affinity_findings(&offline, &asked)[1], [""; 0]);
     // A request ties `a` to CPU 0, granted or not.
     let change = Change::Affinity(CpuSet::single(CpuId(0)));
     system.requests =

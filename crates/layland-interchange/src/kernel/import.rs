@@ -2,7 +2,7 @@
 
 use super::line::Dialect;
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
-use layland_trace::{Labels, Trace};
+use layland_trace::{Foreign, Labels, Trace};
 
 /// The deadline of a job of which none is known.
 pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
@@ -89,6 +89,12 @@ pub struct Import {
     pub first_unknown_line: Option<usize>,
     /// Whether the boundaries of jobs are inferred from sleeps, for want of marks.
     pub is_inferred: bool,
+    /// From when on the trace knows of the run, if marks say when that began: time 0 of the trace is then time 0
+    /// of the run.
+    pub since: Option<Time>,
+    /// Which threads that are no tasks held the CPUs of the trace, apart from their idle threads. By CPU, in the
+    /// order of time.
+    pub foreign: Vec<Foreign>,
     /// From becoming ready to running, in the order of time.
     pub wakes: Vec<Wake>,
     /// Decisions that were reported, in the order of time.

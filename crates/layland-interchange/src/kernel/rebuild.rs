@@ -14,7 +14,7 @@ use super::threads::Tasks;
 use layland_model::{
     CpuId, Duration, Index, JobId, MoveReason, Note, Service, System, TIME_LIMIT, TaskId, Time,
 };
-use layland_trace::{Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
+use layland_trace::{Foreign, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job and the time in which what its thread does is its own.
@@ -37,7 +37,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         Threads::Of(system) => Some(system),
         Threads::Marked | Threads::Where(_) => None,
     };
-    let Lives { of_tasks: lives, contradictions, silent_starts } = lives(events, &tasks);
+    let Lives { of_tasks: lives, contradictions, silent_starts, strangers } = lives(events, &tasks);
     let mut known = marked_jobs(events, &tasks);
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
@@ -102,6 +102,17 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     }
     wakes.sort_by_key(|wake| (wake.at, wake.task));
     let decisions = decisions(events, &tasks, clock, &mut cpus);
+    let mut foreign: Vec<Foreign> = strangers
+        .iter()
+        .filter(|run| run.end > origin_ns)
+        .filter_map(|run| {
+            let (start, end) = (clock.clamped(run.start).max(Time::ZERO), clock.clamped(run.end));
+            Some(Foreign { cpu: cpus.known(run.cpu)?, start, end, thread: run.comm.to_owned() })
+        })
+        .collect();
+    foreign.sort_by_key(|run| (run.cpu, run.end));
+    let is_told = options.origin_ns.is_none() && (begin.is_some() || of_run.is_some());
+    let since = is_told.then(|| clock.clamped(first.at).max(Time::ZERO));
     let of_system = system.map_or(0, |system| system.platform.cpu_count());
     let levels = system.map_or(Vec::new(), |system| Labels::of(system).levels);
     let cpus = cpus.count().max(of_system);
@@ -119,6 +130,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         unknown_lines: lines.unknown,
         first_unknown_line: lines.first_unknown,
         is_inferred,
+        since,
+        foreign,
         wakes,
         decisions,
         remarks,
@@ -165,6 +178,15 @@ impl Cpus {
         };
         self.count = self.count.max(index + 1);
         CpuId::from_index(index)
+    }
+    /// A CPU that was met before, or is in the list.
+    fn known(&self, cpu: u32) -> Option<CpuId> {
+        let index = if self.is_listed {
+            self.of_run.iter().position(|&of_run| of_run == cpu)?
+        } else {
+            cpu as usize
+        };
+        (index < self.count).then(|| CpuId::from_index(index))
     }
     fn count(&self) -> usize {
         self.count

@@ -16,7 +16,7 @@
 //! asked for; what it got more (one reading of a clock) counts as overhead.
 
 use crate::log::{Entry, Log};
-use layland_checker::{Violation, check, check_within};
+use layland_checker::{Evidence, Violation, check_with};
 use layland_engine::record;
 use layland_model::{
     CpuId, CpuMap, Duration, Index, JobId, ScheduleRule, Service, System, TaskId, TaskMap, Time,
@@ -81,6 +81,18 @@ pub fn trace(log: &Log, system: &System, view: View) -> Trace {
     builder.finish()
 }
 
+/// How far the statements of the trace of a run reach. The manager hears of arrivals when it decides, and of none
+/// after its last decision.
+pub fn evidence(log: &Log, view: View) -> Evidence<'static> {
+    let mut decisions =
+        log.records.iter().filter(|record| matches!(record.entry, Entry::Decide { .. }));
+    Evidence {
+        heard_until: Some(decisions.next_back().map_or(Time::ZERO, |record| record.at)),
+        releases_are_told: view == View::Decided,
+        ..Evidence::default()
+    }
+}
+
 /// Checks both views of a run: the measured one by what holds for every schedule, the decided one by
 /// what its policy promises, too. Every violation, in words.
 ///
@@ -102,15 +114,21 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
         real.platform.overheads.scheduling = Duration::from_ns(1);
     }
     for (view, rule) in views {
-        let report = check(&trace(log, system, view), &real, rule, MOST_VIOLATIONS);
+        let evidence = evidence(log, view);
+        let trace = trace(log, system, view);
+        let report = check_with(&trace, &real, rule, MOST_VIOLATIONS, &evidence);
         // Processor time lies between decisions that are enacted a moment later.
-        let within = check_within(&trace(log, system, view), &real, rule, MOST_VIOLATIONS, ENACTED);
+        let evidence = Evidence { latency: ENACTED, ..evidence };
+        let within = check_with(&trace, &real, rule, MOST_VIOLATIONS, &evidence);
         let much = |id: JobId| {
             let mut all = within.violations.iter();
-            all.any(|other| matches!(other, Violation::Demand { job, .. } if job.id == id))
+            all.any(|other| {
+                matches!(other, Violation::Demand { job, .. } | Violation::Unfinished { job, .. }
+                    if job.id == id)
+            })
         };
         let excused = |violation: &&Violation| {
-            matches!(violation, Violation::Demand { job, .. }
+            matches!(violation, Violation::Demand { job, .. } | Violation::Unfinished { job, .. }
                 if leaked.contains(&job.id) || !much(job.id))
         };
         let kept = report.violations.iter().filter(|violation| !excused(violation));

@@ -45,26 +45,37 @@ pub(super) struct Known {
 /// The thread of a CPU that has nothing to do.
 const IDLE: u32 = 0;
 
+/// A thread that is no task held a CPU.
+pub(super) struct Stranger<'a> {
+    pub(super) cpu: u32,
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) comm: &'a str,
+}
+
 /// What the switches say of the threads of tasks.
-pub(super) struct Lives {
+pub(super) struct Lives<'a> {
     pub(super) of_tasks: Vec<Life>,
     /// How many switches contradict the one before on their CPU.
     pub(super) contradictions: u64,
     /// How many times a task must have followed an idle CPU and no switch says so.
     pub(super) silent_starts: u64,
+    /// In the order of their ends.
+    pub(super) strangers: Vec<Stranger<'a>>,
 }
 
 /// Who held which CPU, by task.
 ///
 /// Some virtual machines trace no switch out of the idle thread of some CPUs: a thread is then seen on
 /// a CPU that was idle. It began when it became ready, as nobody was before it.
-pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
+pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
     let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
     let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
     let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
     let mut woken: BTreeMap<TaskId, i64> = BTreeMap::new();
     let (mut contradictions, mut silent_starts) = (0, 0);
+    let mut strangers = Vec::new();
     for event in events {
         let seen = match &event.kind {
             EventKind::Switch { prev, .. } => prev.pid,
@@ -98,6 +109,9 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
                     let run = Run { cpu: event.cpu, start, end: event.at, left: Some(*left) };
                     lives[task.index()].runs.push(run);
                     woken.remove(&task);
+                } else if prev.pid != IDLE && start < event.at {
+                    let (cpu, end) = (event.cpu, event.at);
+                    strangers.push(Stranger { cpu, start, end, comm: prev.comm });
                 }
                 ready.insert(prev.pid, event.at);
                 on.insert(event.cpu, (next.pid, event.at));
@@ -127,7 +141,7 @@ pub(super) fn lives(events: &[Event], tasks: &Tasks) -> Lives {
             lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
         }
     }
-    Lives { of_tasks: lives, contradictions, silent_starts }
+    Lives { of_tasks: lives, contradictions, silent_starts, strangers }
 }
 
 pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {

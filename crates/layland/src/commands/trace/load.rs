@@ -4,12 +4,16 @@ use super::args::InputArgs;
 use crate::ui::exit::{Exit, Failure};
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
+use layland_checker::{Evidence, Origin};
 use layland_interchange::kernel::{self, Decision, ReadOptions, Threads, Wake};
 use layland_interchange::st_trace;
-use layland_model::{TaskId, TaskMap};
-use layland_trace::{Labels, Trace};
+use layland_model::{Duration, TaskId, TaskMap, Time};
+use layland_trace::{Foreign, Labels, Trace};
 use std::io::Read;
 use std::process::Command;
+
+/// A trace is not larger: it is held in memory, several times over.
+const LARGEST: u64 = 1 << 30;
 
 /// A trace, and what is known about how it was made.
 pub(super) struct Loaded {
@@ -24,6 +28,11 @@ pub(super) struct Loaded {
     pub is_inferred: bool,
     pub is_trustworthy: bool,
     pub origin_ns: i64,
+    /// Which time of the set is time 0.
+    pub origin: Origin,
+    /// Whether it is a kernel's, which has no event for a job that waits for its predecessor.
+    pub is_of_kernel: bool,
+    pub foreign: Vec<Foreign>,
 }
 
 impl Loaded {
@@ -40,6 +49,20 @@ impl Loaded {
             is_inferred: false,
             is_trustworthy: true,
             origin_ns: 0,
+            origin: Origin::Known { since: Time::ZERO },
+            is_of_kernel: false,
+            foreign: Vec::new(),
+        }
+    }
+
+    /// What is known of how it was made.
+    pub(super) fn evidence(&self, latency: Duration) -> Evidence<'_> {
+        Evidence {
+            origin: self.origin,
+            is_inferred: self.is_inferred,
+            hides_waiting: self.is_of_kernel,
+            foreign: &self.foreign,
+            ..Evidence::within(latency)
         }
     }
 
@@ -105,7 +128,7 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
         None if pattern.is_some() || !args.pid.is_empty() => Threads::Where(&chosen),
         None => Threads::Marked,
     };
-    let origin_ns = args.origin.map(layland_model::Duration::ns);
+    let origin_ns = args.origin.map(Duration::ns);
     let import = kernel::read(&text, &ReadOptions { threads, origin_ns })
         .map_err(|error| Failure::input(format!("{name}: {error}")).help(error.help()))?;
     Ok(Loaded {
@@ -119,6 +142,9 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
         lost: import.lost,
         is_inferred: import.is_inferred,
         origin_ns: import.origin_ns,
+        origin: import.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
+        is_of_kernel: true,
+        foreign: import.foreign,
     })
 }
 
@@ -168,20 +194,29 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
         trace.jobs.iter_mut().for_each(|record| record.job.id.task = ids[record.job.id.task]);
         labels = Labels { cpus: labels.cpus.max(of_set.cpus), ..of_set };
     }
-    Ok(Loaded::complete(trace, labels, Some("LITMUS^RT")))
+    let loaded = Loaded::complete(trace, labels, Some("LITMUS^RT"));
+    Ok(Loaded { origin: Origin::Unknown, ..loaded })
 }
 
 fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
+    let mut read = |input: &mut dyn Read| input.take(LARGEST + 1).read_to_end(&mut bytes);
     let read = if name == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes)
+        read(&mut std::io::stdin().lock())
     } else {
-        std::fs::File::open(name).and_then(|mut file| file.read_to_end(&mut bytes))
+        std::fs::File::open(name).and_then(|mut file| read(&mut file))
     };
     match read {
+        Ok(_) if bytes.len() as u64 > LARGEST => Err(too_large(name)),
         Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::input(format!("failed to read {name}: {error}"))),
     }
+}
+
+fn too_large(name: &str) -> Failure {
+    let gib = LARGEST >> 30;
+    Failure::input(format!("{name} is larger than {gib} GiB, the limit for a trace"))
+        .help("record a shorter time, or fewer events: --duration of `layland trace record`")
 }
 
 /// The text that a tool makes of its own file.
@@ -199,6 +234,9 @@ fn converted(name: &str, tool: &str, before: &[&str], after: &[&str]) -> Result<
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Failure::input(format!("{command} failed: {}", said.trim())));
+    }
+    if output.stdout.len() as u64 > LARGEST {
+        return Err(too_large(name));
     }
     Ok(output.stdout)
 }

@@ -3,19 +3,24 @@
 use super::args::{DiffArgs, StatsArgs, TraceCheckArgs, TraceConvertArgs, TraceFormat, ViewArgs};
 use super::load::{self, Loaded};
 use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::{files, names, terminal};
-use layland_checker::check_within;
+use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
-use layland_model::{Duration, ScheduleRule};
+use layland_model::{Duration, ScheduleRule, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
-use layland_trace::{Statistics, Summary};
+use layland_trace::{Statistics, Summary, Trace};
 use serde_json::json;
+use std::borrow::Cow;
 use std::path::Path;
+
+/// So many violations are shown.
+const MOST_SHOWN: usize = 20;
 
 /// What a trace can be written to besides.
 const KINDS: [FileKind; 1] = [FileKind::Csv];
@@ -74,7 +79,9 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
     if args.policy.is_some() && rule == ScheduleRule::None {
         terminal::warn("this policy promises nothing that a trace can be held to", None);
     }
-    let report = check_within(&loaded.trace, &set.system, &rule, 20, args.latency);
+    let evidence = loaded.evidence(args.latency);
+    let report = check_with(&loaded.trace, &set.system, &rule, MOST_SHOWN, &evidence);
+    let missed = missed(&as_the_set_says(&loaded.trace, &set.system, &rule, &evidence));
     let exit = loaded.exit(if report.is_clean() { Exit::Yes } else { Exit::No });
     let beyond = if args.latency > Duration::ZERO {
         format!(" beyond {:#}", args.latency)
@@ -91,6 +98,8 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             "latency_ns": args.latency.ns(),
             "violations": violations,
             "count": report.count,
+            "caused_by_others": report.foreign,
+            "missed": missed,
             "source": source(&loaded),
             "exit": exit,
         });
@@ -104,9 +113,35 @@ pub(super) fn check(registry: &Registry, args: &TraceCheckArgs) -> Outcome {
             Some((first, rest)) => (first.to_owned(), format!("\n{rest}")),
             None => (report.to_string(), String::new()),
         };
-        terminal::result(&format!("{}: {verdict}{first}{beyond}{rest}\n", args.file))?;
+        let missed = if missed > 0 {
+            format!("{} missed by the set's deadlines\n", counted(missed, "job"))
+        } else {
+            String::new()
+        };
+        terminal::result(&format!("{}: {verdict}{first}{beyond}{rest}\n{missed}", args.file))?;
     }
     Ok(exit)
+}
+
+fn missed(trace: &Trace) -> u64 {
+    trace.jobs.iter().filter(|record| record.missed(trace.over)).count() as u64
+}
+
+/// The trace as the set says, with a warning if it says something else itself.
+fn held_to(set: Option<&Set>, mut loaded: Loaded) -> Loaded {
+    let Some(set) = set else { return loaded };
+    let evidence = loaded.evidence(Duration::ZERO);
+    let (trace, rule) = (&loaded.trace, ScheduleRule::None);
+    if let Cow::Owned(corrected) = as_the_set_says(trace, &set.system, &rule, &evidence) {
+        if trace.jobs.iter().zip(&corrected.jobs).any(|(own, said)| own.job != said.job) {
+            terminal::warn(
+                "the trace contradicts the set, whose deadlines count here",
+                Some("layland trace check says where"),
+            );
+        }
+        loaded.trace = corrected;
+    }
+    loaded
 }
 
 /// Where a trace comes from, for JSON.
@@ -140,6 +175,7 @@ pub(super) fn stats(args: &StatsArgs) -> Outcome {
     let set = load::set(&args.input)?;
     let loaded = load::load(&args.file, &args.input, set.as_ref())?;
     loaded.tell();
+    let loaded = held_to(set.as_ref(), loaded);
     if args.json {
         let summary = summary(&loaded);
         let latencies = latencies(&loaded).map(|all| all.map(Duration::ns));

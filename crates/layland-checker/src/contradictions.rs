@@ -1,0 +1,300 @@
+//! Where a trace contradicts its set (items 8 and 9): every job is held to the plan of its task (`plan.rs`).
+
+use crate::plan::{Plan, Window, completes_all, first_after, plans};
+use crate::{Checker, Evidence, Origin, Violation};
+use layland_model::{
+    Behaviour, Duration, Index, JobId, RequestKind, ScheduleRule, Service, System, TaskId, Time,
+};
+use layland_trace::{Job, JobEnd, JobRecord, MarkKind, Trace};
+use std::borrow::Cow;
+
+/// More missing jobs of one task are not counted: a trace can claim to be as long as it likes.
+pub(crate) const MOST_MISSING: u64 = 20_000;
+
+/// A trace with the dates that the set gives its jobs, and with the jobs that wait at its end behind one that
+/// is pending, where the trace does not name them. Borrowed if there is nothing to correct.
+///
+/// Misses that are counted in the result are misses of the set's deadlines. What [`check`](crate::check) says
+/// beyond contradictions is said of the result, too.
+///
+/// ```
+/// use layland_checker::{Evidence, as_the_set_says};
+/// use layland_model::{Duration, JobId, ScheduleRule, Service, System, Task, TaskId, Time};
+/// use layland_trace::{Job, JobEnd, Recorder, Trace};
+/// let system =
+///     System::new(1, vec![Task::implicit("a", Service::from_ns(2), Duration::from_ns(5))]);
+/// let (id, at) = (JobId { task: TaskId(0), seq: 0 }, Time::from_ns);
+/// // It ends at 7, and claims a deadline of 9.
+/// let job = Job { id, arrival: at(0), release: at(0), deadline: at(9) };
+/// let mut trace = Trace::default();
+/// trace.ended(&job, at(7), JobEnd::Completed, Service::from_ns(2));
+/// let corrected = as_the_set_says(&trace, &system, &ScheduleRule::None, &Evidence::default());
+/// assert!(!trace.jobs[0].missed(at(7)) && corrected.jobs[0].missed(at(7)));
+/// ```
+pub fn as_the_set_says<'t>(
+    trace: &'t Trace,
+    system: &System,
+    rule: &ScheduleRule,
+    evidence: &Evidence<'_>,
+) -> Cow<'t, Trace> {
+    match Checker::new(trace, system, 0).held_to_set(rule, evidence) {
+        Cow::Borrowed(_) => Cow::Borrowed(trace),
+        Cow::Owned(corrected) => Cow::Owned(corrected),
+    }
+}
+
+impl<'t> Checker<'t> {
+    /// Items 8 and 9: finds what contradicts the set, and gives the trace as it says.
+    pub(super) fn held_to_set(
+        &mut self,
+        rule: &ScheduleRule,
+        evidence: &Evidence<'_>,
+    ) -> Cow<'t, Trace> {
+        let trace = self.trace;
+        let mut corrected = Cow::Borrowed(trace);
+        let mut plans = plans(trace, self.system, rule, evidence);
+        let by_id = std::mem::take(&mut self.by_id);
+        let mut rest = by_id.as_slice();
+        for (index, plan) in plans.iter_mut().enumerate() {
+            let id = TaskId::from_index(index);
+            let of_task = |&at: &usize| trace.jobs[at].job.id.task == id;
+            let own = &rest[rest.partition_point(|&at| trace.jobs[at].job.id.task < id)..];
+            let own = &own[..own.iter().take_while(|at| of_task(at)).count()];
+            rest = &rest[rest.partition_point(|&at| trace.jobs[at].job.id.task <= id)..];
+            plan.fix(own.iter().map(|&at| &trace.jobs[at]));
+            if !evidence.is_inferred {
+                self.hold_jobs(plan, own, (rule, evidence), &mut corrected);
+            }
+            self.hold_end(id, plan, own, evidence, &mut corrected);
+        }
+        self.by_id = by_id;
+        self.hold_cpus(rule);
+        corrected
+    }
+
+    /// Item 8 for the jobs of one task, which are these of the trace.
+    fn hold_jobs(
+        &mut self,
+        plan: &Plan<'_>,
+        own: &[usize],
+        (rule, evidence): (&ScheduleRule, &Evidence<'_>),
+        corrected: &mut Cow<'t, Trace>,
+    ) {
+        let trace = self.trace;
+        let mut previous: Option<&JobRecord> = None;
+        for &index in own {
+            let record = &trace.jobs[index];
+            let job = &record.job;
+            let id = job.id;
+            if plan.most().is_some_and(|most| id.seq >= most) {
+                let most = plan.most().unwrap_or(0);
+                self.violated(|this| Violation::Surplus { job: this.name(id), most });
+            }
+            // A real machine may hear of a job and of the request at once.
+            if job.arrival > plan.leaves_at && !evidence.is_real() {
+                let (at, left) = (job.arrival, plan.leaves_at);
+                self.violated(|this| Violation::AfterLeave { job: this.name(id), at, left });
+            }
+            self.hold_how(plan, record, rule);
+            // What arrived before the origin of a trace is cut off there.
+            let is_cut = evidence.origin == Origin::Unknown && job.arrival == Time::ZERO;
+            let window = plan.arrival(id.seq, previous).filter(|_| !is_cut);
+            previous = Some(record);
+            let mut arrival = job.arrival;
+            if let Some(window) = window
+                && !window.contains(job.arrival)
+            {
+                let Window { earliest, latest } = window;
+                self.violated(|this| Violation::Arrival {
+                    job: this.name(id),
+                    at: job.arrival,
+                    earliest,
+                    latest,
+                });
+                arrival = window.exact().unwrap_or(arrival);
+            }
+            let release = self.held_release(plan, job, arrival, evidence);
+            let due = plan.deadline(job, arrival).filter(|_| !is_cut);
+            if plan.deadline(job, job.arrival).is_some() && !is_cut {
+                let said = job.arrival + plan.task.deadline;
+                self.violated(|this| Violation::Deadline {
+                    job: this.name(id),
+                    deadline: job.deadline,
+                    said,
+                });
+            }
+            let deadline = due.unwrap_or(job.deadline);
+            let right = Job { id, arrival, release, deadline };
+            if right != *job {
+                corrected.to_mut().jobs[index].job = right;
+            }
+        }
+    }
+
+    /// A job is left behind by a task that leaves, and given up by a policy that gives up jobs.
+    fn hold_how(&mut self, plan: &Plan<'_>, record: &JobRecord, rule: &ScheduleRule) {
+        let stays = plan.leaves_at == Time::NEVER && !plan.is_refused;
+        match record.end {
+            Some((at, JobEnd::Left)) if stays => {
+                self.violated(|this| Violation::LeftUnasked { job: this.name(record.job.id), at });
+            }
+            Some((at, JobEnd::Aborted)) if stays && completes_all(rule) => {
+                self.violated(|this| Violation::Aborted { job: this.name(record.job.id), at });
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// From when on a job can run that arrives then: what the trace says, if that can be.
+    fn held_release(
+        &mut self,
+        plan: &Plan<'_>,
+        job: &Job,
+        arrival: Time,
+        evidence: &Evidence<'_>,
+    ) -> Time {
+        if matches!(plan.task.behaviour, Behaviour::Hog) {
+            return job.release;
+        }
+        let latest = (!evidence.releases_are_told).then_some(plan.task.jitter);
+        let window = |arrival: Time| Window {
+            earliest: arrival,
+            latest: latest.map(|jitter| arrival + jitter),
+        };
+        if !window(job.arrival).contains(job.release) {
+            let Window { earliest, latest } = window(job.arrival);
+            self.violated(|this| Violation::Release {
+                job: this.name(job.id),
+                at: job.release,
+                earliest,
+                latest,
+            });
+        }
+        let right = window(arrival);
+        let release = job.release.max(right.earliest);
+        right.latest.map_or(release, |latest| release.min(latest))
+    }
+
+    /// Item 9: the jobs after the last one that the trace has.
+    fn hold_end(
+        &mut self,
+        id: TaskId,
+        plan: &mut Plan<'_>,
+        own: &[usize],
+        evidence: &Evidence<'_>,
+        corrected: &mut Cow<'t, Trace>,
+    ) {
+        if plan.is_refused || matches!(plan.task.behaviour, Behaviour::Hog) {
+            return;
+        }
+        let trace = self.trace;
+        let last = own.last().map(|&index| corrected.jobs[index]);
+        // Jobs of a trace without marks have no numbers to rely on.
+        if evidence.is_inferred && last.is_some() {
+            return;
+        }
+        let until = evidence.heard_until.unwrap_or(trace.over - self.latency);
+        let begins = match evidence.origin {
+            Origin::Known { since } => since,
+            Origin::Unknown => Time::ZERO,
+        };
+        // A task may be heard of a period late if nothing says when its jobs come.
+        let (phase, margin) = match plan.phase {
+            Some(phase) => (phase, Duration::ZERO),
+            None if last.is_none() => (Duration::ZERO, plan.task.period),
+            None => return,
+        };
+        plan.phase = Some(phase);
+        if last.is_some() {
+            self.hold_begin(id, plan, own, begins, evidence);
+        }
+        let next = |last: JobRecord| Some(last.job.id.seq.saturating_add(1));
+        let Some(mut seq) = last.map_or_else(|| first_after(plan, begins - phase), next) else {
+            return;
+        };
+        let mut before = last;
+        let waits = before.is_some_and(|before| before.end.is_none());
+        let (mut missing, mut first): (u64, Option<(JobId, Time)>) = (0, None);
+        while plan.most().is_none_or(|most| seq < most) && missing < MOST_MISSING {
+            let Some(window) = plan.arrival(seq, before.as_ref()) else { break };
+            // It must be there at the latest then.
+            let Some(latest) = window.latest else { break };
+            let is_due = latest + plan.task.jitter + margin < until && latest < plan.leaves_at;
+            if !is_due || before.is_some_and(|before| matches!(before.end, Some((_, JobEnd::Left))))
+            {
+                break;
+            }
+            let job = JobId { task: id, seq };
+            missing += 1;
+            first.get_or_insert((job, latest));
+            let deadline = latest + plan.task.deadline;
+            let dates = Job { id: job, arrival: latest, release: latest, deadline };
+            let record = JobRecord { job: dates, end: None, executed: Service::ZERO };
+            if waits && evidence.hides_waiting {
+                corrected.to_mut().jobs.push(record);
+            }
+            before = Some(record);
+            seq += 1;
+        }
+        // A kernel has no event for a job that waits behind another one of its thread.
+        if let Some((job, at)) = first.filter(|_| !(waits && evidence.hides_waiting)) {
+            self.violated(|this| Violation::Missing { job: this.name(job), at, more: missing - 1 });
+        }
+    }
+
+    /// Item 9 before the first job that the trace has: they are numbered from 0 where the origin is known.
+    fn hold_begin(
+        &mut self,
+        id: TaskId,
+        plan: &Plan<'_>,
+        own: &[usize],
+        begins: Time,
+        evidence: &Evidence<'_>,
+    ) {
+        let Some(&first) = own.first() else { return };
+        // Without a latency the numbers themselves are judged: they begin with 0.
+        if evidence.origin == Origin::Unknown || self.latency == Duration::ZERO {
+            return;
+        }
+        let seq = self.trace.jobs[first].job.id.seq;
+        let Some(due) = first_after(plan, begins) else { return };
+        if due < seq
+            && let Some(window) = plan.arrival(due, None)
+        {
+            let job = JobId { task: id, seq: due };
+            let (at, more) = (window.earliest, seq - due - 1);
+            self.violated(|this| Violation::Missing { job: this.name(job), at, more });
+        }
+    }
+
+    /// CPUs go where a request sends them, and have the speed that they have in the set.
+    fn hold_cpus(&mut self, rule: &ScheduleRule) {
+        for mark in &self.trace.marks {
+            let (cpu, goes_offline) = match mark.kind {
+                MarkKind::CpuOnline(cpu) => (cpu, false),
+                MarkKind::CpuOffline(cpu) => (cpu, true),
+                MarkKind::Speed(cpu, _) => {
+                    if completes_all(rule) {
+                        self.violated(|_| Violation::Speed { cpu, at: mark.at });
+                    }
+                    continue;
+                }
+                MarkKind::BudgetExhausted(..) | MarkKind::Note(_) => continue,
+            };
+            let asked = self.system.requests.iter().any(|request| {
+                let kind = match request.kind {
+                    RequestKind::CpuOnline(of) => (of, false),
+                    RequestKind::CpuOffline(of) => (of, true),
+                    RequestKind::Leave(_)
+                    | RequestKind::Reconfigure(..)
+                    | RequestKind::SetClusterCpus { .. } => return false,
+                };
+                kind == (cpu, goes_offline) && request.at <= mark.at
+            });
+            if !asked {
+                let at = mark.at;
+                self.violated(|_| Violation::Unasked { cpu, at, goes_offline });
+            }
+        }
+    }
+}

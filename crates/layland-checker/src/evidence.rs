@@ -1,0 +1,66 @@
+//! What is known of how a trace was made, and so of how far its statements reach.
+
+use layland_model::{Duration, Time};
+use layland_trace::Foreign;
+
+/// Which time of the set is time 0 of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The start of the run. The trace knows of everything from this time on.
+    Known {
+        /// Zero, unless the record began later than the run.
+        since: Time,
+    },
+    /// Nothing says so. Arrivals then only have to agree with each other, and numbers may begin anywhere.
+    Unknown,
+}
+
+/// What is known of how a trace was made. By default: by a simulation, from time 0, exactly.
+///
+/// A trace of a real machine has a latency, or jobs that are released when the machine hears of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence<'a> {
+    /// What lasts no longer is no violation. With a latency above zero: (1) a CPU may be idle, and a job may be
+    /// overtaken, for at most so long at a time; (2) a job may get up to so much more or less than its demand and
+    /// than its segments supply, for each of its segments; (3) a job may be noticed so much later than it
+    /// arrives, and be missing if the trace ends meanwhile. Everything else is as strict as ever.
+    pub latency: Duration,
+    /// Which time is time 0.
+    pub origin: Origin,
+    /// Whether jobs are inferred from sleeps: their numbers and arrivals are no statements, and are not judged.
+    pub is_inferred: bool,
+    /// Whether jobs are not in the trace before their predecessors have ended, as in the trace of a kernel.
+    pub hides_waiting: bool,
+    /// Whether a release is when the engine told its policy, and may be late.
+    pub releases_are_told: bool,
+    /// What arrived before must be there; by default the end of the run, without the latency.
+    pub heard_until: Option<Time>,
+    /// Who else ran.
+    pub foreign: &'a [Foreign],
+}
+
+impl Default for Evidence<'_> {
+    fn default() -> Self {
+        Evidence {
+            latency: Duration::ZERO,
+            origin: Origin::Known { since: Time::ZERO },
+            is_inferred: false,
+            hides_waiting: false,
+            releases_are_told: false,
+            heard_until: None,
+            foreign: &[],
+        }
+    }
+}
+
+impl Evidence<'_> {
+    /// Of a real machine, with this latency; of a simulation if that is zero.
+    pub fn within(latency: Duration) -> Self {
+        Evidence { latency: latency.max(Duration::ZERO), ..Evidence::default() }
+    }
+
+    /// Whether the trace is one of a real machine.
+    pub(crate) fn is_real(&self) -> bool {
+        self.latency > Duration::ZERO || self.releases_are_told || self.heard_until.is_some()
+    }
+}

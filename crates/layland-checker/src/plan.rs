@@ -1,0 +1,269 @@
+//! What the task set says of the jobs of a trace (items 8 and 9): when they arrive and can run, when they are
+//! due, how many there are, and which must be there.
+//!
+//! | behaviour | job `k` arrives |
+//! |---|---|
+//! | periodic, yield | at `offset + k * period` |
+//! | listed | at the `k`-th time of the list |
+//! | sporadic | the first at `offset`; the others a period after the one before, and what can be drawn |
+//! | self-suspending | the first at `offset`; the others at the end of the one before plus the gap |
+//! | hog | not judged: its jobs are budgets, and its policy dates them |
+//!
+//! A request for other parameters counts from some job on, and the trace does not say from which. From the
+//! request on the old and the new values are both right.
+
+use crate::{Evidence, Origin};
+use layland_model::{
+    Behaviour, Change, Duration, Index, RequestKind, ScheduleRule, Separation, System, Task,
+    TaskId, Time,
+};
+use layland_trace::{Job, JobRecord, Trace};
+
+/// When a job arrives by the set: from one time to another, or at any time from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub earliest: Time,
+    pub latest: Option<Time>,
+}
+
+impl Window {
+    fn at(time: Time) -> Window {
+        Window { earliest: time, latest: Some(time) }
+    }
+
+    pub(crate) fn contains(self, time: Time) -> bool {
+        self.earliest <= time && self.latest.is_none_or(|latest| time <= latest)
+    }
+
+    pub(crate) fn exact(self) -> Option<Time> {
+        self.latest.filter(|&latest| latest == self.earliest)
+    }
+}
+
+/// What the set says of the jobs of one task.
+pub(crate) struct Plan<'a> {
+    pub(crate) task: &'a Task,
+    /// The relative deadlines and periods that are right at some time, its own first, and when the first other
+    /// ones were asked for.
+    deadlines: Vec<Duration>,
+    periods: Vec<Duration>,
+    changes_at: Time,
+    /// The last job whose arrival no such request can have changed.
+    fixed_through: u64,
+    /// When it asks to leave.
+    pub(crate) leaves_at: Time,
+    /// Whether an answer of the trace turns it away.
+    pub(crate) is_refused: bool,
+    /// Whether its policy, and not the set, says when its jobs are due.
+    is_dated: bool,
+    /// What the trace's clock is ahead of the set's, if that is known.
+    pub(crate) phase: Option<Duration>,
+    /// How much later than planned a job of a real machine may be noticed.
+    is_real: bool,
+}
+
+impl<'a> Plan<'a> {
+    fn of(
+        id: TaskId,
+        task: &'a Task,
+        (trace, system): (&Trace, &System),
+        rule: &ScheduleRule,
+        evidence: &Evidence<'_>,
+    ) -> Plan<'a> {
+        let mut plan = Plan {
+            task,
+            deadlines: vec![task.deadline],
+            periods: vec![task.period],
+            changes_at: Time::NEVER,
+            fixed_through: u64::MAX,
+            leaves_at: Time::NEVER,
+            is_refused: false,
+            // Who schedules threads dates what suspends itself by its server.
+            is_dated: matches!(task.behaviour, Behaviour::SelfSuspending { .. })
+                && *rule == ScheduleRule::None,
+            phase: None,
+            is_real: evidence.is_real(),
+        };
+        for request in &system.requests {
+            match &request.kind {
+                RequestKind::Leave(of) if *of == id => {
+                    plan.leaves_at = plan.leaves_at.min(request.at);
+                }
+                RequestKind::Reconfigure(of, Change::Parameters { period, deadline, .. })
+                    if *of == id =>
+                {
+                    plan.deadlines.push(*deadline);
+                    plan.periods.push(*period);
+                    plan.changes_at = plan.changes_at.min(request.at);
+                }
+                RequestKind::Leave(_)
+                | RequestKind::Reconfigure(..)
+                | RequestKind::SetClusterCpus { .. }
+                | RequestKind::CpuOnline(_)
+                | RequestKind::CpuOffline(_) => {}
+            }
+        }
+        let entry = format!("task `{}` enters", task.name);
+        // Only a policy that may refuse a task of its set can have turned it away.
+        plan.is_refused = !completes_all(rule)
+            && trace
+                .answers
+                .iter()
+                .any(|answer| answer.refused.is_some() && answer.request == entry);
+        plan
+    }
+
+    /// Finds the first of its jobs that is pending when other parameters are asked for. The arrival of the next
+    /// one was drawn when that was released, and those after it are drawn anew.
+    pub(crate) fn fix<'j>(&mut self, jobs: impl Iterator<Item = &'j JobRecord>) {
+        let ended_before =
+            |record: &JobRecord| record.end.is_some_and(|(at, _)| at < self.changes_at);
+        if self.changes_at < Time::NEVER {
+            let mut after = 0;
+            let mut jobs = jobs.skip_while(|&record| {
+                after = record.job.id.seq.saturating_add(1);
+                ended_before(record)
+            });
+            self.fixed_through = jobs.next().map_or(after, |record| record.job.id.seq);
+        }
+    }
+
+    /// When job `seq` arrives as far as that depends on nothing else, by the clock of the set.
+    fn nominal(&self, seq: u64) -> Option<Time> {
+        match &self.task.behaviour {
+            Behaviour::Periodic | Behaviour::Yield => {
+                let since = i64::try_from(seq).ok()?.checked_mul(self.task.period.ns())?;
+                let at = self.task.offset.ns().checked_add(since)?;
+                (seq <= self.fixed_through).then_some(Time::from_ns(at))
+            }
+            Behaviour::Explicit(releases) => releases.get(usize::try_from(seq).ok()?).copied(),
+            Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => {
+                (seq == 0).then_some(Time::ZERO + self.task.offset)
+            }
+            Behaviour::Hog => None,
+        }
+    }
+
+    /// When job `seq` arrives, by the trace's clock; `None` if the set does not say.
+    pub(crate) fn arrival(&self, seq: u64, previous: Option<&JobRecord>) -> Option<Window> {
+        if let Some(nominal) = self.nominal(seq) {
+            return Some(Window::at(nominal + self.phase?));
+        }
+        let previous =
+            previous.filter(|previous| previous.job.id.seq.checked_add(1) == Some(seq))?;
+        let after = |period: Duration, more: Option<Duration>| {
+            let earliest = previous.job.arrival + period;
+            Window { earliest, latest: more.map(|more| earliest + more) }
+        };
+        let [least, most] = [
+            self.periods.iter().min().copied().unwrap_or(self.task.period),
+            self.periods.iter().max().copied().unwrap_or(self.task.period),
+        ];
+        match &self.task.behaviour {
+            Behaviour::Periodic | Behaviour::Yield => Some(after(least, Some(most - least))),
+            Behaviour::Sporadic(
+                Separation::Uniform { max } | Separation::Exponential { max, .. },
+            ) => Some(after(least, Some(most - least + *max))),
+            Behaviour::SelfSuspending { gap } => {
+                let (end, _) = previous.end?;
+                // A real machine sleeps from when it heard of the end.
+                let latest = (!self.is_real).then_some(end + *gap);
+                Some(Window { earliest: end + *gap, latest })
+            }
+            Behaviour::Explicit(_) | Behaviour::Hog => None,
+        }
+    }
+
+    /// How many jobs the set has of it, at most.
+    pub(crate) fn most(&self) -> Option<u64> {
+        let listed = match &self.task.behaviour {
+            Behaviour::Explicit(releases) => Some(releases.len() as u64),
+            // Its jobs are its budgets, and their number is not limited.
+            Behaviour::Hog => return None,
+            Behaviour::Periodic
+            | Behaviour::Sporadic(_)
+            | Behaviour::Yield
+            | Behaviour::SelfSuspending { .. } => None,
+        };
+        [self.task.jobs, listed].into_iter().flatten().min()
+    }
+
+    /// The absolute deadline of a job that arrived then, if it is no other one that the set allows.
+    pub(crate) fn deadline(&self, job: &Job, arrival: Time) -> Option<Time> {
+        if self.is_dated || matches!(self.task.behaviour, Behaviour::Hog) {
+            return None;
+        }
+        let may_be_new = job.id.seq >= self.fixed_through;
+        let right = self.deadlines.iter().take(if may_be_new { usize::MAX } else { 1 });
+        let is_right = right.into_iter().any(|&relative| job.deadline == arrival + relative);
+        (!is_right).then_some(arrival + self.task.deadline)
+    }
+}
+
+/// The plans of all tasks. Where the clock of the trace has an unknown origin, the tasks whose arrivals are
+/// fixed say what it is.
+pub(crate) fn plans<'a>(
+    trace: &Trace,
+    system: &'a System,
+    rule: &ScheduleRule,
+    evidence: &Evidence<'_>,
+) -> Vec<Plan<'a>> {
+    let mut plans: Vec<Plan> = (system.tasks.iter())
+        .map(|(id, task)| Plan::of(id, task, (trace, system), rule, evidence))
+        .collect();
+    let phase = match evidence.origin {
+        Origin::Known { .. } => Some(Duration::ZERO),
+        Origin::Unknown => {
+            // What arrived before the origin was cut off, and is said to arrive at 0.
+            let seen = trace.jobs.iter().filter(|record| record.job.arrival > Time::ZERO);
+            let phases = seen.filter_map(|record| {
+                let plan = plans.get(record.job.id.task.index())?;
+                let fixed = match &plan.task.behaviour {
+                    Behaviour::Periodic | Behaviour::Yield | Behaviour::Explicit(_) => {
+                        plan.nominal(record.job.id.seq)?
+                    }
+                    Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } | Behaviour::Hog => {
+                        return None;
+                    }
+                };
+                Some(record.job.arrival - fixed)
+            });
+            most_frequent(phases.collect())
+        }
+    };
+    plans.iter_mut().for_each(|plan| plan.phase = phase);
+    plans
+}
+
+/// A few false times do not make all others false.
+fn most_frequent(mut all: Vec<Duration>) -> Option<Duration> {
+    all.sort_unstable();
+    all.chunk_by(|a, b| a == b).max_by_key(|chunk| chunk.len()).map(|chunk| chunk[0])
+}
+
+/// Whether a policy with this rule lets every job of its set complete.
+pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
+    match rule {
+        ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. } => true,
+        ScheduleRule::None | ScheduleRule::MixedCriticality { .. } => false,
+    }
+}
+
+/// The first job whose arrival the set fixes and that arrives at this time of its clock or later.
+pub(crate) fn first_after(plan: &Plan<'_>, begins: Time) -> Option<u64> {
+    let since = (begins - (Time::ZERO + plan.task.offset)).ns().max(0);
+    match &plan.task.behaviour {
+        Behaviour::Periodic | Behaviour::Yield => {
+            let period = plan.task.period.ns().max(1);
+            u64::try_from(since.div_euclid(period) + i64::from(since % period > 0)).ok()
+        }
+        Behaviour::Explicit(releases) => {
+            Some(releases.partition_point(|&release| release < begins) as u64)
+        }
+        Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => (since == 0).then_some(0),
+        Behaviour::Hog => None,
+    }
+}

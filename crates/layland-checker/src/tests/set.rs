@@ -1,0 +1,162 @@
+//! What a trace says against its set.
+
+use super::*;
+use layland_model::{Behaviour, Separation};
+use layland_trace::Foreign;
+
+/// What is said of a trace of these jobs `(seq, arrival, release, deadline)` of one task, each of which is
+/// completed at once with its 1 ns.
+fn said_of(task: Task, jobs: &[(u64, i64, i64, i64)], over: i64) -> Vec<String> {
+    let mut trace = Trace { over: at(over), ..Trace::default() };
+    for &(seq, arrival, release, deadline) in jobs {
+        let (id, end) = (id(0, seq), at(release + 1));
+        let job = Job { id, arrival: at(arrival), release: at(release), deadline: at(deadline) };
+        let end_and_how = Some((end, JobEnd::Completed));
+        trace.jobs.push(JobRecord { job, end: end_and_how, executed: Service::from_ns(1) });
+        trace.segments.push(segment(id, 0, release, release + 1));
+    }
+    let system = System::new(1, vec![task]);
+    let report = check(&trace, &system, &global_edf(&system), 9);
+    report.violations.iter().map(Violation::to_string).collect()
+}
+
+#[test]
+fn periodic_jobs_come_when_the_set_says() {
+    let a = || task("a", 1, 10);
+    let right = [(0, 0, 0, 10), (1, 10, 10, 20), (2, 20, 20, 30)];
+    assert_eq!(said_of(a(), &right, 30), [""; 0]);
+    let moved = [(0, 0, 0, 10), (1, 11, 11, 21), (2, 20, 20, 30)];
+    assert_eq!(
+        said_of(a(), &moved, 30),
+        [
+            "a#1 arrives at 11ns, and by the set it is 10ns",
+            // By the set it has waited since 10.
+            "a#1 waits at 10ns while CPU 0 is idle"
+        ]
+    );
+    let due_later = [(0, 0, 0, 10), (1, 10, 10, 21), (2, 20, 20, 30)];
+    assert_eq!(
+        said_of(a(), &due_later, 30),
+        ["a#1 has the deadline 21ns, and by the set it is 20ns"]
+    );
+    let held_back = [(0, 0, 0, 10), (1, 10, 12, 20), (2, 20, 20, 30)];
+    assert_eq!(
+        said_of(a(), &held_back, 30),
+        [
+            "a#1 can run from 12ns on, and by the set it is 10ns",
+            "a#1 waits at 10ns while CPU 0 is idle"
+        ]
+    );
+    let mut jittery = a();
+    jittery.jitter = Duration::from_ns(2);
+    assert_eq!(said_of(jittery, &held_back, 30), [""; 0]);
+}
+
+#[test]
+fn jobs_that_must_be_there_are_missed() {
+    let a = || task("a", 1, 10);
+    assert_eq!(
+        said_of(a(), &[], 35),
+        ["a#0 is missing: by the set it arrives at 0ns, and so are 3 more after it"]
+    );
+    assert_eq!(
+        said_of(a(), &[(0, 0, 0, 10), (1, 10, 10, 20)], 21),
+        ["a#2 is missing: by the set it arrives at 20ns"]
+    );
+    let limited = |jobs| Task { jobs: Some(jobs), ..a() };
+    assert_eq!(said_of(limited(1), &[(0, 0, 0, 10)], 50), [""; 0]);
+    assert_eq!(
+        said_of(limited(1), &[(0, 0, 0, 10), (1, 10, 10, 20)], 50),
+        ["a#1 is there, and the set has 1 job of its task"]
+    );
+    let listed = Task { behaviour: Behaviour::Explicit(vec![at(3), at(15)]), ..a() };
+    assert_eq!(
+        said_of(listed.clone(), &[(0, 3, 3, 13)], 20),
+        ["a#1 is missing: by the set it arrives at 15ns"]
+    );
+    assert_eq!(said_of(listed, &[(0, 3, 3, 13), (1, 15, 15, 25)], 99), [""; 0]);
+}
+
+#[test]
+fn sporadic_jobs_keep_their_distance() {
+    let max = Duration::from_ns(5);
+    let behaviour = Behaviour::Sporadic(Separation::Uniform { max });
+    let a = || Task { behaviour: behaviour.clone(), ..task("a", 1, 10) };
+    let jobs = |second: i64| [(0, 0, 0, 10), (1, second, second, second + 10)];
+    for second in [10, 15] {
+        assert_eq!(said_of(a(), &jobs(second), 20), [""; 0]);
+    }
+    for second in [9, 16] {
+        let found = said_of(a(), &jobs(second), 20);
+        let arrives = format!("a#1 arrives at {second}ns, and by the set it is from 10ns to 15ns");
+        assert_eq!(found, [arrives]);
+    }
+    assert_eq!(
+        said_of(a(), &[(0, 0, 0, 10)], 16),
+        ["a#1 is missing: by the set it arrives at 15ns"]
+    );
+}
+
+#[test]
+fn who_sleeps_after_a_job_sleeps_as_long_as_the_set_says() {
+    let gap = Duration::from_ns(4);
+    let a = || Task { behaviour: Behaviour::SelfSuspending { gap }, ..task("a", 1, 10) };
+    assert_eq!(said_of(a(), &[(0, 0, 0, 10), (1, 5, 5, 15)], 9), [""; 0]);
+    assert_eq!(
+        said_of(a(), &[(0, 0, 0, 10), (1, 6, 6, 16)], 9),
+        ["a#1 arrives at 6ns, and by the set it is 5ns", "a#1 waits at 5ns while CPU 0 is idle"]
+    );
+}
+
+#[test]
+fn nobody_leaves_or_is_given_up_unasked() {
+    assert_found!(
+        broken(|t| t.jobs[4].end = Some((at(9), JobEnd::Left))),
+        Violation::LeftUnasked { .. }
+    );
+    assert_found!(
+        broken(|t| t.jobs[4].end = Some((at(9), JobEnd::Aborted))),
+        Violation::Aborted { .. }
+    );
+    // It has all its work, and is not over.
+    assert_found!(broken(|t| t.jobs[4].end = None), Violation::Unfinished { .. });
+}
+
+#[test]
+fn a_clock_without_an_origin_is_held_to_itself() {
+    let (system, mut trace, rule) = dispatched_at(3_000);
+    let evidence = Evidence { origin: Origin::Unknown, ..Evidence::within(Duration::from_ns(50)) };
+    let said = |trace: &Trace| check_with(trace, &system, &rule, 9, &evidence).to_string();
+    assert_eq!(said(&trace), "no violation");
+    // The third job comes a little late: two agree, and it does not.
+    for (seq, arrival) in [(4, 4_000), (5, 5_010)] {
+        let id = id(0, seq);
+        let (start, end) = (at(arrival), at(arrival + 300));
+        trace.over = at(arrival + 900);
+        trace.segments.push(segment(id, 0, arrival, arrival + 300));
+        let job = Job { id, arrival: start, release: start, deadline: at(arrival + 1_000) };
+        let end = Some((end, JobEnd::Completed));
+        trace.jobs.push(JobRecord { job, end, executed: Service::from_ns(300) });
+    }
+    assert_eq!(said(&trace), "1 violation\n  a#5 arrives at 5.01us, and by the set it is 5us");
+}
+
+#[test]
+fn who_ran_instead_is_named() {
+    let (system, trace, rule) = dispatched_at(3_500);
+    let foreign = [(3_000, 3_100, "manager"), (3_100, 3_450, "thief")].map(|(start, end, name)| {
+        Foreign { cpu: CpuId(0), start: at(start), end: at(end), thread: name.to_owned() }
+    });
+    let origin = Origin::Known { since: at(3_000) };
+    let evidence = Evidence { origin, ..Evidence::within(Duration::from_ns(50)) };
+    assert_eq!(
+        check_with(&trace, &system, &rule, 9, &evidence).to_string(),
+        "1 violation\n  a#3 waits at 3us while CPU 0 is idle"
+    );
+    let evidence = Evidence { foreign: &foreign, ..evidence };
+    assert_eq!(
+        check_with(&trace, &system, &rule, 9, &evidence).to_string(),
+        "1 violation\n  a#3 waits at 3us while CPU 0 runs `thief`, which is not in the set\n\
+         1 of 1 has threads as the cause that are not in the set: `thief`"
+    );
+}
