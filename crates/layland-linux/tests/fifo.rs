@@ -7,8 +7,8 @@
 mod common;
 
 use common::{alone, options, skipped, task, try_run};
-use layland_checker::check;
-use layland_linux::trace::{View, verify};
+use layland_checker::check_with;
+use layland_linux::trace::{View, evidence, verify};
 use layland_linux::{
     Entry, LogFile, Outcome, RunError, margin_of, replay, run, supports, with_margin, with_slack,
 };
@@ -16,7 +16,7 @@ use layland_model::{
     Behaviour, Duration, Index, OnMiss, Rate, Request, RequestKind, ScheduleRule, Service, System,
     TaskId, Time,
 };
-use layland_policy::{Count, Needs, Policy, Registry, Schedules};
+use layland_policy::{AfterJob, Count, Needs, Policy, Registry, Schedules};
 use layland_trace::{JobEnd, Trace};
 
 /// So often a run is tried that the machine disturbs.
@@ -33,7 +33,7 @@ fn assert_sound(spec: &str, system: &System, rule: &ScheduleRule, outcome: &Outc
     let violations = verify(&outcome.log, system, rule);
     assert!(violations.is_empty(), "{spec}: {violations:#?}");
     let mut fresh = Registry::standard().build(spec, system).unwrap();
-    let replayed = replay(&outcome.log, system, &mut *fresh);
+    let replayed = replay(&outcome.log, system, &mut *fresh).unwrap();
     assert_eq!(replayed.divergence, None, "{spec}");
     assert_eq!(replayed.decisions, outcome.decisions, "{spec}");
     assert_eq!(replayed.events, outcome.events, "{spec}");
@@ -305,10 +305,10 @@ fn a_log_survives_its_file() {
         assert_eq!((&read.policy, read.seed, &read.set), (&file.policy, 0, &file.set));
         assert_eq!(read.log.records.len(), outcome.log.records.len());
         let mut fresh = Registry::standard().build(spec, &system).unwrap();
-        assert_eq!(replay(&read.log, &system, &mut *fresh).divergence, None, "{spec}");
+        assert_eq!(replay(&read.log, &system, &mut *fresh).unwrap().divergence, None, "{spec}");
         // Another policy decides otherwise somewhere: the comparison can fail.
         let mut other = Registry::standard().build("p-rm:fit=wf", &system).unwrap();
-        assert!(replay(&read.log, &system, &mut *other).divergence.is_some(), "{spec}");
+        assert!(replay(&read.log, &system, &mut *other).unwrap().divergence.is_some(), "{spec}");
     }
 }
 
@@ -421,7 +421,8 @@ fn overruns_are_noticed_by_the_clock_of_the_thread() {
         outcome = run().expect("it was permitted before");
     }
     let trace = outcome.trace(&system, View::Measured);
-    let report = check(&trace, &system, &ScheduleRule::None, 20);
+    let evidence = evidence(&outcome.log, View::Measured);
+    let report = check_with(&trace, &system, &ScheduleRule::None, 20, &evidence);
     assert!(report.is_clean(), "{report}");
     for job in trace.jobs.iter().filter(|job| job.end.is_some()) {
         let overran = job.job.id.task == TaskId(1);
@@ -432,4 +433,23 @@ fn overruns_are_noticed_by_the_clock_of_the_thread() {
         }
     }
     assert!(trace.jobs.iter().any(|job| job.completion().is_none() && job.end.is_some()));
+}
+
+/// One rule of the engine for all worlds: a thread that yields does so when it is late, too.
+#[test]
+fn late_jobs_yield_on_threads_as_in_the_simulator() {
+    let _alone = alone();
+    let mut yields = task("yields", 6, 10);
+    yields.behaviour = Behaviour::Yield;
+    yields.budget = Some(Service::from_ms(4));
+    let system = System::new(1, vec![yields, task("other", 30, 100)]);
+    let policy = Registry::standard().build("dl", &system).unwrap();
+    let Some(outcome) = try_run(&system, policy, Duration::from_ms(200)) else { return };
+    let ends = outcome.log.records.iter().filter_map(|record| match record.entry {
+        Entry::Completion { job, then, .. } if job.task == TaskId(0) => Some(then),
+        _ => None,
+    });
+    let ends: Vec<AfterJob> = ends.collect();
+    assert!(missed(&outcome.trace(&system, View::Measured)) > 1, "nobody is late");
+    assert!(ends.len() > 2 && ends.iter().all(|&then| then == AfterJob::Yields), "{ends:?}");
 }

@@ -44,7 +44,7 @@ fn sound(spec: &str, system: &System, duration: Duration) -> Option<(Trace, Opti
     let violations = verify(&outcome.log, system, &rule);
     assert!(violations.is_empty(), "{spec}: {violations:#?}");
     let mut fresh = Registry::standard().build(spec, system).unwrap();
-    let replayed = replay(&outcome.log, system, &mut *fresh);
+    let replayed = replay(&outcome.log, system, &mut *fresh).unwrap();
     assert_eq!(replayed.divergence, None, "{spec}");
     assert_eq!(replayed.decisions, outcome.decisions, "{spec}");
     Some((outcome.trace(system, View::Measured), outcome.pause(system)))

@@ -83,7 +83,7 @@ fn nothing_leaks() {
         let broken = verify(&outcome.log, &system, &rule);
         assert_eq!(broken, Vec::<String>::new(), "round {round} under {spec}");
         let mut fresh = Registry::standard().build(spec, &system).unwrap();
-        let replayed = replay(&outcome.log, &system, &mut *fresh);
+        let replayed = replay(&outcome.log, &system, &mut *fresh).unwrap();
         assert!(replayed.divergence.is_none(), "round {round}: {:?}", replayed.divergence);
         assert!(outcome.decisions > 100, "round {round}: {}", outcome.decisions);
         drop(outcome);

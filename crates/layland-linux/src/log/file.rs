@@ -123,6 +123,17 @@ impl LogFile {
         self.log.records.iter().try_for_each(|record| write_line(out, record))
     }
 
+    /// The line, from 1, of a record in the text that this was read from.
+    pub fn line_of(&self, text: &str, record: usize) -> usize {
+        let begins = if text.starts_with("layland ") {
+            // Version 1 has its set in lines.
+            6 + self.set.matches('\n').count()
+        } else {
+            2
+        };
+        begins + record
+    }
+
     /// Reads a log of any version.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //!
 //! Times are nanoseconds since the start of the run, by `CLOCK_MONOTONIC`.
 
+mod contract;
 pub mod file;
 mod members;
 pub mod replay;

@@ -1,7 +1,8 @@
 //! A log told once more, to a fresh copy of its policy: it must decide the same, bit by bit.
 
+use crate::log::contract::Contract;
 use crate::log::{Entry, Log, Record};
-use layland_model::{RequestKind, System, Time};
+use layland_model::{Index, RequestKind, System, Time};
 use layland_policy::{Action, Event, Policy};
 use std::sync::Arc;
 
@@ -30,24 +31,58 @@ pub struct Divergence {
     pub decided: Vec<Action>,
 }
 
+/// A log that no engine can have written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("record {record}: {message}")]
+pub struct Impossible {
+    /// The place of the record in the log, from 0.
+    pub record: usize,
+    /// What is wrong with it.
+    pub message: String,
+}
+
 /// Tells the policy, which must be fresh, what the log says that it was told.
-pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Replayed {
+///
+/// # Errors
+/// If no engine can have told it that: a task or a CPU that does not exist, a job that is not ready. The policy is
+/// told nothing of it.
+pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Replayed, Impossible> {
     let mut replayed = Replayed { events: 0, decisions: 0, divergence: None };
-    let mut records = log.records.iter().peekable();
+    let mut contract = Contract::new(system, policy.needs());
+    let mut records = log.records.iter().enumerate();
     let mut decided = Vec::new();
-    while let Some(&Record { at, entry }) = records.next() {
+    while let Some((record, &Record { at, entry })) = records.next() {
+        let wrong = |message| Impossible { record, message };
+        if let Entry::Join { task, .. } = entry
+            && task.index() >= system.tasks.len()
+        {
+            return Err(wrong(format!("the set has no task {task}")));
+        }
+        if let Entry::Asks { index, .. } = entry
+            && index as usize >= system.requests.len()
+        {
+            return Err(wrong(format!("the set has no request {index}")));
+        }
         if let Some(Told::Event(event)) = told(entry, system, log) {
+            let index = if let Entry::Asks { index, .. } = entry { Some(index) } else { None };
+            contract.tells(at, &event, index).map_err(wrong)?;
             policy.on_event(at, event);
             replayed.events += 1;
         }
         let Entry::Decide { actions, .. } = entry else { continue };
+        contract.decides(at).map_err(wrong)?;
         let mut logged = Vec::new();
         while (logged.len() as u32) < actions
-            && let Some(record) = records.next()
+            && let Some((record, next)) = records.next()
         {
             // What was measured may stand between the actions.
-            if let Some(Told::Action(action)) = told(record.entry, system, log) {
-                logged.push(action);
+            match told(next.entry, system, log) {
+                Some(Told::Action(action)) => logged.push(action),
+                Some(Told::Event(_)) => {
+                    let message = format!("an event, where {actions} actions were announced");
+                    return Err(Impossible { record, message });
+                }
+                None => {}
             }
         }
         decided.clear();
@@ -56,11 +91,12 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Replayed {
             let decision = replayed.decisions;
             let decided = decided.clone();
             replayed.divergence = Some(Divergence { decision, at, logged, decided });
-            return replayed;
+            return Ok(replayed);
         }
+        decided.iter().for_each(|action| contract.decided(action));
         replayed.decisions += 1;
     }
-    replayed
+    Ok(replayed)
 }
 
 /// What an entry was to the policy.

@@ -23,7 +23,12 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
     let mut policy = registry
         .build(&file.policy, &set.system)
         .map_err(|error| Failure::input(format!("{name}: {error}")))?;
-    let replayed = layland_linux::replay(&file.log, &set.system, &mut *policy);
+    let replayed =
+        layland_linux::replay(&file.log, &set.system, &mut *policy).map_err(|impossible| {
+            let line = file.line_of(&content, impossible.record);
+            Failure::input(format!("{name}: line {line}: {}", impossible.message))
+                .help("no engine can have written this: the log is damaged")
+        })?;
     let exit = if replayed.divergence.is_none() { Exit::Yes } else { Exit::No };
     if args.json {
         let divergence = replayed.divergence.as_ref().map(|divergence| {

@@ -1,0 +1,359 @@
+//! Whether an engine can have told a policy this: the contract of [`Policy`](layland_policy::Policy), held before
+//! each event of a log is told again. A policy may rely on the contract, and so a damaged log must not reach it.
+//!
+//! It follows what the policy decides as an engine does: which jobs are ready, which CPU runs which, which timers
+//! are set. What it does not judge is whether the events of one instant come in the right order.
+
+use layland_model::{
+    Behaviour, Change, CpuId, CpuMap, Duration, JobId, RequestKind, System, TIME_LIMIT, TaskId,
+    TaskMap, Time,
+};
+use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedules};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an engine knows of a task.
+#[derive(Clone, Debug, Default)]
+struct TaskState {
+    is_in: bool,
+    has_left: bool,
+    ready: Option<u64>,
+    /// The number of its last job.
+    last: Option<u64>,
+    /// When that was released.
+    released: Option<Time>,
+    /// The jobs that have arrived, where the policy follows arrivals: the last number.
+    arrived: Option<u64>,
+}
+
+/// The state of a run, as far as events may depend on it.
+pub(super) struct Contract<'a> {
+    system: &'a System,
+    needs: Needs,
+    tasks: TaskMap<TaskState>,
+    /// Whether each CPU is online, and the job that it runs, with whether that has a budget.
+    cpus: CpuMap<(bool, Option<(JobId, bool)>)>,
+    timers: BTreeMap<u32, Time>,
+    /// Who asked to enter, until that is refused.
+    joins: BTreeMap<u32, TaskId>,
+    next_request: u32,
+    asked: BTreeSet<usize>,
+    now: Time,
+    /// Whether something was told at `now` and nothing decided yet.
+    is_undecided: bool,
+}
+
+type Verdict = Result<(), String>;
+
+impl<'a> Contract<'a> {
+    pub(super) fn new(system: &'a System, needs: Needs) -> Contract<'a> {
+        Contract {
+            system,
+            needs,
+            tasks: TaskMap::filled(TaskState::default(), system.tasks.len()),
+            cpus: CpuMap::filled((false, None), system.platform.cpu_count()),
+            timers: BTreeMap::new(),
+            joins: BTreeMap::new(),
+            next_request: 0,
+            asked: BTreeSet::new(),
+            now: Time::ZERO,
+            is_undecided: false,
+        }
+    }
+
+    fn time(&mut self, at: Time) -> Verdict {
+        if !(Time::ZERO..=Time::from_ns(TIME_LIMIT)).contains(&at) {
+            return Err(format!("{at} is no time of a run"));
+        }
+        if at < self.now {
+            return Err(format!("{at} is before {}, the time of the line before", self.now));
+        }
+        if self.is_undecided && at > self.now {
+            return Err(format!("nothing was decided about what was told at {}", self.now));
+        }
+        self.now = at;
+        Ok(())
+    }
+
+    /// The policy is about to decide.
+    pub(super) fn decides(&mut self, at: Time) -> Verdict {
+        self.time(at)?;
+        self.is_undecided = false;
+        Ok(())
+    }
+
+    /// The policy is about to be told this of the request of the system with this index, if it is of one.
+    pub(super) fn tells(&mut self, at: Time, event: &Event, index: Option<u32>) -> Verdict {
+        self.time(at)?;
+        self.is_undecided = true;
+        match *event {
+            Event::CpuOnline { cpu } => self.goes(cpu, true),
+            Event::CpuOffline { cpu } => self.goes(cpu, false),
+            Event::Join { task, request, .. } => {
+                self.requests(request)?;
+                self.joins.insert(request.0, task);
+                let state = self.task(task)?;
+                if state.is_in || state.has_left {
+                    return Err(format!("task {task} enters twice"));
+                }
+                state.is_in = true;
+                Ok(())
+            }
+            Event::Leave { task } => {
+                self.member(task)?;
+                self.withdraw(task);
+                let state = &mut self.tasks[task];
+                (state.is_in, state.has_left, state.ready) = (false, true, None);
+                Ok(())
+            }
+            Event::Reconfigure { task, request, .. } => {
+                self.member(task)?;
+                self.asks(index, request)
+            }
+            Event::SetClusterCpus { request, .. } => self.asks(index, request),
+            Event::Arrival { job, release, deadline } => {
+                let state = self.member(job.task)?;
+                let expected = state.arrived.map_or(0, |seq| seq.saturating_add(1));
+                if job.seq != expected {
+                    return Err(format!("job {} arrives where job {expected} is due", job.seq));
+                }
+                state.arrived = Some(job.seq);
+                if self.needs.schedules != Schedules::ArrivingJobs {
+                    return Err("the policy does not follow arrivals".to_owned());
+                }
+                self.dates(job, release, deadline)
+            }
+            Event::Release { job, release, deadline } => self.releases(job, release, deadline),
+            Event::Measured { job, executed } => {
+                let now = self.now.ns();
+                let state = self.task(job.task)?;
+                if state.last.is_none_or(|last| job.seq > last) {
+                    return Err(format!("job {} was not released", job.seq));
+                }
+                if !(0..=now).contains(&executed.ns()) {
+                    return Err(format!("nobody can have got {executed} by now"));
+                }
+                if self.needs.schedules == Schedules::ReadyJobs
+                    && self.needs.progress == Progress::Elapsed
+                {
+                    return Err("the policy is not told what jobs got".to_owned());
+                }
+                Ok(())
+            }
+            Event::Completion { job, cpu, then } => {
+                self.runs(job, cpu)?;
+                let behaviour = &self.system.tasks[job.task].behaviour;
+                if then == AfterJob::Yields && *behaviour != Behaviour::Yield {
+                    return Err("its task does not yield".to_owned());
+                }
+                if *behaviour == Behaviour::Hog && self.needs.schedules == Schedules::Threads {
+                    return Err("the thread of its task never ends a job".to_owned());
+                }
+                self.cpus[cpu].1 = None;
+                self.tasks[job.task].ready = None;
+                Ok(())
+            }
+            Event::BudgetExhausted { job, cpu } => {
+                self.runs(job, cpu)?;
+                match &mut self.cpus[cpu].1 {
+                    Some((_, has_budget)) if *has_budget => *has_budget = false,
+                    Some(_) | None => return Err("it was given no budget".to_owned()),
+                }
+                Ok(())
+            }
+            Event::Timer { id } => match self.timers.remove(&id.0) {
+                Some(due) if due <= self.now => Ok(()),
+                Some(due) => Err(format!("timer {} is due at {due}", id.0)),
+                None => Err(format!("timer {} is not set", id.0)),
+            },
+        }
+    }
+
+    /// The policy decided this.
+    pub(super) fn decided(&mut self, action: &Action) {
+        match *action {
+            Action::Run { cpu, job, budget } => {
+                self.withdraw(job.task);
+                if let Some(on) = self.cpus.get_mut(cpu) {
+                    on.1 = Some((job, budget.is_some()));
+                }
+            }
+            Action::Idle { cpu } => self.cpus.get_mut(cpu).into_iter().for_each(|on| on.1 = None),
+            Action::SetTimer { id, at } => {
+                self.timers.insert(id.0, at);
+            }
+            Action::ClearTimer { id } => {
+                self.timers.remove(&id.0);
+            }
+            Action::Abort { job } => self.stop(job.task),
+            Action::EndJob { job } => {
+                let next = JobId { task: job.task, seq: job.seq.saturating_add(1) };
+                if let Some(state) = self.tasks.get_mut(job.task) {
+                    state.ready = state.ready.and(Some(next.seq));
+                    state.last = Some(next.seq);
+                }
+                for (_, on) in self.cpus.values_mut() {
+                    if let Some((own, _)) = on.as_mut().filter(|(own, _)| *own == job) {
+                        *own = next;
+                    }
+                }
+            }
+            Action::Refuse { request, .. } => {
+                if let Some(task) = self.joins.remove(&request.0) {
+                    self.stop(task);
+                    let state = &mut self.tasks[task];
+                    (state.is_in, state.has_left) = (false, true);
+                }
+            }
+            Action::SetDates { .. } | Action::SetSpeed { .. } | Action::Note { .. } => {}
+        }
+    }
+
+    fn task(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
+        let count = self.tasks.len();
+        self.tasks
+            .get_mut(task)
+            .ok_or_else(|| format!("task {task} is not one of the {count} tasks"))
+    }
+
+    /// A task that has entered.
+    fn member(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
+        let state = self.task(task)?;
+        if state.is_in { Ok(state) } else { Err(format!("task {task} has not entered")) }
+    }
+
+    fn goes(&mut self, cpu: CpuId, online: bool) -> Verdict {
+        let count = self.cpus.len();
+        let on = (self.cpus.get_mut(cpu))
+            .ok_or_else(|| format!("CPU {cpu} is not one of the {count} CPUs"))?;
+        if on.0 == online {
+            return Err(format!(
+                "CPU {cpu} is {} already",
+                if online { "online" } else { "offline" }
+            ));
+        }
+        *on = (online, None);
+        Ok(())
+    }
+
+    fn requests(&mut self, request: RequestId) -> Verdict {
+        // Requests of which the policy is not told have numbers, too.
+        if request.0 < self.next_request || request.0 > MOST_REQUESTS {
+            return Err(format!("request {} is not the next one", request.0));
+        }
+        self.next_request = request.0 + 1;
+        Ok(())
+    }
+
+    fn asks(&mut self, index: Option<u32>, request: RequestId) -> Verdict {
+        self.requests(request)?;
+        let index = index.map_or(usize::MAX, |index| index as usize);
+        match self.system.requests.get(index) {
+            Some(asked) if asked.at > self.now => {
+                Err(format!("request {index} is for {}", asked.at))
+            }
+            Some(_) if self.asked.insert(index) => Ok(()),
+            Some(_) => Err(format!("request {index} of the set is made twice")),
+            None => Err(format!("the set has no request {index}")),
+        }
+    }
+
+    fn releases(&mut self, job: JobId, release: Time, deadline: Time) -> Verdict {
+        let follows = self.needs.schedules == Schedules::ArrivingJobs;
+        let state = self.member(job.task)?;
+        if let Some(ready) = state.ready {
+            return Err(format!("job {} is released while job {ready} is ready", job.seq));
+        }
+        let expected = state.last.map_or(0, |seq| seq.saturating_add(1));
+        if job.seq != expected {
+            return Err(format!("job {} is released where job {expected} is due", job.seq));
+        }
+        if follows && state.arrived.is_none_or(|arrived| job.seq > arrived) {
+            return Err(format!("job {} is released and has not arrived", job.seq));
+        }
+        let before = state.released;
+        (state.ready, state.last, state.released) = (Some(job.seq), Some(job.seq), Some(release));
+        let task = &self.system.tasks[job.task];
+        if before.is_some_and(|before| before + self.least_period(job.task) - task.jitter > release)
+        {
+            return Err(format!("job {} is released too soon after the one before", job.seq));
+        }
+        self.dates(job, release, deadline)
+    }
+
+    /// The least time between two arrivals.
+    fn least_period(&self, id: TaskId) -> Duration {
+        let task = &self.system.tasks[id];
+        match task.behaviour {
+            Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Hog | Behaviour::Yield => {
+                let others = self.changes(id).map(|(period, _)| period);
+                others.fold(task.period, Duration::min)
+            }
+            Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. } => task.jitter,
+        }
+    }
+
+    /// Periods and deadlines that are asked for.
+    fn changes(&self, id: TaskId) -> impl Iterator<Item = (Duration, Duration)> {
+        self.system.requests.iter().filter_map(move |request| match &request.kind {
+            RequestKind::Reconfigure(task, Change::Parameters { period, deadline, .. })
+                if *task == id =>
+            {
+                Some((*period, *deadline))
+            }
+            RequestKind::Leave(_)
+            | RequestKind::Reconfigure(..)
+            | RequestKind::SetClusterCpus { .. }
+            | RequestKind::CpuOnline(_)
+            | RequestKind::CpuOffline(_) => None,
+        })
+    }
+
+    /// A job is told of when it has come, and is due a relative deadline after it arrived.
+    fn dates(&self, job: JobId, release: Time, deadline: Time) -> Verdict {
+        let task = &self.system.tasks[job.task];
+        if release < Time::ZERO || release > self.now {
+            return Err(format!("job {} is released at {release}, and told now", job.seq));
+        }
+        if task.jobs.is_some_and(|jobs| job.seq >= jobs) {
+            return Err(format!("its task has no job {}", job.seq));
+        }
+        let fits = |relative: Duration| {
+            let arrival = deadline - relative;
+            arrival <= release && release - arrival <= task.jitter
+        };
+        let in_range = (0..=2 * TIME_LIMIT).contains(&deadline.ns());
+        let mut relatives =
+            std::iter::once(task.deadline).chain(self.changes(job.task).map(|(_, d)| d));
+        if in_range && relatives.any(fits) {
+            Ok(())
+        } else {
+            Err(format!("job {} cannot be due at {deadline}", job.seq))
+        }
+    }
+
+    fn runs(&mut self, job: JobId, cpu: CpuId) -> Verdict {
+        let is_ready = self.member(job.task)?.ready == Some(job.seq);
+        let on = self.cpus.get(cpu).and_then(|&(_, on)| on);
+        if is_ready && on.is_some_and(|(own, _)| own == job) {
+            return Ok(());
+        }
+        Err(format!("CPU {cpu} does not run job {} of task {}", job.seq, job.task))
+    }
+
+    /// No CPU runs this task any more.
+    fn withdraw(&mut self, task: TaskId) {
+        for (_, on) in self.cpus.values_mut() {
+            if on.is_some_and(|(job, _)| job.task == task) {
+                *on = None;
+            }
+        }
+    }
+
+    fn stop(&mut self, task: TaskId) {
+        self.withdraw(task);
+        self.tasks.get_mut(task).into_iter().for_each(|state| state.ready = None);
+    }
+}
+
+/// No run asks for more.
+const MOST_REQUESTS: u32 = u32::MAX - 1;
