@@ -25,7 +25,7 @@
 //!
 //! let labels = Labels::numbered(&trace);
 //! let view = View::new(&trace, &labels);
-//! assert!(view.text(&TextOptions::default()).starts_with("0ns to 4ms, 1 task, 1 CPU"));
+//! assert!(view.text(&TextOptions::default()).starts_with("0 to 4 ms, 1 task, 1 CPU"));
 //! assert!(view.svg(&SvgOptions::default()).starts_with("<svg "));
 //! ```
 

@@ -563,3 +563,33 @@ fn manual_pages_are_of_commands_and_name_their_version() {
         assert!(title.contains(concat!("layland ", env!("CARGO_PKG_VERSION"))), "{title}");
     }
 }
+
+/// A chart for a paper: one page, and every font in it.
+#[test]
+fn a_schedule_can_be_a_pdf() {
+    let made = folder("pdf");
+    for demo in ["dhall", "mixed-overrun", "push-defect", "robot"] {
+        let file = made.join(format!("{demo}.pdf"));
+        let set = format!("demo:{demo}");
+        let args = ["sim", &set, "-p", "dl", "--chart", "none", "-q", "-o", name(&file)];
+        let (code, _, err) = said(&args);
+        assert!(code < 2, "{demo}: {err}");
+        let bytes = std::fs::read(&file).expect("written");
+        assert!(bytes.starts_with(b"%PDF-"), "{demo}");
+        said(&args);
+        assert_eq!(std::fs::read(&file).expect("written"), bytes, "the same bytes every time");
+    }
+    let file = made.join("dhall.pdf");
+    let Ok(fonts) = Command::new("pdffonts").arg(&file).output() else {
+        return common::skipped("pdffonts (poppler-utils)");
+    };
+    let fonts = String::from_utf8_lossy(&fonts.stdout).into_owned();
+    let rows: Vec<&str> = fonts.lines().skip(2).collect();
+    assert!(rows.len() == 1 && rows[0].contains("LiberationSans"), "{fonts}");
+    assert_eq!(rows[0].split_whitespace().filter(|&word| word == "yes").count(), 3, "{fonts}");
+    let text = Command::new("pdftotext").args([name(&file), "-"]).output().expect("it is there");
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for part in ["demo:dhall under dl", "CPU 1", "heavy", "time in ms", "deadline miss"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

@@ -1,5 +1,5 @@
-//! Gantt charts of a window of a [`Trace`](layland_trace::Trace): as text for a terminal, and as SVG for a
-//! paper.
+//! Gantt charts of a window of a [`Trace`](layland_trace::Trace): as text for a terminal, and as SVG, PDF and
+//! TikZ for a paper.
 //!
 //! ```
 //! use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
@@ -23,7 +23,7 @@
 //! assert_eq!(
 //!     chart,
 //!     "\
-//! 0ns to 10ms, 2 tasks, 1 CPU, 1 deadline miss
+//! 0 to 10 ms, 2 tasks, 1 CPU, 1 deadline miss
 //!            ↑                               ↓
 //! A fast     ████████████████
 //!            ↑                               ✗      !
@@ -36,6 +36,7 @@
 //! ```
 
 mod axis;
+mod picture;
 mod scene;
 mod svg;
 #[cfg(test)]
@@ -45,6 +46,7 @@ mod tikz;
 mod view;
 mod words;
 
+pub use picture::PdfOptions;
 pub use svg::SvgOptions;
 pub use text::{Charset, Colours, TextOptions};
 pub use tikz::TikzOptions;

@@ -9,6 +9,7 @@
 //! assert!(picture.pdf("a bar").starts_with(b"%PDF"));
 //! ```
 
+mod font;
 mod helvetica;
 mod pdf;
 mod scale;
@@ -61,7 +62,7 @@ pub enum Shape {
         /// Its colour.
         colour: Colour,
     },
-    /// Words in Helvetica.
+    /// Words in Helvetica, or in a font of its widths.
     Text {
         /// The point of the base line that the anchor names.
         at: (f64, f64),

@@ -1,5 +1,6 @@
-//! A picture as PDF: one page of its size, in Helvetica, which every reader has.
+//! A picture as PDF: one page of its size, with what it uses of its font.
 
+use super::font::Font;
 use super::{Anchor, Colour, Picture, Shape, helvetica};
 use pdf_writer::types::{LineCapStyle, LineJoinStyle};
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
@@ -10,7 +11,8 @@ const ROUND: f64 = 0.552_284_75;
 impl Picture {
     /// The picture; `about` is its title.
     pub fn pdf(&self, about: &str) -> Vec<u8> {
-        let [catalog, pages, page, font, content, info] = [1, 2, 3, 4, 5, 6].map(Ref::new);
+        let [catalog, pages, page, content, info] = [1, 2, 3, 4, 5].map(Ref::new);
+        let of_font = [6, 7, 8, 9, 10].map(Ref::new);
         let mut pdf = Pdf::new();
         pdf.catalog(catalog).pages(pages);
         pdf.pages(pages).kids([page]).count(1);
@@ -18,19 +20,18 @@ impl Picture {
         sheet.media_box(Rect::new(0.0, 0.0, self.width as f32, self.height as f32));
         sheet.parent(pages);
         sheet.contents(content);
-        sheet.resources().fonts().pair(Name(b"F1"), font);
+        sheet.resources().fonts().pair(Name(b"F1"), of_font[0]);
         sheet.finish();
-        pdf.type1_font(font)
-            .base_font(Name(b"Helvetica"))
-            .encoding_predefined(Name(b"WinAnsiEncoding"));
-        pdf.stream(content, &self.content());
+        let mut font = Font::new();
+        pdf.stream(content, &self.content(&mut font));
+        font.embed(&mut pdf, of_font);
         pdf.document_info(info)
             .title(TextStr(about))
             .producer(TextStr(concat!("layland-lab ", env!("CARGO_PKG_VERSION"))));
         pdf.finish()
     }
 
-    fn content(&self) -> Vec<u8> {
+    fn content(&self, font: &mut Font) -> Vec<u8> {
         let mut to = Content::new();
         to.set_line_join(LineJoinStyle::RoundJoin);
         to.set_line_cap(LineCapStyle::ButtCap);
@@ -86,7 +87,7 @@ impl Picture {
                         true => [0.0, 1.0, -1.0, 0.0, x, y - back],
                         false => [1.0, 0.0, 0.0, 1.0, x - back, y],
                     });
-                    to.show(Str(&latin(text)));
+                    to.show(Str(&font.encode(text)));
                     to.end_text();
                 }
                 Shape::Clip { at: rectangle } => {
@@ -121,7 +122,65 @@ fn shares(colour: Colour) -> [f32; 3] {
     colour.map(|share| f32::from(share) / 255.0)
 }
 
-/// The bytes of a text in the encoding of the font; what it lacks becomes a question mark.
-fn latin(text: &str) -> Vec<u8> {
-    text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
+#[cfg(test)]
+mod tests {
+    use super::super::font::Font;
+    use super::*;
+    use std::process::Command;
+
+    fn picture() -> Picture {
+        let mut picture = Picture { width: 200.0, height: 40.0, shapes: Vec::new() };
+        for (index, text) in
+            ["tardiness [ms]", "λ ≤ 50 µs", "a (b) \\ c", "漢"].into_iter().enumerate()
+        {
+            let at = (4.0, 9.0 * (index as f64 + 1.0));
+            picture.text(at, text, 8.0, Anchor::Start, [0, 0, 0]);
+        }
+        picture
+    }
+
+    /// Texts are placed by the widths of Helvetica, which the embedded font must have.
+    #[test]
+    fn the_font_is_as_wide_as_helvetica() {
+        for char in ' '..='~' {
+            let mut font = Font::new();
+            font.encode(&char.to_string());
+            let width = helvetica::width(&char.to_string(), 1000.0);
+            let (_, own) = font.only();
+            assert!((f64::from(own) - width).abs() < 1.0, "{char}: {own}, and not {width}");
+        }
+    }
+
+    #[test]
+    fn the_same_picture_gives_the_same_bytes() {
+        assert_eq!(picture().pdf("a"), picture().pdf("a"));
+    }
+
+    /// What conferences check before they take a paper.
+    #[test]
+    fn every_font_is_embedded() {
+        let path = std::env::temp_dir().join(format!("layland-font-{}.pdf", std::process::id()));
+        std::fs::write(&path, picture().pdf("a")).unwrap();
+        let fonts = Command::new("pdffonts").arg(&path).output();
+        let text = Command::new("pdftotext").args([path.as_os_str(), "-".as_ref()]).output();
+        let _ = std::fs::remove_file(&path);
+        let (Ok(fonts), Ok(text)) = (fonts, text) else {
+            // Not through the macro, whose output a test that passes does not show.
+            use std::io::Write;
+            let _ = std::io::stderr()
+                .write_all(b"skipped: needs pdffonts and pdftotext (poppler-utils)\n");
+            return;
+        };
+        let fonts = String::from_utf8_lossy(&fonts.stdout).into_owned();
+        let rows: Vec<&str> = fonts.lines().skip(2).collect();
+        assert_eq!(rows.len(), 1, "{fonts}");
+        let flags: Vec<&str> =
+            rows[0].split_whitespace().filter(|word| ["yes", "no"].contains(word)).collect();
+        assert_eq!(flags, ["yes", "yes", "yes"], "embedded, a part, with Unicode: {fonts}");
+        // What is selected and searched is the text, not numbers of glyphs.
+        let text = String::from_utf8_lossy(&text.stdout).into_owned();
+        for part in ["tardiness [ms]", "λ ≤ 50 µs", "a (b) \\ c", "?"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
 }

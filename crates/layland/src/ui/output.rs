@@ -11,6 +11,8 @@ pub(crate) enum FileKind {
     Html,
     /// A chart.
     Svg,
+    /// The same as PDF.
+    Pdf,
     /// The same for LaTeX.
     Tikz,
     /// The same in characters.
@@ -26,9 +28,10 @@ pub(crate) enum FileKind {
 }
 
 /// The files that every trace can be written to.
-const OF_EVERY_TRACE: [FileKind; 8] = [
+const OF_EVERY_TRACE: [FileKind; 9] = [
     FileKind::Html,
     FileKind::Svg,
+    FileKind::Pdf,
     FileKind::Tikz,
     FileKind::Text,
     FileKind::Json,
@@ -42,6 +45,7 @@ impl FileKind {
         match self {
             FileKind::Html => &["html", "htm"],
             FileKind::Svg => &["svg"],
+            FileKind::Pdf => &["pdf"],
             FileKind::Tikz => &["tex", "tikz"],
             FileKind::Text => &["txt"],
             FileKind::Json => &["json"],
@@ -53,8 +57,8 @@ impl FileKind {
     fn meaning(self) -> &'static str {
         match self {
             FileKind::Html => ".html for a report",
-            FileKind::Svg => ".svg, .tex or .txt for a chart",
-            FileKind::Tikz | FileKind::Text => "",
+            FileKind::Svg => ".svg, .pdf, .tex or .txt for a chart",
+            FileKind::Pdf | FileKind::Tikz | FileKind::Text => "",
             FileKind::Json => ".json for the trace",
             FileKind::Csv => ".csv for a table of it",
             FileKind::Export(export) => export.meaning(),

@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use super::output::{FileKind, Output};
 use super::{chart, files, report, terminal};
-use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
+use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
 use layland_trace::json::write_json;
@@ -79,6 +79,11 @@ impl Recorded<'_> {
                 let title = Some(self.title.clone());
                 bytes =
                     self.view().tikz(&TikzOptions { title, ..TikzOptions::default() }).into_bytes();
+            }
+            FileKind::Pdf => {
+                let title = Some(self.title.clone());
+                let options = PdfOptions { title, ..PdfOptions::default() };
+                bytes = self.view().pdf(&options, &self.title);
             }
             FileKind::Export(export) => {
                 for (path, bytes) in export.files(path, self.trace, &self.labels, &self.title)? {

@@ -67,7 +67,7 @@ pub(crate) struct RunArgs {
     pub fifo: FifoArgs,
     #[command(flatten)]
     pub deadline: DeadlineArgs,
-    /// Write a file: a report (.html), a chart (.svg, .txt), the whole trace (.json), or what the
+    /// Write a file: a report (.html), a chart (.svg, .pdf, .txt), the whole trace (.json), or what the
     /// kernel's scheduler did (.trace). May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Vec<PathBuf>,

@@ -56,8 +56,8 @@ pub(crate) struct SimArgs {
     /// before the start stay, and so does what `layland check` says
     #[arg(long, value_name = "SEED", help_heading = "Randomness")]
     pub explore: Option<u64>,
-    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .txt, .tex for
-    /// LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
+    /// Write a file: a self-contained HTML page with all policies (.html), a chart (.svg, .pdf, .txt, .tex
+    /// for LaTeX with TikZ), or the whole trace (.json, .pftrace for Perfetto, .parquet for tables, .bin
     /// for the tools of LITMUS^RT). May be repeated. With several policies, FILE.svg becomes
     /// FILE.POLICY.svg; FILE.parquet is one file per table, FILE.jobs.parquet and so on
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

@@ -6,7 +6,7 @@ use crate::ui::export::Files;
 use crate::ui::gate::{Held, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, gate, terminal};
-use layland_chart::gantt::{Colours, Rows, SvgOptions, TikzOptions, View};
+use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
 use layland_trace::json::write_json;
 use layland_trace::{Labels, Trace};
@@ -89,6 +89,10 @@ impl Comparison<'_> {
         };
         let view = View::new(&trace, &labels).window(window.0, window.1);
         let text = match output.kind {
+            FileKind::Pdf => {
+                let options = PdfOptions { title: Some(title.clone()), ..PdfOptions::default() };
+                return Ok(Some(vec![(path.to_owned(), view.pdf(&options, &title))]));
+            }
             FileKind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
             FileKind::Tikz => {
                 view.tikz(&TikzOptions { title: Some(title), ..TikzOptions::default() })

@@ -1,0 +1,105 @@
+//! The font of pictures as PDF: Liberation Sans, which has the widths of Helvetica. What a picture uses of it is
+//! embedded, as publishers ask for.
+
+use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
+use pdf_writer::{Finish, Name, Pdf, Rect, Ref, Str};
+use std::collections::BTreeMap;
+use subsetter::GlyphRemapper;
+use ttf_parser::{Face, GlyphId};
+
+const DATA: &[u8] = include_bytes!("../../assets/LiberationSans-Regular.ttf");
+/// Six capital letters say that it is a part of the font.
+const NAME: Name<'_> = Name(b"LAYLND+LiberationSans");
+const IDENTITY: SystemInfo<'_> =
+    SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 };
+
+/// What a picture uses of the font.
+pub(super) struct Font {
+    face: Face<'static>,
+    glyphs: GlyphRemapper,
+    /// By the number of the glyph in the part: the character and the width, in thousandths of the size.
+    used: BTreeMap<u16, (char, f32)>,
+}
+
+impl Font {
+    pub(super) fn new() -> Font {
+        let face = Face::parse(DATA, 0).expect("the font that comes with this crate is whole");
+        Font { face, glyphs: GlyphRemapper::new(), used: BTreeMap::new() }
+    }
+
+    /// A text as numbers of glyphs, two bytes each. What the font lacks becomes a question mark.
+    pub(super) fn encode(&mut self, text: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for char in text.chars() {
+            let found = self.face.glyph_index(char).map(|glyph| (char, glyph));
+            let (char, glyph) = found
+                .unwrap_or_else(|| ('?', self.face.glyph_index('?').expect("the font has ASCII")));
+            let number = self.glyphs.remap(glyph.0);
+            let width = self.width(glyph);
+            self.used.entry(number).or_insert((char, width));
+            bytes.extend(number.to_be_bytes());
+        }
+        bytes
+    }
+
+    fn width(&self, glyph: GlyphId) -> f32 {
+        let units = f32::from(self.face.units_per_em());
+        f32::from(self.face.glyph_hor_advance(glyph).unwrap_or(0)) * 1000.0 / units
+    }
+
+    /// The one character that was encoded, with its width.
+    #[cfg(test)]
+    pub(super) fn only(&self) -> (char, f32) {
+        self.used.values().next().copied().expect("a character was encoded")
+    }
+
+    /// Puts the part that is used into a file, as five objects.
+    pub(super) fn embed(self, pdf: &mut Pdf, [font, cid, descriptor, file, unicode]: [Ref; 5]) {
+        let part = subsetter::subset(DATA, 0, &self.glyphs)
+            .expect("the font that comes with this crate can be cut");
+        pdf.type0_font(font)
+            .base_font(NAME)
+            .encoding_predefined(Name(b"Identity-H"))
+            .descendant_font(cid)
+            .to_unicode(unicode);
+        let mut of_glyphs = pdf.cid_font(cid);
+        of_glyphs
+            .subtype(CidFontType::Type2)
+            .base_font(NAME)
+            .system_info(IDENTITY)
+            .font_descriptor(descriptor)
+            .default_width(0.0)
+            .cid_to_gid_map_predefined(Name(b"Identity"));
+        let mut widths = of_glyphs.widths();
+        for (&number, &(_, width)) in &self.used {
+            widths.consecutive(number, [width]);
+        }
+        widths.finish();
+        of_glyphs.finish();
+        let scaled = |units: i16| f32::from(units) * 1000.0 / f32::from(self.face.units_per_em());
+        let bounds = self.face.global_bounding_box();
+        pdf.font_descriptor(descriptor)
+            .name(NAME)
+            .flags(FontFlags::SYMBOLIC)
+            .bbox(Rect::new(
+                scaled(bounds.x_min),
+                scaled(bounds.y_min),
+                scaled(bounds.x_max),
+                scaled(bounds.y_max),
+            ))
+            .italic_angle(0.0)
+            .ascent(scaled(self.face.ascender()))
+            .descent(scaled(self.face.descender()))
+            .cap_height(scaled(self.face.capital_height().unwrap_or(self.face.ascender())))
+            .stem_v(80.0)
+            .font_file2(file);
+        let mut stream = pdf.stream(file, &part);
+        stream.pair(Name(b"Length1"), i32::try_from(part.len()).unwrap_or(i32::MAX));
+        stream.finish();
+        let mut map = UnicodeCmap::new(Name(b"Layland"), IDENTITY);
+        for (&number, &(char, _)) in &self.used {
+            map.pair(number, char);
+        }
+        pdf.cmap(unicode, &map.finish());
+    }
+}
