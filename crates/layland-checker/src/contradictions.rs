@@ -3,13 +3,19 @@
 use crate::plan::{Plan, Window, completes_all, first_after, plans};
 use crate::{Checker, Evidence, Origin, Violation};
 use layland_model::{
-    Behaviour, Duration, Index, JobId, RequestKind, ScheduleRule, Service, System, TaskId, Time,
+    Behaviour, Duration, Index, JobId, OnMiss, RequestKind, ScheduleRule, Service, System, TaskId,
+    Time,
 };
 use layland_trace::{Job, JobEnd, JobRecord, MarkKind, Trace};
 use std::borrow::Cow;
 
 /// More missing jobs of one task are not counted: a trace can claim to be as long as it likes.
 pub(crate) const MOST_MISSING: u64 = 20_000;
+
+/// Whether a job was given up.
+fn is_given_up(record: &JobRecord) -> bool {
+    matches!(record.end, Some((_, JobEnd::Aborted)))
+}
 
 /// A trace with the dates that the set gives its jobs, and with the jobs that wait at its end behind one that
 /// is pending, where the trace does not name them. Borrowed if there is nothing to correct.
@@ -82,6 +88,8 @@ impl<'t> Checker<'t> {
     ) {
         let trace = self.trace;
         let mut previous: Option<&JobRecord> = None;
+        // The last one that was not skipped.
+        let mut pending: Option<&JobRecord> = None;
         for &index in own {
             let record = &trace.jobs[index];
             let job = &record.job;
@@ -95,7 +103,10 @@ impl<'t> Checker<'t> {
                 let (at, left) = (job.arrival, plan.leaves_at);
                 self.violated(|this| Violation::AfterLeave { job: this.name(id), at, left });
             }
-            self.hold_how(plan, record, rule);
+            self.hold_how(plan, record, pending, (rule, evidence));
+            if !(plan.task.on_miss == OnMiss::Skip && is_given_up(record)) {
+                pending = Some(record);
+            }
             // What arrived before the origin of a trace is cut off there.
             let is_cut = evidence.origin == Origin::Unknown && job.arrival == Time::ZERO;
             let window = plan.arrival(id.seq, previous).filter(|_| !is_cut);
@@ -131,18 +142,57 @@ impl<'t> Checker<'t> {
         }
     }
 
-    /// A job is left behind by a task that leaves, and given up by a policy that gives up jobs.
-    fn hold_how(&mut self, plan: &Plan<'_>, record: &JobRecord, rule: &ScheduleRule) {
+    /// A job is left behind by a task that leaves, and given up by a policy that gives up jobs or because its task
+    /// does so with late ones; `pending` is the job that it would wait for.
+    fn hold_how(
+        &mut self,
+        plan: &Plan<'_>,
+        record: &JobRecord,
+        pending: Option<&JobRecord>,
+        (rule, evidence): (&ScheduleRule, &Evidence<'_>),
+    ) {
         let stays = plan.leaves_at == Time::NEVER && !plan.is_refused;
-        match record.end {
-            Some((at, JobEnd::Left)) if stays => {
-                self.violated(|this| Violation::LeftUnasked { job: this.name(record.job.id), at });
+        let job = &record.job;
+        let deadline = plan.deadline(job, job.arrival).unwrap_or(job.deadline);
+        let end = record.end.map_or(self.trace.over, |(at, _)| at);
+        match (record.end, plan.task.on_miss) {
+            (Some((at, JobEnd::Left)), _) if stays => {
+                self.violated(|this| Violation::LeftUnasked { job: this.name(job.id), at });
             }
-            Some((at, JobEnd::Aborted)) if stays && completes_all(rule) => {
-                self.violated(|this| Violation::Aborted { job: this.name(record.job.id), at });
+            (Some((at, JobEnd::Aborted)), OnMiss::Continue) if stays && completes_all(rule) => {
+                self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
             }
-            Some(_) | None => {}
+            (Some((at, JobEnd::Aborted)), OnMiss::Abort)
+                if stays && completes_all(rule) && at < deadline =>
+            {
+                self.violated(|this| Violation::GivenUpEarly {
+                    job: this.name(job.id),
+                    at,
+                    deadline,
+                });
+            }
+            // A real machine may hear of the end of the job before at the same time.
+            (Some((at, JobEnd::Aborted)), OnMiss::Skip)
+                if stays && completes_all(rule) && !evidence.is_real() =>
+            {
+                let ended = |record: &JobRecord| record.end.is_some_and(|(end, _)| end < at);
+                if record.executed > Service::ZERO || pending.is_none_or(ended) {
+                    self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
+                }
+            }
+            // A real machine may notice the deadline late.
+            (Some((_, JobEnd::Completed)) | None, OnMiss::Abort)
+                if end > deadline && !evidence.is_real() && !self.is_endless(plan, rule) =>
+            {
+                self.violated(|this| Violation::RunsOn { job: this.name(job.id), deadline });
+            }
+            (Some(_) | None, _) => {}
         }
+    }
+
+    /// Whether the job of a task may be the endless one of a thread, which no engine gives up.
+    fn is_endless(&self, plan: &Plan<'_>, rule: &ScheduleRule) -> bool {
+        matches!(plan.task.behaviour, Behaviour::Hog) && !completes_all(rule)
     }
 
     /// From when on a job can run that arrives then: what the trace says, if that can be.

@@ -121,6 +121,12 @@ pub enum Violation {
     /// The rule: a policy that lets every job complete gives one up.
     #[error("{job} is aborted at {at}, and the policy aborts nothing")]
     Aborted { job: JobName, at: Time },
+    /// The set: a job is given up before it is late.
+    #[error("{job} is given up at {at}, before its deadline {deadline}")]
+    GivenUpEarly { job: JobName, at: Time, deadline: Time },
+    /// The set: a late job runs on, and its task gives up late jobs.
+    #[error("{job} runs on after its deadline {deadline}, at which its task gives it up")]
+    RunsOn { job: JobName, deadline: Time },
     /// The rule: a job on a CPU that does not serve its task.
     #[error("{job} runs on CPU {cpu} at {at}, which serves other tasks")]
     OutsideGroup { job: JobName, cpu: CpuId, at: Time },

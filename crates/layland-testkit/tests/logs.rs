@@ -40,6 +40,7 @@ fn told(event: &Event, system: &System) -> Entry {
         Event::Measured { job, executed } => Entry::Measured { job, executed },
         Event::Release { job, release, deadline } => Entry::Release { job, release, deadline },
         Event::Completion { job, cpu, then } => Entry::Completion { job, cpu, then },
+        Event::Ended { job } => Entry::Ended { job },
         Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
         Event::Timer { id } => Entry::Timer { id },
     }

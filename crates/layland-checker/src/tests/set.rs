@@ -1,7 +1,7 @@
 //! What a trace says against its set.
 
 use super::*;
-use layland_model::{Behaviour, Separation};
+use layland_model::{Behaviour, OnMiss, Separation};
 use layland_trace::Foreign;
 
 /// What is said of a trace of these jobs `(seq, arrival, release, deadline)` of one task, each of which is
@@ -120,6 +120,52 @@ fn nobody_leaves_or_is_given_up_unasked() {
     );
     // It has all its work, and is not over.
     assert_found!(broken(|t| t.jobs[4].end = None), Violation::Unfinished { .. });
+}
+
+/// What a task does with late jobs is held to, too.
+#[test]
+fn late_jobs_are_treated_as_the_set_says() {
+    let said = |on_miss, ends: &[(i64, JobEnd, i64)]| {
+        let task = Task { on_miss, ..task("a", 4, 5) };
+        let system = System::new(1, vec![task]);
+        let mut trace = Trace { over: at(15), ..Trace::default() };
+        for (seq, &(end, how, executed)) in (0..).zip(ends) {
+            let arrival = at(5 * seq as i64);
+            let deadline = arrival + Duration::from_ns(5);
+            let job = Job { id: id(0, seq), arrival, release: arrival, deadline };
+            let executed = Service::from_ns(executed);
+            trace.jobs.push(JobRecord { job, end: Some((at(end), how)), executed });
+        }
+        let contradicts = |violation: &Violation| {
+            matches!(
+                violation,
+                Violation::Aborted { .. }
+                    | Violation::GivenUpEarly { .. }
+                    | Violation::RunsOn { .. }
+            )
+        };
+        let report = check(&trace, &system, &global_edf(&system), 99);
+        let kept = report.violations.iter().filter(|violation| contradicts(violation));
+        kept.map(Violation::to_string).collect::<Vec<_>>()
+    };
+    use JobEnd::{Aborted, Completed};
+    let right = [(4, Completed, 4), (10, Aborted, 3), (15, Completed, 4)];
+    assert_eq!(said(OnMiss::Abort, &right), [""; 0]);
+    assert_eq!(
+        said(OnMiss::Continue, &right),
+        ["a#1 is aborted at 10ns, and the policy aborts nothing"]
+    );
+    let early = [(4, Completed, 4), (9, Aborted, 3), (15, Completed, 4)];
+    assert_eq!(said(OnMiss::Abort, &early), ["a#1 is given up at 9ns, before its deadline 10ns"]);
+    let on = [(4, Completed, 4), (11, Completed, 4), (15, Completed, 4)];
+    let runs_on = "a#1 runs on after its deadline 10ns, at which its task gives it up";
+    assert_eq!(said(OnMiss::Abort, &on), [runs_on]);
+    // The second job is late until 12, and the third one is skipped at 10.
+    let skipped = [(4, Completed, 4), (12, Completed, 4), (10, Aborted, 0)];
+    assert_eq!(said(OnMiss::Skip, &skipped), [""; 0]);
+    let idle = [(4, Completed, 4), (9, Completed, 4), (10, Aborted, 0)];
+    let unasked = "a#2 is aborted at 10ns, and the policy aborts nothing";
+    assert_eq!(said(OnMiss::Skip, &idle), [unasked]);
 }
 
 #[test]

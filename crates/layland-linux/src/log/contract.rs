@@ -5,8 +5,8 @@
 //! are set. What it does not judge is whether the events of one instant come in the right order.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuMap, Duration, JobId, RequestKind, System, TIME_LIMIT, TaskId,
-    TaskMap, Time,
+    Behaviour, Change, CpuId, CpuMap, Duration, JobId, OnMiss, RequestKind, System, TIME_LIMIT,
+    TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,10 +113,10 @@ impl<'a> Contract<'a> {
             Event::Arrival { job, release, deadline } => {
                 let state = self.member(job.task)?;
                 let expected = state.arrived.map_or(0, |seq| seq.saturating_add(1));
-                if job.seq != expected {
+                state.arrived = Some(job.seq);
+                if !self.follows(job, expected) {
                     return Err(format!("job {} arrives where job {expected} is due", job.seq));
                 }
-                state.arrived = Some(job.seq);
                 if self.needs.schedules != Schedules::ArrivingJobs {
                     return Err("the policy does not follow arrivals".to_owned());
                 }
@@ -150,6 +150,14 @@ impl<'a> Contract<'a> {
                 }
                 self.cpus[cpu].1 = None;
                 self.tasks[job.task].ready = None;
+                Ok(())
+            }
+            Event::Ended { job } => {
+                let is_ready = self.member(job.task)?.ready == Some(job.seq);
+                if !is_ready || self.system.tasks[job.task].on_miss != OnMiss::Abort {
+                    return Err(format!("job {} of task {} is not given up", job.seq, job.task));
+                }
+                self.stop(job.task);
                 Ok(())
             }
             Event::BudgetExhausted { job, cpu } => {
@@ -259,12 +267,13 @@ impl<'a> Contract<'a> {
 
     fn releases(&mut self, job: JobId, release: Time, deadline: Time) -> Verdict {
         let follows = self.needs.schedules == Schedules::ArrivingJobs;
+        let skips = self.skips(job.task);
         let state = self.member(job.task)?;
         if let Some(ready) = state.ready {
             return Err(format!("job {} is released while job {ready} is ready", job.seq));
         }
         let expected = state.last.map_or(0, |seq| seq.saturating_add(1));
-        if job.seq != expected {
+        if !(job.seq == expected || skips && job.seq > expected) {
             return Err(format!("job {} is released where job {expected} is due", job.seq));
         }
         if follows && state.arrived.is_none_or(|arrived| job.seq > arrived) {
@@ -278,6 +287,16 @@ impl<'a> Contract<'a> {
             return Err(format!("job {} is released too soon after the one before", job.seq));
         }
         self.dates(job, release, deadline)
+    }
+
+    /// Whether a job may come next where this number is due.
+    fn follows(&self, job: JobId, expected: u64) -> bool {
+        job.seq == expected || self.skips(job.task) && job.seq > expected
+    }
+
+    /// Whether jobs of a task may be skipped, of which the policy never hears.
+    fn skips(&self, id: TaskId) -> bool {
+        self.system.tasks.get(id).is_some_and(|task| task.on_miss == OnMiss::Skip)
     }
 
     /// The least time between two arrivals.

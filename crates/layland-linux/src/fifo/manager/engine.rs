@@ -222,6 +222,10 @@ impl Engine for Manager<'_> {
     fn skipped(&mut self, job: &Job) {
         let Job { id: job, arrival, release, deadline } = *job;
         self.note(Entry::Skipped { job, arrival, release, deadline });
+        if let Some(markers) = self.markers {
+            markers.release(job, arrival, deadline);
+            markers.abort(job);
+        }
     }
 
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {
