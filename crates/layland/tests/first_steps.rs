@@ -1,5 +1,7 @@
 //! What a newcomer types first: names as people say them, answers that fit a screen, files that are safe, and
 //! nonsense that is told.
+//!
+//! Long because each finding of a first hour is a test.
 #![cfg(target_os = "linux")]
 
 mod common;
