@@ -170,27 +170,6 @@ fn a_run_that_ends_leaves_what_another_uses() {
 }
 
 #[test]
-fn a_guardian_is_out_of_reach_before_anything_is_changed() {
-    let folder = folder("ready");
-    let own = std::process::id();
-    for _ in 0..50 {
-        let before = guardians(own);
-        let changes = begin(&folder);
-        let mut new = guardians(own);
-        new.retain(|pid| !before.contains(pid));
-        // Other tests may have started one meanwhile; each must be so.
-        for guardian in new {
-            let Some(group) = stat(guardian).get(2).cloned() else { continue };
-            assert_eq!(group, guardian.to_string(), "the process group is its own");
-            let place = std::fs::read_link(format!("/proc/{guardian}/cwd"));
-            assert!(place.is_err() || place.unwrap() == Path::new("/"));
-        }
-        assert_eq!(changes.end(), []);
-    }
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
 fn a_guardian_that_is_stopped_hangs_nobody() {
     let folder = folder("stopped");
     let (mut child, _) = start(&folder, "stopped");

@@ -322,10 +322,27 @@ mod tests {
     }
 
     #[test]
+    fn a_guardian_is_ready_when_it_has_started() {
+        for _ in 0..100 {
+            let mut guardian = Guardian::start(Duration::from_secs(60)).unwrap();
+            let group = rustix::process::getpgid(Some(guardian.pid)).unwrap();
+            let place = format!("/proc/{}", guardian.pid.as_raw_nonzero());
+            let cwd = std::fs::read_link(format!("{place}/cwd")).unwrap();
+            let open = std::fs::read_dir(format!("{place}/fd")).unwrap().count();
+            guardian.dismiss();
+            assert_eq!(group, guardian.pid, "no signal to our group reaches it");
+            assert_eq!(cwd, Path::new("/"));
+            // Its pipe, our pidfd, and for a moment what it says that it is ready with.
+            assert!(open <= 3, "{open} descriptors");
+        }
+    }
+
+    #[test]
     fn a_guardian_that_is_dismissed_takes_nothing_back() {
         let folder = std::env::temp_dir().join(format!("layland-dismissed-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut guardian = Guardian::start(Duration::from_secs(60)).unwrap();
+        guardian.remember(&Undo::Remove(folder.clone())).unwrap();
         // As much as can be told: there is room for the last word all the same.
         let mut name = folder.clone();
         while guardian.told < MEMORY {
@@ -339,7 +356,10 @@ mod tests {
         }
         assert_eq!(guardian.told, MEMORY);
         assert!(guardian.remember(&Undo::Remove(folder.clone())).is_err());
+        let asked = sys::monotonic_ns();
         guardian.dismiss();
+        let took = sys::monotonic_ns() - asked;
+        assert!(took < PATIENCE_NS / 2, "the last word was not heard: it took {took} ns");
         assert!(folder.exists());
         std::fs::remove_dir(folder).unwrap();
     }
