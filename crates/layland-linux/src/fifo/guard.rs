@@ -4,7 +4,7 @@
 //!    thread. When the manager is not awake [`GRACE_NS`] after it meant to be, or the run goes on for
 //!    too long, the watchdog makes every thread of the run ordinary and ends the run. Where the kernel
 //!    has no bandwidth to give it is a `SCHED_FIFO` thread of the highest priority instead.
-//! 2. A *guardian* process (see `undo.rs`).
+//! 2. A *guardian* process (see `guardian.rs`).
 //! 3. `RLIMIT_RTTIME`: the kernel ends the process when one of its real-time threads runs without
 //!    blocking for longer than the whole run may take.
 //!
