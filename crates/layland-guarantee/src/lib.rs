@@ -262,10 +262,11 @@ pub(crate) fn verdict(
     let mut views = vec![View::plain(algorithms(algorithm, &placed), analysed)];
     // Why there is nothing to analyse but what is said of the algorithm itself.
     let mut nothing_more = None;
+    let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
     let turned_away = asks_for_admission(algorithm, &asked.options)
-        && admission(algorithm, system, &asked.options).is_err();
+        && !admission(algorithm, system, &asked.options).as_ref().is_ok_and(is_admitted);
     if turned_away {
-        nothing_more = Some("admission control turns away threads with such affinities");
+        nothing_more = Some("admission control turns threads away");
     } else if is_of_threads(algorithm) {
         match views::of_threads(algorithm, system, &asked.options) {
             Ok(more) => views.extend(more),
@@ -319,7 +320,7 @@ pub(crate) fn verdict(
             break;
         }
     }
-    if wanted == Wanted::Everything {
+    if wanted == Wanted::Everything && !turned_away {
         found.bounds = bounds(algorithm, &views, system, &found);
     }
     if found.verdict == Verdict::Unknown {

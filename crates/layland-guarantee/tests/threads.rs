@@ -18,6 +18,11 @@ fn verdict(spec: &str, system: &System) -> (Verdict, Option<&'static str>) {
     (found.verdict, found.decided_by)
 }
 
+/// How many tasks have a bound.
+fn found_bounds(spec: &str, system: &System) -> usize {
+    found(spec, system).bounds.values().filter(|bound| **bound != Bound::Unknown).count()
+}
+
 const THREADS: [&str; 4] = ["dl", "dl-sp", "apedf", "a2pedf"];
 
 #[test]
@@ -132,6 +137,7 @@ fn admission_control_is_told_and_decides_only_where_it_is_on() {
     assert_eq!(admission.finding.as_ref().unwrap().verdict, Verdict::Unknown);
     // With admission control on the second task does not get in, though EDF could serve both.
     assert_eq!(verdict("dl:ac=on", &full), (Verdict::No, Some("AC")));
+    assert!(found_bounds("dl:ac=on", &full) == 0 && found_bounds("dl", &full) == 2);
     assert_eq!(verdict("dl-sp", &full), (Verdict::No, Some("AC-SP")));
     assert_eq!(verdict("dl-sp:ac=off", &full), (Verdict::Yes, Some("QPA")));
 }
