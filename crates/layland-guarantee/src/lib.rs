@@ -14,6 +14,8 @@
 //! 6. if asked, the [`Margin`]: by how much all WCETs could grow;
 //! 7. if tasks have affinities, the verdict without them, to tell what they cost.
 //!
+//! Long because a policy, its views, its tests and its bounds come together here.
+//!
 //! ```
 //! use layland_guarantee::{AssessOptions, assess};
 //! use layland_analysis::Verdict;
@@ -48,11 +50,11 @@ use layland_analysis::{
     Verdict, catalogue,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, Form, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
+    Algorithm, Behaviour, Duration, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
-use views::{Answers, Bounds, View};
+use views::{Answers, Bounds, View, algorithms};
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -393,39 +395,6 @@ impl Assessment {
         }
         self.said.push(Said { test, finding });
     }
-}
-
-/// What the policy implements, and the clustered and partitioned forms that are the same here:
-/// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
-///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
-/// - on CPUs each on its own every form is the partitioned form.
-fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
-    let mut algorithms = vec![algorithm];
-    let order = match algorithm {
-        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, order) => {
-            let disjoint = placed.tasks.iter().all(|(id, task)| {
-                placed.allowed_cpus(id) == placed.platform.clusters[task.cluster]
-            });
-            if !disjoint {
-                return algorithms;
-            }
-            algorithms.push(Algorithm::Ordered(Form::Clustered, order));
-            order
-        }
-        Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
-        Algorithm::Ordered(Form::Partitioned, _)
-        | Algorithm::SchedDeadline
-        | Algorithm::SemiPartitionedDeadline
-        | Algorithm::AdaptivePartitioning
-        | Algorithm::Run
-        | Algorithm::Qps
-        | Algorithm::MixedCriticality(_)
-        | Algorithm::Other => return algorithms,
-    };
-    if placed.platform.clusters.iter().all(|cluster| cluster.len() == 1) {
-        algorithms.push(Algorithm::Ordered(Form::Partitioned, order));
-    }
-    algorithms
 }
 
 fn is_of_threads(algorithm: Algorithm) -> bool {

@@ -3,9 +3,11 @@
 //!
 //! **Threads with reservations** (`dl`, `dl-sp`, `apedf`, `a2pedf`) run in constant-bandwidth servers `(Q, D, T)`
 //! ordered by the deadlines of the servers, and the kernel pushes and pulls them between the queues of its CPUs.
-//! What of EDF holds for them, in a cluster of one CPU or with threads that are tied to one CPU each, and in a cluster
+//! What of EDF holds for them, in a cluster of one CPU or with threads that are tied to one CPU each, and in
+//! a cluster
 //! whose threads may use all of it, rests on the following. Assumed: releases at least a period apart, no jitter, no
-//! self-suspension, no overheads, unit speeds (`grub_pa=off`), and no requests: nobody changes parameters, affinities,
+//! self-suspension, no overheads, unit speeds (`grub_pa=off`), and no requests: nobody changes parameters,
+//! affinities,
 //! clusters or CPUs meanwhile, so that the versions of the kernel make no difference. That leaves out Defects 1
 //! (tasks that change), 2 (DVFS) and 3 (CPUs of different capacity) of Tang, Anderson and Abeni 2021.
 //!
@@ -13,12 +15,14 @@
 //!    its server past: it gets `Q` and its own deadline. A job that ends *at* its deadline when the next one is there
 //!    finds the thread running: it goes on with what is left of `Q` and with the old deadline. So cut the time of
 //!    the thread into pieces, one for each deadline of the server: pieces of at most `Q`, at least `T`
-//!    apart, with work at each instant until they end. A job ends in the piece of its own deadline or in an earlier one.
+//!    apart, with work at each instant until they end. A job ends in the piece of its own deadline or in an
+//!    earlier one.
 //!    EDF with *C = Q* of the pieces therefore bounds the jobs, for any jobs of at most `Q`: late ones, too.
 //! 2. **One CPU.** There is nothing to push or pull: the earliest deadline runs. Point 1 makes every test and
 //!    response bound for EDF on one CPU one for the threads, with *C = Q*. A *no* holds where budgets are WCETs.
 //! 3. **Several CPUs, all of them allowed.** After each event the kernel pushes from a CPU with a waiting thread as
-//!    long as a CPU is free or runs a later deadline, and pulls for a CPU whose thread has left. With one affinity for
+//!    long as a CPU is free or runs a later deadline, and pulls for a CPU whose thread has left. With one
+//!    affinity for
 //!    all its single candidate (the latest CPU) is the right one. So no thread waits while a CPU is
 //!    free or runs a later deadline: that is all that the tests for global EDF use, whatever ties do. `dl` has one
 //!    exception, the **bypass** (Tang et al. 2021, Examples 5 and 8): a server that is used up at or after
@@ -32,12 +36,12 @@
 //!    point 3, also on one CPU: otherwise the rest of a budget runs with the old deadline). Such an answer needs
 //!    threads that keep their WCETs; the answers with *C = Q* do not. A thread that never blocks uses its budget.
 //! 5. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may wait for them while
-//!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only candidate may be the wrong one.
+//!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only
+//!    candidate may be the wrong one.
 //!
 //! Options: `lag_reset=on` starts late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`,
 //! `limit` and `kernel` change nothing of the above.
 
-use crate::algorithms;
 use layland_analysis::longest_execution;
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Order, Service, System,
@@ -228,4 +232,37 @@ fn earlier(system: &System) -> Option<System> {
         }
     }
     Some(earlier)
+}
+
+/// What the policy implements, and the clustered and partitioned forms that are the same here:
+/// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
+///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
+/// - on CPUs each on its own every form is the partitioned form.
+pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
+    let mut algorithms = vec![algorithm];
+    let order = match algorithm {
+        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, order) => {
+            let disjoint = placed.tasks.iter().all(|(id, task)| {
+                placed.allowed_cpus(id) == placed.platform.clusters[task.cluster]
+            });
+            if !disjoint {
+                return algorithms;
+            }
+            algorithms.push(Algorithm::Ordered(Form::Clustered, order));
+            order
+        }
+        Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
+        Algorithm::Ordered(Form::Partitioned, _)
+        | Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => return algorithms,
+    };
+    if placed.platform.clusters.iter().all(|cluster| cluster.len() == 1) {
+        algorithms.push(Algorithm::Ordered(Form::Partitioned, order));
+    }
+    algorithms
 }

@@ -1,9 +1,11 @@
 //! Adaptive mixed criticality (AMC) with the best fixed priorities (Huang et al. 2014, Sections 2.3 and 3.1;
-//! Baruah, Burns, Davis 2011). **Sufficient** for what [`Subject::Covered`] says: AMC-RT, AMC-MAX, AMC-IA; each accepts
+//! Baruah, Burns, Davis 2011). **Sufficient** for what [`Subject::Covered`] says: AMC-RT, AMC-MAX, AMC-IA;
+//! each accepts
 //! what the one before it accepts. `layland_offline::criticality` has the recurrences.
 //!
 //! Response bounds are those under the priorities with which the policy runs, which its option `order` names:
-//! `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l` while a job of level `l` or
+//! `R_i(l)` in a run that belongs to level `l`, in which the indicator does not exceed `l` while a job of
+//! level `l` or
 //! above is pending.
 
 use super::{PER_CPU, each_cpu, responses};

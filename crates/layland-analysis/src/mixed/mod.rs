@@ -12,7 +12,8 @@
 //! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6) no job executes
 //! for longer than the execution time of its own level, (7) overheads are part of it, (8) unit speeds, (9)
 //! nothing changes while the system runs, (10) few pairs of tasks share a CPU; AMC-MAX: (11) at most two criticality
-//! levels; PT-PAPER: (11) `D_i = T_i`. There is no blocking and no self-suspension. Equal priorities go to the smaller rank.
+//! levels; PT-PAPER: (11) `D_i = T_i`. There is no blocking and no self-suspension. Equal priorities go to
+//! the smaller rank.
 //!
 //! **What a *yes* promises** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job of a task of
 //! level `l` or above executes for longer than `C(l)`; tasks below may do anything. Then each job of these

@@ -10,7 +10,8 @@
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3)
 //! WCETs are kept, (4) overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the
-//! system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: there are some; for the two bounds: `D_i = T_i` and no
+//! system runs, (7) few pairs of tasks share a CPU, (8) for given priorities: there are some; for the two
+//! bounds: `D_i = T_i` and no
 //! jitter. There is no blocking and no self-suspension. *Exact* is about sporadic tasks and tasks
 //! that may become ready together.
 //!

@@ -1,4 +1,5 @@
-//! FJP-LB: the job pattern from the load (Section 3.2; after Li and Baruah, EMSOFT 2010). The paper does not restate the
+//! FJP-LB: the job pattern from the load (Section 3.2; after Li and Baruah, EMSOFT 2010). The paper does not
+//! restate the
 //! bound; this one is sound:
 //!
 //! ```text
