@@ -207,6 +207,16 @@ impl Checker<'_> {
                     Some(_) | None => segment,
                 });
             }
+            // A job that is told late to have ended has lost its CPU before.
+            if let (Some(at), Some(last)) = (self.trace.jobs[index].completion(), latest)
+                && last.end < at
+                && self.latency == Duration::ZERO
+                && !self.ends_are_told
+            {
+                let (cpu, until) = (last.cpu, last.end);
+                let job = self.name_at(index);
+                self.violated(|_| Violation::EndsLater { job, at, cpu, until });
+            }
             let executed = self.trace.jobs[index].executed;
             let surplus = supplied - i128::from(executed.ns()) * common;
             let latency = i128::from(self.latency.ns()) * segments.len().max(1) as i128 * common;

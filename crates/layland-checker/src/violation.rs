@@ -82,6 +82,9 @@ pub enum Violation {
     /// Execution after the end.
     #[error("{job} runs on CPU {cpu} until {at}, after its end at {end}")]
     AfterEnd { job: JobName, cpu: CpuId, at: Time, end: Time },
+    /// Completion without a CPU.
+    #[error("{job} completes at {at}, and runs last on CPU {cpu} until {until}")]
+    EndsLater { job: JobName, at: Time, cpu: CpuId, until: Time },
     /// Segments that do not supply what the job is said to have got.
     #[error("{job} got {executed}, but its segments supply {supplied_ns}ns")]
     Executed { job: JobName, executed: Service, supplied_ns: Rate },

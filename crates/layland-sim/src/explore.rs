@@ -31,9 +31,9 @@ pub struct Explored {
 ///
 /// | algorithm | built from | simulated with |
 /// |---|---|---|
-/// | EDF and EDZL, partitioned or clustered | the system: the partition stands | drawn ranks |
-/// | EDF and EDZL, of any other form | drawn ranks | drawn ranks |
+/// | EDF, global or with affinities | drawn ranks | drawn ranks |
 /// | SCHED_DEADLINE and adaptive partitioning | drawn ranks | drawn ranks |
+/// | EDF in partitions or clusters, whose tasks are packed by rank | the system | the system |
 /// | fixed priorities, RUN, QPS, mixed criticality, others | the system | the system |
 ///
 /// Together with [`SimOptions::explore`](crate::SimOptions::explore), which draws the order of simultaneous
@@ -44,22 +44,23 @@ pub struct Explored {
 /// use layland_sim::explored;
 /// let task = |name: &str| Task::implicit(name, Service::from_ms(1), Duration::from_ms(5));
 /// let system = System::new(1, ["a", "b", "c", "d"].map(task).into());
-/// let of = |order| explored(&system, Algorithm::Ordered(Form::Partitioned, order), 7);
-/// assert_eq!(of(Order::Deadline).built_from, system);
-/// assert_ne!(of(Order::Deadline).simulated, system);
-/// assert_eq!(of(Order::RateMonotonic).simulated, system);
+/// let of = |form, order| explored(&system, Algorithm::Ordered(form, order), 7).simulated;
+/// assert_ne!(of(Form::Global, Order::Deadline), system);
+/// assert_eq!(of(Form::Partitioned, Order::Deadline), system);
+/// assert_eq!(of(Form::Global, Order::RateMonotonic), system);
 /// ```
 pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
     let drawn = || with_random_ranks(system, seed);
     let (built_from, simulated) = match algorithm {
-        Algorithm::Ordered(Form::Partitioned | Form::Clustered, Order::Deadline) => {
-            (system.clone(), drawn())
-        }
-        Algorithm::Ordered(_, Order::Deadline)
+        Algorithm::Ordered(
+            Form::Global | Form::Weak | Form::Strong | Form::Hierarchical,
+            Order::Deadline,
+        )
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning => (drawn(), drawn()),
-        Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
+        Algorithm::Ordered(Form::Partitioned | Form::Clustered, Order::Deadline)
+        | Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::MixedCriticality(_)
