@@ -31,7 +31,7 @@ pub struct Evidence<'a> {
     pub is_inferred: bool,
     /// Whether jobs are not in the trace before their predecessors have ended, as in the trace of a kernel.
     pub hides_waiting: bool,
-    /// Whether releases and ends are when the engine told its policy, and may be late.
+    /// Whether a release is when the engine told its policy, and may be late.
     pub releases_are_told: bool,
     /// What arrived before must be there; by default the end of the run, without the latency.
     pub heard_until: Option<Time>,

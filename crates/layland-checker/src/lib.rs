@@ -14,8 +14,8 @@
 //! 2. no CPU holds two jobs at once, and no job two CPUs;
 //! 3. a job only uses CPUs that its task may use and that are online;
 //! 4. the jobs of a task are numbered without gaps, arrive and end in order;
-//! 5. a job executes only after its release and after its predecessor's end, and until its own end; without a
-//!    latency, a job that completes does so on its CPU;
+//! 5. a job executes only after its release and after its predecessor's end, and until its own end; in a
+//!    simulation without overheads, a job that completes does so on its CPU;
 //! 6. the work that a job is said to have got is what its segments supply: the sum of (length -
 //!    overhead) * speed. On a CPU of a speed other than 1 each segment may supply less than one
 //!    nanosecond's worth more, for ends of segments are rounded up to whole nanoseconds. Not checked
@@ -198,8 +198,8 @@ struct Checker<'a> {
     segment_counts: BTreeMap<JobId, i64>,
     /// Who else ran.
     foreign: &'a [Foreign],
-    /// Whether an end is when the engine told its policy, and may be late.
-    ends_are_told: bool,
+    /// Whether it is the trace of a real machine.
+    is_real: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -212,7 +212,7 @@ impl<'a> Checker<'a> {
         let mut checker = Checker::new(trace, system, limit);
         checker.latency = evidence.latency.max(Duration::ZERO);
         checker.foreign = evidence.foreign;
-        checker.ends_are_told = evidence.releases_are_told;
+        checker.is_real = evidence.is_real();
         if checker.latency > Duration::ZERO {
             for segment in &trace.segments {
                 *checker.segment_counts.entry(segment.job).or_insert(0) += 1;
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
             latency: Duration::ZERO,
             segment_counts: BTreeMap::new(),
             foreign: &[],
-            ends_are_told: false,
+            is_real: false,
         }
     }
 

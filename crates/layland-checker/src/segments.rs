@@ -207,11 +207,11 @@ impl Checker<'_> {
                     Some(_) | None => segment,
                 });
             }
-            // A job that is told late to have ended has lost its CPU before.
+            // A thread can end a job that has lost its CPU, and an overhead can come before the end.
             if let (Some(at), Some(last)) = (self.trace.jobs[index].completion(), latest)
                 && last.end < at
-                && self.latency == Duration::ZERO
-                && !self.ends_are_told
+                && !self.is_real
+                && self.system.platform.overheads.is_zero()
             {
                 let (cpu, until) = (last.cpu, last.end);
                 let job = self.name_at(index);
