@@ -344,6 +344,10 @@ impl SourceCode for Report {
         for _ in 0..after {
             end = if end == text.len() { end } else { line_end(end + 1) };
         }
+        // A return without its newline would be taken for the end of one more line.
+        if end > asked.end && bytes[..end].ends_with(b"\r") {
+            end -= 1;
+        }
         if asked.start - start > SHOWN || first - start > SHOWN {
             start = first.max(boundary_after(text, asked.start.saturating_sub(SHOWN)));
         }

@@ -141,14 +141,19 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         }
     };
     if text.len() > MAX_BYTES {
-        let message = format!(
-            "the text is {} MB long; at most {} are read",
-            text.len() >> 20,
-            MAX_BYTES >> 20
-        );
+        // How long it is nobody knows: no more of it may have been read.
+        let message = format!("the text is longer than {} MiB: no more is read", MAX_BYTES >> 20);
         let help = "split the set, or write equal tasks as one [[task]] with `count`";
         problems.push(Problem::error("layland::text::too_long", message).help(help));
         return Err(Report::new(name, "", problems));
+    }
+    if !text.contains('\n')
+        && let Some(at) = text.trim_end().find('\r')
+    {
+        let message = "the lines of the text end with a return alone (CR)";
+        let problem = Problem::error("layland::text::line_ends", message).at(at..at + 1, "here");
+        problems.push(problem.help("save the file with newlines (LF, or CR and LF)"));
+        return Err(Report::new(name, text, problems));
     }
     let mut policy = None;
     let found = match format {

@@ -98,3 +98,17 @@ fn many_problems_are_cut() {
     assert_eq!((report.problems.len(), report.unlisted), (50, 30));
     assert!(report.plain().ends_with("and 30 more\n"));
 }
+
+/// Lines keep their numbers, however they end.
+#[test]
+fn lines_may_end_as_on_windows() {
+    let text = "layland = 1\r\n[platform]\r\ncpus = 2\r\n[[task]]\r\nname = \"a\"\r\nperiod = \"5msec\"\r\nwcet = \"1ms\"\r\n";
+    let shown = messages(text);
+    let numbers: Vec<&str> = shown.lines().filter_map(|line| line.split(" │ ").next()).collect();
+    let numbers: Vec<&str> =
+        numbers.into_iter().map(str::trim).filter(|n| n.parse::<u32>().is_ok()).collect();
+    assert_eq!(numbers, ["5", "6", "7"], "{shown}");
+    let report = toml(&text.replace('\n', "")).unwrap_err();
+    let messages: Vec<&str> = report.problems.iter().map(|p| p.message.as_str()).collect();
+    assert_eq!(messages, ["the lines of the text end with a return alone (CR)"]);
+}

@@ -100,7 +100,7 @@ fn what_simso_can_say_reads_back() {
     let mut system = System::new(
         2,
         vec![
-            Task::implicit("a <b> \"c\"\n", Service::from_ns(1_234_567), Duration::from_ms(5)),
+            Task::implicit("a <b> \"c\"", Service::from_ns(1_234_567), Duration::from_ms(5)),
             Task {
                 deadline: Duration::from_ns(7_000_001),
                 offset: Duration::from_us(3),

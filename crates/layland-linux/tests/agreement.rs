@@ -183,7 +183,9 @@ fn agree_once(cpus: usize, spec: &str) {
 
     // The kernel did what the policy promises.
     let rule = Registry::standard().build(spec, &system).unwrap().rule();
-    let evidence = Evidence { hides_waiting: true, ..Evidence::within(latency) };
+    let until = import.until.expect("the run has marked its end");
+    let heard_until = Some(until - latency);
+    let evidence = Evidence { hides_waiting: true, heard_until, ..Evidence::within(latency) };
     let report = check_with(&import.trace, &system, &rule, 20, &evidence);
     assert!(report.is_clean(), "{spec}, latency {latency}: {report}");
 

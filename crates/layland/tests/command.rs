@@ -465,11 +465,11 @@ fn sets_go_to_simso_and_back() {
     let made = folder("simso");
     let (xml, toml) = (made.join("set.xml"), made.join("set.toml"));
     stdout(&["convert", "-t", "a=1ms/5ms", "-t", "b=8ms/20ms", "--cpus", "2", "-o", name(&xml)], 0);
-    let there = run(&["sim", name(&xml), "-p", "g-edf", "--chart", "none", "--json"]);
-    // What is no part of a task set is a warning.
-    assert!(text(&there.stderr).contains("the scheduler `simso.schedulers.EDF`"));
+    let there = run(&["sim", name(&xml), "--chart", "none", "--json"]);
+    assert_eq!(text(&there.stderr), "");
     let there: Value = serde_json::from_slice(&there.stdout).expect("it is JSON");
-    // Two hyperperiods, as the file asks.
+    // The policy and two hyperperiods, as the file asks.
+    assert_eq!(there["results"][0]["policy"], "g-edf");
     assert_eq!(there["results"][0]["end_ns"], 40_000_000);
     assert_eq!(run(&["convert", name(&xml), "-o", name(&toml)]).status.code(), Some(0));
     assert!(std::fs::read_to_string(&toml).expect("written").contains("wcet = \"8ms\""));

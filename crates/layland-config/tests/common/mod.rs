@@ -88,7 +88,7 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
         prop::option::of(any::<u64>()),
         prop::option::of(1i64..1000),
     );
-    ("[a-zA-Z\\PC\"\\\\ \\n]{0,6}", times, place, rest, behaviour(), execution(levels)).prop_map(
+    ("[a-zA-Z\\PC\"\\\\ ]{0,6}", times, place, rest, behaviour(), execution(levels)).prop_map(
         move |(
             name,
             (own, period, deadline, mut wcet),

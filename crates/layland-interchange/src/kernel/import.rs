@@ -92,6 +92,8 @@ pub struct Import {
     /// From when on the trace knows of the run, if marks say when that began: time 0 of the trace is then time 0
     /// of the run.
     pub since: Option<Time>,
+    /// When the run was over, if a mark says so: the record may go on after it.
+    pub until: Option<Time>,
     /// Which threads that are no tasks held the CPUs of the trace, apart from their idle threads. By CPU, in the
     /// order of time.
     pub foreign: Vec<Foreign>,

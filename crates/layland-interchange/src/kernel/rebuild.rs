@@ -66,14 +66,15 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     let (Some(_), Some(over)) = (clock.exact(first.at), clock.exact(last.at)) else {
         return Err(ReadError::TooLong);
     };
-    let over = events.iter().fold(over.max(Time::ZERO), |over, event| match event.kind {
-        EventKind::Mark(Marker::End { t }) => over.max(clock.clamped(t)),
+    let until = events.iter().rev().find_map(|event| match event.kind {
+        EventKind::Mark(Marker::End { t }) => Some(clock.clamped(t)),
         EventKind::Mark(_)
         | EventKind::Switch { .. }
         | EventKind::Wake(_)
         | EventKind::Migrate { .. }
-        | EventKind::Other => over,
+        | EventKind::Other => None,
     });
+    let over = until.map_or(over, |until| over.max(until)).max(Time::ZERO);
 
     let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
     let mut trace = Trace { over, ..Trace::default() };
@@ -131,6 +132,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         first_unknown_line: lines.first_unknown,
         is_inferred,
         since,
+        until,
         foreign,
         wakes,
         decisions,

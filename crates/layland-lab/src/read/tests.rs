@@ -66,7 +66,7 @@ fn mistakes_are_found_where_they_are() {
         ("sets = 2", "sets = 0", "x.toml:4:8", "out of range"),
         ("lab = 1", "lab = 2", "x.toml:2:7", "this version"),
         ("\"100ms\"", "\"100\"", "x.toml:6:11", "unit"),
-        ("policy = \"g-edf\"", "policy = \"gedf\"", "x.toml:12:10", "did you mean `g-edf`?"),
+        ("policy = \"g-edf\"", "policy = \"gg-edf\"", "x.toml:12:10", "did you mean `g-edf`?"),
         ("test = \"GFB\"", "test = \"GFV\"", "x.toml:15:8", "did you mean `GFB`?"),
         ("\"1.5\"]", "1.5]", "x.toml:19:23", "stays exact"),
         ("\"1.5\"]", "\"9\"]", "x.toml:16:1", "never to"),

@@ -18,14 +18,18 @@ fn written(file: &LogFile) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The log that the writer of version 1 wrote into `every_kind.log`.
-fn of_old() -> LogFile {
+/// Numbers, always the same.
+fn numbers() -> impl FnMut() -> u64 {
     let mut number = 37;
-    let draw = || {
+    move || {
         number = number * 5 % 997;
         number
-    };
-    file(every::log(draw, 3))
+    }
+}
+
+/// The log that the writer of version 1 wrote into `every_kind.log`.
+fn of_old() -> LogFile {
+    file(every::log_of_version_1(numbers(), 3))
 }
 
 /// The lines of the header of the module.
@@ -46,7 +50,7 @@ fn every_kind_is_documented_and_written_with_its_members() {
         documented.extend(names(cells[1]).into_iter().map(|kind| (kind, names(cells[2]))));
     }
     let mut found: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    for line in written(&of_old()).lines().skip(1) {
+    for line in written(&file(every::log(numbers(), 3))).lines().skip(1) {
         let Value::Object(mut members) = serde_json::from_str(line).unwrap() else {
             panic!("{line}")
         };

@@ -122,6 +122,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Write `cpus` under [platform], or give --cpus.",
     ),
     (
+        "layland::text::line_ends",
+        "a text whose lines end with a return alone",
+        "Save it with newlines (LF, or CR and LF): editors call the format Unix or Windows.",
+    ),
+    (
         "layland::text::too_long",
         "an input that is too long",
         "Inputs have a limit, so that no input fills the memory.",

@@ -30,6 +30,8 @@ pub(super) struct Loaded {
     pub origin_ns: i64,
     /// Which time of the set is time 0.
     pub origin: Origin,
+    /// When the run was over, if that is not the end of the record.
+    pub until: Option<Time>,
     /// Whether it is a kernel's, which has no event for a job that waits for its predecessor.
     pub is_of_kernel: bool,
     pub foreign: Vec<Foreign>,
@@ -50,6 +52,7 @@ impl Loaded {
             is_trustworthy: true,
             origin_ns: 0,
             origin: Origin::Known { since: Time::ZERO },
+            until: None,
             is_of_kernel: false,
             foreign: Vec::new(),
         }
@@ -62,6 +65,7 @@ impl Loaded {
             is_inferred: self.is_inferred,
             hides_waiting: self.is_of_kernel,
             foreign: &self.foreign,
+            heard_until: self.until.map(|until| until - latency),
             ..Evidence::within(latency)
         }
     }
@@ -143,6 +147,7 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
         is_inferred: import.is_inferred,
         origin_ns: import.origin_ns,
         origin: import.since.map_or(Origin::Unknown, |since| Origin::Known { since }),
+        until: import.until,
         is_of_kernel: true,
         foreign: import.foreign,
     })

@@ -6,41 +6,42 @@ use layland_model::{
 };
 use layland_policy::{AfterJob, Refusal, RequestId, TimerId};
 
-/// One entry of each kind. The numbers in it are drawn one by one; `reason` is the place of a refusal.
-pub fn entries(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
-    // Each use is another number.
-    macro_rules! draw {
-        (u32) => {
-            draw() as u32
-        };
-        (bool) => {
-            draw() % 2 == 0
-        };
-        (CpuId) => {
-            CpuId(draw!(u32))
-        };
-        (TaskId) => {
-            TaskId(draw!(u32))
-        };
-        (JobId) => {
-            JobId { task: draw!(TaskId), seq: draw() }
-        };
-        (RequestId) => {
-            RequestId(draw!(u32))
-        };
-        (TimerId) => {
-            TimerId(draw!(u32))
-        };
-        (Time) => {
-            Time::from_ns(draw() as i64)
-        };
-        (Service) => {
-            Service::from_ns(draw() as i64)
-        };
-        (Option) => {
-            draw!(bool).then(|| draw!(Service))
-        };
-    }
+// Each use is another number, of this closure.
+macro_rules! draw {
+    ($draw:ident, u32) => {
+        $draw() as u32
+    };
+    ($draw:ident, bool) => {
+        $draw() % 2 == 0
+    };
+    ($draw:ident, CpuId) => {
+        CpuId(draw!($draw, u32))
+    };
+    ($draw:ident, TaskId) => {
+        TaskId(draw!($draw, u32))
+    };
+    ($draw:ident, JobId) => {
+        JobId { task: draw!($draw, TaskId), seq: $draw() }
+    };
+    ($draw:ident, RequestId) => {
+        RequestId(draw!($draw, u32))
+    };
+    ($draw:ident, TimerId) => {
+        TimerId(draw!($draw, u32))
+    };
+    ($draw:ident, Time) => {
+        Time::from_ns($draw() as i64)
+    };
+    ($draw:ident, Service) => {
+        Service::from_ns($draw() as i64)
+    };
+    ($draw:ident, Option) => {
+        draw!($draw, bool).then(|| draw!($draw, Service))
+    };
+}
+
+/// One entry of each kind that version 1 knew. The numbers in it are drawn one by one; `reason` is the place of a refusal.
+fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     let small = 1_000_000;
     let [numerator, denominator] = [(); 2].map(|()| 1 + (draw() % small) as i64);
     let speed = Speed::new(&Rate::new(numerator, denominator)).unwrap();
@@ -48,64 +49,113 @@ pub fn entries(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     let why = MoveReason::ALL[draw() as usize % MoveReason::ALL.len()];
     let level = Criticality(draw() as u8);
     vec![
-        Entry::Online { cpu: draw!(CpuId) },
-        Entry::Offline { cpu: draw!(CpuId) },
-        Entry::Join { task: draw!(TaskId), request: draw!(RequestId) },
-        Entry::Leave { task: draw!(TaskId) },
-        Entry::Asks { index: draw!(u32), request: draw!(RequestId) },
-        Entry::Arrival { job: draw!(JobId), release: draw!(Time), deadline: draw!(Time) },
-        Entry::Release { job: draw!(JobId), release: draw!(Time), deadline: draw!(Time) },
-        Entry::Completion { job: draw!(JobId), cpu: draw!(CpuId), then },
-        Entry::Budget { job: draw!(JobId), cpu: draw!(CpuId) },
-        Entry::Timer { id: draw!(TimerId) },
-        Entry::Measured { job: draw!(JobId), executed: draw!(Service) },
-        Entry::Decide { actions: draw!(u32), cost_ns: draw!(u32) },
-        Entry::Run { cpu: draw!(CpuId), job: draw!(JobId), budget: draw!(Option) },
-        Entry::Idle { cpu: draw!(CpuId) },
-        Entry::SetTimer { id: draw!(TimerId), at: draw!(Time) },
-        Entry::ClearTimer { id: draw!(TimerId) },
-        Entry::Abort { job: draw!(JobId) },
-        Entry::EndJob { job: draw!(JobId) },
-        Entry::SetDates { job: draw!(JobId), release: draw!(Time), deadline: draw!(Time) },
-        Entry::SetSpeed { cpu: draw!(CpuId), speed },
-        Entry::Note(Note::Moved { task: draw!(TaskId), from: draw!(CpuId), to: draw!(CpuId), why }),
-        Entry::Note(Note::Throttled { task: draw!(TaskId) }),
-        Entry::Note(Note::Replenished { task: draw!(TaskId), deadline: draw!(Time) }),
-        Entry::Note(Note::Indicator { cpu: draw!(CpuId), level }),
-        Entry::Note(Note::Unlisted { task: draw!(TaskId) }),
-        Entry::Refuse { request: draw!(RequestId), reason },
-        Entry::Asked { job: draw!(JobId), arrival: draw!(Time), demand: draw!(Option) },
-        Entry::On { cpu: draw!(CpuId), job: draw!(JobId), since: draw!(Time) },
+        Entry::Online { cpu: draw!(draw, CpuId) },
+        Entry::Offline { cpu: draw!(draw, CpuId) },
+        Entry::Join { task: draw!(draw, TaskId), request: draw!(draw, RequestId) },
+        Entry::Leave { task: draw!(draw, TaskId) },
+        Entry::Asks { index: draw!(draw, u32), request: draw!(draw, RequestId) },
+        Entry::Arrival {
+            job: draw!(draw, JobId),
+            release: draw!(draw, Time),
+            deadline: draw!(draw, Time),
+        },
+        Entry::Release {
+            job: draw!(draw, JobId),
+            release: draw!(draw, Time),
+            deadline: draw!(draw, Time),
+        },
+        Entry::Completion { job: draw!(draw, JobId), cpu: draw!(draw, CpuId), then },
+        Entry::Budget { job: draw!(draw, JobId), cpu: draw!(draw, CpuId) },
+        Entry::Timer { id: draw!(draw, TimerId) },
+        Entry::Measured { job: draw!(draw, JobId), executed: draw!(draw, Service) },
+        Entry::Decide { actions: draw!(draw, u32), cost_ns: draw!(draw, u32) },
+        Entry::Run {
+            cpu: draw!(draw, CpuId),
+            job: draw!(draw, JobId),
+            budget: draw!(draw, Option),
+        },
+        Entry::Idle { cpu: draw!(draw, CpuId) },
+        Entry::SetTimer { id: draw!(draw, TimerId), at: draw!(draw, Time) },
+        Entry::ClearTimer { id: draw!(draw, TimerId) },
+        Entry::Abort { job: draw!(draw, JobId) },
+        Entry::EndJob { job: draw!(draw, JobId) },
+        Entry::SetDates {
+            job: draw!(draw, JobId),
+            release: draw!(draw, Time),
+            deadline: draw!(draw, Time),
+        },
+        Entry::SetSpeed { cpu: draw!(draw, CpuId), speed },
+        Entry::Note(Note::Moved {
+            task: draw!(draw, TaskId),
+            from: draw!(draw, CpuId),
+            to: draw!(draw, CpuId),
+            why,
+        }),
+        Entry::Note(Note::Throttled { task: draw!(draw, TaskId) }),
+        Entry::Note(Note::Replenished { task: draw!(draw, TaskId), deadline: draw!(draw, Time) }),
+        Entry::Note(Note::Indicator { cpu: draw!(draw, CpuId), level }),
+        Entry::Note(Note::Unlisted { task: draw!(draw, TaskId) }),
+        Entry::Refuse { request: draw!(draw, RequestId), reason },
+        Entry::Asked {
+            job: draw!(draw, JobId),
+            arrival: draw!(draw, Time),
+            demand: draw!(draw, Option),
+        },
+        Entry::On { cpu: draw!(draw, CpuId), job: draw!(draw, JobId), since: draw!(draw, Time) },
         Entry::Off {
-            cpu: draw!(CpuId),
-            job: draw!(JobId),
-            used: draw!(Service),
-            until: draw!(Time),
+            cpu: draw!(draw, CpuId),
+            job: draw!(draw, JobId),
+            used: draw!(draw, Service),
+            until: draw!(draw, Time),
         },
-        Entry::Leaked { job: draw!(JobId), got: draw!(Service) },
-        Entry::Done { job: draw!(JobId), end: draw!(Time), used: draw!(Service) },
-        Entry::Dropped { job: draw!(JobId), aborted: draw!(bool) },
-        Entry::Granted { index: draw!(u32) },
-        Entry::Refused { index: draw!(u32), reason },
-        Entry::TurnedAway { task: draw!(TaskId), reason },
+        Entry::Leaked { job: draw!(draw, JobId), got: draw!(draw, Service) },
+        Entry::Done { job: draw!(draw, JobId), end: draw!(draw, Time), used: draw!(draw, Service) },
+        Entry::Dropped { job: draw!(draw, JobId), aborted: draw!(draw, bool) },
+        Entry::Granted { index: draw!(draw, u32) },
+        Entry::Refused { index: draw!(draw, u32), reason },
+        Entry::TurnedAway { task: draw!(draw, TaskId), reason },
         Entry::NeverReady {
-            job: draw!(JobId),
-            arrival: draw!(Time),
-            release: draw!(Time),
-            deadline: draw!(Time),
+            job: draw!(draw, JobId),
+            arrival: draw!(draw, Time),
+            release: draw!(draw, Time),
+            deadline: draw!(draw, Time),
         },
-        Entry::Over { interrupted: draw!(bool) },
+        Entry::Over { interrupted: draw!(draw, bool) },
+    ]
+}
+
+/// One entry of each kind that came later.
+fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
+    vec![
+        Entry::Ended { job: draw!(draw, JobId) },
+        Entry::Skipped {
+            job: draw!(draw, JobId),
+            arrival: draw!(draw, Time),
+            release: draw!(draw, Time),
+            deadline: draw!(draw, Time),
+        },
     ]
 }
 
 /// A log of so many entries of each kind.
 pub fn log(mut draw: impl FnMut() -> u64, times: usize) -> Log {
+    let mut log = log_of_version_1(&mut draw, times);
+    for _ in 0..times {
+        for entry in later(&mut draw) {
+            log.records.push(Record { at: Time::from_ns(draw() as i64), entry });
+        }
+    }
+    log
+}
+
+/// A log of so many entries of each kind that version 1 knew.
+pub fn log_of_version_1(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     let mut log = Log::default();
     for time in 0..times {
         let reason = format!("too\nmuch \\ \"here\" for {time}");
         let refusal = [Refusal::busy, Refusal::not_permitted, Refusal::invalid][time % 3](reason);
         let reason = log.refusal(&refusal);
-        for entry in entries(&mut draw, reason) {
+        for entry in of_version_1(&mut draw, reason) {
             log.records.push(Record { at: Time::from_ns(draw() as i64), entry });
         }
     }
