@@ -3,7 +3,7 @@
 //! A recording has an instance of its own, `layland-RUN-trace-N`, so that it disturbs nobody else's tracing.
 //! Its events are enabled when it is made, which must be before real-time load starts: enabling a
 //! tracepoint waits for every CPU. The instance goes when it is dropped, or by the guardian of its run's
-//! [`Changes`]; [`left`] finds what neither has removed.
+//! [`Changes`]; `machine/left.rs` finds what neither has removed.
 
 use crate::machine::changes::Changes;
 use crate::machine::register::{self, Register};
