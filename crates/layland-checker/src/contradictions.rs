@@ -1,6 +1,7 @@
 //! Where a trace contradicts its set (items 8 and 9): every job is held to the plan of its task (`plan.rs`).
 
 use crate::plan::{Plan, Window, completes_all, first_after, plans};
+use crate::violation::MOST_MISSING;
 use crate::{Checker, Evidence, Origin, Violation};
 use layland_model::{
     Behaviour, Duration, Index, JobId, OnMiss, RequestKind, ScheduleRule, Service, System, TaskId,
@@ -8,9 +9,6 @@ use layland_model::{
 };
 use layland_trace::{Job, JobEnd, JobRecord, MarkKind, Trace};
 use std::borrow::Cow;
-
-/// More missing jobs of one task are not counted: a trace can claim to be as long as it likes.
-pub(crate) const MOST_MISSING: u64 = 20_000;
 
 /// Whether a job was given up.
 fn is_given_up(record: &JobRecord) -> bool {
@@ -180,9 +178,12 @@ impl<'t> Checker<'t> {
                     self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
                 }
             }
-            // A real machine may notice the deadline late.
+            // A real machine may notice the deadline late. A job that needs nothing ends when it is released,
+            // however late that is.
             (Some((_, JobEnd::Completed)) | None, OnMiss::Abort)
-                if end > deadline && !evidence.is_real() && !self.is_endless(plan, rule) =>
+                if end > deadline.max(job.release)
+                    && !evidence.is_real()
+                    && !self.is_endless(plan, rule) =>
             {
                 self.violated(|this| Violation::RunsOn { job: this.name(job.id), deadline });
             }

@@ -272,8 +272,9 @@ impl Refusal {
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
 /// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
-///    `Ended` by the rank and id of the task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank and id of the task; then requests
-///    (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`, `CpuOffline`) in their order; then
+///    `Ended` by the rank and id of the task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank
+///    and id of the task; then requests (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`,
+///    `CpuOffline`) in their order; then
 ///    `Measured`.
 ///    A policy may rely on this order only for its tie-breaks, never for its correctness: real
 ///    engines approximate it.

@@ -110,8 +110,8 @@ fn by_period(system: &System) -> Vec<TaskId> {
     ids
 }
 
-/// The reduction by its definition: every subset of the CPUs, every rival as a list, carry-in for all
-/// or for so many as the argument allows, and the response time searched one by one.
+/// The reduction by its definition: every subset of the CPUs, every rival as a list, carry-in for all, or for so
+/// many of those that may use the whole subset as the argument allows, and the response time searched one by one.
 fn by_definition(system: &System, limited: bool) -> Vec<Option<i64>> {
     let ids = by_period(system);
     let of = |id: TaskId| {
@@ -145,7 +145,12 @@ fn by_definition(system: &System, limited: bool) -> Vec<Option<i64>> {
                     let y = (x - c).max(0);
                     let tail = (y % t - (t - r)).clamp(0, c - 1);
                     let carried = (y / t * c + c + tail).min(most);
-                    if limited && part.is_subset(&mask) {
+                    if !part.is_subset(&mask) {
+                        // It may have waited with all of its job: as late as it can, then as early.
+                        let whole = (x + r - c) / t;
+                        let rest = c.min(x + r - c - whole * t);
+                        sum += (whole * c + rest).min(most);
+                    } else if limited {
                         sum += no;
                         more.push((carried - no).max(0));
                     } else {

@@ -287,8 +287,8 @@ impl Reader<'_> {
 
 /// A system as a configuration of SimSo under its global EDF, and everything that is lost on the way.
 ///
-/// It runs for two hyperperiods after the last offset, at most 10 s. A cycle is a nanosecond; SimSo computes times in floating point and cuts
-/// them to cycles.
+/// It runs for two hyperperiods after the last offset, at most 10 s. A cycle is a nanosecond; SimSo computes times
+/// in floating point and cuts them to cycles.
 ///
 /// ```
 /// use layland_config::to_simso;

@@ -5,8 +5,8 @@
 //! are set. What it does not judge is whether the events of one instant come in the right order.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuMap, Duration, JobId, OnMiss, RequestKind, System, TIME_LIMIT,
-    TaskId, TaskMap, Time,
+    Behaviour, Change, CpuId, CpuMap, Duration, JobId, OnMiss, RequestKind, Service, System,
+    TIME_LIMIT, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedules};
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ pub(super) struct Contract<'a> {
     tasks: TaskMap<TaskState>,
     /// Whether each CPU is online, and the job that it runs, with whether that has a budget.
     cpus: CpuMap<(bool, Option<(JobId, bool)>)>,
+    /// When the budget on each CPU is used up, where the time since `Run` says so; see [`Contract::grants`].
+    budget_ends: CpuMap<Time>,
     timers: BTreeMap<u32, Time>,
     /// Who asked to enter, until that is refused.
     joins: BTreeMap<u32, TaskId>,
@@ -51,6 +53,7 @@ impl<'a> Contract<'a> {
             needs,
             tasks: TaskMap::filled(TaskState::default(), system.tasks.len()),
             cpus: CpuMap::filled((false, None), system.platform.cpu_count()),
+            budget_ends: CpuMap::filled(Time::NEVER, system.platform.cpu_count()),
             timers: BTreeMap::new(),
             joins: BTreeMap::new(),
             next_request: 0,
@@ -77,6 +80,17 @@ impl<'a> Contract<'a> {
     /// The policy is about to decide.
     pub(super) fn decides(&mut self, at: Time) -> Verdict {
         self.time(at)?;
+        for (cpu, &(_, on)) in self.cpus.iter() {
+            if let Some((job, true)) = on
+                && self.budget_ends[cpu] <= at
+            {
+                let end = self.budget_ends[cpu];
+                let JobId { task, seq } = job;
+                return Err(format!(
+                    "the budget of job {seq} of task {task} was used up at {end}, and nobody was told"
+                ));
+            }
+        }
         self.is_undecided = false;
         Ok(())
     }
@@ -128,6 +142,12 @@ impl<'a> Contract<'a> {
                 let state = self.task(job.task)?;
                 if state.last.is_none_or(|last| job.seq > last) {
                     return Err(format!("job {} was not released", job.seq));
+                }
+                // What it got is not the time since then.
+                for (cpu, (_, on)) in self.cpus.iter() {
+                    if on.is_some_and(|(own, _)| own == job) {
+                        self.budget_ends[cpu] = Time::NEVER;
+                    }
                 }
                 if !(0..=now).contains(&executed.ns()) {
                     return Err(format!("nobody can have got {executed} by now"));
@@ -183,6 +203,7 @@ impl<'a> Contract<'a> {
                 self.withdraw(job.task);
                 if let Some(on) = self.cpus.get_mut(cpu) {
                     on.1 = Some((job, budget.is_some()));
+                    self.budget_ends[cpu] = self.grants(budget);
                 }
             }
             Action::Idle { cpu } => self.cpus.get_mut(cpu).into_iter().for_each(|on| on.1 = None),
@@ -212,8 +233,20 @@ impl<'a> Contract<'a> {
                     (state.is_in, state.has_left) = (false, true);
                 }
             }
-            Action::SetDates { .. } | Action::SetSpeed { .. } | Action::Note { .. } => {}
+            Action::SetSpeed { cpu, .. } => {
+                self.budget_ends.get_mut(cpu).into_iter().for_each(|end| *end = Time::NEVER);
+            }
+            Action::SetDates { .. } | Action::Note { .. } => {}
         }
+    }
+
+    /// When a budget that is granted now is used up. A policy that schedules threads accounts for the time since
+    /// `Run`; other engines measure, and CPUs of other speeds take another time.
+    fn grants(&self, budget: Option<Service>) -> Time {
+        let by_time =
+            self.needs.schedules == Schedules::Threads && self.system.platform.is_unit_speed();
+        let budget = budget.filter(|_| by_time).map(Service::at_unit_speed);
+        budget.map_or(Time::NEVER, |budget| self.now.saturating_add(budget))
     }
 
     fn task(&mut self, task: TaskId) -> Result<&mut TaskState, String> {
@@ -307,7 +340,9 @@ impl<'a> Contract<'a> {
                 let others = self.changes(id).map(|(period, _)| period);
                 others.fold(task.period, Duration::min)
             }
-            Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. } => task.jitter,
+            // A job that comes at the same time may be released before the one that comes first.
+            Behaviour::Explicit(_) => Duration::ZERO,
+            Behaviour::SelfSuspending { .. } => task.jitter,
         }
     }
 

@@ -1,6 +1,6 @@
-//! Does the checker believe traces that lie? `cargo run --release -p layland-testkit --bin traces -- [MUTATIONS] [SEED]`,
-//! 10,000 mutations by default. Prints how many of each kind ended how, and fails if one was accepted that is not the
-//! schedule of its set.
+//! Does the checker believe traces that lie? `cargo run --release -p layland-testkit --bin traces -- [MUTATIONS]
+//! [SEED]`, 10,000 mutations by default. Prints how many of each kind ended how, and fails if one was accepted that
+//! is not the schedule of its set.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 use layland_testkit::traces::{Tally, campaign};

@@ -19,7 +19,8 @@ const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to
 /// The arguments that say which task set is meant.
 #[derive(Args)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT), - for standard input, or demo:NAME
+    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT), - for standard
+    /// input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.

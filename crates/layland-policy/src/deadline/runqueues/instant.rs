@@ -8,6 +8,8 @@
 //!    the events that are left.
 //!
 //! What is decided is the difference between what the engine runs and `curr` after all that.
+//!
+//! Long because the order of what one instant brings is what this file is about.
 
 use super::thread::ThreadKind;
 use super::{Renewal, Rules, RunQueues, Thread};

@@ -40,7 +40,8 @@ macro_rules! draw {
     };
 }
 
-/// One entry of each kind that version 1 knew. The numbers in it are drawn one by one; `reason` is the place of a refusal.
+/// One entry of each kind that version 1 knew. The numbers in it are drawn one by one; `reason` is the place of a
+/// refusal.
 fn of_version_1(draw: &mut impl FnMut() -> u64, reason: u32) -> Vec<Entry> {
     let small = 1_000_000;
     let [numerator, denominator] = [(); 2].map(|()| 1 + (draw() % small) as i64);
