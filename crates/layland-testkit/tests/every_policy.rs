@@ -26,12 +26,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// (property, policy, why it does not hold).
-const EXEMPT: &[(&str, &str, &str)] = &[(
-    "futures",
-    "amc",
-    "one random set in many thousands, with a WCET of zero at the lowest level, has two instants that are saved \
-     alike and go on differently in a further round of the same time",
-)];
+const EXEMPT: &[(&str, &str, &str)] = &[];
 
 /// Each policy is tested at least so often.
 const LEAST: u32 = 10;

@@ -13,7 +13,8 @@
 //!
 //! What a job got is the processor time of its thread. The rest of a segment is overhead: the switch
 //! to the thread, interrupts, the kernel's other work. A completed job is said to have got just what it
-//! asked for; what it got more (one reading of a clock) counts as overhead.
+//! asked for, and no other job more than that: a thread that the machine pauses between two readings of
+//! its clock is charged for the pause, and that counts as overhead.
 
 use crate::log::{Entry, Log};
 use layland_checker::{Evidence, Violation, check_with};
@@ -281,14 +282,21 @@ impl Builder<'_> {
 
     fn end_job(&mut self, job: JobId, at: Time, end: JobEnd) {
         let Some(open) = self.open[job.task].take_if(|open| open.job.id == job) else { return };
-        if let (JobEnd::Completed, Some(demand)) = (end, open.demand) {
-            self.supply(&open.segments, demand);
-        }
-        let executed = self.supplied(&open.segments);
+        let executed = self.worked(&open, end == JobEnd::Completed);
         // A job that is given up leaves its CPU a moment after that.
         let last = open.segments.iter().map(|&place| self.trace.segments[place].end).max();
         let at = last.map_or(at, |last| last.max(at));
         self.trace.jobs.push(JobRecord { job: open.job, end: Some((at, end)), executed });
+    }
+
+    /// What a job got, which is all that it asked for if it is complete.
+    fn worked(&mut self, open: &Open, is_complete: bool) -> Service {
+        if let Some(demand) = open.demand
+            && (is_complete || self.supplied(&open.segments) > demand)
+        {
+            self.supply(&open.segments, demand);
+        }
+        self.supplied(&open.segments)
     }
 
     fn supplied(&self, segments: &[usize]) -> Service {
@@ -326,7 +334,7 @@ impl Builder<'_> {
         };
         for index in 0..self.open.len() {
             if let Some(open) = self.open[TaskId::from_index(index)].take() {
-                let executed = self.supplied(&open.segments);
+                let executed = self.worked(&open, false);
                 self.trace.jobs.push(JobRecord { job: open.job, end: None, executed });
             }
             let task = TaskId::from_index(index);
@@ -337,5 +345,42 @@ impl Builder<'_> {
         self.trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
         self.trace.marks.sort_by_key(|mark| mark.at);
         self.trace
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Record;
+    use layland_model::Task;
+
+    /// The machine pauses a thread at 10 ms, for 20 ms, and the manager gives the job up meanwhile.
+    #[test]
+    fn a_pause_is_no_work() {
+        let ms = Time::from_ms;
+        let wcet = Service::from_ms(15);
+        let system = System::new(1, vec![Task::implicit("a", wcet, Duration::from_ms(20))]);
+        let job = JobId { task: TaskId::from_index(0), seq: 0 };
+        let cpu = CpuId::from_index(0);
+        let (release, deadline) = (Time::ZERO, ms(20));
+        let off = Entry::Off { cpu, job, used: Service::from_ms(28), until: ms(30) };
+        for end in [Some(true), Some(false), None] {
+            let mut log = Log::with_capacity(8, 0);
+            let entries = [
+                Some((Time::ZERO, Entry::Release { job, release, deadline })),
+                Some((Time::ZERO, Entry::Asked { job, arrival: release, demand: Some(wcet) })),
+                Some((Time::ZERO, Entry::On { cpu, job, since: Time::ZERO })),
+                Some((ms(30), off)),
+                end.map(|aborted| (ms(30), Entry::Dropped { job, aborted })),
+                Some((ms(40), Entry::Over { interrupted: false })),
+            ];
+            let records = entries.into_iter().flatten().map(|(at, entry)| Record { at, entry });
+            log.records.extend(records);
+            for view in [View::Measured, View::Decided] {
+                let trace = trace(&log, &system, view);
+                assert_eq!(trace.jobs[0].executed, wcet, "{view:?}, {end:?}");
+                assert_eq!(trace.segments[0].overhead, Duration::from_ms(15));
+            }
+        }
     }
 }

@@ -415,19 +415,33 @@ impl<M: Mechanism> Processor<M> {
             for job in queue {
                 let runs = self.running == Some((member, job.id));
                 let since = if runs { (now - self.since).ns() } else { 0 };
-                state.number(job.executed + since);
-                state.time(job.release, now);
-                state.time(job.deadline, now);
-                [i64::from(job.ready), job.priority, job.slice, job.granted]
-                    .into_iter()
-                    .for_each(|number| state.number(number));
+                save_job(job, job.executed + since, now, state);
             }
         }
+        // Jobs that wait for the end of one that may get nothing, which comes in this very instant.
+        state.number(self.arrivals.len() as i64);
+        for (member, job) in &self.arrivals {
+            state.number(*member as i64);
+            save_job(job, job.executed, now, state);
+        }
+        for member in &self.jobs.members {
+            let doomed = self.jobs.doomed.iter().filter(|job| job.task == member.task);
+            state.number(doomed.count() as i64);
+        }
         state.number(self.running.map_or(-1, |(member, _)| member as i64));
-        state.number(self.limit.unwrap_or(-1));
+        state.number(self.running.and(self.limit).unwrap_or(-1));
         state.number(i64::from(self.online));
         self.mechanism.save(state);
     }
+}
+
+fn save_job(job: &Pending, executed: i64, now: Time, state: &mut State) {
+    state.number(executed);
+    state.time(job.release, now);
+    state.time(job.deadline, now);
+    [i64::from(job.ready), job.priority, job.slice, job.granted]
+        .into_iter()
+        .for_each(|number| state.number(number));
 }
 
 /// The task with a job that comes first in an order of tasks, among those that satisfy a condition.
