@@ -6,7 +6,7 @@ use crate::commands::lab;
 #[cfg(target_os = "linux")]
 use crate::commands::{calibrate, doctor, run, trace};
 use crate::commands::{
-    check, completions, convert, demos, explain, generate, man, policies, simulate,
+    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -98,12 +98,12 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     #[command(after_long_help = lab::EXAMPLES)]
     Lab(lab::LabArgs),
-    /// Print the JSON Schema of task-set files, for editors
+    /// Print the JSON Schema of task-set files, for editors, or of an output, for programs
     ///
-    /// An editor with a TOML language server checks and completes a task-set file that names the
-    /// schema: `layland schema > layland.schema.json`, and `#:schema ./layland.schema.json` as the
-    /// first line of the file.
-    Schema,
+    /// An editor with a TOML language server checks and completes a task-set file that names its
+    /// schema. A program that reads an output finds every member there, with its unit.
+    #[command(after_long_help = schema::EXAMPLES)]
+    Schema(schema::SchemaArgs),
     /// Print completions for a shell
     #[command(after_long_help = completions::EXAMPLES)]
     Completions {

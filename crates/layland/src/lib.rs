@@ -64,7 +64,7 @@ fn answer(registry: &Registry) -> Outcome {
         Command::Demos(args) => demos::run(args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(registry, args),
-        Command::Schema => schema::run(),
+        Command::Schema(args) => schema::run(args),
         Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
         Command::Man(args) => man::run(Cli::command(), args),
     }

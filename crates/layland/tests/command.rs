@@ -4,21 +4,14 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "common/process.rs"]
+mod process;
 
+use process::{folder, layland, name, run};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-
-fn layland(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
-    command.args(args).env("COLUMNS", "100").env_remove("CLICOLOR_FORCE");
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    layland(args).stdin(Stdio::null()).output().expect("the command starts")
-}
 
 fn run_with_input(args: &[&str], input: &[u8]) -> Output {
     let mut child = layland(args)
@@ -44,18 +37,6 @@ fn stdout(args: &[&str], code: i32) -> String {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the output is UTF-8")
-}
-
-/// An empty folder for one test.
-fn folder(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().expect("the path is UTF-8")
 }
 
 // Signals.

@@ -5,37 +5,19 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/process.rs"]
+mod process;
 
+use process::{folder, layland, name, run};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-fn layland(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
-    command.args(args).env("COLUMNS", "100").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    layland(args).output().expect("the command starts")
-}
 
 /// The exit code, standard output and standard error.
 fn said(args: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = run(args);
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the output is UTF-8");
     (status.code().expect("no signal ends it"), text(stdout), text(stderr))
-}
-
-fn folder(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn name(path: &Path) -> &str {
-    path.to_str().expect("the path is UTF-8")
 }
 
 fn files(folder: &Path) -> Vec<String> {

@@ -1,0 +1,219 @@
+//! Every JSON document that the program writes is as its schema says, by a validator of other people.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/process.rs"]
+mod process;
+
+use jsonschema::Validator;
+use process::{folder, name, run};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+fn schema(of: &str) -> Validator {
+    let output = run(&["schema", of]);
+    assert!(output.status.success(), "{output:?}");
+    let schema: Value = serde_json::from_slice(&output.stdout).expect("a schema is JSON");
+    jsonschema::meta::validate(&schema).expect("a schema is one by its meta-schema");
+    jsonschema::validator_for(&schema).expect("its references lead somewhere")
+}
+
+#[track_caller]
+fn holds(schema: &Validator, document: &Value, of: &[&str]) {
+    let errors = schema.iter_errors(document).take(5);
+    let told: Vec<String> =
+        errors.map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(told.is_empty(), "{of:?}: {told:#?}");
+}
+
+/// What the program prints with these arguments, document by document.
+#[track_caller]
+fn printed(args: &[&str]) -> Vec<Value> {
+    let output = run(args);
+    let documents: Result<Vec<Value>, _> =
+        serde_json::Deserializer::from_slice(&output.stdout).into_iter().collect();
+    let documents = documents.unwrap_or_else(|error| panic!("{args:?}: {error}: {output:?}"));
+    assert!(!documents.is_empty(), "{args:?}: {output:?}");
+    documents
+}
+
+/// Holds what is printed to a schema; gives the last document.
+#[track_caller]
+fn is(of: &str, args: &[&str]) -> Value {
+    let schema = schema(of);
+    let mut last = Value::Null;
+    for document in printed(args) {
+        holds(&schema, &document, args);
+        last = document;
+    }
+    last
+}
+
+/// A CPU has one run at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn demos() -> Vec<String> {
+    let all = printed(&["demos", "--json"]).remove(0);
+    let all = all["demos"].as_array().expect("there are demos").clone();
+    all.iter().map(|demo| demo["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[test]
+fn verdicts() {
+    let schema = schema("check");
+    for demo in demos() {
+        let args = ["check", &demo, "--all", "--json"];
+        printed(&args).iter().for_each(|document| holds(&schema, document, &args));
+    }
+    let overheads = ["check", "-t", "a=1ms/10ms", "-p", "rms,p-edf,dl", "--json"];
+    is("check", &overheads);
+    let folder = folder("schema-check");
+    let sets = folder.join("sets");
+    let made = ["gen", "-n", "5", "-u", "1.9", "--cpus", "2", "--sets", "3", "-o", name(&sets)];
+    let output = run(&made);
+    assert!(output.status.success(), "{output:?}");
+    let mut files: Vec<_> = std::fs::read_dir(&sets)
+        .expect("sets are written to a folder")
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.sort();
+    let files: Vec<&str> = files.iter().map(|path| name(path)).collect();
+    assert_eq!(files.len(), 3);
+    is("check", &[&["check", "-p", "g-edf,p-edf", "--json"][..], &files].concat());
+}
+
+#[test]
+fn simulations_and_traces() {
+    let (sim, trace) = (schema("sim"), schema("trace"));
+    let folder = folder("schema-sim");
+    let file = folder.join("x.json");
+    let mut kinds = BTreeSet::new();
+    for demo in demos() {
+        let args = ["sim", &demo, "--until", "300ms", "--json", "--chart", "none"];
+        printed(&args).iter().for_each(|document| holds(&sim, document, &args));
+        for policy in ["dl", "dl-sp", "apedf", "amc", "g-edf"] {
+            let args = [
+                "sim",
+                &demo,
+                "-p",
+                policy,
+                "--until",
+                "300ms",
+                "-o",
+                name(&file),
+                "--chart",
+                "none",
+            ];
+            if !run(&args).status.success() && !file.exists() {
+                continue;
+            }
+            let document: Value = serde_json::from_slice(&std::fs::read(&file).expect("written"))
+                .expect("a trace is JSON");
+            holds(&trace, &document, &args);
+            let marks = document["marks"].as_array().expect("marks are a list");
+            kinds
+                .extend(marks.iter().map(|mark| mark["kind"].as_str().expect("a kind").to_owned()));
+            std::fs::remove_file(&file).expect("it was written");
+        }
+    }
+    assert!(kinds.len() >= 6, "{kinds:?}");
+    let explored = [
+        "sim",
+        "demo:robot",
+        "-p",
+        "p-edf",
+        "--explore",
+        "3",
+        "--until",
+        "100ms",
+        "--json",
+        "--check",
+    ];
+    is("sim", &explored);
+    is("sim", &["sim", "demo:three-tasks", "--cycle", "-p", "g-edf", "--json"]);
+}
+
+#[test]
+fn lists() {
+    is("policies", &["policies", "--json"]);
+    is("demos", &["demos", "--json"]);
+    is("demos", &["demos", "robot", "--json"]);
+    is("explain", &["explain", "--json"]);
+    is("explain", &["explain", "g-edf", "--json"]);
+    is("doctor", &["doctor", "--json", "--latency-for", "0s"]);
+    is("lab-list", &["lab", "list", "--json"]);
+}
+
+#[test]
+fn an_experiment() {
+    let folder = folder("schema-lab");
+    let args = ["lab", "run", "stevanato2021", "--sets", "1", "-o", name(&folder), "--json"];
+    is("lab-run", &args);
+}
+
+/// A run of real threads, its replay, and what is said of its trace.
+#[test]
+fn runs() {
+    let _alone = alone();
+    let folder = folder("schema-run");
+    let (log, trace) = (folder.join("run.log"), folder.join("run.json"));
+    let set = folder.join("set.toml");
+    let tasks = ["-t", "a=2ms/20ms", "-t", "b=10ms/50ms", "--cpus", "1"];
+    assert!(run(&[&["convert", "-o", name(&set)][..], &tasks].concat()).status.success());
+    let run_args = ["run", "-p", "p-edf", "--until", "300ms", "--check", "--json"];
+    let files = ["--log", name(&log), "-o", name(&trace)];
+    let args = [&run_args[..], &[name(&set)], &files].concat();
+    if run(&args).status.code() == Some(5) {
+        common::skipped("CAP_SYS_NICE");
+        return;
+    }
+    is("run", &args);
+    is("run", &["run", "--replay", name(&log), "--json"]);
+    let of_set = ["--set", name(&set), "--json"];
+    is("trace-check", &[&["trace", "check", name(&trace), "-p", "p-edf"][..], &of_set].concat());
+    is("trace-stats", &[&["trace", "stats", name(&trace)][..], &of_set].concat());
+    let simulated = folder.join("sim.json");
+    run(&["sim", name(&set), "-p", "p-edf", "--until", "300ms", "-o", name(&simulated)]);
+    let diff = ["trace", "diff", name(&simulated), name(&trace)];
+    let document = is("trace-diff", &[&diff[..], &of_set].concat());
+    assert!(document["first"].is_object(), "no run is as its simulation to the nanosecond");
+    is("calibrate", &["calibrate", "--duration", "200ms", "--json"]);
+}
+
+/// The SCHED_DEADLINE engine: the kernel as it is, whose own trace is part of the answer, and its root domains.
+#[test]
+fn runs_of_the_kernel() {
+    let _alone = alone();
+    let defect = ["demo:push-defect", "-p", "dl", "--stretch", "10x", "--until", "190ms"];
+    let tied = ["-t", "a=20ms/100ms", "--cpus", "1", "-p", "p-edf", "--until", "300ms"];
+    for (set, is_the_kernel) in [(&defect[..], true), (&tied, false)] {
+        let args = [&["run", "--engine", "deadline", "--json"][..], set].concat();
+        if run(&args).status.code() == Some(5) {
+            common::skipped("SCHED_DEADLINE and cpusets");
+            return;
+        }
+        let document = is("run", &args);
+        assert_eq!(document["kernel"].is_object(), is_the_kernel, "{document:#}");
+    }
+}
+
+/// A schema that let everything pass would pass every test above.
+#[test]
+fn a_schema_is_strict() {
+    let schema = schema("sim");
+    let good = printed(&["sim", "demo:dhall", "--json"]).remove(0);
+    assert!(schema.is_valid(&good));
+    let mut more = good.clone();
+    more["results"][0]["summary"]["total"]["colour"] = json!("blue");
+    let mut less = good.clone();
+    less["results"][0]["summary"].as_object_mut().expect("an object").remove("cpus");
+    let mut other = good;
+    other["results"][0]["end_ns"] = json!("1s");
+    for wrong in [more, less, other] {
+        assert!(!schema.is_valid(&wrong), "{wrong:#}");
+    }
+}
