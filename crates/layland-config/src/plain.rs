@@ -11,9 +11,7 @@
 
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
-use layland_model::{
-    Duration, Field, Index, ParseTimeError, Platform, Service, System, SystemPart, Task,
-};
+use layland_model::{Duration, Field, Index, ParseTimeError, Platform, Service, System, Task};
 
 /// Whether a line looks like a task: two or three times and nothing else.
 pub(crate) fn is_task(line: &str) -> bool {
@@ -96,34 +94,25 @@ pub(crate) fn read(
     let system = System { tasks: tasks.into(), ..System::new(cpus, Vec::new()) };
     debug_assert_eq!(system.platform, Platform::identical(cpus));
     for invalid in system.validate() {
-        let problem = Problem::error("layland::plain::invalid", invalid.message).help(invalid.help);
-        problems.push(match invalid.part {
-            SystemPart::Task(task, field) => {
-                let spans: &Vec<Span> = &fields[task.index()];
-                let place = match field {
-                    Field::Period => 1,
-                    Field::Deadline => spans.len() - 1,
-                    Field::Wcet
-                    | Field::Name
-                    | Field::Criticality
-                    | Field::Budget
-                    | Field::Offset
-                    | Field::Jitter
-                    | Field::Affinity
-                    | Field::Cluster
-                    | Field::Behaviour
-                    | Field::Execution
-                    | Field::Priority => 0,
-                };
-                problem.at(spans[place].clone(), "here")
-            }
-            SystemPart::Set
-            | SystemPart::Cpus
-            | SystemPart::Speed(_)
-            | SystemPart::Cluster(_)
-            | SystemPart::Overheads
-            | SystemPart::Request(_) => problem,
-        });
+        problems.push(Problem::invalid("layland::plain::invalid", invalid, |task, field| {
+            let spans: &Vec<Span> = &fields[task.index()];
+            let place = match field {
+                Field::Period => 1,
+                Field::Deadline => spans.len() - 1,
+                Field::Wcet
+                | Field::Name
+                | Field::Criticality
+                | Field::Budget
+                | Field::Offset
+                | Field::Jitter
+                | Field::Affinity
+                | Field::Cluster
+                | Field::Behaviour
+                | Field::Execution
+                | Field::Priority => 0,
+            };
+            Some((spans[place].clone(), "here"))
+        }));
     }
     let whole = fields.iter().map(|spans| spans[0].start..spans[spans.len() - 1].end).collect();
     Some((system, whole))

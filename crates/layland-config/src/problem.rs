@@ -1,6 +1,6 @@
 //! Faults of a file: [`Problem`]s with their places, collected into a [`Report`].
 
-use layland_model::counted;
+use layland_model::{Field, Invalid, SystemPart, TaskId, counted};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError};
 use miette::{
     MietteSpanContents, SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
@@ -110,6 +110,27 @@ impl Problem {
     /// A warning without a place.
     pub fn warning(code: &'static str, message: impl Into<String>) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::error(code, message) }
+    }
+    /// Why a system is invalid, in a file that is about tasks alone: at the place of the task's field.
+    pub(crate) fn invalid(
+        code: &'static str,
+        invalid: Invalid,
+        place: impl FnOnce(TaskId, Field) -> Option<(Span, &'static str)>,
+    ) -> Problem {
+        let problem = Problem::error(code, invalid.message).help(invalid.help);
+        let place = match invalid.part {
+            SystemPart::Task(task, field) => place(task, field),
+            SystemPart::Set
+            | SystemPart::Cpus
+            | SystemPart::Speed(_)
+            | SystemPart::Cluster(_)
+            | SystemPart::Overheads
+            | SystemPart::Request(_) => None,
+        };
+        match place {
+            Some((span, label)) => problem.at(span, label),
+            None => problem,
+        }
     }
     /// Names the place.
     #[must_use]

@@ -3,7 +3,10 @@
 //! Every time and amount of work is an integer of nanoseconds. What does not exist is null.
 //! The version of the schema is in the metadata of each file (`layland.schema`), with the table
 //! (`layland.table`), the end of the run (`layland.over_ns`), the number of CPUs (`layland.cpus`),
-//! whether the run was interrupted (`layland.interrupted`), and what was run (`layland.provenance`).
+//! whether the run was interrupted (`layland.interrupted`), and what the caller says of the run. The command
+//! says what was run (`layland.provenance`), by which version (`layland.version`), with which arguments
+//! (`layland.command`) and seed (`layland.seed`), and of which task set (`layland.set_xxh3_128`, the hash of the
+//! set as it is written in TOML).
 //! A new column does not change the version; a column that is renamed, removed or means something
 //! else does.
 //!
@@ -51,21 +54,25 @@ use layland_trace::{Answer, JobEnd, Labels, MarkKind, Trace};
 /// The version of the schema of all three tables.
 pub const SCHEMA: u32 = 1;
 
-/// The tables of a trace, with their names. `provenance` says what was run.
+/// The tables of a trace, with their names. `facts` are names and values for the metadata: what was run.
 ///
 /// ```
 /// use layland_trace::{Labels, Trace};
-/// let tables = layland_interchange::tables::of(&Trace::default(), &Labels::default(), "nothing");
+/// let tables = layland_interchange::tables::of(&Trace::default(), &Labels::default(), &[]);
 /// assert_eq!(tables.map(|(name, table)| (name, table.rows())), [("jobs", 0), ("segments", 0), ("marks", 0)]);
 /// ```
-pub fn of(trace: &Trace, labels: &Labels, provenance: &str) -> [(&'static str, Columns); 3] {
+pub fn of(
+    trace: &Trace,
+    labels: &Labels,
+    facts: &[(&str, String)],
+) -> [(&'static str, Columns); 3] {
     let table = |name: &str| {
-        Columns::new(SCHEMA)
+        let columns = Columns::new(SCHEMA)
             .with("table", name)
-            .with("provenance", provenance)
             .with("over_ns", trace.over.ns().to_string())
             .with("cpus", labels.cpus.to_string())
-            .with("interrupted", trace.interrupted.to_string())
+            .with("interrupted", trace.interrupted.to_string());
+        facts.iter().fold(columns, |columns, (name, value)| columns.with(name, value.clone()))
     };
     [
         ("jobs", jobs(table("jobs"), trace, labels)),

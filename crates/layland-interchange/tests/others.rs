@@ -256,7 +256,7 @@ fn polars_and_duckdb_read_the_tables() {
     let system = busy();
     let trace = simulated(&system, "g-edf", Time::from_ms(200));
     let labels = Labels::of(&system);
-    for (name, table) in tables::of(&trace, &labels, "a test") {
+    for (name, table) in tables::of(&trace, &labels, &[("provenance", "a test".to_owned())]) {
         fs::write(folder.join(format!("trace.{name}.parquet")), table.parquet().unwrap()).unwrap();
     }
     let responses = trace.jobs.iter().map(|record| Some(record.completion()? - record.job.arrival));

@@ -66,8 +66,12 @@ fn a_moment() {
 
 /// A simulation that would take years.
 fn endless(more: &[&str]) -> Child {
-    let args = [&["sim", "demo:dhall", "--until", "1000000000s"], more].concat();
-    let child = layland(&args)
+    start(&[&["sim", "demo:dhall", "--until", "1000000000s"], more].concat())
+}
+
+/// Starts a command, and gives it a moment.
+fn start(args: &[&str]) -> Child {
+    let child = layland(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -86,7 +90,9 @@ fn rest(child: &mut Child) -> (String, String) {
 
 #[test]
 fn an_interrupt_keeps_and_marks_partial_results() {
-    let mut child = endless(&["--check"]);
+    // Whether it recurs is known much later only; a trace up to a time as late would be refused at once.
+    let periods = ["-t", "a=1ms/10.000001ms", "-t", "b=1ms/11.000003ms"];
+    let mut child = start(&[&["sim", "--cycle", "1000000000s", "--check"], &periods[..]].concat());
     signal(&child, "-INT");
     assert_eq!(wait(&mut child, 20).code(), Some(130));
     let (out, err) = rest(&mut child);
@@ -137,7 +143,7 @@ fn an_interrupted_experiment_writes_what_there_is() {
 fn a_second_interrupt_ends_at_once() {
     let folder = folder("second_interrupt");
     // After the first interrupt the file is being written.
-    let mut child = endless(&["-o", name(&folder.join("trace.json"))]);
+    let mut child = endless(&["-o", name(&folder.join("report.html"))]);
     signal(&child, "-INT");
     let mut first = [0; 11];
     child.stderr.as_mut().expect("a pipe").read_exact(&mut first).expect("it says so");
@@ -434,6 +440,21 @@ fn traces_are_written_for_other_tools() {
     let bytes = |file: &str| std::fs::read(path(file)).expect("written");
     for table in ["a.jobs.parquet", "a.segments.parquet", "a.marks.parquet"] {
         assert!(bytes(table).starts_with(b"PAR1"), "{table}");
+    }
+    // A table that has left its folder says how to make it again.
+    let toml = stdout(&["convert", "demo:dhall"], 0);
+    let hash = format!("{:032x}", twox_hash::XxHash3_128::oneshot(toml.as_bytes()));
+    let facts = [
+        ("layland.version", env!("CARGO_PKG_VERSION")),
+        ("layland.seed", "0"),
+        ("layland.command", "sim demo:dhall -q --policy g-edf -o "),
+        ("layland.provenance", "utilization 1.309) under g-edf, seed 0"),
+        ("layland.set_xxh3_128", &hash),
+    ];
+    let jobs = bytes("a.jobs.parquet");
+    let has = |text: &str| jobs.windows(text.len()).any(|window| window == text.as_bytes());
+    for (key, value) in facts {
+        assert!(has(key) && has(value), "{key}: {value}");
     }
     assert_eq!(bytes("a.bin").len() % 24, 0);
     let title = b"demo:dhall under g-edf";

@@ -401,6 +401,15 @@ fn nonsense_is_told() {
     let (code, _, err) = said(&["sim", "-t", "a\nb=1ms/5ms"]);
     assert_eq!(code, 3, "{err}");
     assert!(err.contains("has the character"), "{err}");
+    let idle = ["sim", "-t", "a=1ms/5ms", "--cpus", "1", "--until", "20ms", "--window", "2ms..4ms"];
+    warned(&idle, "g-edf: no job runs from 2 ms to 4 ms");
+    // Whole traces do not fill the memory: the figures of as long a time need none.
+    let long = ["sim", "-t", "a=1ms/5ms", "--until", "100000000s"];
+    for whole in [&["-o", "/dev/null.json"][..], &["--check"]] {
+        let (code, _, err) = said(&[&long[..], whole].concat());
+        assert_eq!(code, 2);
+        assert!(err.contains("would have about 4000.0 GiB, and at most 5000000 jobs"), "{err}");
+    }
     // A set that makes sense is not commented on.
     assert_eq!(said(&["sim", "-t", "a=1ms/5ms", "--chart", "none"]).2, "");
 }
@@ -417,6 +426,32 @@ fn cpus_ask_what_if() {
     assert_eq!(code, 3);
     assert!(err.contains("names CPUs beyond these"), "{err}");
     assert_eq!(said(&["check", "demo:robot", "--cpus", "8"]).0, 0);
+}
+
+/// What the machine adds to a file is said once, and is part of every answer.
+#[test]
+fn assumptions_are_told_once_and_recorded() {
+    let folder = folder("assumed");
+    let files = ["a.csv", "b.csv", "c.csv"].map(|file| folder.join(file));
+    for file in &files {
+        std::fs::write(file, "name,wcet,period\na,1ms,10ms\n").expect("written");
+    }
+    let files = files.iter().map(|file| name(file));
+    let args: Vec<&str> = ["check", "-p", "g-edf", "--json"].into_iter().chain(files).collect();
+    let (code, out, err) = said(&args);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(err.matches("does not say how many CPUs there are").count(), 1, "{err}");
+    for line in out.lines() {
+        let document: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let assumed = document["set"]["assumed"][0].as_str().expect("an assumption");
+        let cpus = document["set"]["cpus"].as_u64().expect("a number");
+        assert!(assumed.contains(&format!("taken as {cpus}, as this machine has")), "{assumed}");
+    }
+    assert_eq!(out.lines().count(), 3);
+    // Who says it assumes nothing.
+    let (_, out, err) = said(&[&args[..], &["--cpus", "1"]].concat());
+    assert!(out.contains("\"assumed\":[]"), "{out}");
+    assert_eq!(err, "");
 }
 
 // Why a job was late.
@@ -487,6 +522,8 @@ fn a_limit_decides_what_fails() {
         ("heavy:response.p50>1s", 0),
         ("light-1:misses>0", 0),
         ("heavy:misses>3", 1),
+        // Tardiness is guaranteed, and kept.
+        ("response>bound", 0),
     ] {
         let (found, _, err) = with(&["--fail-on", limit]);
         assert_eq!(found, code, "{limit}: {err}");
@@ -499,6 +536,11 @@ fn a_limit_decides_what_fails() {
     assert_eq!(code, 2);
     assert!(err.contains("there is no task `nobody`"), "{err}");
     assert_eq!(with(&["--fail-on", "latency>1ms"]).0, 2);
+    // A limit that could never fail is none: global EDF guarantees nothing of a set that overloads its CPUs.
+    let overloaded = ["sim", "-t", "a=9ms/5ms", "--cpus", "1", "-p", "g-edf", "--until", "50ms"];
+    let (code, _, err) = said(&[&overloaded[..], &["--fail-on", "a:response>bound"]].concat());
+    assert_eq!(code, 2);
+    assert!(err.contains("no response time of `a` is guaranteed under g-edf"), "{err}");
     // What refuses the set fails whatever the limits are.
     let refused = ["sim", "demo:robot", "-p", "g-edf", "--fail-on", "misses>9", "--chart", "none"];
     assert_eq!(said(&refused).0, 1);
@@ -560,6 +602,12 @@ fn manual_pages_are_of_commands_and_name_their_version() {
         assert!(title.contains(&format!(".TH {command} 1")), "{title}");
         assert!(title.contains(concat!("layland ", env!("CARGO_PKG_VERSION"))), "{title}");
     }
+    // How to call it is one line, as in the help, and not every option without its value.
+    let page = std::fs::read_to_string(made.join("layland-sim.1")).expect("written");
+    assert!(page.contains(".SH SYNOPSIS\nlayland sim [OPTIONS]"), "{page}");
+    let (code, _, err) = said(&["man", "pages"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("-o FOLDER writes every page"), "{err}");
 }
 
 /// A chart for a paper: one page, and every font in it.

@@ -70,6 +70,34 @@ fn a_run_is_a_result_with_its_overheads() {
 }
 
 #[test]
+fn a_limit_decides_what_fails_of_a_run() {
+    let _alone = alone();
+    let junit = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.xml");
+    let short = ["-p", "p-edf", "--duration", "300ms", "--junit", junit, "--fail-on"];
+    // Nothing takes a second in 300 ms, and nothing takes a microsecond only.
+    for (limit, fails) in [("response>1s", false), ("a:response>1us", true), ("misses>99%", false)]
+    {
+        let Some(output) = output(&with(&[&short[..], &[limit]].concat())) else { return };
+        let code = output.status.code().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(told.contains(&format!("p-edf fails on {limit}")), fails, "{told}");
+        // The machine may have paused, which a limit that is exceeded is then blamed on.
+        assert!(if fails { code == 1 || code == 6 } else { code == 0 }, "{limit}: {code}: {told}");
+        let xml = fs::read_to_string(junit).unwrap();
+        let failures = format!("tests=\"3\" failures=\"{}\"", u8::from(fails));
+        assert!(xml.contains("<testsuite name=\"inline under p-edf\""), "{xml}");
+        assert!(xml.contains(&failures), "{xml}");
+    }
+    fs::remove_file(junit).unwrap();
+    let overrun = ["-p", "p-edf", "--duration", "300ms", "--overrun", "b=1.5x"];
+    let limited = [&overrun[..], &["--fail-on", "b:response>bound"]].concat();
+    let Some(output) = output(&with(&limited)) else { return };
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("p-edf fails on b:response>bound: b took 1"), "{told}");
+    assert!(told.contains(", not 12 ms"), "{told}");
+}
+
+#[test]
 fn an_overrun_misses_deadlines() {
     let _alone = alone();
     let more = ["-p", "p-edf", "--duration", "400ms", "--overrun", "b=6x", "--seed", "3"];

@@ -30,9 +30,7 @@ use self::phase::PHASE;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
-use layland_model::{
-    CpuSet, Duration, Index, Levels, Platform, System, SystemPart, TIME_LIMIT, Task, nearest,
-};
+use layland_model::{CpuSet, Duration, Index, Levels, Platform, System, TIME_LIMIT, Task, nearest};
 use std::collections::BTreeSet;
 
 const THREAD: &[&str] = &[
@@ -108,16 +106,9 @@ pub(crate) fn read(
         provenance: None,
     };
     for invalid in system.validate() {
-        let problem = Problem::error("layland::rtapp::invalid", invalid.message).help(invalid.help);
-        problems.push(match invalid.part {
-            SystemPart::Task(task, _) => problem.at(spans[task.index()].clone(), "this thread"),
-            SystemPart::Set
-            | SystemPart::Cpus
-            | SystemPart::Speed(_)
-            | SystemPart::Cluster(_)
-            | SystemPart::Overheads
-            | SystemPart::Request(_) => problem,
-        });
+        problems.push(Problem::invalid("layland::rtapp::invalid", invalid, |task, _| {
+            Some((spans[task.index()].clone(), "this thread"))
+        }));
     }
     Some((system, until, spans))
 }

@@ -2,7 +2,7 @@
 
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Problems, Span};
-use layland_model::{Field, Invalid, SystemPart, TIME_LIMIT};
+use layland_model::{Field, Index, Invalid, TIME_LIMIT};
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -226,20 +226,10 @@ impl Attributes<'_> {
         tasks: &[&Element],
         names: fn(Field) -> &'static [&'static str],
     ) {
-        let problem = Problem::error(code, invalid.message).help(invalid.help);
-        let element = |task: layland_model::TaskId| tasks.get(layland_model::Index::index(task));
-        self.problems.push(match invalid.part {
-            SystemPart::Task(task, field) => match element(task) {
-                Some(element) => problem.at(element.place(names(field)), "here"),
-                None => problem,
-            },
-            SystemPart::Set
-            | SystemPart::Cpus
-            | SystemPart::Speed(_)
-            | SystemPart::Cluster(_)
-            | SystemPart::Overheads
-            | SystemPart::Request(_) => problem,
-        });
+        self.problems.push(Problem::invalid(code, invalid, |task, field| {
+            let element = tasks.get(task.index())?;
+            Some((element.place(names(field)), "here"))
+        }));
     }
 }
 

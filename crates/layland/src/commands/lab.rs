@@ -28,8 +28,8 @@ Examples:
   layland lab run mine.toml
       an experiment of your own
 
-Results are kept: an interrupted run is resumed by the same command, and more sets are added to those
-that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
+Results are kept: an interrupted run is resumed by the same command, and more sets are added to
+those that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
 
 #[derive(Args)]
 pub(crate) struct LabArgs {

@@ -50,7 +50,17 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, Failure> {
     let mut page = Vec::new();
     man.render(&mut page)
         .map_err(|error| Failure::refused(format!("failed to write the manual: {error}")))?;
-    Ok(page)
+    let page = String::from_utf8_lossy(&page);
+    // The library lists every option without its value; `--help` has a line that says how to call it.
+    let lines: Vec<&str> = page.lines().collect();
+    let synopsis = lines.iter().position(|line| *line == ".SH SYNOPSIS");
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim().replace('-', "\\-");
+    let replaced = lines.iter().enumerate().map(|(at, line)| match synopsis {
+        Some(synopsis) if at == synopsis + 1 => usage.as_str(),
+        Some(_) | None => line,
+    });
+    Ok((replaced.collect::<Vec<_>>().join("\n") + "\n").into_bytes())
 }
 
 /// The pages of a command and of all below it.

@@ -4,6 +4,7 @@ use super::terminal;
 use clap::ValueEnum;
 use layland_chart::gantt::{Charset, Colours, Rows, TextOptions};
 use layland_model::{Duration, Time};
+use layland_trace::{Segment, Trace};
 
 /// About this many jobs and preemptions fit into a chart.
 pub(crate) const SEGMENTS: i64 = 160;
@@ -49,6 +50,16 @@ pub(crate) fn window(span: i64, end: Time, first_miss: Option<Time>) -> (Time, T
         .map_or(Time::ZERO, |miss| Time::ZERO.max(miss - Duration::from_ns(span.ns() / 3 * 2)));
     let from = Time::from_ns(from.min(end - span).ns() / step * step);
     (from, from + span)
+}
+
+/// Says that a chart of the part of time that the user asked for is empty. An empty chart would else look as if
+/// all was well.
+pub(crate) fn tell_if_idle(asked: Option<(Time, Time)>, trace: &Trace, of: &str) {
+    let Some((from, to)) = asked else { return };
+    let is_within = |segment: &Segment| segment.start < to && from < segment.end;
+    if !trace.segments.iter().any(is_within) {
+        terminal::warn(&format!("{of}: no job runs from {from:#} to {to:#}"), None);
+    }
 }
 
 /// The unit of the third digit of a number: charts begin and end at multiples of it.

@@ -3,7 +3,9 @@
 use super::exit::Failure;
 use super::terminal;
 use super::values::time_of;
-use layland_model::{Duration, Rate, System};
+use layland_guarantee::{AssessOptions, Bound, assess};
+use layland_model::{Duration, Rate, System, TaskId};
+use layland_policy::Registry;
 use layland_trace::{Summary, TaskSummary};
 use std::fmt::Write;
 
@@ -25,6 +27,18 @@ enum Figure {
     MissShare(Rate),
     /// A longer one than this.
     Time(Quantity, Duration),
+    /// A longer response than `layland check` guarantees.
+    Bound,
+}
+
+/// What is guaranteed of each task, in the order of the set.
+pub(crate) type Bounds = Vec<Option<Guaranteed>>;
+
+/// No job takes longer than this, counted from its arrival.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guaranteed {
+    within: Duration,
+    deadline: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +59,9 @@ const QUANTITIES: [(&str, Quantity); 6] = [
     ("tardiness", Quantity::TardinessMax),
 ];
 
-const USAGE: &str = "write misses>N, misses>SHARE%, tardiness>TIME, or response>TIME (also response.p50, .p99, \
-                     .p99.9), for one task with its name before it, as in control:response.p99>3ms";
+const USAGE: &str = "write misses>N, misses>SHARE%, tardiness>TIME, response>TIME (also response.p50, .p99, \
+                     .p99.9), or response>bound, for one task with its name before it, as in \
+                     control:response.p99>3ms";
 
 impl std::str::FromStr for Limit {
     type Err = String;
@@ -67,6 +82,8 @@ impl std::str::FromStr for Limit {
                 }
                 None => Figure::Misses(limit.parse().map_err(|_| USAGE)?),
             }
+        } else if (figure, limit) == ("response", "bound") {
+            Figure::Bound
         } else {
             let quantity = QUANTITIES.iter().find(|(name, _)| *name == figure).ok_or(USAGE)?.1;
             Figure::Time(quantity, time_of::<Duration>(limit)?)
@@ -89,11 +106,34 @@ impl Limit {
         self.task.as_deref().filter(|task| !names.contains(task))
     }
 
-    /// Whether a run keeps it.
-    pub(crate) fn judge(&self, summary: &Summary) -> Held {
+    /// Whether it speaks of the task.
+    fn is_about(&self, name: &str) -> bool {
+        self.task.as_ref().is_none_or(|task| task == name)
+    }
+
+    /// Whether a run keeps it. The bounds are those of [`bounds`].
+    pub(crate) fn judge(&self, summary: &Summary, bounds: &Bounds) -> Held {
         let of_task = |name: &str| summary.tasks.iter().find(|task| task.name == name);
         let of = self.task.as_deref().map_or(Some(&summary.total), of_task);
-        Held { limit: self.text.clone(), found: of.and_then(|of| self.exceeded(of)) }
+        let found = match self.figure {
+            Figure::Bound => self.beyond(summary, bounds),
+            Figure::Misses(_) | Figure::MissShare(_) | Figure::Time(..) => {
+                of.and_then(|of| self.exceeded(of))
+            }
+        };
+        Held { limit: self.text.clone(), found }
+    }
+
+    /// The first task with a job that took longer than guaranteed.
+    fn beyond(&self, summary: &Summary, bounds: &Bounds) -> Option<String> {
+        let mut all = summary.tasks.iter().zip(bounds);
+        all.find_map(|(task, bound)| {
+            let Guaranteed { within, deadline } = bound.filter(|_| self.is_about(&task.name))?;
+            // A job that is pending and overdue has taken at least so long.
+            let overdue = (task.overdue_ns > 0).then(|| deadline.ns() + task.overdue_ns);
+            let took = Duration::from_ns(task.max_response_ns.max(overdue)?);
+            (took > within).then(|| format!("{} took {took:#}, not {within:#}", task.name))
+        })
     }
 
     fn exceeded(&self, of: &TaskSummary) -> Option<String> {
@@ -108,6 +148,7 @@ impl Limit {
                 let found = Duration::from_ns(quantity.of(of)?);
                 (found > *most).then(|| format!("{found:#}"))
             }
+            Figure::Bound => None,
         }
     }
 }
@@ -138,6 +179,46 @@ pub(crate) fn known(limits: &[Limit], system: &System) -> Result<(), Failure> {
         None => Ok(()),
         Some(task) => Err(Failure::usage(format!("--fail-on: there is no task `{task}`"))
             .help(format!("there are {}", names.join(", ")))),
+    }
+}
+
+/// What `layland check` guarantees of the tasks under a policy, as far as a limit asks for it; nothing if the policy
+/// refuses the set.
+///
+/// # Errors
+/// If a task that a limit speaks of has no bound: such a limit could never fail.
+pub(crate) fn bounds(
+    limits: &[Limit],
+    registry: &Registry,
+    spec: &str,
+    system: &System,
+) -> Result<Bounds, Failure> {
+    let Some(first) = limits.iter().find(|limit| matches!(limit.figure, Figure::Bound)) else {
+        return Ok(Bounds::new());
+    };
+    let assessed = assess(registry, spec, system, &AssessOptions::default())
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let guaranteed = |(id, bound): (TaskId, &Bound)| {
+        let deadline = system.tasks[id].deadline;
+        let within = match bound {
+            Bound::Response { within, .. } => *within,
+            Bound::Tardiness { within, .. } => {
+                deadline.checked_add(Duration::from_ns(within.ceil()?))?
+            }
+            Bound::Unknown => return None,
+        };
+        Some(Guaranteed { within, deadline })
+    };
+    let bounds: Bounds = assessed.bounds.iter().map(guaranteed).collect();
+    let is_about = |name: &str| limits.iter().any(|limit| limit.is_about(name));
+    let mut tasks = system.tasks.values().zip(&bounds);
+    match tasks.find(|(task, bound)| bound.is_none() && is_about(&task.name)) {
+        None => Ok(bounds),
+        Some((task, _)) => Err(Failure::usage(format!(
+            "--fail-on {}: no response time of `{}` is guaranteed under {spec}",
+            first.text, task.name
+        ))
+        .help(format!("layland check --policy {spec} --bounds shows what is"))),
     }
 }
 
@@ -241,12 +322,20 @@ mod tests {
             "response.p99.9>3ms",
             "control:response.p99 > 2.5ms",
             "a:b:misses>2",
+            "control:response > bound",
         ] {
             assert!(text.parse::<Limit>().is_ok(), "{text}");
         }
-        for text in
-            ["misses", "misses<1", "misses>x", "misses>1x%", "latency>1ms", "response>3", ""]
-        {
+        for text in [
+            "misses",
+            "misses<1",
+            "tardiness>bound",
+            "misses>x",
+            "misses>1x%",
+            "latency>1ms",
+            "response>3",
+            "",
+        ] {
             assert!(text.parse::<Limit>().is_err(), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! One recorded run, as `run` and `trace` have it: the files that can be made of it.
 
 use super::exit::Failure;
+use super::export::Origin;
 use super::output::{FileKind, Output};
 use super::{chart, files, report, terminal};
 use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
@@ -23,6 +24,7 @@ pub(crate) struct Recorded<'a> {
     pub lines: Vec<Line>,
     /// What made it.
     pub provenance: String,
+    pub seed: Option<u64>,
     /// What charts show; by default around the first miss.
     pub window: Option<(Time, Time)>,
     pub ascii: bool,
@@ -86,7 +88,13 @@ impl Recorded<'_> {
                 bytes = self.view().pdf(&options, &self.title);
             }
             FileKind::Export(export) => {
-                for (path, bytes) in export.files(path, self.trace, &self.labels, &self.title)? {
+                let origin = Origin {
+                    title: &self.title,
+                    provenance: self.provenance.clone(),
+                    seed: self.seed,
+                    system: self.system,
+                };
+                for (path, bytes) in export.files(path, self.trace, &self.labels, &origin)? {
                     write(&path, &bytes, quiet)?;
                 }
                 return Ok(());

@@ -79,7 +79,8 @@ pub(crate) struct RunArgs {
     #[arg(help_heading = "Output")]
     pub chart: Chart,
     /// Exit with 1 only if this is exceeded: misses>N, misses>SHARE%, tardiness>TIME, response>TIME (also
-    /// response.p50, .p99, .p99.9), for one task as in control:response.p99>3ms. May be repeated
+    /// response.p50, .p99, .p99.9), response>bound (what `layland check` guarantees), for one task as in
+    /// control:response.p99>3ms. May be repeated
     #[arg(long, value_name = "LIMIT", help_heading = "Output")]
     pub fail_on: Vec<Limit>,
     /// Write the result as a JUnit file, for continuous integration: a test per task and per limit

@@ -8,7 +8,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
-use crate::ui::{interrupt, report, terminal};
+use crate::ui::{chart, interrupt, report, terminal};
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, Ran, run as run_plan};
 use layland_linux::{Changes, Machine};
 use layland_model::{Algorithm, Change, Duration, JobId, RequestKind, System, counted};
@@ -28,7 +28,7 @@ const SHOWN: usize = 3;
 
 /// Runs a set on the kernel's scheduler.
 pub(super) fn run(request: Request<'_>) -> Outcome {
-    let Request { registry, args, set, duration, outputs } = request;
+    let Request { registry, args, set, duration, outputs, bounds } = request;
     let system = &set.system;
     let facts = Facts::read();
     let plan = plan(registry, args, &set, &facts)?;
@@ -64,7 +64,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     ran.trace.replay(&mut statistics);
     let summary = statistics.summary(&labels);
-    let held = gated(args, &set.name, &summary)?;
+    let held = gated(args, &set.name, &summary, &bounds)?;
     let failed = failures(summary.total.missed, &held);
     let excuse = if failed > 0 { ran.excuse(system) } else { None };
     let exit = if taken_back != Exit::Yes {
@@ -79,6 +79,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         Exit::Yes
     };
     let answer = Answer { args, set: &set, plan: &plan, ran: &ran, summary, lost, excuse, exit };
+    chart::tell_if_idle(args.window, &ran.trace, &args.policy);
     for output in &outputs {
         answer.recorded().write(output, args.quiet)?;
     }
@@ -191,6 +192,7 @@ impl Answer<'_> {
                 args.seed,
                 Machine::probe().kernel,
             ),
+            seed: Some(args.seed),
             window: args.window,
             ascii: args.ascii,
         }

@@ -34,7 +34,7 @@ struct Ran {
 }
 
 pub(super) fn run(request: Request<'_>) -> Outcome {
-    let Request { registry, args, mut set, duration, outputs } = request;
+    let Request { registry, args, mut set, duration, outputs, bounds } = request;
     let build = |set: &Set| {
         let built = registry.build(&args.policy, &set.system);
         built.map_err(|error| refused(set, &args.policy, &error))
@@ -94,7 +94,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
     }
-    let held = gated(args, &set.name, &ran.summary)?;
+    let held = gated(args, &set.name, &ran.summary, &bounds)?;
     let exit = match taken_back {
         Exit::Yes => ran.exit(failures(ran.summary.total.missed, &held)),
         other => other,
@@ -114,6 +114,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         }
     }
     let answer = Answer { args, name: &set.name, system: &set.system, ran: &ran };
+    chart::tell_if_idle(args.window, &ran.trace, &args.policy);
     for output in &outputs {
         answer.recorded().write(output, args.quiet)?;
     }
@@ -227,6 +228,7 @@ impl Answer<'_> {
                 ran.hosts,
                 ran.machine.kernel,
             ),
+            seed: Some(args.seed),
             window: Some(self.window()),
             ascii: args.ascii,
         }

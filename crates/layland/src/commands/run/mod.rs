@@ -8,7 +8,7 @@ mod replay;
 mod request;
 
 use crate::ui::exit::{Failure, Outcome};
-use crate::ui::gate::{self, Held, Suite};
+use crate::ui::gate::{self, Bounds, Held, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{files, input, names};
 use args::Engine;
@@ -46,9 +46,11 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
             format!("a run takes 1 ms to {:#}, and not {duration:#}", layland_linux::LONGEST);
         return Err(Failure::usage(message));
     }
-    set.system = with_overruns(args, set.system)?;
     gate::known(&args.fail_on, &set.system)?;
-    let request = Request { registry, args, set, duration, outputs };
+    // What is guaranteed is guaranteed without overruns.
+    let bounds = gate::bounds(&args.fail_on, registry, &args.policy, &set.system)?;
+    set.system = with_overruns(args, set.system)?;
+    let request = Request { registry, args, set, duration, outputs, bounds };
     match args.engine {
         Engine::Fifo => fifo::run(request),
         Engine::Deadline => deadline::run(request),
@@ -56,8 +58,13 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
 }
 
 /// What came of each limit; told, and written for continuous integration if that was asked for.
-fn gated(args: &RunArgs, set: &str, summary: &Summary) -> Result<Vec<Held>, Failure> {
-    let held: Vec<Held> = args.fail_on.iter().map(|limit| limit.judge(summary)).collect();
+fn gated(
+    args: &RunArgs,
+    set: &str,
+    summary: &Summary,
+    bounds: &Bounds,
+) -> Result<Vec<Held>, Failure> {
+    let held: Vec<Held> = args.fail_on.iter().map(|limit| limit.judge(summary, bounds)).collect();
     gate::tell(&args.policy, &held);
     if let Some(path) = &args.junit {
         let name = format!("{set} under {}", args.policy);

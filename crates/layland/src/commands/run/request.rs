@@ -2,6 +2,7 @@
 
 use super::args::RunArgs;
 use crate::ui::exit::{Exit, Failure, Message};
+use crate::ui::gate::Bounds;
 use crate::ui::input::Set;
 use crate::ui::output::Output;
 use crate::ui::terminal;
@@ -16,6 +17,8 @@ pub(super) struct Request<'a> {
     pub set: Set,
     pub duration: Duration,
     pub outputs: Vec<Output>,
+    /// What is guaranteed, as far as a limit asks for it.
+    pub bounds: Bounds,
 }
 
 /// A policy that does not take the set.

@@ -7,7 +7,7 @@ use crate::ui::input::Set;
 use crate::ui::progress::Lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
-use layland_model::{Duration, System, Time};
+use layland_model::{Duration, System, Task, Time};
 use layland_policy::{Policy, Registry};
 use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
@@ -50,12 +50,13 @@ pub(super) struct Ran {
 }
 
 impl<'a> Comparison<'a> {
-    /// Simulates every policy, on all CPUs of this machine.
+    /// Simulates every policy, on all CPUs of this machine. `keeps_all` says whether whole traces are needed.
     pub(super) fn simulate(
         registry: &Registry,
         args: &'a SimArgs,
         specs: &[String],
         set: &'a Set,
+        keeps_all: bool,
         interrupt: &'a AtomicBool,
     ) -> Result<Comparison<'a>, Failure> {
         let horizon = horizon(args, set);
@@ -66,6 +67,12 @@ impl<'a> Comparison<'a> {
                 "the window begins at {from}, and the simulation ends at {end}"
             ))
             .help("choose an earlier --window or a later --until"));
+        }
+        // How long a recurrence takes is only known afterwards.
+        if let (true, false, Some(end)) =
+            (keeps_all, matches!(horizon, Horizon::Recurrence { .. }), end(&set.system, horizon))
+        {
+            fits(arrivals(&set.system, end), end)?;
         }
         let policies = simulate_all(registry, args, specs, set, horizon, interrupt)?;
         let cut = interrupt.load(Ordering::SeqCst);
@@ -128,6 +135,32 @@ fn end(system: &System, horizon: Horizon) -> Option<Time> {
             after_hyperperiods(system, count).map(|length| Time::ZERO + length)
         }
     }
+}
+
+/// The most jobs of a trace that is kept as a whole. As JSON it has about 1 GiB, the most that
+/// `layland trace` reads.
+const MOST_JOBS: i128 = 5_000_000;
+
+/// How many jobs arrive up to a time, if they arrive as often as they may.
+fn arrivals(system: &System, end: Time) -> i128 {
+    let of = |task: &Task| {
+        let length = i128::from((end - (Time::ZERO + task.offset)).ns().max(0));
+        length / i128::from(task.period.ns().max(1)) + 1
+    };
+    system.tasks.values().map(of).sum()
+}
+
+/// Whether a trace of so many jobs can be kept.
+pub(super) fn fits(jobs: i128, end: Time) -> Result<(), Failure> {
+    if jobs <= MOST_JOBS {
+        return Ok(());
+    }
+    let size = jobs as f64 / MOST_JOBS as f64;
+    Err(Failure::usage(format!(
+        "a trace of all {jobs} jobs up to {end:#} would have about {size:.1} GiB, and at most {MOST_JOBS} jobs are \
+         kept"
+    ))
+    .help("simulate a shorter time, with --until; figures, charts and reports need no whole trace"))
 }
 
 /// Why a simulation cannot start, and what to do.
@@ -198,6 +231,9 @@ fn simulate_one(
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
     let outcome =
         simulate(&system, policy.clone(), &mut recorder, options).map_err(cannot_start)?;
+    if args.check && !outcome.interrupted {
+        fits(arrivals(&system, outcome.end), outcome.end)?;
+    }
     let checked = match args.check && !outcome.interrupted {
         true => broken_rules(&system, &*policy, outcome.end, options)?,
         false => None,

@@ -1,11 +1,11 @@
 //! `layland sim -o FILE`: charts and traces as files, one for each policy.
 
-use super::comparison::{Comparison, Ran, Simulated};
+use super::comparison::{Comparison, Ran, Simulated, fits};
 use crate::ui::exit::Failure;
-use crate::ui::export::Files;
-use crate::ui::gate::{Held, Suite};
+use crate::ui::export::{Files, Origin};
+use crate::ui::gate::{Bounds, Held, Suite};
 use crate::ui::output::{FileKind, Output};
-use crate::ui::{files, gate, terminal};
+use crate::ui::{chart, files, gate, terminal};
 use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
 use layland_trace::json::write_json;
@@ -38,13 +38,17 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// What came of each limit under each policy; none under one that refused the set.
-    pub(super) fn held(&self) -> Vec<Vec<Held>> {
-        let of = |policy: &Simulated| match &policy.result {
-            Ok(ran) => self.args.fail_on.iter().map(|limit| limit.judge(&ran.summary)).collect(),
+    /// What came of each limit under each policy, with what is guaranteed there; none under one that refused the
+    /// set.
+    pub(super) fn held(&self, bounds: &[Bounds]) -> Vec<Vec<Held>> {
+        let of = |(policy, bounds): (&Simulated, &Bounds)| match &policy.result {
+            Ok(ran) => {
+                let limits = self.args.fail_on.iter();
+                limits.map(|limit| limit.judge(&ran.summary, bounds)).collect()
+            }
             Err(_) => Vec::new(),
         };
-        self.policies.iter().map(of).collect()
+        self.policies.iter().zip(bounds).map(of).collect()
     }
 
     /// Writes the result for continuous integration.
@@ -69,13 +73,20 @@ impl Comparison<'_> {
         let labels = Labels::of(&self.set.system);
         let title = format!("{} under {}", self.set.name, policy.spec);
         if let FileKind::Json | FileKind::Export(_) = output.kind {
+            fits(ran.summary.total.released.into(), ran.outcome.end)?;
             let mut trace = Trace::default();
             if self.record(ran, ran.outcome.end, &mut trace)? {
                 return Ok(None);
             }
             trace.interrupted = ran.outcome.interrupted;
             if let FileKind::Export(export) = output.kind {
-                return export.files(path, &trace, &labels, &title).map(Some);
+                let origin = Origin {
+                    title: &title,
+                    provenance: self.provenance(std::slice::from_ref(policy)),
+                    seed: Some(self.args.seed),
+                    system: Some(&self.set.system),
+                };
+                return export.files(path, &trace, &labels, &origin).map(Some);
             }
             let mut bytes = Vec::new();
             write_json(&mut bytes, &trace, &labels, Some(&ran.summary))
@@ -83,6 +94,7 @@ impl Comparison<'_> {
             return Ok(Some(vec![(path.to_owned(), bytes)]));
         }
         let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
+        chart::tell_if_idle(self.args.window, &trace, &path.display().to_string());
         let title = match self.elsewhere(ran, window) {
             Some(elsewhere) => format!("{title} ({elsewhere})"),
             None => title,

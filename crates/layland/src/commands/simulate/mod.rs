@@ -12,8 +12,8 @@ mod report;
 mod text;
 
 use crate::ui::exit::{Exit, Outcome};
-use crate::ui::gate::Held;
-use crate::ui::output::Output;
+use crate::ui::gate::{Bounds, Held};
+use crate::ui::output::{FileKind, Output};
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulated};
 use layland_policy::Registry;
@@ -32,8 +32,12 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
         specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
     }
     gate::known(&args.fail_on, &set.system)?;
+    let bounds = specs.iter().map(|spec| gate::bounds(&args.fail_on, registry, spec, &set.system));
+    let bounds: Vec<Bounds> = bounds.collect::<Result<_, _>>()?;
     let interrupt = interrupt::listen();
-    let simulate = || Comparison::simulate(registry, args, &specs, &set, interrupt);
+    let is_whole = |output: &Output| matches!(output.kind, FileKind::Json | FileKind::Export(_));
+    let keeps_all = args.check || outputs.iter().any(is_whole);
+    let simulate = || Comparison::simulate(registry, args, &specs, &set, keeps_all, interrupt);
     let comparison = threads::on(args.threads, simulate)??;
     // What was simulated up to an interrupt is drawn and written: the second one ends that.
     if comparison.cut && !outputs.is_empty() {
@@ -42,7 +46,7 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
         );
     }
     let write = || outputs.iter().try_for_each(|output| comparison.write(output));
-    let held = comparison.held();
+    let held = comparison.held(&bounds);
     let exit = || verdict(&comparison.policies, &held, interrupt.load(Ordering::SeqCst));
     if args.json {
         let written = write();

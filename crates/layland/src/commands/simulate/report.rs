@@ -142,7 +142,7 @@ impl Comparison<'_> {
         report.tables = tables(&self.policies);
         report.distributions =
             vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
-        report.provenance = self.provenance();
+        report.provenance = self.provenance(&self.policies);
         Ok(Some(report))
     }
 
@@ -186,9 +186,9 @@ impl Comparison<'_> {
     }
 
     /// What makes the same report again.
-    fn provenance(&self) -> String {
+    pub(super) fn provenance(&self, policies: &[Simulated]) -> String {
         let system = &self.set.system;
-        let policies: Vec<&str> = self.policies.iter().map(|policy| policy.spec.as_str()).collect();
+        let policies: Vec<&str> = policies.iter().map(|policy| policy.spec.as_str()).collect();
         let explore = self.args.explore.map(|seed| format!(", explored with seed {seed}"));
         format!(
             "layland {}: sim of {} ({} tasks, {} CPUs, utilization {:.3}) under {}, seed {}{}{}",

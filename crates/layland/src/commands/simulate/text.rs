@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
 use crate::ui::table::{self, figures};
-use crate::ui::{report, terminal};
+use crate::ui::{chart, report, terminal};
 use layland_chart::gantt::{Colours, View};
 use layland_model::{Time, counted};
 use layland_sim::Horizon;
@@ -31,6 +31,7 @@ impl Comparison<'_> {
             if let Some(rows) = self.args.chart.rows() {
                 match self.chart_trace(ran, window)? {
                     Some(trace) => {
+                        chart::tell_if_idle(self.args.window, &trace, &policy.spec);
                         let colours = if style.colours { Colours::Ansi } else { Colours::Never };
                         let options = self.text_options(rows, colours);
                         let view = View::new(&trace, &labels).window(window.0, window.1);

@@ -7,7 +7,7 @@ use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
-use crate::ui::{files, names, terminal};
+use crate::ui::{chart, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
 use layland_interchange::kernel::NO_DEADLINE;
 use layland_model::{Duration, ScheduleRule, counted};
@@ -39,9 +39,11 @@ pub(super) fn view(args: &ViewArgs) -> Outcome {
         summary: summary(&loaded),
         lines: doubts(&loaded),
         provenance: format!("layland {}: trace view of {}", env!("CARGO_PKG_VERSION"), args.file),
+        seed: None,
         window: args.window,
         ascii: args.ascii,
     };
+    chart::tell_if_idle(args.window, &loaded.trace, &args.file);
     for output in &outputs {
         recorded.write(output, false)?;
     }
