@@ -151,8 +151,9 @@ impl<'t> Checker<'t> {
     ) {
         let stays = plan.leaves_at == Time::NEVER && !plan.is_refused;
         let job = &record.job;
-        let deadline = plan.deadline(job, job.arrival).unwrap_or(job.deadline);
+        let (earliest, deadline) = plan.given_up(job);
         let end = record.end.map_or(self.trace.over, |(at, _)| at);
+        let before = pending.and_then(|record| record.end).map_or(Time::ZERO, |(at, _)| at);
         match (record.end, plan.task.on_miss) {
             (Some((at, JobEnd::Left)), _) if stays => {
                 self.violated(|this| Violation::LeftUnasked { job: this.name(job.id), at });
@@ -161,12 +162,12 @@ impl<'t> Checker<'t> {
                 self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
             }
             (Some((at, JobEnd::Aborted)), OnMiss::Abort)
-                if stays && completes_all(rule) && at < deadline =>
+                if stays && completes_all(rule) && at < earliest =>
             {
                 self.violated(|this| Violation::GivenUpEarly {
                     job: this.name(job.id),
                     at,
-                    deadline,
+                    deadline: earliest,
                 });
             }
             // A real machine may hear of the end of the job before at the same time.
@@ -178,10 +179,10 @@ impl<'t> Checker<'t> {
                     self.violated(|this| Violation::Aborted { job: this.name(job.id), at });
                 }
             }
-            // A real machine may notice the deadline late. A job that needs nothing ends when it is released,
-            // however late that is.
+            // A real machine may notice the deadline late. A job that needs nothing ends when it is released and
+            // the one before it is over, however late that is.
             (Some((_, JobEnd::Completed)) | None, OnMiss::Abort)
-                if end > deadline.max(job.release)
+                if end > deadline.max(job.release).max(before)
                     && !evidence.is_real()
                     && !self.is_endless(plan, rule) =>
             {

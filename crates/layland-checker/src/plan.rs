@@ -188,6 +188,17 @@ impl<'a> Plan<'a> {
         [self.task.jobs, listed].into_iter().flatten().min()
     }
 
+    /// From when to when a late job may be given up. Where the trace dates jobs by their server, as
+    /// SCHED_DEADLINE does with threads that suspend themselves, the deadline of the set counts all the same.
+    pub(crate) fn given_up(&self, job: &Job) -> (Time, Time) {
+        let said = self.deadline(job, job.arrival).unwrap_or(job.deadline);
+        if !self.is_dated {
+            return (said, said);
+        }
+        let all = || self.deadlines.iter().map(|&relative| job.arrival + relative);
+        (all().min().unwrap_or(said), all().max().unwrap_or(said))
+    }
+
     /// The absolute deadline of a job that arrived then, if it is no other one that the set allows.
     pub(crate) fn deadline(&self, job: &Job, arrival: Time) -> Option<Time> {
         if self.is_dated || matches!(self.task.behaviour, Behaviour::Hog) {

@@ -3,6 +3,7 @@
 //! - [`twin`]: the obvious version of each clever algorithm, to run beside it on random inputs;
 //! - [`affinity`]: what scheduling with affinities means, read off the definitions;
 //! - [`bounds`]: what is claimed of all schedules, held against many;
+//! - [`differential`]: each policy beside an independent reference, on random systems;
 //! - [`exhaustive`]: every state of small systems, whenever their jobs come;
 //! - [`inversions`]: priority inversions in a recorded schedule;
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
@@ -21,6 +22,7 @@ pub mod affinity;
 pub mod bounds;
 pub mod cases;
 pub mod criticality;
+pub mod differential;
 pub mod exhaustive;
 pub mod inversions;
 #[cfg(target_os = "linux")]

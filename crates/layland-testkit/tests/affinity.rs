@@ -2,13 +2,11 @@
 //! brute force, against slow twins, against the independent checker.
 
 use layland_checker::check;
-use layland_model::{
-    Change, CpuId, CpuSet, Order, Request, RequestKind, ScheduleRule, System, TaskId, Time,
-};
+use layland_model::{Change, CpuId, CpuSet, Request, RequestKind, System, TaskId, Time};
 use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::affinity::drive::{Driver, check_decisions, random, random_masks};
-use layland_testkit::affinity::twin::{Rule, SlowAffinity};
+use layland_testkit::affinity::drive::{Driver, check_decisions};
+use layland_testkit::differential::{ORDERS, ends, sets_of_cpus, with_affinities};
 use layland_testkit::registry;
 use layland_testkit::strategies::periodic_system;
 use layland_trace::Trace;
@@ -35,65 +33,12 @@ fn masks_that_overlap_are_refused_with_both_tasks() {
     assert!(Driver::new("strong-edf", 3, &masks).is_ok());
 }
 
-const FAMILIES: [(&str, Rule); 4] = [
-    ("weak", Rule::Weak),
-    ("strong", Rule::Strong),
-    ("hpa", Rule::HierarchicalLocal),
-    ("hpa:assign=plain", Rule::HierarchicalPlain),
-];
-const ORDERS: [(&str, Order); 4] = [
-    ("edf", Order::Deadline),
-    ("rm", Order::RateMonotonic),
-    ("dm", Order::DeadlineMonotonic),
-    ("fp", Order::Given),
-];
 const HORIZON: Time = Time::from_ns(120);
 
 fn run<P: Policy>(system: &System, policy: P) -> Trace {
     let mut trace = Trace::default();
     simulate(system, policy, &mut trace, &SimOptions::until(HORIZON)).expect("it is in range");
     trace
-}
-
-/// Gives every task a mask, and asks for other masks and CPUs as the run goes on.
-fn with_affinities(
-    mut system: System,
-    seed: u64,
-    laminar: bool,
-    requests: &[(i64, u32, u8)],
-) -> System {
-    let cpus = system.platform.cpu_count();
-    let tasks = system.tasks.len();
-    // More masks than tasks: those that are asked for later are of the same family.
-    let masks = random_masks(&mut random(seed, 0), cpus, 2 * tasks, laminar);
-    for (task, mask) in system.tasks.values_mut().zip(&masks) {
-        task.affinity = Some(mask.clone());
-    }
-    let kind = |which: u32, what: u8| match what {
-        0 => RequestKind::CpuOffline(CpuId(which % cpus as u32)),
-        1 => RequestKind::CpuOnline(CpuId(which % cpus as u32)),
-        2 => RequestKind::Leave(TaskId(which % tasks as u32)),
-        _ => {
-            let mask = masks[(which as usize / 7) % masks.len()].clone();
-            RequestKind::Reconfigure(TaskId(which % tasks as u32), Change::Affinity(mask))
-        }
-    };
-    let requests = requests
-        .iter()
-        .map(|&(at, which, what)| Request { at: Time::from_ns(at), kind: kind(which, what) });
-    system.requests = requests.collect();
-    system.requests.sort_by_key(|request| request.at);
-    system
-}
-
-/// Which jobs end when, wherever they ran.
-fn ends(trace: &Trace) -> Vec<(TaskId, u64, Option<Time>)> {
-    let record = |record: &layland_trace::JobRecord| {
-        (record.job.id.task, record.job.id.seq, record.end.map(|(at, _)| at))
-    };
-    let mut ends: Vec<_> = trace.jobs.iter().map(record).collect();
-    ends.sort_unstable();
-    ends
 }
 
 proptest! {
@@ -107,30 +52,7 @@ proptest! {
         requests in prop::collection::vec((0i64..100, any::<u32>(), 0u8..8), 0..6),
     ) {
         let system = with_affinities(system, seed, laminar, &requests);
-        for (order_name, order) in ORDERS {
-            for (family, rule) in FAMILIES.into_iter().filter(|(name, _)| laminar || !name.starts_with("hpa")) {
-                let (name, options) = family.split_once(':').unwrap_or((family, ""));
-                let spec = format!("{name}-{order_name}:{options}");
-                let policy = registry().build(spec.trim_end_matches(':'), &system)
-                    .unwrap_or_else(|error| panic!("{error}"));
-                let promise = policy.rule();
-                let is_weak = matches!(promise, ScheduleRule::Weak { .. });
-                prop_assert_eq!(is_weak, rule == Rule::Weak);
-                let trace = run(&system, policy);
-                let report = check(&trace, &system, &promise, 3);
-                prop_assert!(report.is_clean(), "{}: {}\n{:#?}", spec, report, system);
-                let twin = run(&system, SlowAffinity::new(&system, rule, order));
-                match rule {
-                    // Strong scheduling runs the same jobs, on whatever CPUs.
-                    Rule::Strong => prop_assert_eq!(ends(&trace), ends(&twin), "{} differs", spec),
-                    Rule::Weak | Rule::HierarchicalPlain | Rule::HierarchicalLocal => {
-                        let (ours, theirs) = (&trace.segments, &twin.segments);
-                        prop_assert_eq!(ours, theirs, "{} differs\n{:#?}", spec, system);
-                        prop_assert_eq!(&trace.jobs, &twin.jobs, "{} differs", spec);
-                    }
-                }
-            }
-        }
+        sets_of_cpus(&system, laminar).map_err(TestCaseError::fail)?;
     }
 
     #[test]

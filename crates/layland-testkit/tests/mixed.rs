@@ -3,7 +3,6 @@
 
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
-use layland_gen::{Aspect, Random};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
     System, Task, TaskId, Time,
@@ -15,15 +14,12 @@ use layland_policy::criticality::indicator::OwnOverrun;
 use layland_policy::criticality::mechanism::Mechanism;
 use layland_policy::criticality::plrs::{ListReuse, Lists};
 use layland_policy::criticality::pt::{Slices, Transformed};
-use layland_policy::criticality::smc::FixedPriority;
 use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::mixed::ticks::{self, Ended, Rules};
-use layland_testkit::mixed::{
-    Literal, SAFE, UNSOUND, broken, describe, draw_run, draw_set, try_set,
-};
+use layland_testkit::differential::mechanism;
+use layland_testkit::mixed::{Literal, SAFE, UNSOUND, broken, describe, try_set};
 use layland_testkit::registry;
-use layland_trace::{JobEnd, MarkKind, Trace};
+use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
@@ -96,105 +92,11 @@ fn one_cpu<M: Mechanism>(system: &System, mechanism: M) -> PerCpu<M> {
 
 // --- Tick by tick ------------------------------------------------------------------------------
 
-/// The policy of the rules.
-fn policy(system: &System, rules: &Rules) -> Box<dyn Policy> {
-    let own = |raise: bool| if raise { OwnOverrun::Raise } else { OwnOverrun::Cut };
-    let levels = system.levels.count();
-    match rules.clone() {
-        Rules::Fixed { order } => Box::new(one_cpu(system, FixedPriority::new(&order, true))),
-        Rules::Adaptive { order, raise_own } => {
-            Box::new(one_cpu(system, Adaptive::new(&order, levels, own(raise_own))))
-        }
-        Rules::ZeroSlack { order, zero_slack, suspend } => {
-            let late = if suspend { Late::Suspend } else { Late::Demote };
-            Box::new(one_cpu(system, ZeroSlack::new(&order, &zero_slack, late)))
-        }
-        Rules::Transformed { order, slices } => {
-            let slices = slices
-                .iter()
-                .map(|&(count, length, budget)| Slices { count, length, budget })
-                .collect();
-            Box::new(one_cpu(system, Transformed::new(&order, slices)))
-        }
-        Rules::Lists { lists, raise_own } => {
-            Box::new(one_cpu(system, ListReuse::new(lists, true, levels, own(raise_own))))
-        }
-    }
-}
-
-/// Any parameters, sensible or not.
-fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
-    let mut below = |n: i64| random.below(n.max(1) as u64) as i64;
-    let count = system.tasks.len();
-    let mut order: Vec<usize> = (0..count).collect();
-    for last in (1..count).rev() {
-        order.swap(last, below(last as i64 + 1) as usize);
-    }
-    match kind {
-        0 => Rules::Fixed { order },
-        1 => Rules::Adaptive { order, raise_own: below(2) == 0 },
-        2 => {
-            let instant = |task: &Task, below: &mut dyn FnMut(i64) -> i64| {
-                (below(4) > 0).then(|| below(task.deadline.ns() + 1))
-            };
-            let zero_slack = system.tasks.values().map(|task| instant(task, &mut below)).collect();
-            Rules::ZeroSlack { order, zero_slack, suspend: below(2) == 0 }
-        }
-        3 => {
-            let slices = system.tasks.values().map(|task| {
-                let (period, own) = (task.period.ns(), task.own_wcet().ns());
-                let count = 1 + below(period.min(4));
-                (count, period / count, (own + count - 1) / count)
-            });
-            Rules::Transformed { slices: slices.collect(), order }
-        }
-        _ => {
-            // Distinct priorities, dealt at random.
-            let jobs = 3 * count as i64 + below(20);
-            let mut lists = vec![Vec::new(); count];
-            (0..jobs).rev().for_each(|priority| lists[below(count as i64) as usize].push(priority));
-            Rules::Lists { lists, raise_own: below(2) == 0 }
-        }
-    }
-}
-
-fn agrees(seed: u64, index: u64, kind: i64) {
-    let mut random = Random::new(seed, index, Aspect::Criticalities);
-    let system = draw_set(&mut random);
-    let rules = draw_rules(&mut random, &system, kind);
-    let until = 120;
-    let (mut system, _) = draw_run(&mut random, &system, until);
-    for task in system.tasks.values_mut() {
-        if let ExecutionModel::List(demands) = &mut task.execution {
-            demands.iter_mut().for_each(|demand| *demand = (*demand).max(Service::from_ns(1)));
-        } else {
-            task.execution = ExecutionModel::List(vec![Service::from_ns(1)]);
-        }
-    }
-    let trace = run(&system, policy(&system, &rules), until);
-    let expected = ticks::simulate(&system, &rules, until);
-    for (task, jobs) in expected.iter().enumerate() {
-        for (seq, &wanted) in jobs.iter().enumerate() {
-            let id = JobId { task: TaskId(task as u32), seq: seq as u64 };
-            let record = trace.jobs.iter().find(|record| record.job.id == id);
-            let found = match record.and_then(|record| record.end) {
-                Some((at, JobEnd::Completed)) => Ended::Completed(at.ns()),
-                Some((at, JobEnd::Aborted)) => Ended::Aborted(at.ns()),
-                Some((_, JobEnd::Left)) | None => Ended::Pending,
-            };
-            assert_eq!(
-                found,
-                wanted,
-                "{id:?}, seed {seed}/{index}, {rules:?}\n{}",
-                describe(&system)
-            );
-        }
-    }
-}
-
 #[test]
 fn every_mechanism_does_what_its_rules_say() {
-    (0..3000u64).into_par_iter().for_each(|index| agrees(3, index, (index % 5) as i64));
+    (0..3000).into_par_iter().for_each(|index| {
+        mechanism(3, index).unwrap_or_else(|how| panic!("{index}: {how}"));
+    });
 }
 
 proptest! {

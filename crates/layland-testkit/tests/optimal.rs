@@ -9,12 +9,11 @@ use layland_model::{
 };
 use layland_offline::RateGrid;
 use layland_policy::{Action, Event, Policy};
-use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
+use layland_sim::{Horizon, SimOptions, simulate};
+use layland_testkit::differential::{full, trees_of_qps, trees_of_run};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
-use layland_testkit::optimal::slow_qps::SlowQps;
-use layland_testkit::optimal::slow_run::SlowRun;
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
@@ -30,14 +29,7 @@ fn build(spec: &str, system: &System) -> Box<dyn Policy> {
 
 /// Draws systems, the first few hundred nanoseconds and jobs of which are enough here.
 fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
-    (0..count).map(move |index| {
-        let mut random = Random::new(77, index, Aspect::Utilizations);
-        let drawn =
-            if sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) };
-        let longest = drawn.system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
-        let until = drawn.until.min(Time::from_ns(3 * longest));
-        Drawn { system: with_random_ranks(&drawn.system, index), until }
-    })
+    (0..count).map(move |index| full(77, index, sporadic))
 }
 
 #[test]
@@ -53,28 +45,16 @@ fn no_deadline_is_missed_at_full_load() {
 
 #[test]
 fn run_is_its_twin() {
-    let fits = ["ffd", "wfd", "efd", "ff", "nf", "bf"];
-    for (index, Drawn { system, until }) in systems(60, false).enumerate() {
-        let spec = format!("run:fit={}", fits[index % fits.len()]);
-        let (info, options) = registry().parse(&spec).unwrap();
-        let fast =
-            traced(&system, info.build(&system, &options).unwrap(), &SimOptions::until(until));
-        let slow = traced(&system, SlowRun::new(&system, &options), &SimOptions::until(until));
-        assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
+    for (index, drawn) in (0..).zip(systems(60, false)) {
+        trees_of_run(&drawn, index).unwrap_or_else(|how| panic!("{how}"));
     }
 }
 
 #[test]
 fn qps_is_its_twin() {
-    let specs = ["qps", "qps:master=edf", "qps:fit=wfd", "qps:fit=efd:master=edf", "qps:fit=nfd"];
     for sporadic in [false, true] {
-        for (index, Drawn { system, until }) in systems(40, sporadic).enumerate() {
-            let spec = specs[index % specs.len()];
-            let (info, options) = registry().parse(spec).unwrap();
-            let options_of = SimOptions { seed: 3, ..SimOptions::until(until) };
-            let fast = traced(&system, info.build(&system, &options).unwrap(), &options_of);
-            let slow = traced(&system, SlowQps::new(&system, &options), &options_of);
-            assert_eq!(fast.segments, slow.segments, "{spec}: {system:#?}");
+        for (index, drawn) in (0..).zip(systems(40, sporadic)) {
+            trees_of_qps(&drawn, index).unwrap_or_else(|how| panic!("{how}"));
         }
     }
 }

@@ -1,93 +1,24 @@
 //! The highest-first policies against their slow twin and against a simulator that moves tick by tick. What
-//! is true of every policy is in `every_policy.rs`.
+//! is true of every policy is in `every_policy.rs`; more of both is `--bin differential`.
 
-use layland_checker::check;
-use layland_model::{
-    Algorithm, CpuId, Form, Order, Request, RequestKind, ScheduleRule, System, Time,
+use layland_config::{Format, Host, read};
+use layland_testkit::differential::{
+    campaign, promises, sorted_lists, unit_by_unit, with_cpus_that_change,
 };
-use layland_policy::Policy;
-use layland_sim::{SimOptions, simulate};
-use layland_testkit::registry;
-use layland_testkit::strategies::{clustered, periodic_system};
-use layland_testkit::ticks;
-use layland_testkit::twin::SlowHighestFirst;
-use layland_trace::Trace;
+use layland_testkit::strategies::periodic_system;
 use proptest::prelude::*;
-
-/// Every policy that runs the first jobs of each group of CPUs, with its order, and the system as it needs
-/// it. The twins of the others are in `affinity.rs`.
-fn cases(system: &System) -> Vec<(Algorithm, Order, System)> {
-    let mut cases = Vec::new();
-    for order in Order::ALL {
-        for form in [Form::Global, Form::Partitioned] {
-            cases.push((Algorithm::Ordered(form, order), order, system.clone()));
-        }
-        let clusters = clustered(system.clone(), 2);
-        cases.push((Algorithm::Ordered(Form::Clustered, order), order, clusters));
-    }
-    cases
-}
-
-fn run<P: Policy>(system: &System, policy: P, options: &SimOptions<'_>) -> Trace {
-    let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
-    trace
-}
-
-const HORIZON: Time = Time::from_ns(120);
-
-/// Partitioned policies refuse what they cannot pack; the others take every system.
-fn build(algorithm: Algorithm, system: &System) -> Option<Box<dyn Policy>> {
-    match registry().build(&algorithm.to_string(), system) {
-        Ok(policy) => Some(policy),
-        Err(error) => {
-            let is_partitioned = matches!(algorithm, Algorithm::Ordered(Form::Partitioned, _));
-            assert!(is_partitioned, "{algorithm}: {error}");
-            None
-        }
-    }
-}
-
-fn assert_clean(trace: &Trace, system: &System, rule: &ScheduleRule, what: &str) {
-    let report = check(trace, system, rule, 5);
-    assert!(report.is_clean(), "{what}: {report}\n{system:#?}");
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn twins_make_the_same_schedule(system in periodic_system()) {
-        for (algorithm, order, system) in cases(&system) {
-            let Some(policy) = build(algorithm, &system) else { continue };
-            let rule = policy.rule();
-            let fast = run(&system, policy, &SimOptions::until(HORIZON));
-            let twin = SlowHighestFirst::of(&system, &rule, order);
-            let slow = run(&system, twin, &SimOptions::until(HORIZON));
-            prop_assert_eq!(&fast, &slow, "{} differs from its twin", algorithm);
-            assert_clean(&fast, &system, &rule, &algorithm.to_string());
-        }
+        prop_assert!(sorted_lists(&system).map_err(TestCaseError::fail)? >= 8);
     }
 
     #[test]
     fn ticks_finish_the_same_jobs(system in periodic_system()) {
-        for (algorithm, order, system) in cases(&system) {
-            let Some(policy) = build(algorithm, &system) else { continue };
-            let rule = policy.rule();
-            let trace = run(&system, policy, &SimOptions::until(HORIZON));
-            let mut events: Vec<ticks::Finished> = trace
-                .jobs
-                .iter()
-                .filter_map(|record| Some(ticks::Finished {
-                    finish: record.completion()?.ns(),
-                    task: record.job.id.task,
-                    seq: record.job.id.seq,
-                    deadline: record.job.deadline.ns(),
-                }))
-                .collect();
-            events.sort_unstable();
-            prop_assert_eq!(events, ticks::simulate(&system, &rule, order, HORIZON), "{}", algorithm);
-        }
+        prop_assert!(unit_by_unit(&system).map_err(TestCaseError::fail)? >= 8);
     }
 
     #[test]
@@ -95,22 +26,35 @@ proptest! {
         system in periodic_system(),
         changes in prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 1..8),
     ) {
-        for (algorithm, order, mut system) in cases(&system) {
-            system.requests = changes
-                .iter()
-                .map(|&(at, cpu, online)| {
-                    let cpu = CpuId(cpu % system.platform.cpu_count() as u32);
-                    let kind = if online { RequestKind::CpuOnline(cpu) } else { RequestKind::CpuOffline(cpu) };
-                    Request { at: Time::from_ns(at), kind }
-                })
-                .collect();
-            system.requests.sort_by_key(|request| request.at);
-            let Some(policy) = build(algorithm, &system) else { continue };
-            let rule = policy.rule();
-            let fast = run(&system, policy, &SimOptions::until(HORIZON));
-            let slow = run(&system, SlowHighestFirst::of(&system, &rule, order), &SimOptions::until(HORIZON));
-            prop_assert_eq!(&fast, &slow, "{} differs from its twin", algorithm);
-            assert_clean(&fast, &system, &rule, &algorithm.to_string());
+        let system = with_cpus_that_change(system, &changes);
+        prop_assert!(sorted_lists(&system).map_err(TestCaseError::fail)? >= 8);
+    }
+}
+
+/// A short form of `--bin differential`.
+#[test]
+fn references_agree() {
+    for tally in campaign(60, 1) {
+        assert!(tally.agreed >= 60, "{tally:?}");
+        assert!(tally.differing.is_empty(), "{}", tally.differing[0]);
+    }
+}
+
+/// The checker once took the deadline of a server for that of its task, and a job that needs nothing and waits for
+/// a late one for a job that runs on.
+#[test]
+fn late_jobs_are_given_up_by_the_deadlines_of_the_set() {
+    let sleeper = "[[task]]\nname = \"a\"\nperiod = \"11ns\"\ndeadline = \"7ns\"\nwcet = \"3ns\"\njitter = \"1ns\"\n\
+                   on_miss = \"abort\"\nrelease = { kind = \"self-suspending\", gap = \"1ns\" }\n";
+    let nothing = "[[task]]\nname = \"a\"\nperiod = \"1ns\"\nwcet = \"1ns\"\njitter = \"3ns\"\non_miss = \"abort\"\n\
+                   exec = { model = \"uniform\", min = \"0ns\", max = \"1ns\" }\n";
+    for task in [sleeper, nothing] {
+        let text =
+            format!("layland = 1\n[platform]\ncpus = 3\nspeed = {{ \"1\" = \"1/2\" }}\n{task}");
+        let read = read("set.toml", text.as_bytes(), Format::Toml, &Host::default());
+        let system = read.expect("it is a set").system;
+        for seed in 0..20 {
+            assert!(promises(&system, seed).unwrap_or_else(|how| panic!("{seed}: {how}")) >= 8);
         }
     }
 }

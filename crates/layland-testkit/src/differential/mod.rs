@@ -1,0 +1,356 @@
+//! Each policy beside an independent reference, on random systems: whoever is right, they agree.
+//!
+//! | reference | read off | of |
+//! |---|---|---|
+//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned |
+//! | one time unit at a time ([`ticks`]) | the same, without events | the same |
+//! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
+//! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
+//! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014 | SMC, AMC, zero slack, period transformation, PLRS with any parameters |
+//! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |
+
+mod mechanisms;
+
+pub use mechanisms::mechanism;
+
+use crate::affinity::drive::{random, random_masks};
+use crate::affinity::twin::{Rule, SlowAffinity};
+use crate::optimal::draw::{self, Drawn};
+use crate::optimal::slow_qps::SlowQps;
+use crate::optimal::slow_run::SlowRun;
+use crate::strategies::{clustered, periodic_system, rich_system};
+use crate::twin::SlowHighestFirst;
+use crate::{registry, ticks};
+use layland_checker::check;
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    Algorithm, Change, CpuId, Form, Order, Request, RequestKind, ScheduleRule, System, TaskId, Time,
+};
+use layland_policy::Policy;
+use layland_sim::{SimOptions, simulate, with_random_ranks};
+use layland_trace::Trace;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+/// How many schedules agreed, or how two of them differ.
+pub type Agreement = Result<u64, String>;
+
+const HORIZON: Time = Time::from_ns(120);
+
+fn run<P: Policy>(system: &System, policy: P, options: &SimOptions<'_>) -> Trace {
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+fn same<T: PartialEq>(ours: &T, theirs: &T, what: &str, system: &System) -> Result<(), String> {
+    if ours == theirs { Ok(()) } else { Err(format!("{what} differs: {system:#?}")) }
+}
+
+fn clean(trace: &Trace, system: &System, rule: &ScheduleRule, what: &str) -> Result<(), String> {
+    let report = check(trace, system, rule, 5);
+    if report.is_clean() { Ok(()) } else { Err(format!("{what}: {report}\n{system:#?}")) }
+}
+
+/// Every policy that runs the first jobs of each group of CPUs, with its order, and the system as it needs it.
+fn ordered(system: &System) -> Vec<(Algorithm, Order, System)> {
+    let mut cases = Vec::new();
+    for order in Order::ALL {
+        for form in [Form::Global, Form::Partitioned] {
+            cases.push((Algorithm::Ordered(form, order), order, system.clone()));
+        }
+        let clusters = clustered(system.clone(), 2);
+        cases.push((Algorithm::Ordered(Form::Clustered, order), order, clusters));
+    }
+    cases
+}
+
+/// Partitioned policies refuse what they cannot pack; the others take every system.
+fn build(algorithm: Algorithm, system: &System) -> Result<Option<Box<dyn Policy>>, String> {
+    match registry().build(&algorithm.to_string(), system) {
+        Ok(policy) => Ok(Some(policy)),
+        Err(error) => match algorithm {
+            Algorithm::Ordered(Form::Partitioned, _) => Ok(None),
+            _ => Err(format!("{algorithm}: {error}")),
+        },
+    }
+}
+
+/// Highest-first policies against their slow twin: the same schedule to the nanosecond, and one that keeps the
+/// rule.
+///
+/// # Errors
+/// How two of them differ.
+pub fn sorted_lists(system: &System) -> Agreement {
+    let mut agreed = 0;
+    for (algorithm, order, system) in ordered(system) {
+        let Some(policy) = build(algorithm, &system)? else { continue };
+        let (rule, options) = (policy.rule(), SimOptions::until(HORIZON));
+        let fast = run(&system, policy, &options);
+        let slow = run(&system, SlowHighestFirst::of(&system, &rule, order), &options);
+        let what = algorithm.to_string();
+        same(&fast, &slow, &what, &system)?;
+        clean(&fast, &system, &rule, &what)?;
+        agreed += 1;
+    }
+    Ok(agreed)
+}
+
+/// The same against a simulator that moves one time unit at a time: the same jobs finish at the same times.
+///
+/// # Errors
+/// How two of them differ.
+pub fn unit_by_unit(system: &System) -> Agreement {
+    let mut agreed = 0;
+    for (algorithm, order, system) in ordered(system) {
+        let Some(policy) = build(algorithm, &system)? else { continue };
+        let rule = policy.rule();
+        let trace = run(&system, policy, &SimOptions::until(HORIZON));
+        let finished = |record: &layland_trace::JobRecord| {
+            Some(ticks::Finished {
+                finish: record.completion()?.ns(),
+                task: record.job.id.task,
+                seq: record.job.id.seq,
+                deadline: record.job.deadline.ns(),
+            })
+        };
+        let mut events: Vec<_> = trace.jobs.iter().filter_map(finished).collect();
+        events.sort_unstable();
+        let expected = ticks::simulate(&system, &rule, order, HORIZON);
+        same(&events, &expected, &algorithm.to_string(), &system)?;
+        agreed += 1;
+    }
+    Ok(agreed)
+}
+
+/// Requests that CPUs come and go, drawn as (when, which CPU, whether it comes).
+pub fn with_cpus_that_change(mut system: System, changes: &[(i64, u32, bool)]) -> System {
+    let cpus = system.platform.cpu_count() as u32;
+    let request = |&(at, cpu, online): &(i64, u32, bool)| {
+        let cpu = CpuId(cpu % cpus);
+        let kind = if online { RequestKind::CpuOnline(cpu) } else { RequestKind::CpuOffline(cpu) };
+        Request { at: Time::from_ns(at), kind }
+    };
+    system.requests = changes.iter().map(request).collect();
+    system.requests.sort_by_key(|request| request.at);
+    system
+}
+
+/// Gives every task a mask, and asks for other masks and CPUs as the run goes on. Requests are drawn as (when,
+/// about what, what).
+pub fn with_affinities(
+    mut system: System,
+    seed: u64,
+    laminar: bool,
+    requests: &[(i64, u32, u8)],
+) -> System {
+    let cpus = system.platform.cpu_count();
+    let tasks = system.tasks.len();
+    // More masks than tasks: those that are asked for later are of the same family.
+    let masks = random_masks(&mut random(seed, 0), cpus, 2 * tasks, laminar);
+    for (task, mask) in system.tasks.values_mut().zip(&masks) {
+        task.affinity = Some(mask.clone());
+    }
+    let kind = |which: u32, what: u8| match what {
+        0 => RequestKind::CpuOffline(CpuId(which % cpus as u32)),
+        1 => RequestKind::CpuOnline(CpuId(which % cpus as u32)),
+        2 => RequestKind::Leave(TaskId(which % tasks as u32)),
+        _ => {
+            let mask = masks[(which as usize / 7) % masks.len()].clone();
+            RequestKind::Reconfigure(TaskId(which % tasks as u32), Change::Affinity(mask))
+        }
+    };
+    let requests = requests
+        .iter()
+        .map(|&(at, which, what)| Request { at: Time::from_ns(at), kind: kind(which, what) });
+    system.requests = requests.collect();
+    system.requests.sort_by_key(|request| request.at);
+    system
+}
+
+const FAMILIES: [(&str, Rule); 4] = [
+    ("weak", Rule::Weak),
+    ("strong", Rule::Strong),
+    ("hpa", Rule::HierarchicalLocal),
+    ("hpa:assign=plain", Rule::HierarchicalPlain),
+];
+
+/// The orders of the policies with affinities, as their names end.
+pub const ORDERS: [(&str, Order); 4] = [
+    ("edf", Order::Deadline),
+    ("rm", Order::RateMonotonic),
+    ("dm", Order::DeadlineMonotonic),
+    ("fp", Order::Given),
+];
+
+/// Which jobs end when, wherever they ran.
+pub fn ends(trace: &Trace) -> Vec<(TaskId, u64, Option<Time>)> {
+    let record = |record: &layland_trace::JobRecord| {
+        (record.job.id.task, record.job.id.seq, record.end.map(|(at, _)| at))
+    };
+    let mut ends: Vec<_> = trace.jobs.iter().map(record).collect();
+    ends.sort_unstable();
+    ends
+}
+
+/// The policies with affinities against their definitions. Hierarchical ones take `laminar` masks only. Strong
+/// scheduling runs the same jobs on whatever CPUs; the others make the same schedule.
+///
+/// # Errors
+/// How two of them differ.
+pub fn sets_of_cpus(system: &System, laminar: bool) -> Agreement {
+    let mut agreed = 0;
+    let families = FAMILIES.into_iter().filter(|(name, _)| laminar || !name.starts_with("hpa"));
+    for (family, rule) in families {
+        for (order_name, order) in ORDERS {
+            let (name, options) = family.split_once(':').unwrap_or((family, ""));
+            let spec = format!("{name}-{order_name}:{options}");
+            let policy = registry()
+                .build(spec.trim_end_matches(':'), system)
+                .map_err(|error| error.to_string())?;
+            let promise = policy.rule();
+            if matches!(promise, ScheduleRule::Weak { .. }) != (rule == Rule::Weak) {
+                return Err(format!("{spec} promises {promise:?}"));
+            }
+            let options = SimOptions::until(HORIZON);
+            let trace = run(system, policy, &options);
+            clean(&trace, system, &promise, &spec)?;
+            let twin = run(system, SlowAffinity::new(system, rule, order), &options);
+            match rule {
+                Rule::Strong => same(&ends(&trace), &ends(&twin), &spec, system)?,
+                Rule::Weak | Rule::HierarchicalPlain | Rule::HierarchicalLocal => {
+                    same(&trace.segments, &twin.segments, &spec, system)?;
+                    same(&trace.jobs, &twin.jobs, &spec, system)?;
+                }
+            }
+            agreed += 1;
+        }
+    }
+    Ok(agreed)
+}
+
+/// Draws a system that uses all that its CPUs have, and a time by which a few jobs of each task have run.
+pub fn full(seed: u64, index: u64, sporadic: bool) -> Drawn {
+    let mut random = Random::new(seed, index, Aspect::Utilizations);
+    let drawn = if sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) };
+    let longest = drawn.system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+    let until = drawn.until.min(Time::from_ns(3 * longest));
+    Drawn { system: with_random_ranks(&drawn.system, index), until }
+}
+
+/// RUN against its twin, with a packing that the index chooses.
+///
+/// # Errors
+/// How they differ.
+pub fn trees_of_run(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
+    let fits = ["ffd", "wfd", "efd", "ff", "nf", "bf"];
+    let spec = format!("run:fit={}", fits[index as usize % fits.len()]);
+    let (info, options) = registry().parse(&spec).map_err(|error| error.to_string())?;
+    let policy = info.build(system, &options).map_err(|error| format!("{spec}: {error:?}"))?;
+    let fast = run(system, policy, &SimOptions::until(*until));
+    let slow = run(system, SlowRun::new(system, &options), &SimOptions::until(*until));
+    same(&fast.segments, &slow.segments, &spec, system).map(|()| 1)
+}
+
+/// QPS against its twin, with options that the index chooses.
+///
+/// # Errors
+/// How they differ.
+pub fn trees_of_qps(Drawn { system, until }: &Drawn, index: u64) -> Agreement {
+    let specs = ["qps", "qps:master=edf", "qps:fit=wfd", "qps:fit=efd:master=edf", "qps:fit=nfd"];
+    let spec = specs[index as usize % specs.len()];
+    let (info, options) = registry().parse(spec).map_err(|error| error.to_string())?;
+    let policy = info.build(system, &options).map_err(|error| format!("{spec}: {error:?}"))?;
+    let with = SimOptions { seed: 3, ..SimOptions::until(*until) };
+    let fast = run(system, policy, &with);
+    let slow = run(system, SlowQps::new(system, &options), &with);
+    same(&fast.segments, &slow.segments, spec, system).map(|()| 1)
+}
+
+/// Every policy of the registry that takes the system against the checker.
+///
+/// # Errors
+/// What the checker found.
+pub fn promises(system: &System, seed: u64) -> Agreement {
+    let mut agreed = 0;
+    for info in registry().iter() {
+        let Ok(policy) = registry().build(&info.name, system) else { continue };
+        let rule = policy.rule();
+        let options = SimOptions { seed, ..SimOptions::until(HORIZON) };
+        clean(&run(system, policy, &options), system, &rule, &info.name)?;
+        agreed += 1;
+    }
+    Ok(agreed)
+}
+
+/// What came of one reference.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// The reference.
+    pub name: &'static str,
+    /// How many systems were drawn.
+    pub systems: u64,
+    /// How many schedules agreed.
+    pub agreed: u64,
+    /// What differed.
+    pub differing: Vec<String>,
+}
+
+/// Draws so many systems for each reference. The same seed draws the same ones.
+pub fn campaign(systems: u64, seed: u64) -> Vec<Tally> {
+    let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..8);
+    let requests = prop::collection::vec((0i64..100, any::<u32>(), 0u8..8), 0..6);
+    let changing = (periodic_system(), changes)
+        .prop_map(|(system, changes)| with_cpus_that_change(system, &changes));
+    let masked = (periodic_system(), any::<u64>(), any::<bool>(), requests).prop_map(
+        |(system, seed, laminar, requests)| {
+            (with_affinities(system, seed, laminar, &requests), laminar)
+        },
+    );
+    vec![
+        drawn("sorted lists", systems, seed, changing, |system, _| sorted_lists(&system)),
+        drawn("unit by unit", systems, seed, periodic_system(), |system, _| unit_by_unit(&system)),
+        drawn("sets of CPUs", systems, seed, masked, |(system, laminar), _| {
+            sets_of_cpus(&system, laminar)
+        }),
+        counted("trees of RUN", systems, |index| trees_of_run(&full(seed, index, false), index)),
+        counted("trees of QPS", systems, |index| {
+            trees_of_qps(&full(seed, index, index % 2 == 1), index / 2)
+        }),
+        counted("mixed criticality, unit by unit", systems, |index| mechanism(seed, index)),
+        drawn("every policy, the checker", systems, seed, rich_system(), |system, index| {
+            promises(&system, index)
+        }),
+    ]
+}
+
+/// Systems of a strategy.
+fn drawn<S: Strategy>(
+    name: &'static str,
+    systems: u64,
+    seed: u64,
+    strategy: S,
+    agrees: impl Fn(S::Value, u64) -> Agreement,
+) -> Tally {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let runner =
+        std::cell::RefCell::new(TestRunner::new_with_rng(ProptestConfig::default(), random));
+    counted(name, systems, |index| {
+        let tree = strategy.new_tree(&mut runner.borrow_mut()).map_err(|why| why.to_string())?;
+        agrees(tree.current(), index)
+    })
+}
+
+fn counted(name: &'static str, systems: u64, agrees: impl Fn(u64) -> Agreement) -> Tally {
+    let mut tally = Tally { name, systems, agreed: 0, differing: Vec::new() };
+    for index in 0..systems {
+        match agrees(index) {
+            Ok(agreed) => tally.agreed += agreed,
+            Err(how) => tally.differing.push(format!("{name}, system {index}: {how}")),
+        }
+    }
+    tally
+}
