@@ -4,17 +4,13 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
+use layland_testkit::affinity::drive::check_decisions;
+use layland_testkit::amount_and_seed;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u64| match arguments.next() {
-        None => Ok(default),
-        Some(text) => text.parse::<u64>().map_err(|_| format!("`{text}` is not a number")),
-    };
-    let compared = number(100_000).and_then(|decisions| {
-        layland_testkit::affinity::drive::check_decisions(decisions, number(1)?)
-    });
+    let asked = amount_and_seed(100_000);
+    let compared = asked.and_then(|(decisions, seed)| check_decisions(decisions, seed));
     match compared {
         Ok(compared) => {
             println!("all decisions agree: {compared:?}");

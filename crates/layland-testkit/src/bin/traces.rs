@@ -3,16 +3,12 @@
 //! is not the schedule of its set.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
+use layland_testkit::amount_and_seed;
 use layland_testkit::traces::{Tally, campaign};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u64| match arguments.next() {
-        None => Ok(default),
-        Some(text) => text.parse::<u64>().map_err(|_| format!("`{text}` is not a number")),
-    };
-    let (mutations, seed) = match number(10_000).and_then(|count| Ok((count, number(1)?))) {
+    let (mutations, seed) = match amount_and_seed(10_000) {
         Ok(given) => given,
         Err(what) => {
             eprintln!("{what}");
