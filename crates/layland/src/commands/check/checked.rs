@@ -4,9 +4,7 @@ use super::args::CheckArgs;
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{Subject, Verdict};
-use layland_guarantee::{
-    Affinities, AssessOptions, Assessment, Said, affinities, assess, whatever_the_policy,
-};
+use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Said, affinities};
 use layland_policy::Registry;
 use rayon::prelude::*;
 
@@ -35,10 +33,10 @@ pub(super) fn check(
         false => args.policy.clone(),
         true => registry.iter().map(|info| info.name.to_string()).collect(),
     };
-    let assessed = asked.par_iter().map(|spec| {
-        assess(registry, spec, &set.system, options)
-            .map_err(|error| (spec.clone(), error.to_string()))
-    });
+    let assessor = Assessor::new(registry, &set.system, options);
+    let assessed = asked
+        .par_iter()
+        .map(|spec| assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string())));
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
     for result in assessed.collect::<Vec<_>>() {
         match result.map(|found| located(found, &set)) {
@@ -54,7 +52,7 @@ pub(super) fn check(
             Err(unknown) => out_of_place.push(unknown),
         }
     }
-    let whatever = whatever_the_policy(&set.system, options);
+    let whatever = assessor.whatever_the_policy();
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     Checked { set, whatever, policies, out_of_place, affinities, exit }
