@@ -14,6 +14,7 @@
 
 use super::partition::Sizes;
 use layland_model::{CpuId, Index, Rate, System, TaskMap};
+use num_bigint::BigInt;
 use num_integer::Integer;
 use std::ops::{Add, Sub};
 
@@ -58,7 +59,12 @@ pub fn exists_partition(system: &System, limit: u64) -> Existence {
     let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
     let found = match scale(&sizes.densities, &speeds) {
         Some((items, free)) => Search::new(items, free, allowed, 0, limit).first(),
-        None => Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first(),
+        None => match scale_any(&sizes.densities, &speeds) {
+            Some((items, free)) => Search::new(items, free, allowed, BigInt::ZERO, limit).first(),
+            None => {
+                Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first()
+            }
+        },
     };
     match found {
         Ok(Some(bins)) => Existence::Partition(sizes.by_task(bins, CpuId::from_index)),
@@ -86,9 +92,27 @@ fn scale(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<i128>, Vec<i128>)> 
     Some((scaled(densities)?, scaled(speeds)?))
 }
 
+/// Densities and speeds as integers over their common denominator, however large: they are only added, where sums of
+/// fractions would be reduced at every node.
+fn scale_any(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<BigInt>, Vec<BigInt>)> {
+    let pairs = |rates: &[Rate]| rates.iter().map(Rate::as_i64_pair).collect::<Option<Vec<_>>>();
+    let (densities, speeds) = (pairs(densities)?, pairs(speeds)?);
+    let mut common = BigInt::from(1);
+    for &(_, d) in densities.iter().chain(&speeds) {
+        let d = BigInt::from(d);
+        let rest = &common % &d;
+        if rest != BigInt::ZERO {
+            common *= &d / rest.gcd(&d);
+        }
+    }
+    let scale = |(n, d): (i64, i64)| &common / d * n;
+    let scaled = |pairs: Vec<(i64, i64)>| pairs.into_iter().map(scale).collect();
+    Some((scaled(densities), scaled(speeds)))
+}
+
 struct GaveUp;
 
-/// The state of a search. Sizes are integers where a common denominator fits, rates elsewhere.
+/// The state of a search. Sizes are integers over a common denominator where there is one, rates elsewhere.
 struct Search<T> {
     items: Vec<T>,
     /// What is left on each CPU.
