@@ -105,3 +105,75 @@ impl<K: Ord, T: Clone> Answers<K, T> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AssessOptions, Assessor};
+    use layland_model::{Duration, Service};
+    use layland_policy::Registry;
+    use std::cell::Cell;
+
+    fn system(wcet: i64) -> System {
+        let task = |at: i64| {
+            let period = Duration::from_us(1_000 + 37 * at);
+            Task::implicit(at.to_string(), Service::from_us(wcet + at), period)
+        };
+        System::new(4, (0..12).map(task).collect())
+    }
+
+    impl Memo {
+        /// How many tests have run, on how many systems.
+        fn runs(&self) -> (usize, usize) {
+            let kept = lock(&self.kept);
+            let systems = || kept.systems.values().flatten();
+            (systems().map(|known| lock(&known.tests.0).len()).sum(), systems().count())
+        }
+    }
+
+    #[test]
+    fn an_answer_is_computed_once() {
+        let (answers, asked) = (Answers::<u8, u8>::default(), Cell::new(0));
+        let ask = |who| {
+            answers.get(who, || {
+                asked.set(asked.get() + 1);
+                who + 1
+            })
+        };
+        assert_eq!([ask(1), ask(2), ask(1)], [2, 3, 2]);
+        assert_eq!(asked.get(), 2);
+    }
+
+    #[test]
+    fn equal_systems_are_one_and_others_are_not() {
+        let memo = Memo::default();
+        let first = memo.of(&system(50));
+        assert!(Arc::ptr_eq(&first, &memo.of(&system(50))));
+        // The same sums, and not the same system.
+        let mut other = system(50);
+        other.tasks.values_mut().for_each(|task| task.period += Duration::from_ns(1));
+        other.tasks.values_mut().for_each(|task| task.deadline = task.period);
+        let mut same_sums = system(50);
+        let ids: Vec<_> = same_sums.tasks.ids().collect();
+        same_sums.tasks[ids[0]].wcet[0] = Service::from_us(49);
+        same_sums.tasks[ids[1]].wcet[0] = Service::from_us(52);
+        for different in [system(51), other, same_sums] {
+            assert!(!Arc::ptr_eq(&first, &memo.of(&different)));
+        }
+    }
+
+    #[test]
+    fn policies_that_become_the_same_system_share_its_tests_and_those_of_the_margin() {
+        let (registry, system) = (Registry::standard(), system(150));
+        let options = AssessOptions { margin: true, ..AssessOptions::default() };
+        let assessor = Assessor::new(&registry, &system, &options);
+        let first = assessor.assess("g-edf").unwrap();
+        let before = assessor.memo.runs();
+        assert!(before.0 > 20 && first.margin.is_some());
+        let second = assessor.assess("c-edf").unwrap();
+        assert_eq!(assessor.memo.runs(), before, "c-edf with one cluster is g-edf");
+        assert_eq!((second.verdict, second.margin), (first.verdict, first.margin));
+        let _ = assessor.assess("p-edf").unwrap();
+        assert!(assessor.memo.runs().0 > before.0, "p-edf is another system");
+    }
+}
