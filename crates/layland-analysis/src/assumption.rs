@@ -377,7 +377,7 @@ impl Assumption {
 
 /// The pairs of tasks that share CPUs, in either order: those that are tied to the same CPU, and all others of a
 /// cluster.
-fn pairs(system: &System) -> u64 {
+pub fn pairs(system: &System) -> u64 {
     let mut counts: BTreeMap<(usize, Option<CpuId>), u64> = BTreeMap::new();
     for (id, task) in system.tasks.iter() {
         let allowed = system.allowed_cpus(id);

@@ -67,7 +67,7 @@ mod test;
 pub mod uniprocessor;
 mod verdict;
 
-pub use assumption::{Assumption, PAIRS, Refusal, longest_execution};
+pub use assumption::{Assumption, PAIRS, Refusal, longest_execution, pairs};
 pub use enclosure::Enclosure;
 pub use layland_model::Citation;
 pub use sporadic::Sporadic;

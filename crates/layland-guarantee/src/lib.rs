@@ -35,6 +35,7 @@
 
 mod affinities;
 mod margin;
+mod memo;
 mod optimal;
 mod placed;
 mod views;
@@ -54,6 +55,8 @@ use layland_model::{
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
+use memo::{Known, Memo};
+use std::sync::Arc;
 use views::{Answers, Bounds, View, algorithms};
 
 /// What is asked.
@@ -183,16 +186,63 @@ pub fn assess(
     system: &System,
     options: &AssessOptions,
 ) -> Result<Assessment, BuildError> {
-    let (info, policy_options) = registry.parse(spec)?;
-    let policy = Asked { spec, info, options: policy_options };
-    let mut found = verdict(&policy, system, options, Wanted::Everything);
-    if options.margin && found.refused.is_none() {
-        found.margin = margin(&policy, system, options, found.verdict);
+    Assessor::new(registry, system, options).assess(spec)
+}
+
+/// One system, about which several policies are asked: what an analysis says of a system that several of them make
+/// of it is computed once.
+pub struct Assessor<'a> {
+    registry: &'a Registry,
+    system: &'a System,
+    options: &'a AssessOptions,
+    memo: Memo,
+}
+
+impl<'a> Assessor<'a> {
+    /// For policies of this registry on a valid system.
+    pub fn new(
+        registry: &'a Registry,
+        system: &'a System,
+        options: &'a AssessOptions,
+    ) -> Assessor<'a> {
+        Assessor { registry, system, options, memo: Memo::default() }
     }
-    if found.refused.is_none() {
-        found.without_affinities = affinities::verdict_without(&policy, system, options);
+
+    /// What [`assess`] says of a policy.
+    ///
+    /// # Errors
+    /// As [`assess`].
+    pub fn assess(&self, spec: &str) -> Result<Assessment, BuildError> {
+        let Assessor { registry, system, options, memo } = self;
+        let (info, policy_options) = registry.parse(spec)?;
+        let policy = Asked { spec, info, options: policy_options, memo };
+        let mut found = verdict(&policy, system, options, Wanted::Everything);
+        if options.margin && found.refused.is_none() {
+            found.margin = margin(&policy, system, options, found.verdict);
+        }
+        if found.refused.is_none() {
+            found.without_affinities = affinities::verdict_without(&policy, system, options);
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    /// What is known of the system whatever the policy: what some scheduler, some partition or some priorities can
+    /// do.
+    pub fn whatever_the_policy(&self) -> Vec<Said> {
+        let about = |test: &&SchedulabilityTest| match test.subject {
+            Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
+            Subject::Algorithms(_)
+            | Subject::Covered(_)
+            | Subject::Unsound(..)
+            | Subject::Admission(_) => false,
+        };
+        let known = self.memo.of(self.system);
+        (catalogue::TESTS.iter())
+            .filter(about)
+            .filter(|test| self.options.has(test.name))
+            .map(|test| Said { test, finding: known.test(test) })
+            .collect()
+    }
 }
 
 /// The policy that is asked about.
@@ -200,6 +250,13 @@ pub(crate) struct Asked<'a> {
     spec: &'a str,
     info: &'a PolicyInfo,
     options: layland_policy::PolicyOptions,
+    memo: &'a Memo,
+}
+
+/// A view, and what is known of its system.
+struct Seen<'a> {
+    view: &'a View<'a>,
+    known: Arc<Known>,
 }
 
 /// What is wanted of an assessment.
@@ -275,6 +332,9 @@ pub(crate) fn verdict(
             Err(why) => nothing_more = Some(why),
         }
     }
+    let views: Vec<Seen<'_>> =
+        views.iter().map(|view| Seen { view, known: asked.memo.of(&view.system) }).collect();
+    let known = asked.memo.of(system);
     // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
     let uncovered = match &rule {
         ScheduleRule::MixedCriticality { guaranteed, .. } => {
@@ -305,7 +365,7 @@ pub(crate) fn verdict(
             _ if !options.has(test.name) => continue,
             Subject::SomeScheduler if covered_only => continue,
             Subject::Covered(_) if uncovered => continue,
-            Subject::SomeScheduler => test.run(system),
+            Subject::SomeScheduler => known.test(test),
             Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _) => {
                 match on_views(test, about, &views) {
                     Some(finding) => finding,
@@ -415,14 +475,14 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
 fn on_views(
     test: &SchedulabilityTest,
     about: &[Algorithm],
-    views: &[View<'_>],
+    views: &[Seen<'_>],
 ) -> Option<Result<Finding, Refusal>> {
     let mut first: Option<Result<Finding, Refusal>> = None;
-    for view in views {
+    for Seen { view, known } in views {
         if !about.iter().any(|about| view.algorithms.contains(about)) {
             continue;
         }
-        let mut finding = test.run(&view.system);
+        let mut finding = known.test(test);
         if let Ok(finding) = &mut finding {
             let holds = match finding.verdict {
                 Verdict::Yes => view.answers != Answers::No,
@@ -486,7 +546,7 @@ fn admission(
 /// task as it is.
 fn bounds(
     algorithm: Algorithm,
-    views: &[View<'_>],
+    views: &[Seen<'_>],
     system: &System,
     found: &Assessment,
 ) -> TaskMap<Bound> {
@@ -497,12 +557,12 @@ fn bounds(
         if is_hog { task.period - task.deadline } else { Duration::ZERO }
     };
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
-    for view in views.iter().filter(|view| view.bounds != Bounds::None) {
-        for analysis in catalogue::RESPONSES {
+    for Seen { view, known } in views.iter().filter(|seen| seen.view.bounds != Bounds::None) {
+        for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
             if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
                 continue;
             }
-            let Ok(responses) = analysis.run(&view.system) else { continue };
+            let Ok(responses) = known.responses(at) else { continue };
             let in_time = |(id, response): (TaskId, &Option<ResponseBound>)| {
                 let deadline = view.system.tasks[id].deadline;
                 response.as_ref().is_some_and(|response| response.response <= deadline)
@@ -537,12 +597,13 @@ fn bounds(
         }
         return bounds;
     }
-    for view in views.iter().filter(|view| matches!(view.bounds, Bounds::All | Bounds::Above)) {
+    let of_late = |seen: &&Seen<'_>| matches!(seen.view.bounds, Bounds::All | Bounds::Above);
+    for Seen { view, known } in views.iter().filter(of_late) {
         for analysis in catalogue::BOUNDS {
             if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
                 continue;
             }
-            let Ok(Tardiness::Bounded(found)) = analysis.run(&view.system) else { continue };
+            let Ok(Tardiness::Bounded(found)) = known.tardiness(analysis) else { continue };
             for tardiness in found.values() {
                 let bound = &mut bounds[tardiness.task];
                 let closer = match bound {
@@ -558,21 +619,4 @@ fn bounds(
         }
     }
     bounds
-}
-
-/// What is known of the system whatever the policy: what some scheduler, some partition or some
-/// priorities can do.
-pub fn whatever_the_policy(system: &System, options: &AssessOptions) -> Vec<Said> {
-    let about = |test: &&SchedulabilityTest| match test.subject {
-        Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
-        Subject::Algorithms(_)
-        | Subject::Covered(_)
-        | Subject::Unsound(..)
-        | Subject::Admission(_) => false,
-    };
-    (catalogue::TESTS.iter())
-        .filter(about)
-        .filter(|test| options.has(test.name))
-        .map(|test| Said { test, finding: test.run(system) })
-        .collect()
 }

@@ -129,6 +129,41 @@ impl Rate {
     }
 }
 
+/// The sum of these rates.
+///
+/// Addition by addition, a long sum would be reduced each time by the greatest common divisor of two long numbers. Once
+/// it has outgrown 128 bits, what is left is therefore put over one common denominator and reduced once.
+fn sum_of(rates: &[Rate]) -> Rate {
+    let mut sum = Ratio::new_raw(0i128, 1);
+    let mut rest = rates;
+    while let [Rate(Small(first)), others @ ..] = rest
+        && let Some(more) = CheckedAdd::checked_add(&sum, first)
+    {
+        (sum, rest) = (more, others);
+    }
+    if rest.is_empty() {
+        return Rate(Small(sum));
+    }
+    let mut fractions: Vec<(BigInt, BigInt)> = Vec::with_capacity(rest.len() + 1);
+    fractions.push(((*sum.numer()).into(), (*sum.denom()).into()));
+    fractions.extend(rest.iter().map(|rate| match &rate.0 {
+        Small(ratio) => ((*ratio.numer()).into(), (*ratio.denom()).into()),
+        Big(ratio) => (ratio.numer().clone(), ratio.denom().clone()),
+    }));
+    let mut common = BigInt::from(1);
+    for (_, denominator) in &fractions {
+        // The divisor of two short numbers: the common denominator soon is hundreds of digits long.
+        let rest = &common % denominator;
+        if !rest.is_zero() {
+            common *= denominator / num_integer::Integer::gcd(&rest, denominator);
+        }
+    }
+    let parts =
+        fractions.iter().map(|(numerator, denominator)| numerator * (&common / denominator));
+    let numerator: BigInt = parts.sum();
+    Rate::from_big(BigRational::new(numerator, common))
+}
+
 macro_rules! operator {
     ($trait:ident, $method:ident, $checked:path, $op:tt) => {
         impl $trait<&Rate> for &Rate {
@@ -152,7 +187,7 @@ operator!(Div, div, CheckedDiv::checked_div, /);
 
 impl std::iter::Sum for Rate {
     fn sum<I: Iterator<Item = Rate>>(items: I) -> Rate {
-        items.fold(Rate::ZERO, |sum, item| &sum + &item)
+        sum_of(&items.collect::<Vec<Rate>>())
     }
 }
 
@@ -297,7 +332,7 @@ impl RateSum {
 
     /// The exact sum.
     pub fn exact(&self) -> Rate {
-        self.addends.iter().fold(Rate::ZERO, |sum, addend| &sum + addend)
+        sum_of(&self.addends)
     }
 
     /// The nearest floating-point number, to draw and to print.
@@ -341,6 +376,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_sum_is_what_its_additions_give(
+            rates in prop::collection::vec((-2_000_000i64..2_000_000, 1i64..1 << 40), 0..40),
+            twice in any::<bool>(),
+        ) {
+            let mut rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();
+            let add = |rates: &[Rate]| rates.iter().fold(Rate::ZERO, |sum, rate| &sum + rate);
+            if twice {
+                // An addend that is itself beyond 128 bits.
+                rates.insert(rates.len() / 2, add(&rates));
+            }
+            let (sum, slow) = (sum_of(&rates), add(&rates));
+            prop_assert_eq!(&sum, &slow);
+            prop_assert_eq!(sum.to_string(), slow.to_string());
+        }
+
         #[test]
         fn enclosed_sums_decide_as_exact_sums(
             rates in prop::collection::vec((0i64..2_000_000, 1i64..2_000_000), 0..12),

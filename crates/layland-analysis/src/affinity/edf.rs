@@ -97,9 +97,14 @@ pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
     let mut S = vec![0i64; count];
     let mut best: Vec<Option<(i64, CpuSet)>> = vec![None; count];
     let (tasks, mut room) = (rivals(&masked.tasks), Vec::with_capacity(count));
+    // How many slacks grew, in all and when a task was asked last: only those of others change its answer.
+    let (mut changes, mut asked) = (0usize, vec![usize::MAX; count]);
     for _ in 0..ROUNDS {
         let mut grown = false;
         for k in 0..count {
+            if asked[k] == changes {
+                continue;
+            }
             for part in &parts[k] {
                 let m = part.cpus.len() as i64;
                 let others = part.rivals.iter().copied();
@@ -114,8 +119,10 @@ pub fn bounds(system: &System) -> TaskMap<Option<Found>> {
                 let slack = masked.tasks[k].deadline.ns() - R;
                 if slack > S[k] {
                     (S[k], grown) = (slack, true);
+                    changes += 1;
                 }
             }
+            asked[k] = changes;
         }
         if !grown || best.iter().all(Option::is_some) {
             break;

@@ -14,15 +14,16 @@
 //! - Otherwise a flow carries each utilization to CPUs that it may use, [`by_flow`]: feasible if and
 //!   only if all of it arrives. If not, the CPUs that a minimum cut reaches are an `S` that fails.
 //!
-//! Capacities are integers over the common multiple of the periods, or rationals where that is too
-//! large: exact in both cases.
+//! Capacities are integers over the common multiple of the periods, of 128 bits or of as many as it takes:
+//! exact in both cases.
 
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
 use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
+use num_bigint::BigInt;
 use num_integer::Integer;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Add, Sub};
 
 /// Baruah and Brandenburg 2013.
@@ -97,11 +98,14 @@ pub fn by_hall(system: &System) -> Option<Finding> {
 /// assumptions.
 pub fn by_flow(system: &System) -> Finding {
     let masks = system.affinities();
-    let one = Rate::ONE;
     let sums: Vec<Rate> = masks.iter().map(|(_, sum)| sum.exact()).collect();
     let cut = match scale(system, &masks) {
         Some((demands, unit)) => unsent(&masks, &demands, unit, 0, system),
-        None => unsent(&masks, &sums, one, Rate::ZERO, system),
+        None => {
+            // Fractions would be reduced at every step of the flow; whole numbers of any length are only added.
+            let (demands, unit) = over_common_multiple(system, &masks);
+            unsent(&masks, &demands, unit, BigInt::ZERO, system)
+        }
     };
     let all = system.platform.all_cpus();
     let total = |within: &CpuSet| {
@@ -149,6 +153,26 @@ fn scale(system: &System, masks: &[(CpuSet, RateSum)]) -> Option<(Vec<i128>, i12
     }
     common.checked_mul(system.platform.cpu_count() as i128)?;
     Some((demands, common))
+}
+
+/// The sums as integers over the common multiple of the periods, and that multiple, however large.
+fn over_common_multiple(system: &System, masks: &[(CpuSet, RateSum)]) -> (Vec<BigInt>, BigInt) {
+    let mut common = BigInt::from(1);
+    for task in system.tasks.values() {
+        let period = BigInt::from(task.period.ns());
+        let rest = &common % &period;
+        if rest != BigInt::ZERO {
+            common *= &period / rest.gcd(&period);
+        }
+    }
+    let at: BTreeMap<&CpuSet, usize> =
+        masks.iter().enumerate().map(|(at, (mask, _))| (mask, at)).collect();
+    let mut demands = vec![BigInt::ZERO; masks.len()];
+    for (id, task) in system.tasks.iter() {
+        let share = &common / task.period.ns();
+        demands[at[&system.allowed_cpus(id)]] += share * task.own_wcet().ns();
+    }
+    (demands, common)
 }
 
 /// Sends the demand of each mask to its CPUs, each of which takes `unit`. If not all of it arrives:
@@ -264,5 +288,39 @@ where
             next[node] += 1;
         }
         self.zero.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use layland_model::{Duration, Service, Task};
+
+    /// Tasks whose periods share no divisor, on all of four CPUs, the first two, or one of these.
+    fn of_unlike_periods(count: usize, percent: i64) -> System {
+        let masks = ["0-3", "0-1", "0", "1", "2-3"];
+        let primes = (1_000_003i64..).filter(|n| (2..=1001).all(|d| n % d != 0));
+        let tasks = primes.take(count).enumerate().map(|(at, period)| {
+            let wcet = period * percent / 100 + at as i64;
+            let mut task =
+                Task::implicit(at.to_string(), Service::from_ns(wcet), Duration::from_ns(period));
+            task.affinity = masks[at % masks.len()].parse().ok();
+            task
+        });
+        System::new(4, tasks.collect())
+    }
+
+    #[test]
+    fn beyond_128_bits_the_flow_agrees_with_hall() {
+        let mut seen = Vec::new();
+        for percent in 8..=24 {
+            let system = of_unlike_periods(20, percent);
+            assert!(scale(&system, &system.affinities()).is_none(), "128 bits must not suffice");
+            let (hall, flow) = (by_hall(&system).expect("they are laminar"), by_flow(&system));
+            assert_eq!(hall.verdict, flow.verdict, "{percent} %");
+            seen.push(flow.verdict);
+        }
+        assert!(seen.contains(&Verdict::Yes) && seen.contains(&Verdict::No));
     }
 }

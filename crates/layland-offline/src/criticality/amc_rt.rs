@@ -11,7 +11,7 @@
 //! A task of level `z_j < m` only runs while the indicator is at most `z_j`, which inside the busy
 //! interval of task `i` lasts at most `R_i(z_j)`. `R_i(m)` never falls with `m`.
 
-use crate::criticality::audsley::{Test, audsley};
+use crate::criticality::audsley::{Test, audsley, first_candidates};
 use crate::criticality::fixed::Responses;
 use crate::criticality::steps::{Recurrent, arriving, least, sum, work};
 use crate::criticality::{Assignment, MixedSet, NoBound};
@@ -19,6 +19,13 @@ use layland_model::{Duration, TaskId};
 
 /// AMC-RT with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
 pub fn amc_rt(set: &MixedSet) -> Assignment<Vec<Duration>> {
+    let mut test = AmcRt { last: Some(vec![0; set.levels()]), ..AmcRt::default() };
+    let by_deadline = first_candidates(set, |i, higher| test.responses(set, i, higher));
+    by_deadline.unwrap_or_else(|| one_by_one(set))
+}
+
+/// The search itself, from the lowest priority upwards.
+fn one_by_one(set: &MixedSet) -> Assignment<Vec<Duration>> {
     let mut test = AmcRt::default();
     audsley(set, |i, higher| Test::from(test.responses(set, i, higher)))
 }
@@ -42,6 +49,9 @@ pub(crate) struct AmcRt {
     open: Vec<Recurrent>,
     /// `R_i(0), R_i(1), ..`.
     found: Vec<i64>,
+    /// Where each task is below those before it: the last bound at each level. A task below has that job of the other
+    /// one before it as well, so that its bound is no less than both together.
+    last: Option<Vec<i64>>,
 }
 
 impl AmcRt {
@@ -76,7 +86,7 @@ impl AmcRt {
         if arriving(&self.open, deadline).saturating_add(constant) <= deadline {
             return Ok(());
         }
-        self.least(set, i, constant).map(|_| ())
+        self.least(set, i, constant, 0).map(|_| ())
     }
 
     /// `R_i(m)`, after those below.
@@ -88,8 +98,12 @@ impl AmcRt {
         m: usize,
     ) -> Result<(), NoBound> {
         let constant = self.constant(set, i, higher, m);
-        let found = self.least(set, i, constant)?;
+        let known = self.last.as_ref().map_or(0, |last| last[m].saturating_add(set.c(m)[i]));
+        let found = self.least(set, i, constant, known)?;
         self.found.push(found);
+        if let Some(last) = &mut self.last {
+            last[m] = found;
+        }
         Ok(())
     }
 
@@ -110,11 +124,36 @@ impl AmcRt {
         constant
     }
 
-    /// The least fixed point; it is no less than `R_i(m-1)`, nor than one job of each open task.
+    /// The least fixed point; it is no less than what is known, than `R_i(m-1)`, nor than one job of each open task.
     #[inline]
-    fn least(&self, set: &MixedSet, i: usize, constant: i64) -> Result<i64, NoBound> {
+    fn least(&self, set: &MixedSet, i: usize, constant: i64, known: i64) -> Result<i64, NoBound> {
         let each = sum(self.open.iter().map(|task| task.wcet));
-        let start = constant.saturating_add(each).max(self.found.last().copied().unwrap_or(0));
+        let start =
+            constant.saturating_add(each).max(known).max(self.found.last().copied().unwrap_or(0));
         least(start, set.deadline[i], |r| arriving(&self.open, r).saturating_add(constant))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3_000))]
+        #[test]
+        fn the_guess_by_deadlines_changes_nothing(
+            tasks in prop::collection::vec((5i64..60, 0i64..10, 0u8..3, 0i64..4, 0i64..3), 1..9),
+        ) {
+            let wcets: Vec<Vec<i64>> = (tasks.iter())
+                .map(|t| (0..3).map(|l| t.3 + t.4 * i64::from(t.2.min(l))).collect())
+                .map(|wcets: Vec<i64>| wcets.into_iter().map(|c| c.max(1)).collect())
+                .collect();
+            let plain: Vec<(i64, i64, u8, &[i64])> = (tasks.iter().zip(&wcets))
+                .map(|(t, wcet)| (t.0, (t.0 - t.1).max(1), t.2, wcet.as_slice()))
+                .collect();
+            let set = MixedSet::from_ns(3, &plain).expect("it is valid");
+            prop_assert_eq!(amc_rt(&set), one_by_one(&set));
+        }
     }
 }

@@ -66,13 +66,37 @@ impl<R> From<Result<R, NoBound>> for Test<R> {
     }
 }
 
+/// The tasks in the order in which they are tried.
+fn candidates(set: &MixedSet) -> Vec<usize> {
+    let mut candidates: Vec<usize> = (0..set.len()).collect();
+    candidates.sort_by_key(|&i| (Reverse(set.deadline[i]), set.level[i], set.rank[i]));
+    candidates
+}
+
+/// The assignment in which every first candidate passes, if it is that. It gives what [`audsley`] gives, and can be
+/// tested from the highest priority downwards: what one test finds is where the next one starts. `test(i, higher)`
+/// comes in the order of the priorities.
+pub(crate) fn first_candidates<R>(
+    set: &MixedSet,
+    mut test: impl FnMut(usize, &[usize]) -> Result<R, NoBound>,
+) -> Option<Assignment<R>> {
+    let mut order = candidates(set);
+    order.reverse();
+    let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
+    for (place, &i) in order.iter().enumerate() {
+        response[i] = Some(test(i, &order[..place]).ok()?);
+    }
+    let order = order.into_iter().map(|i| TaskId(i as u32)).collect();
+    let response: Vec<R> = response.into_iter().flatten().collect();
+    Some(Assignment::Found(Assigned { order, response: response.into() }))
+}
+
 /// Runs the assignment with `test(i, higher)`, `higher` in no order.
 pub(crate) fn audsley<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Test<R>,
 ) -> Assignment<R> {
-    let mut candidates: Vec<usize> = (0..set.len()).collect();
-    candidates.sort_by_key(|&i| (Reverse(set.deadline[i]), set.level[i], set.rank[i]));
+    let mut candidates = candidates(set);
     let mut low_to_high = Vec::with_capacity(set.len());
     let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
     let mut higher = Vec::with_capacity(set.len());

@@ -131,7 +131,7 @@ pub(crate) fn sum(values: impl Iterator<Item = i64>) -> i64 {
     values.fold(0, i64::saturating_add)
 }
 
-/// How many fixed points an analysis may still compute.
+/// How many fixed points, or other steps, an analysis may still compute.
 #[derive(Debug)]
 pub(crate) struct Effort(u64);
 
@@ -141,7 +141,11 @@ impl Effort {
     }
     #[inline]
     pub(crate) fn spend(&mut self) -> Result<(), NoBound> {
-        self.0 = self.0.checked_sub(1).ok_or(NoBound::GaveUp)?;
+        self.spend_on(1)
+    }
+    #[inline]
+    pub(crate) fn spend_on(&mut self, count: usize) -> Result<(), NoBound> {
+        self.0 = self.0.checked_sub(count as u64).ok_or(NoBound::GaveUp)?;
         Ok(())
     }
 }

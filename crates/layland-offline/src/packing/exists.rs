@@ -14,6 +14,7 @@
 
 use super::partition::Sizes;
 use layland_model::{CpuId, Index, Rate, System, TaskMap};
+use num_bigint::BigInt;
 use num_integer::Integer;
 use std::ops::{Add, Sub};
 
@@ -58,7 +59,12 @@ pub fn exists_partition(system: &System, limit: u64) -> Existence {
     let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
     let found = match scale(&sizes.densities, &speeds) {
         Some((items, free)) => Search::new(items, free, allowed, 0, limit).first(),
-        None => Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first(),
+        None => match scale_any(&sizes.densities, &speeds) {
+            Some((items, free)) => Search::new(items, free, allowed, BigInt::ZERO, limit).first(),
+            None => {
+                Search::new(sizes.densities.clone(), speeds, allowed, Rate::ZERO, limit).first()
+            }
+        },
     };
     match found {
         Ok(Some(bins)) => Existence::Partition(sizes.by_task(bins, CpuId::from_index)),
@@ -86,9 +92,27 @@ fn scale(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<i128>, Vec<i128>)> 
     Some((scaled(densities)?, scaled(speeds)?))
 }
 
+/// Densities and speeds as integers over their common denominator, however large: they are only added, where sums of
+/// fractions would be reduced at every node.
+fn scale_any(densities: &[Rate], speeds: &[Rate]) -> Option<(Vec<BigInt>, Vec<BigInt>)> {
+    let pairs = |rates: &[Rate]| rates.iter().map(Rate::as_i64_pair).collect::<Option<Vec<_>>>();
+    let (densities, speeds) = (pairs(densities)?, pairs(speeds)?);
+    let mut common = BigInt::from(1);
+    for &(_, d) in densities.iter().chain(&speeds) {
+        let d = BigInt::from(d);
+        let rest = &common % &d;
+        if rest != BigInt::ZERO {
+            common *= &d / rest.gcd(&d);
+        }
+    }
+    let scale = |(n, d): (i64, i64)| &common / d * n;
+    let scaled = |pairs: Vec<(i64, i64)>| pairs.into_iter().map(scale).collect();
+    Some((scaled(densities), scaled(speeds)))
+}
+
 struct GaveUp;
 
-/// The state of a search. Sizes are integers where a common denominator fits, rates elsewhere.
+/// The state of a search. Sizes are integers over a common denominator where there is one, rates elsewhere.
 struct Search<T> {
     items: Vec<T>,
     /// What is left on each CPU.
@@ -120,12 +144,13 @@ where
         let mut by_size: Vec<usize> = (0..self.items.len()).collect();
         by_size.sort_by(|&a, &b| self.items[b].cmp(&self.items[a]));
         let mut witness = vec![0; self.items.len()];
-        if !self.complete(&by_size, &mut witness)? {
+        if !self.complete(&by_size, &self.needs(&by_size), &mut witness)? {
             return Ok(None);
         }
         for item in 0..self.items.len() {
             // The partition at hand agrees with the first one on every item before this one.
             by_size.retain(|&other| other != item);
+            let needs = self.needs(&by_size);
             // Only a lower CPU than the one of the witness can improve it.
             for bin in self.candidates(item) {
                 if bin >= witness[item] {
@@ -134,7 +159,7 @@ where
                 let mut other = witness.clone();
                 other[item] = bin;
                 let before = self.take(item, bin)?;
-                let found = self.complete(&by_size, &mut other)?;
+                let found = self.complete(&by_size, &needs, &mut other)?;
                 self.free[bin] = before;
                 if found {
                     witness = other;
@@ -147,16 +172,35 @@ where
         Ok(Some(witness))
     }
 
-    /// Places these items, decreasing in size; whether it can be done. Leaves `free` as it was.
-    fn complete(&mut self, items: &[usize], bin_of: &mut [usize]) -> Result<bool, GaveUp> {
+    /// What each of these items needs together with those after it.
+    fn needs(&self, items: &[usize]) -> Vec<T> {
+        let mut sum = self.zero.clone();
+        let mut needs: Vec<T> = (items.iter().rev())
+            .map(|&item| {
+                sum = &sum + &self.items[item];
+                sum.clone()
+            })
+            .collect();
+        needs.reverse();
+        needs
+    }
+
+    /// Places these items, decreasing in size, of which these are the [`needs`](Self::needs); whether it can be done.
+    /// Leaves `free` as it was.
+    fn complete(
+        &mut self,
+        items: &[usize],
+        needs: &[T],
+        bin_of: &mut [usize],
+    ) -> Result<bool, GaveUp> {
         let Some((&item, rest)) = items.split_first() else { return Ok(true) };
-        if !self.enough(items) {
+        if !self.enough(items, &needs[0]) {
             return Ok(false);
         }
         for bin in self.candidates(item) {
             let before = self.take(item, bin)?;
             bin_of[item] = bin;
-            let found = self.complete(rest, bin_of);
+            let found = self.complete(rest, &needs[1..], bin_of);
             self.free[bin] = before;
             if found? {
                 return Ok(true);
@@ -182,13 +226,13 @@ where
     }
 
     /// Whether the items need no more than what is left where the smallest of them still fits.
-    fn enough(&self, items: &[usize]) -> bool {
+    fn enough(&self, items: &[usize], need: &T) -> bool {
         let Some(&smallest) = items.last() else { return true };
         // A CPU with less room than the smallest item is lost to all of them.
         let smallest = &self.items[smallest];
         let usable = self.free.iter().filter(|free| *free >= smallest);
         let usable = usable.fold(self.zero.clone(), |sum, free| &sum + free);
-        items.iter().fold(self.zero.clone(), |sum, &item| &sum + &self.items[item]) <= usable
+        *need <= usable
     }
 
     /// Visits a node: takes the item off what is left on the CPU; gives what was left before.
@@ -196,5 +240,41 @@ where
         self.left = self.left.checked_sub(1).ok_or(GaveUp)?;
         let after = &self.free[bin] - &self.items[item];
         Ok(std::mem::replace(&mut self.free[bin], after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_beyond_128_bits_find_what_fractions_find() {
+        let primes: Vec<i64> =
+            (1_000_003i64..).filter(|n| (2..=1001).all(|d| n % d != 0)).take(12).collect();
+        let (mut found, mut none, mut gave_up) = (0, 0, 0);
+        for percent in (10..50).step_by(3) {
+            let sizes: Vec<Rate> = (primes.iter().enumerate())
+                .map(|(at, &period)| {
+                    Rate::new(period * (percent + 3 * at as i64 % 17) / 100, period)
+                })
+                .collect();
+            let speeds = vec![Rate::ONE; 4];
+            assert!(scale(&sizes, &speeds).is_none(), "128 bits must not suffice");
+            let (items, free) = scale_any(&sizes, &speeds).expect("the parts are short");
+            // The first item may not use the first CPU, so that the CPUs are not all alike.
+            let allowed: Vec<Vec<bool>> =
+                (0..sizes.len()).map(|item| (0..4).map(|cpu| item + cpu > 0).collect()).collect();
+            let whole = Search::new(items, free, allowed.clone(), BigInt::ZERO, 3_000).first();
+            let fractions = Search::new(sizes, speeds, allowed, Rate::ZERO, 3_000).first();
+            match (whole, fractions) {
+                (Ok(whole), Ok(fractions)) => {
+                    assert_eq!(whole, fractions, "{percent} %");
+                    if whole.is_some() { found += 1 } else { none += 1 }
+                }
+                (Err(GaveUp), Err(GaveUp)) => gave_up += 1,
+                (Ok(_), Err(GaveUp)) | (Err(GaveUp), Ok(_)) => panic!("{percent} %: one gave up"),
+            }
+        }
+        assert!(found > 2 && none > 2, "{found} found, {none} have none, {gave_up} gave up");
     }
 }

@@ -170,6 +170,9 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     let paper = options.text("instants") == Some("paper");
     let plan = |set: &MixedSet| {
         let found = if paper { zero_slack::paper(set) } else { zero_slack::safe(set) };
+        if found.answer == Answer::GaveUp {
+            return Err("the search for zero-slack instants gave up: it takes too long".to_owned());
+        }
         if let Some(without) = set.ids().find(|&task| found.zero_slack[task].is_none()) {
             let which = format!("task {} of its CPU, by rank", without.index());
             return Err(format!("there is no zero-slack instant for {which}"));

@@ -32,6 +32,10 @@ use crate::criticality::steps::{Effort, NoBound, Period, floor, least, sum, work
 /// The most fixed points, over a whole set.
 const FIXED_POINTS: u64 = 20_000_000;
 
+/// The most terms of sums that are not part of a fixed point, over a whole set: a point is looked at by the sum over
+/// all tasks, and thousands of tasks have as many points as take hours.
+const TERMS: u64 = 1 << 29;
+
 /// A task in a window: `T`, `D`, `C`.
 #[derive(Clone, Copy)]
 struct Window {
@@ -63,7 +67,7 @@ impl Window {
 
 /// Zero-slack instants with the rule above. Sound.
 pub fn safe(set: &MixedSet) -> ZeroSlack {
-    let mut effort = Effort::new(FIXED_POINTS);
+    let (mut effort, mut terms) = (Effort::new(FIXED_POINTS), Effort::new(TERMS));
     let far = set.period.iter().max().copied().unwrap_or(0).saturating_mul(40).min(1 << 61);
     // quiet[h][l], for the tasks that were visited.
     let mut quiet: Vec<Vec<bool>> = vec![Vec::new(); set.len()];
@@ -84,6 +88,7 @@ pub fn safe(set: &MixedSet) -> ZeroSlack {
             lo: windows(&lo),
             b: windows(ahead(level)),
             effort: &mut effort,
+            terms: &mut terms,
         };
         let instant = busy.latest(far)?;
         let finishes = |l: usize| {
@@ -104,6 +109,7 @@ struct Busy<'a> {
     lo: Vec<Window>,
     b: Vec<Window>,
     effort: &'a mut Effort,
+    terms: &'a mut Effort,
 }
 
 impl Busy<'_> {
@@ -122,34 +128,55 @@ impl Busy<'_> {
     }
 
     /// The largest feasible `Z`.
+    ///
+    /// The binary search of the definition looks at every point `w` for each `Z` that it tries. But `r(w, limit)` is
+    /// the same number for every `Z`: it excludes all `Z` above `w + D_i - r(w)` that are below `w` and at least `w`
+    /// less how far windows may begin ahead. So one visit of each point does, and only what is within a `Z`
+    /// that is still possible has to be looked at.
     fn latest(&mut self, far: i64) -> Result<i64, NoBound> {
         let ahead = match self.hc.is_empty() {
             true => 0,
             false => (self.length(i64::MAX, far)? - self.deadline).max(0),
         };
-        if !self.is_feasible(0, ahead)? {
+        // Feasibility falls with Z: what is not feasible at 0 is not feasible at all.
+        if !self.ends_hold(0, ahead)? {
             return Err(NoBound::Beyond);
         }
         let (mut yes, mut no) = (0, self.deadline + 1);
         while no - yes > 1 {
             let middle = yes + (no - yes) / 2;
-            match self.is_feasible(middle, ahead)? {
+            match self.ends_hold(middle, ahead)? {
                 true => yes = middle,
                 false => no = middle,
+            }
+        }
+        // From here on `yes` is the largest Z that nothing has excluded so far.
+        while let Some(w) = self.first_late(yes, ahead)? {
+            yes = match self.length(w, w + self.deadline) {
+                Ok(length) => w + self.deadline - length,
+                Err(NoBound::Beyond) => -1,
+                Err(NoBound::GaveUp) => return Err(NoBound::GaveUp),
+            };
+            // The point excludes only a Z for which its window begins no more than `ahead` before.
+            yes = yes.max(w - ahead - 1);
+            if yes < 0 {
+                return Err(NoBound::Beyond);
             }
         }
         Ok(yes)
     }
 
-    /// Whether `Z` is feasible, for windows that begin up to `ahead` before the release.
-    fn is_feasible(&mut self, z: i64, ahead: i64) -> Result<bool, NoBound> {
-        if !self.holds(z, 0)? || (ahead > 0 && !self.holds(z, ahead)?) {
-            return Ok(false);
-        }
+    /// Whether `Z` holds for windows that begin at the release, and `ahead` before it.
+    fn ends_hold(&mut self, z: i64, ahead: i64) -> Result<bool, NoBound> {
+        Ok(self.holds(z, 0)? && (ahead == 0 || self.holds(z, ahead)?))
+    }
+
+    /// A point `w` at which `Z` does not hold, for windows that begin up to `ahead` before the release.
+    fn first_late(&mut self, z: i64, ahead: i64) -> Result<Option<i64>, NoBound> {
         for task in 0..self.lo.len() {
             let Window { period, deadline, wcet, .. } = self.lo[task];
             if (1..=ahead).contains(&(wcet - z)) && !self.holds(z, wcet - z)? {
-                return Ok(false);
+                return Ok(Some(wcet));
             }
             // w = k T + 2 C - D, from the first above z.
             let start = 2 * wcet - deadline - z;
@@ -159,16 +186,17 @@ impl Busy<'_> {
             };
             while x <= ahead {
                 if !self.holds(z, x)? {
-                    return Ok(false);
+                    return Ok(Some(z + x));
                 }
                 x += period;
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Whether a window that begins `x` before the release ends by the deadline.
     fn holds(&mut self, z: i64, x: i64) -> Result<bool, NoBound> {
+        self.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
         let limit = x + self.deadline;
         if self.demand(x + z, limit) <= limit {
             return Ok(true);

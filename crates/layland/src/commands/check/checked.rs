@@ -3,11 +3,10 @@
 use super::args::CheckArgs;
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
-use layland_analysis::{Subject, Verdict};
-use layland_guarantee::{
-    Affinities, AssessOptions, Assessment, Said, affinities, assess, whatever_the_policy,
-};
-use layland_policy::Registry;
+use layland_analysis::{PAIRS, Subject, Verdict, pairs};
+use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Said, affinities};
+use layland_model::{Algorithm, System};
+use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
 
 /// Everything that is known of one set.
@@ -19,9 +18,56 @@ pub(super) struct Checked {
     pub policies: Vec<Assessment>,
     /// The policies that are not made for such a set, with the reason; only if none was asked for.
     pub out_of_place: Vec<(String, String)>,
+    /// What was left out because the set is too large for it, if no policy was asked for.
+    pub left_out: Option<LeftOut>,
     /// Which policies keep the affinities, if there are some and no policy was asked for.
     pub affinities: Option<Affinities>,
     pub exit: Exit,
+}
+
+impl Checked {
+    /// The policies without an assessment, with the reason.
+    pub(super) fn not_assessed(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let left_out = self.left_out.iter();
+        let left_out =
+            left_out.flat_map(|left| left.policies.iter().map(|p| (p.clone(), left.why())));
+        self.out_of_place.iter().cloned().chain(left_out)
+    }
+}
+
+/// What takes too long for a set with many tasks on the same CPUs, unless it is asked for by name.
+pub(super) struct LeftOut {
+    /// Policies that assign priorities or instants by comparing each two tasks, many times, before the first release.
+    pub policies: Vec<String>,
+    /// Whether the margins would have been searched for.
+    pub margins: bool,
+    /// How many pairs of tasks share CPUs.
+    pub pairs: u64,
+}
+
+impl LeftOut {
+    /// What an analysis with as many pairs to compare says.
+    pub(super) fn why(&self) -> String {
+        format!("{} pairs of tasks share CPUs, and more than {PAIRS} take long", self.pairs)
+    }
+
+    fn of(
+        registry: &Registry,
+        args: &CheckArgs,
+        system: &System,
+        margins: bool,
+    ) -> Option<LeftOut> {
+        let pairs = pairs(system);
+        let policies = registry.iter().filter(|info| {
+            let algorithm = info.algorithm(&PolicyOptions::default());
+            matches!(algorithm, Algorithm::MixedCriticality(_))
+        });
+        (args.policy.is_empty() && pairs > PAIRS).then(|| LeftOut {
+            policies: policies.map(|info| info.name.to_string()).collect(),
+            margins,
+            pairs,
+        })
+    }
 }
 
 /// Holds every policy that was asked for against the analyses.
@@ -31,14 +77,22 @@ pub(super) fn check(
     set: Set,
     options: &AssessOptions,
 ) -> Checked {
+    let left_out = LeftOut::of(registry, args, &set.system, options.margin);
+    let is_left_out =
+        |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
     let asked: Vec<String> = match args.policy.is_empty() {
         false => args.policy.clone(),
-        true => registry.iter().map(|info| info.name.to_string()).collect(),
+        true => registry
+            .iter()
+            .map(|info| info.name.to_string())
+            .filter(|name| !is_left_out(name))
+            .collect(),
     };
-    let assessed = asked.par_iter().map(|spec| {
-        assess(registry, spec, &set.system, options)
-            .map_err(|error| (spec.clone(), error.to_string()))
-    });
+    let options = AssessOptions { margin: options.margin && left_out.is_none(), ..options.clone() };
+    let assessor = Assessor::new(registry, &set.system, &options);
+    let assessed = asked
+        .par_iter()
+        .map(|spec| assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string())));
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
     for result in assessed.collect::<Vec<_>>() {
         match result.map(|found| located(found, &set)) {
@@ -54,10 +108,10 @@ pub(super) fn check(
             Err(unknown) => out_of_place.push(unknown),
         }
     }
-    let whatever = whatever_the_policy(&set.system, options);
+    let whatever = assessor.whatever_the_policy();
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
-    Checked { set, whatever, policies, out_of_place, affinities, exit }
+    Checked { set, whatever, policies, out_of_place, left_out, affinities, exit }
 }
 
 /// Why a policy refuses the set, with the place of the task that it names.

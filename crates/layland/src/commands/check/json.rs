@@ -22,7 +22,7 @@ pub(super) fn document(checked: &Checked) -> Value {
         },
         "policies": checked.policies.iter().map(|policy| of(policy, system)).collect::<Vec<_>>(),
         "any_policy": checked.whatever.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
-        "not_applicable": checked.out_of_place.iter()
+        "not_applicable": checked.not_assessed()
             .map(|(spec, why)| json!({ "policy": spec, "reason": why }))
             .collect::<Vec<_>>(),
         "affinities": checked.affinities.as_ref().map(|found| json!({

@@ -160,8 +160,8 @@ fn overheads(policy: &Assessment, system: &System) -> Option<Table> {
 
 /// Why nothing is said about some policies.
 fn out_of_place(checked: &Checked) -> Option<Table> {
-    let rows = checked.out_of_place.iter().map(|(spec, why)| vec![spec.clone(), why.clone()]);
-    (!checked.out_of_place.is_empty()).then(|| Table {
+    let rows = checked.not_assessed().map(|(spec, why)| vec![spec, why]);
+    checked.not_assessed().next().is_some().then(|| Table {
         title: "Policies that are not for this set".to_owned(),
         headings: ["policy", "why"].map(str::to_owned).to_vec(),
         rows: rows.collect(),

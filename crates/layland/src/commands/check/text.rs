@@ -101,6 +101,7 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
         let count = checked.out_of_place.len();
         text += &line(&format!("{} more: nothing to say", counted(count, "policy")));
     }
+    text += &left_out(checked);
     text += &legend(checked);
     text + &line(
         "--bounds shows how long each task can take, --policy NAME one policy, --all every policy and test",
@@ -139,7 +140,19 @@ fn in_full(checked: &Checked, args: &CheckArgs) -> String {
             ));
         }
     }
+    text += &left_out(checked);
     text + &legend(checked)
+}
+
+/// What a set was too large for, and how to get it.
+fn left_out(checked: &Checked) -> String {
+    let Some(left_out) = &checked.left_out else { return String::new() };
+    let factors = if left_out.margins { ", and the factors of WCETs" } else { "" };
+    line(&format!(
+        "left out, as {}: {}{factors}; --policy NAME asks for one",
+        left_out.why(),
+        left_out.policies.join(", ")
+    ))
 }
 
 /// What the column of factors means, if it says something.
@@ -394,6 +407,8 @@ pub(super) fn batch(checked: &[Checked], args: &CheckArgs) -> String {
         }
     }
     let mut text = format!("{sets}\n");
+    // The same policies whatever the set.
+    text += &checked.iter().map(left_out).find(|text| !text.is_empty()).unwrap_or_default();
     let mut specs: Vec<&str> = Vec::new();
     for policy in checked.iter().flat_map(|one| &one.policies) {
         if !specs.contains(&policy.spec.as_str()) {
