@@ -6,6 +6,10 @@
 //! least nine in ten of these pairs agree, and partly if two in three do. Points where a side was not
 //! measured are left out; without any point the claim is **undecided**, and so is every claim of an
 //! experiment that is not complete.
+//!
+//! Where a claim could not have failed, nothing speaks for it. Points where both series are zero, or of which the
+//! claim says "at most" or "at least" and both are equal, are **even**: they are told, and do not count. A claim
+//! all of whose points are even is **not shown**.
 
 use crate::curve::{Point, points};
 use crate::experiment::{Claim, Comparison, Experiment, Figure, Operand, Other};
@@ -20,6 +24,8 @@ pub enum Judgement {
     Partly,
     /// It does not hold here.
     Fails,
+    /// It could not have failed anywhere.
+    NotShown,
     /// There is not enough to decide.
     Undecided,
 }
@@ -31,6 +37,7 @@ impl Judgement {
             Judgement::Holds => "holds",
             Judgement::Partly => "partly",
             Judgement::Fails => "does not hold",
+            Judgement::NotShown => "not shown",
             Judgement::Undecided => "undecided",
         }
     }
@@ -45,8 +52,10 @@ pub struct Judged<'a> {
     pub judgement: Judgement,
     /// At how many of the points, or for how many of the pairs of points, it agrees.
     pub agree: usize,
-    /// Out of how many.
+    /// Out of how many, at which it could have failed.
     pub of: usize,
+    /// At how many more it could not: both sides are alike.
+    pub even: usize,
     /// The comparison in words, with the names of the series.
     pub compared: String,
     /// What disagrees, in words.
@@ -106,24 +115,33 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
                 Other::Value(value) => vec![Some(*value); left.len()],
             })
             .collect();
-        tally.compare(figure, &left, &right, agrees);
+        let is_of_series = others.iter().any(|other| matches!(other, Other::Series(_)));
+        let may_be_equal =
+            matches!(claim.comparison, Comparison::AtMost(_) | Comparison::AtLeast(_));
+        let is_even = |value: f64, other: f64| {
+            let equal = value <= other && other <= value;
+            is_of_series && equal && (may_be_equal || value == 0.0)
+        };
+        tally.compare(figure, &left, &right, agrees, is_even);
     }
     let at_least = |(n, d): (usize, usize)| tally.agree * d >= tally.of * n;
     let judgement = match tally.of {
-        0 => Judgement::Undecided,
         _ if !results.is_complete() => Judgement::Undecided,
+        0 if tally.even > 0 => Judgement::NotShown,
+        0 => Judgement::Undecided,
         _ if at_least(holds_from) => Judgement::Holds,
         _ if at_least(partly_from) => Judgement::Partly,
         _ => Judgement::Fails,
     };
-    let Tally { agree, of, against } = tally;
-    Judged { claim, judgement, agree, of, compared: compared(experiment, claim), against }
+    let Tally { agree, of, even, against } = tally;
+    Judged { claim, judgement, agree, of, even, compared: compared(experiment, claim), against }
 }
 
 #[derive(Default)]
 struct Tally {
     agree: usize,
     of: usize,
+    even: usize,
     against: Vec<String>,
 }
 
@@ -134,11 +152,16 @@ impl Tally {
         left: &[Point],
         right: &[Vec<Option<f64>>],
         agrees: Agrees,
+        is_even: impl Fn(f64, f64) -> bool,
     ) {
         for (at, point) in left.iter().enumerate() {
             let there = right.iter().filter_map(|values| values.get(at).copied().flatten());
             let there: Vec<f64> = there.collect();
             let Some(value) = point.y.filter(|_| there.len() == right.len()) else { continue };
+            if there.iter().all(|&other| is_even(value, other)) {
+                self.even += 1;
+                continue;
+            }
             self.of += 1;
             let other = there.iter().copied().find(|&other| !agrees(value, other));
             match other {
@@ -163,6 +186,7 @@ impl Tally {
                 let (first, second) = if falls { (y_2, y_1) } else { (y_1, y_2) };
                 let (agree, against) = (first < second, first > second);
                 self.of += usize::from(agree || against);
+                self.even += usize::from(!agree && !against);
                 self.agree += usize::from(agree);
                 if against {
                     self.against.push(format!(

@@ -22,8 +22,14 @@ pub fn claims_text(experiment: &Experiment, results: &Results, judged: &[Judged<
 pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> String {
     let mut out = String::new();
     let count = |judgement| judged.iter().filter(|judged| judged.judgement == judgement).count();
-    let each = [Judgement::Holds, Judgement::Partly, Judgement::Fails, Judgement::Undecided]
-        .map(|judgement| (count(judgement), judgement.name()));
+    let all = [
+        Judgement::Holds,
+        Judgement::Partly,
+        Judgement::Fails,
+        Judgement::NotShown,
+        Judgement::Undecided,
+    ];
+    let each = all.map(|judgement| (count(judgement), judgement.name()));
     let each: Vec<String> = each
         .iter()
         .filter(|(count, _)| *count > 0)
@@ -43,7 +49,7 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
         ]);
     }
     out += &aligned(&rows, &[false, false, true, false]);
-    for Judged { claim, judgement, agree, of, compared, against } in judged {
+    for Judged { claim, judgement, agree, of, even, compared, against } in judged {
         let figures: Vec<&str> =
             claim.figures.iter().map(|&at| experiment.figures[at].name.as_str()).collect();
         out += &format!("\n{}: {}\n", claim.name, judgement.name());
@@ -59,6 +65,9 @@ pub(crate) fn claims_list(experiment: &Experiment, judged: &[Judged<'_>]) -> Str
             (Some(from), Some(to)) => out += &format!(" from {} to {}", short(from), short(to)),
         }
         out += &format!(": {compared}, {agree} of {of}\n");
+        if *even > 0 {
+            out += &format!("  could not have failed at {even} more, where both sides are alike\n");
+        }
         for text in against.iter().take(LISTED) {
             out += &format!("  not: {text}\n");
         }

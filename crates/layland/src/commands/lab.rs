@@ -308,6 +308,7 @@ fn as_json(
                 "compared": judged.compared,
                 "agree": judged.agree,
                 "of": judged.of,
+                "even": judged.even,
                 "against": judged.against,
             })
         })
