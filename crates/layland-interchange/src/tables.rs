@@ -245,7 +245,7 @@ mod tests {
             interrupted: false,
         };
         let labels = Labels { tasks: vec!["a".to_owned()].into(), cpus: 2, levels: Vec::new() };
-        let [jobs, segments, marks] = of(&trace, &labels, "a test").map(|(_, table)| table.csv());
+        let [jobs, segments, marks] = of(&trace, &labels, &[]).map(|(_, table)| table.csv());
         assert_eq!(
             jobs,
             "task,name,seq,arrival_ns,release_ns,deadline_ns,end_ns,how,executed_ns,response_ns,\
@@ -266,7 +266,7 @@ mod tests {
              6,replenished,0,a,,,,12,,,\n\
              6,refused,,,,,,,,join,full\n"
         );
-        for (_, table) in of(&trace, &labels, "a test") {
+        for (_, table) in of(&trace, &labels, &[]) {
             assert!(table.parquet().unwrap().ends_with(b"PAR1"));
         }
     }

@@ -4,6 +4,8 @@
 //! those that it does not refuse, and a policy that is left with too few fails the test. What a policy is
 //! exempt from stands in [`EXEMPT`], with the reason.
 //!
+//! Long because every property of every policy is here, with the systems that they are drawn from.
+//!
 //! A longer run: `CASES=5000 cargo test --release -p layland-testkit --test every_policy`.
 
 use layland_checker::check;

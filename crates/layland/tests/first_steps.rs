@@ -454,6 +454,48 @@ fn assumptions_are_told_once_and_recorded() {
     assert_eq!(err, "");
 }
 
+/// Where no test says no, a run that misses does, and the simulator shows the same.
+#[test]
+fn a_run_that_misses_is_a_no() {
+    let json = |args: &[&str]| -> (i32, serde_json::Value) {
+        let (code, out, err) = said(args);
+        (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {err}")))
+    };
+    let check = ["check", "demo:dhall", "-p", "g-edf,dl", "--json"];
+    let (code, found) = json(&check);
+    assert_eq!(code, 1);
+    for policy in found["policies"].as_array().expect("a list") {
+        let witness = &policy["witness"];
+        assert_eq!(
+            (&policy["verdict"], &policy["decided_by"]),
+            (&serde_json::json!("no"), &serde_json::json!("WITNESS"))
+        );
+        let spec = policy["policy"].as_str().expect("a name");
+        let (_, ran) = json(&["sim", "demo:dhall", "-p", spec, "--json"]);
+        let first = &ran["results"][0]["first_missed_deadline_ns"];
+        assert_eq!(
+            (&witness["task"], &witness["deadline_ns"]),
+            (&serde_json::json!("heavy"), first)
+        );
+        assert!(witness["end_ns"].as_i64() > first.as_i64(), "{witness}");
+    }
+    // Without a search nothing is known, and a test that was asked for stands alone.
+    for more in [&["--effort", "0"][..], &["--test", "GFB"]] {
+        let (code, found) = json(&[&check[..], more].concat());
+        assert_eq!(code, 4);
+        assert!(found["policies"][0]["witness"].is_null());
+    }
+    // In time when all come at once: `b` has to come while `a` runs, which jitter lets it.
+    let file = folder("witness").join("jitter.toml");
+    let text = "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nwcet = \"2ms\"\nperiod = \"4ms\"\n\
+                [[task]]\nname = \"b\"\nwcet = \"2ms\"\nperiod = \"8ms\"\noffset = \"2ms\"\njitter = \"3ms\"\n\
+                deadline = \"4ms\"\n";
+    std::fs::write(&file, text).expect("written");
+    let (code, found) = json(&["check", name(&file), "-p", "g-edf", "--json", "--no-margin"]);
+    let policy = &found["policies"][0];
+    assert_eq!((code, &policy["verdict"]), (1, &serde_json::json!("no")), "{policy:#}");
+}
+
 // Why a job was late.
 
 #[test]

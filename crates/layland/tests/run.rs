@@ -82,7 +82,7 @@ fn a_limit_decides_what_fails_of_a_run() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(told.contains(&format!("p-edf fails on {limit}")), fails, "{told}");
         // The machine may have paused, which a limit that is exceeded is then blamed on.
-        assert!(if fails { code == 1 || code == 6 } else { code == 0 }, "{limit}: {code}: {told}");
+        assert!(code == i32::from(fails) || code == 6, "{limit}: {code}: {told}");
         let xml = fs::read_to_string(junit).unwrap();
         let failures = format!("tests=\"3\" failures=\"{}\"", u8::from(fails));
         assert!(xml.contains("<testsuite name=\"inline under p-edf\""), "{xml}");
@@ -93,7 +93,7 @@ fn a_limit_decides_what_fails_of_a_run() {
     let limited = [&overrun[..], &["--fail-on", "b:response>bound"]].concat();
     let Some(output) = output(&with(&limited)) else { return };
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("p-edf fails on b:response>bound: b took 1"), "{told}");
+    assert!(told.contains("p-edf fails on b:response>bound: b took "), "{told}");
     assert!(told.contains(", not 12 ms"), "{told}");
 }
 

@@ -49,6 +49,10 @@ pub(crate) struct CheckArgs {
     /// Do not search for the factor by which WCETs could grow; with several sets it is never searched for
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
+    /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses;
+    /// 0 searches for none. By default at most 20000, and fewer with many tasks or sets
+    #[arg(long, value_name = "JOBS")]
+    pub effort: Option<u64>,
     /// Print the sources of the deciding tests as BibTeX
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub cite: bool,

@@ -1,6 +1,7 @@
 //! What is known of one set: each policy that was asked for, held against the analyses.
 
 use super::args::CheckArgs;
+use super::witness::{self, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{PAIRS, Subject, Verdict, pairs};
@@ -8,6 +9,7 @@ use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Said, a
 use layland_model::{Algorithm, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Everything that is known of one set.
 pub(super) struct Checked {
@@ -18,6 +20,8 @@ pub(super) struct Checked {
     pub policies: Vec<Assessment>,
     /// The policies that are not made for such a set, with the reason; only if none was asked for.
     pub out_of_place: Vec<(String, String)>,
+    /// The run that misses, of each policy that was found to miss by one.
+    pub witnesses: BTreeMap<String, Witness>,
     /// What was left out because the set is too large for it, if no policy was asked for.
     pub left_out: Option<LeftOut>,
     /// Which policies keep the affinities, if there are some and no policy was asked for.
@@ -90,12 +94,25 @@ pub(super) fn check(
     };
     let options = AssessOptions { margin: options.margin && left_out.is_none(), ..options.clone() };
     let assessor = Assessor::new(registry, &set.system, &options);
-    let assessed = asked
-        .par_iter()
-        .map(|spec| assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string())));
+    let assessed = asked.par_iter().map(|spec| {
+        let found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
+        let is_searched = left_out.is_none() || args.effort.is_some();
+        let witness =
+            is_searched.then(|| witness_of(registry, args, &found, &set.system)).flatten();
+        Ok((located(found, &set), witness))
+    });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
+    let mut witnesses = BTreeMap::new();
     for result in assessed.collect::<Vec<_>>() {
-        match result.map(|found| located(found, &set)) {
+        let result = result.map(|(mut found, witness)| {
+            if let Some(witness) = witness {
+                (found.verdict, found.decided_by) = (Verdict::No, Some(witness::NAME));
+                found.reasons = vec![witness.describe(&set.system)];
+                witnesses.insert(found.spec.clone(), witness);
+            }
+            found
+        });
+        match result {
             Ok(found) if args.policy.is_empty() && found.is_out_of_place() => {
                 let why = found.refused.map_or(String::new(), |refusal| refusal.answer.reason);
                 out_of_place.push((found.spec, why));
@@ -111,7 +128,23 @@ pub(super) fn check(
     let whatever = assessor.whatever_the_policy();
     let exit = exit(&policies, &whatever, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
-    Checked { set, whatever, policies, out_of_place, left_out, affinities, exit }
+    Checked { set, whatever, policies, out_of_place, witnesses, left_out, affinities, exit }
+}
+
+/// A run that misses, if nothing else decides about the policy, and no test was asked for by name.
+fn witness_of(
+    registry: &Registry,
+    args: &CheckArgs,
+    found: &Assessment,
+    system: &System,
+) -> Option<Witness> {
+    // A job costs more where there are many tasks: a second or two must do for all policies of an ordinary set.
+    let most = if args.more.is_empty() { 20_000 } else { 2_000 };
+    let usual = (50_000 / system.tasks.len().max(1) as u64).clamp(1, most);
+    let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
+    (is_open && args.test.is_empty())
+        .then(|| witness::search(registry, &found.spec, system, args.effort.unwrap_or(usual)))
+        .flatten()
 }
 
 /// Why a policy refuses the set, with the place of the task that it names.

@@ -2,9 +2,11 @@
 
 use super::checked::Checked;
 use super::text;
+use super::witness::Witness;
 use layland_analysis::Verdict;
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::System;
+use layland_trace::JobRecord;
 use serde_json::{Value, json};
 
 /// Of one set.
@@ -20,7 +22,13 @@ pub(super) fn document(checked: &Checked) -> Value {
             "utilization": system.utilization().to_f64(),
             "assumed": checked.set.assumed,
         },
-        "policies": checked.policies.iter().map(|policy| of(policy, system)).collect::<Vec<_>>(),
+        "policies": checked.policies.iter()
+            .map(|policy| {
+                let mut value = of(policy, system);
+                value["witness"] = json!(checked.witnesses.get(&policy.spec).map(|found| witness(found, system)));
+                value
+            })
+            .collect::<Vec<_>>(),
         "any_policy": checked.whatever.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
         "not_applicable": checked.not_assessed()
             .map(|(spec, why)| json!({ "policy": spec, "reason": why }))
@@ -73,6 +81,19 @@ fn of(policy: &Assessment, system: &System) -> Value {
             "divided_by": task.left.to_string(),
         })).collect::<Vec<_>>()),
         "tests": policy.said.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
+    })
+}
+
+fn witness(Witness { record, seed, over }: &Witness, system: &System) -> Value {
+    let JobRecord { job, end, .. } = record;
+    json!({
+        "task": system.tasks[job.id.task].name,
+        "job": job.id.seq,
+        "arrival_ns": job.arrival.ns(),
+        "deadline_ns": job.deadline.ns(),
+        "end_ns": end.map(|(at, _)| at.ns()),
+        "over_ns": over.ns(),
+        "seed": seed,
     })
 }
 

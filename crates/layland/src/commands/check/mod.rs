@@ -6,6 +6,7 @@ mod json;
 mod report;
 mod short;
 mod text;
+mod witness;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, Set};
@@ -20,6 +21,7 @@ use layland_policy::Registry;
 use rayon::prelude::*;
 
 pub(crate) use args::{CheckArgs, EXAMPLES};
+pub(crate) use witness::{NAME as WITNESS, TITLE as WITNESS_TITLE};
 
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     args.policy = names::all(registry, &args.policy)?;

@@ -1,7 +1,7 @@
 //! `layland check -o FILE.html`: all policies side by side in one report.
 
 use super::checked::Checked;
-use super::text;
+use super::{text, witness};
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Rate, System};
@@ -22,7 +22,7 @@ pub(super) fn report(checked: &Checked) -> Report {
     });
     let guarantees = Guarantees {
         tasks: tasks.collect(),
-        policies: checked.policies.iter().map(|policy| guarantee(policy, system)).collect(),
+        policies: checked.policies.iter().map(|policy| guarantee(policy, checked)).collect(),
         any_policy: checked.whatever.iter().map(|said| test(said, system)).collect(),
     };
     let title = format!("{}: what is guaranteed", checked.set.name);
@@ -76,10 +76,19 @@ fn answer(verdict: Verdict) -> Answer {
     }
 }
 
-fn guarantee(policy: &Assessment, system: &System) -> Guarantee {
-    let decided_by = policy
-        .decided_by
-        .and_then(|name| policy.said.iter().position(|said| said.test.name == name));
+fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
+    let system = &checked.set.system;
+    let mut tests: Vec<TestResult> = policy.said.iter().map(|said| test(said, system)).collect();
+    tests.extend(checked.witnesses.get(&policy.spec).map(|witness| TestResult {
+        name: witness::NAME.to_owned(),
+        title: witness::TITLE.to_owned(),
+        kind: TestKind::Necessary.name().to_owned(),
+        answer: Answer::No,
+        reasons: vec![witness.describe(system)],
+        sources: Vec::new(),
+    }));
+    let decided_by =
+        policy.decided_by.and_then(|name| tests.iter().position(|test| test.name == name));
     Guarantee {
         policy: policy.spec.clone(),
         answer: match policy.refused {
@@ -90,7 +99,7 @@ fn guarantee(policy: &Assessment, system: &System) -> Guarantee {
         decided_by,
         margin: policy.margin.map(|margin| margin.thousandths),
         bounds: policy.bounds.values().map(bound).collect(),
-        tests: policy.said.iter().map(|said| test(said, system)).collect(),
+        tests,
     }
 }
 

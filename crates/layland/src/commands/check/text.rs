@@ -147,9 +147,9 @@ fn in_full(checked: &Checked, args: &CheckArgs) -> String {
 /// What a set was too large for, and how to get it.
 fn left_out(checked: &Checked) -> String {
     let Some(left_out) = &checked.left_out else { return String::new() };
-    let factors = if left_out.margins { ", and the factors of WCETs" } else { "" };
+    let factors = if left_out.margins { ", the factors of WCETs" } else { "" };
     line(&format!(
-        "left out, as {}: {}{factors}; --policy NAME asks for one",
+        "left out, as {}: {}{factors}, runs that miss; --policy NAME asks for one",
         left_out.why(),
         left_out.policies.join(", ")
     ))

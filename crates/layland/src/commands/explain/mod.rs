@@ -5,6 +5,7 @@ mod codes;
 mod named;
 mod structure;
 
+use crate::commands::check::{WITNESS, WITNESS_TITLE};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
@@ -187,6 +188,21 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             citations: test.citations.iter().copied().copied().collect(),
         });
     }
+    entries.push(Entry {
+        code: WITNESS.to_owned(),
+        sort: "test",
+        title: WITNESS_TITLE.to_owned(),
+        text: vec![
+            "Where no test decides, `layland check` simulates the policy: first with every job as soon and as long as \
+             the set allows, then with separations and jitter that are drawn. A miss is a no, with the job that \
+             misses; that none was found says nothing."
+                .to_owned(),
+            "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
+             itself decides which jobs have to meet their deadlines."
+                .to_owned(),
+        ],
+        citations: Vec::new(),
+    });
     for bound in catalogue::BOUNDS {
         entries.push(Entry {
             code: bound.name.to_owned(),

@@ -142,7 +142,7 @@ fn end(system: &System, horizon: Horizon) -> Option<Time> {
 const MOST_JOBS: i128 = 5_000_000;
 
 /// How many jobs arrive up to a time, if they arrive as often as they may.
-fn arrivals(system: &System, end: Time) -> i128 {
+pub(crate) fn arrivals(system: &System, end: Time) -> i128 {
     let of = |task: &Task| {
         let length = i128::from((end - (Time::ZERO + task.offset)).ns().max(0));
         length / i128::from(task.period.ns().max(1)) + 1
