@@ -45,9 +45,10 @@ impl Witness {
             None => format!("is pending at {:#}", self.over),
         };
         let name = &system.tasks[id.task].name;
+        // People count from 1, as charts do.
+        let number = id.seq.saturating_add(1);
         format!(
-            "{run} `{name}#{}` arrives at {arrival:#}, is due at {deadline:#}, and {end}",
-            id.seq
+            "{run} `{name}`, job {number}, arrives at {arrival:#}, is due at {deadline:#}, and {end}"
         )
     }
 }
