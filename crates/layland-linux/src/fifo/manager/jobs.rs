@@ -37,6 +37,9 @@ impl Manager<'_> {
     }
 
     fn tell_got(&mut self, job: JobId, used: i64) {
+        // The clocks of threads are read after the time of the decision. Where the machine pauses in between, a
+        // thread is charged for more than has passed by then, which no policy is to be told.
+        let used = used.min(self.ledger.now.ns());
         rounds::tell(self, Event::Measured { job, executed: Service::from_ns(used) });
     }
 
