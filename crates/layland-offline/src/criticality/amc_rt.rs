@@ -19,7 +19,7 @@ use layland_model::{Duration, TaskId};
 
 /// AMC-RT with the best priorities: `R_i(0), .., R_i(z_i)` of each task.
 pub fn amc_rt(set: &MixedSet) -> Assignment<Vec<Duration>> {
-    let mut test = AmcRt { last: Some(vec![0; set.levels()]), ..AmcRt::default() };
+    let mut test = AmcRt::default();
     let by_deadline = first_candidates(set, |i, higher| test.responses(set, i, higher));
     by_deadline.unwrap_or_else(|| one_by_one(set))
 }
@@ -49,9 +49,6 @@ pub(crate) struct AmcRt {
     open: Vec<Recurrent>,
     /// `R_i(0), R_i(1), ..`.
     found: Vec<i64>,
-    /// Where each task is below those before it: the last bound at each level. A task below has that job of the other
-    /// one before it as well, so that its bound is no less than both together.
-    last: Option<Vec<i64>>,
 }
 
 impl AmcRt {
@@ -86,7 +83,7 @@ impl AmcRt {
         if arriving(&self.open, deadline).saturating_add(constant) <= deadline {
             return Ok(());
         }
-        self.least(set, i, constant, 0).map(|_| ())
+        self.least(set, i, constant).map(|_| ())
     }
 
     /// `R_i(m)`, after those below.
@@ -98,12 +95,8 @@ impl AmcRt {
         m: usize,
     ) -> Result<(), NoBound> {
         let constant = self.constant(set, i, higher, m);
-        let known = self.last.as_ref().map_or(0, |last| last[m].saturating_add(set.c(m)[i]));
-        let found = self.least(set, i, constant, known)?;
+        let found = self.least(set, i, constant)?;
         self.found.push(found);
-        if let Some(last) = &mut self.last {
-            last[m] = found;
-        }
         Ok(())
     }
 
@@ -124,12 +117,11 @@ impl AmcRt {
         constant
     }
 
-    /// The least fixed point; it is no less than what is known, than `R_i(m-1)`, nor than one job of each open task.
+    /// The least fixed point; it is no less than `R_i(m-1)`, nor than one job of each open task.
     #[inline]
-    fn least(&self, set: &MixedSet, i: usize, constant: i64, known: i64) -> Result<i64, NoBound> {
+    fn least(&self, set: &MixedSet, i: usize, constant: i64) -> Result<i64, NoBound> {
         let each = sum(self.open.iter().map(|task| task.wcet));
-        let start =
-            constant.saturating_add(each).max(known).max(self.found.last().copied().unwrap_or(0));
+        let start = constant.saturating_add(each).max(self.found.last().copied().unwrap_or(0));
         least(start, set.deadline[i], |r| arriving(&self.open, r).saturating_add(constant))
     }
 }
