@@ -38,6 +38,7 @@ mod margin;
 mod memo;
 mod optimal;
 mod placed;
+pub mod states;
 mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};

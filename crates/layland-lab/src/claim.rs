@@ -115,7 +115,8 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
                 Other::Value(value) => vec![Some(*value); left.len()],
             })
             .collect();
-        let is_of_series = others.iter().any(|other| matches!(other, Other::Series(_)));
+        // A figure that reaches a given value is no empty comparison.
+        let is_of_series = others.iter().all(|other| matches!(other, Other::Series(_)));
         let may_be_equal =
             matches!(claim.comparison, Comparison::AtMost(_) | Comparison::AtLeast(_));
         let is_even = |value: f64, other: f64| {

@@ -454,6 +454,46 @@ fn assumptions_are_told_once_and_recorded() {
     assert_eq!(err, "");
 }
 
+/// What is exact with a tick, and what is not without one.
+#[test]
+fn states_decide_where_jobs_arrive_at_ticks() {
+    let file = folder("states").join("four.toml");
+    let task = |name: &str, [c, d, t]: [i32; 3]| {
+        format!(
+            "[[task]]\nname = \"{name}\"\nwcet = \"{c}ms\"\ndeadline = \"{d}ms\"\nperiod = \"{t}ms\"\n"
+        )
+    };
+    let parameters = [("a", [2, 6, 6]), ("b", [1, 2, 2]), ("c", [3, 3, 4]), ("d", [1, 4, 7])];
+    let tasks: String = parameters.into_iter().map(|(name, numbers)| task(name, numbers)).collect();
+    std::fs::write(&file, format!("layland = 1\n[platform]\ncpus = 2\n{tasks}")).expect("written");
+    let check = |more: &[&str]| {
+        let (code, out, err) =
+            said(&[&["check", name(&file), "-p", "g-rm", "--json"], more].concat());
+        let found: serde_json::Value = serde_json::from_str(&out).expect(&err);
+        (code, found["policies"][0].clone())
+    };
+    let (code, at_ticks) = check(&["--tick", "1ms"]);
+    assert_eq!((code, &at_ticks["decided_by"]), (0, &serde_json::json!("STATES")));
+    let bound = &at_ticks["bounds"][3];
+    assert_eq!((&bound["ns"], &bound["worth"]), (&4_000_000.into(), &serde_json::json!("exact")));
+    // At any time jobs may come half-way between, and one is late: whatever finds it, and with a finer tick the search.
+    let (code, found) = check(&["--tick", "500us"]);
+    assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("states")));
+    assert_eq!(found["witness"]["deadline_ns"], 4_000_000);
+    let (code, found) = check(&[]);
+    assert_eq!((code, &found["witness"]["found_by"]), (1, &serde_json::json!("phases")));
+    // With little effort the states of whole milliseconds are all that is known.
+    let (code, found) = check(&["--effort", "60"]);
+    assert_eq!(code, 4);
+    let why = found["reasons"].to_string();
+    assert!(why.contains("as long as jobs arrive at whole multiples of 1 ms"), "{why}");
+    assert_eq!(said(&["check", name(&file), "--tick", "0ms"]).0, 2);
+    let (_, out, _) = said(&["check", name(&file), "-p", "g-rm"]);
+    assert!(out.contains("✗ missed"), "the chart shows the run that misses: {out}");
+    let (_, out, _) = said(&["check", name(&file), "-p", "g-rm", "--chart", "none"]);
+    assert!(!out.contains("✗ missed"), "{out}");
+}
+
 /// Where no test says no, a run that misses does, and the simulator shows the same.
 #[test]
 fn a_run_that_misses_is_a_no() {
@@ -583,6 +623,14 @@ fn a_limit_decides_what_fails() {
     let (code, _, err) = said(&[&overloaded[..], &["--fail-on", "a:response>bound"]].concat());
     assert_eq!(code, 2);
     assert!(err.contains("no response time of `a` is guaranteed under g-edf"), "{err}");
+    // What is not asked about needs no bound.
+    let half = ["sim", "-t", "a=2ms/5ms", "-t", "b=7ms/10ms", "--cpus", "1", "-p", "g-rm"];
+    let limits = ["--until", "50ms", "--fail-on", "a:response>bound", "--fail-on", "misses>9"];
+    let (code, _, err) = said(&[&half[..], &limits].concat());
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = said(&[&half[..], &limits, &["--fail-on", "b:response>bound"]].concat());
+    assert_eq!(code, 2);
+    assert!(err.contains("no response time of `b` is guaranteed"), "{err}");
     // What refuses the set fails whatever the limits are.
     let refused = ["sim", "demo:robot", "-p", "g-edf", "--fail-on", "misses>9", "--chart", "none"];
     assert_eq!(said(&refused).0, 1);

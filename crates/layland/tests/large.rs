@@ -1,9 +1,12 @@
 //! Sets that are too large for what compares each two tasks: what is left out is told, and how to ask for it.
 
+#[path = "common/process.rs"]
+#[expect(dead_code, reason = "other tests use the rest of it")]
+mod process;
+
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// A set of so many small tasks on one CPU, in a file of this test.
 fn set_of(count: usize, test: &str) -> PathBuf {
@@ -23,14 +26,9 @@ fn set_of(count: usize, test: &str) -> PathBuf {
 
 /// Standard output of `layland check` on the set in this file, and its exit code.
 fn check(set: &Path, options: &[&str]) -> (String, Option<i32>) {
-    let output = Command::new(env!("CARGO_BIN_EXE_layland"))
-        .arg("check")
-        .arg(set)
-        .args(options)
-        .env("COLUMNS", "1000")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command starts");
+    let args = [&["check", process::name(set)], options].concat();
+    let output =
+        process::layland(&args).env("COLUMNS", "1000").output().expect("the command starts");
     (String::from_utf8(output.stdout).expect("the output is UTF-8"), output.status.code())
 }
 

@@ -210,7 +210,8 @@ pub(crate) fn bounds(
         Some(Guaranteed { within, deadline })
     };
     let bounds: Bounds = assessed.bounds.iter().map(guaranteed).collect();
-    let is_about = |name: &str| limits.iter().any(|limit| limit.is_about(name));
+    let on_bounds = || limits.iter().filter(|limit| matches!(limit.figure, Figure::Bound));
+    let is_about = |name: &str| on_bounds().any(|limit| limit.is_about(name));
     let mut tasks = system.tasks.values().zip(&bounds);
     match tasks.find(|(task, bound)| bound.is_none() && is_about(&task.name)) {
         None => Ok(bounds),

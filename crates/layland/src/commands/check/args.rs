@@ -1,7 +1,10 @@
 //! The arguments of `layland check`.
 
+use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
+use crate::ui::values::length_of;
 use clap::Args;
+use layland_model::Duration;
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -14,6 +17,8 @@ Examples:
       what every test says
   layland check robot.toml --policy p-dm --cite
       the sources of the deciding tests, as BibTeX
+  layland check demo:dhall --policy g-edf --tick 1ms --effort 1000000
+      search for long, and prove what can be proven of jobs that arrive at a tick
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
       without a file; the result as JSON
   layland check sets/*.toml --policy g-edf
@@ -36,6 +41,17 @@ pub(crate) struct CheckArgs {
     /// Only these tests, separated by commas; `layland explain` lists them
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
+    /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses, and
+    /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks or sets
+    #[arg(long, value_name = "JOBS", help_heading = "Search")]
+    pub effort: Option<u64>,
+    /// Jobs arrive at whole multiples of this alone, as with a tick: where the search comes to its end, that no job is
+    /// late is proven, and the verdict is yes. Tests do not use it
+    #[arg(long, value_name = "TIME", value_parser = length_of, help_heading = "Search")]
+    pub tick: Option<Duration>,
+    /// What the chart of a schedule that misses shows; by default its tasks, if policies are named and tasks are few
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub chart: Option<Chart>,
     /// Also write a self-contained HTML page (.html): policies side by side, bounds beside
     /// deadlines, and the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -49,10 +65,6 @@ pub(crate) struct CheckArgs {
     /// Do not search for the factor by which WCETs could grow; with several sets it is never searched for
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
-    /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses;
-    /// 0 searches for none. By default at most 20000, and fewer with many tasks or sets
-    #[arg(long, value_name = "JOBS")]
-    pub effort: Option<u64>,
     /// Print the sources of the deciding tests as BibTeX
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub cite: bool,

@@ -1,11 +1,11 @@
 //! What is known of one set: each policy that was asked for, held against the analyses.
 
 use super::args::CheckArgs;
-use super::witness::{self, Witness};
+use super::witness::{self, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
-use layland_analysis::{PAIRS, Subject, Verdict, pairs};
-use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Said, affinities};
+use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
+use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Bound, Said, affinities};
 use layland_model::{Algorithm, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
@@ -80,6 +80,7 @@ pub(super) fn check(
     args: &CheckArgs,
     set: Set,
     options: &AssessOptions,
+    several: bool,
 ) -> Checked {
     let left_out = LeftOut::of(registry, args, &set.system, options.margin);
     let is_left_out =
@@ -94,22 +95,22 @@ pub(super) fn check(
     };
     let options = AssessOptions { margin: options.margin && left_out.is_none(), ..options.clone() };
     let assessor = Assessor::new(registry, &set.system, &options);
+    let effort = args.effort.unwrap_or_else(|| usual_effort(&set.system, several));
+    let is_searched = left_out.is_none() || args.effort.is_some();
     let assessed = asked.par_iter().map(|spec| {
-        let found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
-        let is_searched = left_out.is_none() || args.effort.is_some();
-        let witness =
-            is_searched.then(|| witness_of(registry, args, &found, &set.system)).flatten();
+        let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
+        let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
+        let witness = match is_searched && is_open && args.test.is_empty() {
+            true => search(registry, args, &mut found, &set.system, effort),
+            false => None,
+        };
         Ok((located(found, &set), witness))
     });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
     let mut witnesses = BTreeMap::new();
     for result in assessed.collect::<Vec<_>>() {
-        let result = result.map(|(mut found, witness)| {
-            if let Some(witness) = witness {
-                (found.verdict, found.decided_by) = (Verdict::No, Some(witness::NAME));
-                found.reasons = vec![witness.describe(&set.system)];
-                witnesses.insert(found.spec.clone(), witness);
-            }
+        let result = result.map(|(found, witness)| {
+            witnesses.extend(witness.map(|witness| (found.spec.clone(), witness)));
             found
         });
         match result {
@@ -126,25 +127,47 @@ pub(super) fn check(
         }
     }
     let whatever = assessor.whatever_the_policy();
-    let exit = exit(&policies, &whatever, !args.policy.is_empty());
+    let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     Checked { set, whatever, policies, out_of_place, witnesses, left_out, affinities, exit }
 }
 
-/// A run that misses, if nothing else decides about the policy, and no test was asked for by name.
-fn witness_of(
+/// How many jobs are simulated in search of one that is late, if the user does not say. A job costs more where there
+/// are many tasks: a second or two must do for all policies of an ordinary set.
+pub(super) fn usual_effort(system: &System, several: bool) -> u64 {
+    let most = if several { 2_000 } else { 20_000 };
+    (50_000 / system.tasks.len().max(1) as u64).clamp(1, most)
+}
+
+/// Searches for a run that misses where no test decides, or for the proof that there is none, and writes down what that
+/// says of the policy.
+fn search(
     registry: &Registry,
     args: &CheckArgs,
-    found: &Assessment,
+    found: &mut Assessment,
     system: &System,
+    effort: u64,
 ) -> Option<Witness> {
-    // A job costs more where there are many tasks: a second or two must do for all policies of an ordinary set.
-    let most = if args.more.is_empty() { 20_000 } else { 2_000 };
-    let usual = (50_000 / system.tasks.len().max(1) as u64).clamp(1, most);
-    let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
-    (is_open && args.test.is_empty())
-        .then(|| witness::search(registry, &found.spec, system, args.effort.unwrap_or(usual)))
-        .flatten()
+    let search = Search { registry, spec: &found.spec, system, effort, tick: args.tick };
+    match search.run() {
+        Found::Misses(witness) => {
+            (found.verdict, found.decided_by) = (Verdict::No, Some(witness::NAME));
+            found.reasons = vec![witness.describe(system)];
+            return Some(*witness);
+        }
+        Found::Meets(responses, why) => {
+            (found.verdict, found.decided_by) = (Verdict::Yes, Some(witness::STATES));
+            found.reasons = vec![why];
+            // By how much WCETs could grow was asked of the tests, which are silent.
+            found.margin = None;
+            for (bound, &within) in found.bounds.values_mut().zip(responses.values()) {
+                let (by, kind, per_level) = (witness::STATES, TestKind::Exact, Vec::new());
+                *bound = Bound::Response { within, by, kind, per_level };
+            }
+        }
+        Found::Nothing(told) => found.reasons.extend(told),
+    }
+    None
 }
 
 /// Why a policy refuses the set, with the place of the task that it names.
@@ -161,7 +184,7 @@ fn located(mut found: Assessment, set: &Set) -> Assessment {
 
 /// Yes, if all policies that were asked for guarantee every deadline; if none was asked for, if one
 /// does. No, if one of them, or all, or any scheduler, does not.
-fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
+fn exit(policies: &[Assessment], whatever: &[Said], system: &System, asked: bool) -> Exit {
     let verdicts = || policies.iter().map(|policy| policy.verdict);
     let (yes, no) = match asked {
         true => (
@@ -173,8 +196,10 @@ fn exit(policies: &[Assessment], whatever: &[Said], asked: bool) -> Exit {
             !policies.is_empty() && verdicts().all(|verdict| verdict == Verdict::No),
         ),
     };
+    // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
     let impossible = whatever.iter().any(|said| {
-        said.test.subject == Subject::SomeScheduler
+        !system.levels.is_mixed()
+            && said.test.subject == Subject::SomeScheduler
             && said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
     });
     if no || impossible {

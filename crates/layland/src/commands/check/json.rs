@@ -84,7 +84,7 @@ fn of(policy: &Assessment, system: &System) -> Value {
     })
 }
 
-fn witness(Witness { record, seed, over }: &Witness, system: &System) -> Value {
+fn witness(Witness { record, origin, over, .. }: &Witness, system: &System) -> Value {
     let JobRecord { job, end, .. } = record;
     json!({
         "task": system.tasks[job.id.task].name,
@@ -93,7 +93,8 @@ fn witness(Witness { record, seed, over }: &Witness, system: &System) -> Value {
         "deadline_ns": job.deadline.ns(),
         "end_ns": end.map(|(at, _)| at.ns()),
         "over_ns": over.ns(),
-        "seed": seed,
+        "found_by": origin.name(),
+        "seed": origin.seed(),
     })
 }
 

@@ -15,13 +15,13 @@ use crate::ui::report as reports;
 use crate::ui::{names, terminal, threads};
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
-use layland_guarantee::{AssessOptions, Bound};
+use layland_guarantee::{AssessOptions, Bound, states};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use rayon::prelude::*;
 
 pub(crate) use args::{CheckArgs, EXAMPLES};
-pub(crate) use witness::{NAME as WITNESS, TITLE as WITNESS_TITLE};
+pub(crate) use witness::{NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE};
 
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     args.policy = names::all(registry, &args.policy)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
         margin: !args.no_margin && !several,
     };
     let all = || -> Vec<Checked> {
-        sets.into_par_iter().map(|set| check(registry, args, set, &options)).collect()
+        sets.into_par_iter().map(|set| check(registry, args, set, &options, several)).collect()
     };
     let checked = threads::on(args.threads, all)?;
     let exit = together(checked.iter().map(|checked| checked.exit));
@@ -64,7 +64,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     };
     terminal::result(&text)?;
     if let (Some(output), [one]) = (output, &checked[..]) {
-        reports::write(&output.path, &report::report(one), false)?;
+        reports::write(&output.path, &report::report(registry, one), false)?;
     }
     Ok(exit)
 }
@@ -120,6 +120,9 @@ fn cite(registry: &Registry, checked: &[Checked]) -> String {
         for policy in &one.policies {
             if let Some(test) = policy.decided_by.and_then(catalogue::test) {
                 entries.extend(test.citations);
+            }
+            if policy.decided_by == Some(STATES) {
+                entries.extend(states::CITATIONS);
             }
             for bound in policy.bounds.values() {
                 entries.extend(of_bound(bound));

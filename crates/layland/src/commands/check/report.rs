@@ -3,16 +3,17 @@
 use super::checked::Checked;
 use super::{text, witness};
 use layland_analysis::{Subject, TestKind, Verdict};
-use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System};
+use layland_guarantee::{Assessment, Bound, Said, states};
+use layland_model::{Duration, Rate, System, Time};
+use layland_policy::Registry;
 use layland_report::{
-    Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Severity, Table, TaskBound,
+    Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity, Table, TaskBound,
     TestResult,
 };
 use layland_trace::Labels;
 
 /// The report of one set.
-pub(super) fn report(checked: &Checked) -> Report {
+pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     let system = &checked.set.system;
     let tasks = system.tasks.values().map(|task| GuaranteedTask {
         name: task.name.clone(),
@@ -34,6 +35,12 @@ pub(super) fn report(checked: &Checked) -> Report {
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
+    let runs = checked.witnesses.iter().filter_map(|(spec, witness)| {
+        let trace = witness.trace(registry.build(spec, system).ok()?, Time::ZERO)?;
+        let note = format!("a run that misses: {}", witness.describe(system));
+        Some(Run { note: Some(note), ..Run::new(spec.clone(), trace) })
+    });
+    report.runs = runs.collect();
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
     report.tables.extend(checked.policies.iter().filter_map(|policy| overheads(policy, system)));
     report.tables.extend(out_of_place(checked));
@@ -87,6 +94,16 @@ fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
         reasons: vec![witness.describe(system)],
         sources: Vec::new(),
     }));
+    if policy.decided_by == Some(witness::STATES) {
+        tests.push(TestResult {
+            name: witness::STATES.to_owned(),
+            title: witness::STATES_TITLE.to_owned(),
+            kind: TestKind::Exact.name().to_owned(),
+            answer: Answer::Yes,
+            reasons: policy.reasons.clone(),
+            sources: states::CITATIONS.iter().map(|citation| citation.text.to_owned()).collect(),
+        });
+    }
     let decided_by =
         policy.decided_by.and_then(|name| tests.iter().position(|test| test.name == name));
     Guarantee {

@@ -3,12 +3,15 @@
 use super::args::CheckArgs;
 use super::checked::Checked;
 use super::short::{self, Short};
+use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
+use layland_chart::gantt::{Colours, View};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{Duration, Rate, System, Task, TaskId, counted};
+use layland_model::{Duration, Rate, System, Task, TaskId, Time, counted};
 use layland_policy::Registry;
+use layland_trace::Labels;
 
 fn table(args: &CheckArgs) -> Table {
     let mut table = Table::new();
@@ -52,7 +55,7 @@ pub(super) fn about(checked: &Checked) -> String {
 pub(super) fn report(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     match short::is_wanted(args) {
         true => in_short(&Short::of(registry, checked), checked, args),
-        false => in_full(checked, args),
+        false => in_full(registry, checked, args),
     }
 }
 
@@ -109,10 +112,11 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
 }
 
 /// Everything, or what the arguments name.
-fn in_full(checked: &Checked, args: &CheckArgs) -> String {
+fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
     let mut text = line(&about(checked)) + "\n";
     text += &verdicts(&checked.policies, why, args);
+    text += &charts(registry, checked, args);
     text += &bounds(checked, args);
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
@@ -142,6 +146,37 @@ fn in_full(checked: &Checked, args: &CheckArgs) -> String {
     }
     text += &left_out(checked);
     text + &legend(checked)
+}
+
+/// So many rows fit a screen.
+const FEW_TASKS: usize = 20;
+
+/// The schedules that miss, around the miss.
+fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
+    let system = &checked.set.system;
+    let usual = match args.policy.is_empty() || system.tasks.len() > FEW_TASKS {
+        true => Chart::None,
+        false => Chart::Tasks,
+    };
+    let Some(rows) = args.chart.unwrap_or(usual).rows() else { return String::new() };
+    let labels = Labels::of(system);
+    let longest = system.tasks.values().map(|task| task.period.max(task.deadline)).max();
+    let span = longest.unwrap_or_default().ns().saturating_mul(3);
+    let mut text = String::new();
+    for (spec, witness) in &checked.witnesses {
+        let end = witness.over.max(Time::from_ns(1));
+        let (from, to) = chart::window(span, end, Some(witness.record.job.deadline));
+        let Ok(policy) = registry.build(spec, system) else { continue };
+        let Some(trace) = witness.trace(policy, from) else { continue };
+        let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
+        let options = chart::text_options(rows, chart::charset(args.ascii), colours);
+        let view = View::new(&trace, &labels).window(from, to);
+        text += &format!("\n{spec}  {}", view.text(&options));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 /// What a set was too large for, and how to get it.

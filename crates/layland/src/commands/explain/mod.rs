@@ -5,13 +5,14 @@ mod codes;
 mod named;
 mod structure;
 
-use crate::commands::check::{WITNESS, WITNESS_TITLE};
+use crate::commands::check::{STATES, STATES_TITLE, WITNESS, WITNESS_TITLE};
 use crate::ui::exit::{Exit, Outcome};
 use crate::ui::input::{self, SetArgs};
 use crate::ui::{files, terminal};
 use clap::Args;
 use codes::{ERRORS, EXITS};
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
+use layland_guarantee::states;
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use serde_json::{Value, json};
@@ -193,15 +194,35 @@ fn entries(registry: &Registry) -> Vec<Entry> {
         sort: "test",
         title: WITNESS_TITLE.to_owned(),
         text: vec![
-            "Where no test decides, `layland check` simulates the policy: first with every job as soon and as long as \
-             the set allows, then with separations and jitter that are drawn. A miss is a no, with the job that \
-             misses; that none was found says nothing."
+            "Where no test decides, `layland check` looks for a legal run that misses: jobs at least a period apart that \
+             execute for up to their WCETs. It tries the densest run, runs with separations and jitter that are \
+             drawn, every state that the tasks can reach (`layland explain STATES`), and first arrivals that hurt one \
+             task most. What it finds is simulated. A miss is a no, with the job that misses, and the chart shows \
+             the schedule; that none was found says nothing."
                 .to_owned(),
             "It simulates up to `--effort` jobs, and leaves sets with several criticality levels out: there the run \
              itself decides which jobs have to meet their deadlines."
                 .to_owned(),
         ],
         citations: Vec::new(),
+    });
+    entries.push(Entry {
+        code: STATES.to_owned(),
+        sort: "test",
+        title: STATES_TITLE.to_owned(),
+        text: vec![
+            "Exact for jobs that arrive at whole multiples of a tick: where the search ends, either a pattern of \
+             releases misses, or no job that arrives at ticks is ever late and the longest responses are known. A \
+             pattern that misses is a no. A yes needs `--tick`, which vouches that jobs arrive at ticks: four tasks \
+             on two CPUs, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7), keep every deadline under global \
+             fixed priorities with releases at whole times, and miss one with releases at halves."
+                .to_owned(),
+            "It is about global, clustered and partitioned EDF and fixed priorities and the same with strong \
+             affinities, looks at up to `--effort` states, and gives up where more than 16 tasks can release at once."
+                .to_owned(),
+            assumed(&states::ASSUMES),
+        ],
+        citations: states::CITATIONS.iter().map(|&citation| *citation).collect(),
     });
     for bound in catalogue::BOUNDS {
         entries.push(Entry {

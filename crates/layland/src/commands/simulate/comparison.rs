@@ -4,10 +4,11 @@
 use super::args::SimArgs;
 use crate::ui::exit::Failure;
 use crate::ui::input::Set;
+use crate::ui::jobs::arrivals;
 use crate::ui::progress::Lines;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_checker::check;
-use layland_model::{Duration, System, Task, Time};
+use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry};
 use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
@@ -69,8 +70,9 @@ impl<'a> Comparison<'a> {
             .help("choose an earlier --window or a later --until"));
         }
         // How long a recurrence takes is only known afterwards.
-        if let (true, false, Some(end)) =
-            (keeps_all, matches!(horizon, Horizon::Recurrence { .. }), end(&set.system, horizon))
+        if keeps_all
+            && !matches!(horizon, Horizon::Recurrence { .. })
+            && let Some(end) = end(&set.system, horizon)
         {
             fits(arrivals(&set.system, end), end)?;
         }
@@ -140,15 +142,6 @@ fn end(system: &System, horizon: Horizon) -> Option<Time> {
 /// The most jobs of a trace that is kept as a whole. As JSON it has about 1 GiB, the most that
 /// `layland trace` reads.
 const MOST_JOBS: i128 = 5_000_000;
-
-/// How many jobs arrive up to a time, if they arrive as often as they may.
-pub(crate) fn arrivals(system: &System, end: Time) -> i128 {
-    let of = |task: &Task| {
-        let length = i128::from((end - (Time::ZERO + task.offset)).ns().max(0));
-        length / i128::from(task.period.ns().max(1)) + 1
-    };
-    system.tasks.values().map(of).sum()
-}
 
 /// Whether a trace of so many jobs can be kept.
 pub(super) fn fits(jobs: i128, end: Time) -> Result<(), Failure> {

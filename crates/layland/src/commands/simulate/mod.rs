@@ -20,7 +20,6 @@ use layland_policy::Registry;
 use std::sync::atomic::Ordering;
 
 pub(crate) use args::{EXAMPLES, SimArgs};
-pub(crate) use comparison::arrivals;
 
 /// The policy where neither the user nor the file names one.
 const DEFAULT: &str = "g-edf";

@@ -1,0 +1,354 @@
+//! Where no test decides: a run in which the policy misses a deadline, or the proof that there is none.
+//!
+//! A verdict is about every run that the parameters of the tasks allow: jobs at least a period apart that execute for up
+//! to their WCETs. A deadline that the policy misses in one of them is not guaranteed. Tried are, in this order,
+//!
+//! 1. the densest run: every job executes for its WCET, and no task waits for longer than it must;
+//! 2. runs in which separations and jitter are drawn, every job for its WCET;
+//! 3. every state that the tasks can reach, if they are few ([`states`]): that ends with a pattern of releases that
+//!    misses, with the proof that there is none, or for want of effort;
+//! 4. runs with the first arrivals that hurt one task most, and what chance finds near to them (`phases.rs`).
+//!
+//! The last two choose releases freely, so that they leave out sets in which offsets, given releases or jitter say more.
+//! What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy breaks them. Sets with
+//! several criticality levels are left out: there the run itself decides which jobs have to meet their deadlines.
+
+mod phases;
+
+use crate::ui::jobs::arrivals;
+use layland_guarantee::states::{self, Arrival, Explored, Outcome};
+use layland_model::{
+    Behaviour, Duration, ExecutionModel, Separation, Service, System, TaskMap, Time, counted,
+};
+use layland_policy::{Policy, Registry};
+use layland_sim::{SimOptions, simulate};
+use layland_trace::{Job, JobEnd, JobRecord, Recorder, Trace, Window};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of what decides.
+pub(crate) const NAME: &str = "WITNESS";
+pub(crate) const TITLE: &str = "a run in which the policy misses a deadline";
+/// The name of the proof that there is none.
+pub(crate) const STATES: &str = "STATES";
+pub(crate) const STATES_TITLE: &str = "every state that sporadic tasks can reach, on ticks";
+
+/// So many runs are drawn.
+const DRAWN: u64 = 4;
+
+/// Where a run comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Densest,
+    /// From this seed.
+    Drawn(u64),
+    /// The search of all states.
+    States,
+    /// First arrivals that were searched for.
+    Phases,
+}
+
+impl Origin {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Origin::Densest => "densest",
+            Origin::Drawn(_) => "drawn",
+            Origin::States => "states",
+            Origin::Phases => "phases",
+        }
+    }
+
+    pub(super) fn seed(self) -> Option<u64> {
+        match self {
+            Origin::Drawn(seed) => Some(seed),
+            Origin::Densest | Origin::States | Origin::Phases => None,
+        }
+    }
+}
+
+/// A run with a job that misses its deadline.
+#[derive(Clone, Debug)]
+pub(super) struct Witness {
+    pub record: JobRecord,
+    pub origin: Origin,
+    /// The set with the releases of the run.
+    pub run: System,
+    /// When the run was over.
+    pub over: Time,
+}
+
+impl Witness {
+    /// In a sentence without a full stop.
+    pub(super) fn describe(&self, system: &System) -> String {
+        let Job { id, arrival, deadline, .. } = self.record.job;
+        let run = match self.origin {
+            Origin::Densest => "in the densest run".to_owned(),
+            Origin::Drawn(seed) => format!("in a run that is drawn from seed {seed}"),
+            Origin::States => "in the run that a search of all states finds".to_owned(),
+            Origin::Phases => {
+                let first = self.run.tasks.values().map(|task| format!("{:#}", task.offset));
+                let first: Vec<String> = first.collect();
+                match first.len() {
+                    ..=8 => format!("in the periodic run with the offsets {}", first.join(", ")),
+                    _ => "in a periodic run with offsets that were searched for".to_owned(),
+                }
+            }
+        };
+        let end = match self.record.end {
+            Some((at, JobEnd::Completed)) => format!("completes at {at:#}"),
+            Some((at, JobEnd::Aborted | JobEnd::Left)) => format!("is given up at {at:#}"),
+            None => format!("is pending at {:#}", self.over),
+        };
+        let name = &system.tasks[id.task].name;
+        // People count from 1, as charts do.
+        let number = id.seq.saturating_add(1);
+        format!(
+            "{run} `{name}`, job {number}, arrives at {arrival:#}, is due at {deadline:#}, and {end}"
+        )
+    }
+
+    /// The schedule around the miss.
+    pub(super) fn trace(&self, policy: Box<dyn Policy>, from: Time) -> Option<Trace> {
+        let mut window = Window::new(from, self.over);
+        let options = self.options();
+        simulate(&self.run, policy, &mut window, &options).ok()?;
+        Some(window.trace)
+    }
+
+    fn options(&self) -> SimOptions<'static> {
+        SimOptions { seed: self.origin.seed().unwrap_or(0), ..SimOptions::until(self.over) }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub(super) enum Found {
+    Misses(Box<Witness>),
+    /// No job is late: the longest responses, and why that holds.
+    Meets(TaskMap<Duration>, String),
+    /// Nothing that decides, and what else there is to say.
+    Nothing(Option<String>),
+}
+
+/// What is searched.
+pub(super) struct Search<'a> {
+    pub registry: &'a Registry,
+    pub spec: &'a str,
+    pub system: &'a System,
+    /// So many jobs may be simulated, and as many states looked at.
+    pub effort: u64,
+    /// All that arrivals are multiples of, if the user says so.
+    pub tick: Option<Duration>,
+}
+
+impl Search<'_> {
+    pub(super) fn run(&self) -> Found {
+        let Search { system, effort, .. } = *self;
+        if system.levels.is_mixed() || effort == 0 {
+            return Found::Nothing(None);
+        }
+        let is_drawn = system.tasks.values().any(|task| {
+            task.jitter > Duration::ZERO || matches!(task.behaviour, Behaviour::Sporadic(_))
+        });
+        // What is drawn is at any nanosecond.
+        let runs = if is_drawn && self.tick.is_none() { 1 + DRAWN } else { 1 };
+        let drawn = (1..runs).map(|seed| (at_wcet(system), Origin::Drawn(seed)));
+        let early = std::iter::once((densest(system), Origin::Densest))
+            .chain(drawn)
+            .filter(|(run, _)| self.is_on_ticks(run))
+            .find_map(|(run, origin)| self.misses(run, origin, effort / runs));
+        if let Some(witness) = early {
+            return Found::Misses(Box::new(witness));
+        }
+        if !releases_are_free(system) {
+            return Found::Nothing(None);
+        }
+        let (found, told) = self.every_state();
+        match found {
+            Some(found) => found,
+            None if !self.is_on_ticks(&densest(system)) => Found::Nothing(told),
+            None => match phases::search(self) {
+                Some(witness) => Found::Misses(Box::new(witness)),
+                None => Found::Nothing(told),
+            },
+        }
+    }
+
+    /// What a search of all states finds, if it ends; or else what there is to say of it.
+    fn every_state(&self) -> (Option<Found>, Option<String>) {
+        let limit = usize::try_from(self.effort).unwrap_or(usize::MAX);
+        let Ok(policy) = self.registry.build(self.spec, self.system) else { return (None, None) };
+        let explored = states::explore(self.system, &*policy, self.tick, limit);
+        let Ok(Explored { outcome, states, tick }) = explored else { return (None, None) };
+        let many = || counted(states, "state");
+        match outcome {
+            Outcome::GaveUp => (None, None),
+            Outcome::Misses { arrivals, .. } => {
+                let (run, end) = with_arrivals(self.system, &arrivals);
+                let found = self.late(run, Origin::States, end);
+                (found.map(|witness| Found::Misses(Box::new(witness))), None)
+            }
+            Outcome::Meets { responses } => {
+                // Nothing lies between two nanoseconds.
+                if self.tick.is_some() || tick == Duration::from_ns(1) {
+                    let why = format!(
+                        "no job that arrives at a whole multiple of {tick:#} is late: {}",
+                        many()
+                    );
+                    return (Some(Found::Meets(responses, why)), None);
+                }
+                let told = format!(
+                    "no job is late as long as jobs arrive at whole multiples of {tick:#} ({}): --tick {tick} takes \
+                     that as given",
+                    many()
+                );
+                (None, Some(told))
+            }
+        }
+    }
+
+    /// Whether the jobs of a run arrive at ticks, if there are some.
+    fn is_on_ticks(&self, run: &System) -> bool {
+        let Some(tick) = self.tick else { return true };
+        let is_whole = |length: Duration| length.ns() % tick.ns() == 0;
+        run.tasks.values().all(|task| is_whole(task.period) && is_whole(task.offset))
+    }
+
+    /// The first job of a run that is late, among so many.
+    fn misses(&self, run: System, origin: Origin, jobs: u64) -> Option<Witness> {
+        let end = until(&run, jobs);
+        self.late(run, origin, end)
+    }
+
+    fn late(&self, run: System, origin: Origin, end: Time) -> Option<Witness> {
+        let late = AtomicBool::new(false);
+        let mut first = FirstLate { late: &late, found: None };
+        self.simulate(&run, origin, end, &late, &mut first)?;
+        first.found.map(|(record, over)| Witness { record, origin, run, over })
+    }
+
+    /// Simulates a run of the set under the policy, which knows of the set alone.
+    fn simulate(
+        &self,
+        run: &System,
+        origin: Origin,
+        end: Time,
+        interrupt: &AtomicBool,
+        recorder: &mut impl Recorder,
+    ) -> Option<()> {
+        let policy = self.registry.build(self.spec, self.system).ok()?;
+        let options = SimOptions {
+            seed: origin.seed().unwrap_or(0),
+            interrupt: Some(interrupt),
+            ..SimOptions::until(end)
+        };
+        simulate(run, policy, recorder, &options).ok().map(|_| ())
+    }
+}
+
+/// Whether jobs may come at any distance from those of other tasks, as far as the set says.
+fn releases_are_free(system: &System) -> bool {
+    let drifts = |behaviour: &Behaviour| match behaviour {
+        Behaviour::Sporadic(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
+            *max > Duration::ZERO
+        }
+        Behaviour::Periodic
+        | Behaviour::Hog
+        | Behaviour::Yield
+        | Behaviour::Explicit(_)
+        | Behaviour::SelfSuspending { .. } => false,
+    };
+    let mut offset = None;
+    system.requests.is_empty()
+        && system.tasks.values().all(|task| {
+            let comes = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
+            let mut is_common =
+                || drifts(&task.behaviour) || *offset.get_or_insert(task.offset) == task.offset;
+            comes && task.jobs.is_none() && task.jitter == Duration::ZERO && is_common()
+        })
+}
+
+fn at_wcet(system: &System) -> System {
+    let mut run = system.clone();
+    run.tasks.values_mut().for_each(|task| task.execution = ExecutionModel::Wcet);
+    run
+}
+
+fn densest(system: &System) -> System {
+    let mut run = at_wcet(system);
+    for task in run.tasks.values_mut() {
+        task.jitter = Duration::ZERO;
+        if let Behaviour::Sporadic(_) = task.behaviour {
+            task.behaviour = Behaviour::Periodic;
+        }
+    }
+    run
+}
+
+/// The set with these jobs and no others, and when all of them are due.
+fn with_arrivals(system: &System, arrivals: &[Arrival]) -> (System, Time) {
+    let mut run = at_wcet(system);
+    let due = |arrival: &Arrival| arrival.at.saturating_add(system.tasks[arrival.task].deadline);
+    let end = arrivals.iter().map(due).max().unwrap_or(Time::ZERO);
+    for id in system.tasks.ids() {
+        let task = &mut run.tasks[id];
+        let own = arrivals.iter().filter(|arrival| arrival.task == id).map(|arrival| arrival.at);
+        let own: Vec<Time> = own.collect();
+        if own.is_empty() {
+            // A task without jobs is one that comes after the end.
+            task.behaviour = Behaviour::Periodic;
+            task.offset = end.since_start() + task.period;
+        } else {
+            task.jobs = Some(own.len() as u64);
+            task.behaviour = Behaviour::Explicit(own);
+        }
+    }
+    (run, end)
+}
+
+/// Until when at most so many jobs arrive, beside the first of each task.
+fn until(system: &System, jobs: u64) -> Time {
+    let most = i128::from(jobs) + system.tasks.len() as i128;
+    let is_short = |end: i64| arrivals(system, Time::from_ns(end)) <= most;
+    let mut end = 1i64;
+    while is_short(end * 2) && end < i64::MAX / 8 {
+        end *= 2;
+    }
+    // The largest length, bit by bit.
+    let mut step = end / 2;
+    while step > 0 {
+        if is_short(end + step) {
+            end += step;
+        }
+        step /= 2;
+    }
+    Time::from_ns(end)
+}
+
+/// Keeps the first job that is late, and ends the run.
+struct FirstLate<'a> {
+    late: &'a AtomicBool,
+    found: Option<(JobRecord, Time)>,
+}
+
+impl FirstLate<'_> {
+    fn consider(&mut self, record: JobRecord, at: Time) {
+        let deadline = record.job.deadline;
+        let is_first = self.found.is_none_or(|(first, _)| deadline < first.job.deadline);
+        if is_first && record.missed(at) {
+            self.found = Some((record, at));
+            self.late.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Recorder for FirstLate<'_> {
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        // Who leaves has nothing to meet.
+        if end != JobEnd::Left {
+            self.consider(JobRecord { job: *job, end: Some((at, end)), executed }, at);
+        }
+    }
+    fn pending(&mut self, job: &Job, at: Time, executed: Service) {
+        self.consider(JobRecord { job: *job, end: None, executed }, at);
+    }
+}
