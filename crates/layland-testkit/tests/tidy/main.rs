@@ -2,6 +2,7 @@
 //! rooms need each other.
 
 mod circles;
+mod citations;
 mod manifests;
 mod text;
 
