@@ -4,6 +4,7 @@
 mod circles;
 mod citations;
 mod manifests;
+mod papers;
 mod text;
 
 use std::path::{Path, PathBuf};
