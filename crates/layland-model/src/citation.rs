@@ -21,7 +21,8 @@ impl Citation {
         bibtex: "@article{liu1973scheduling,
   author  = {C. L. Liu and James W. Layland},
   title   = {Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment},
-  journal = {Journal of the ACM}, volume = {20}, number = {1}, pages = {46--61}, year = {1973}
+  journal = {Journal of the ACM}, volume = {20}, number = {1}, pages = {46--61}, year = {1973},
+  doi     = {10.1145/321738.321743}
 }",
     };
 
@@ -35,7 +36,8 @@ impl Citation {
   author  = {Huang-Ming Huang and Christopher Gill and Chenyang Lu},
   title   = {Implementation and Evaluation of Mixed-Criticality Scheduling Approaches for Sporadic Tasks},
   journal = {ACM Transactions on Embedded Computing Systems}, volume = {13}, number = {4s},
-  note    = {Article 126}, year = {2014}
+  note    = {Article 126}, year = {2014},
+  doi     = {10.1145/2584612}
 }",
     };
 
@@ -59,7 +61,8 @@ impl Citation {
         bibtex: "@inproceedings{baruah2011response,
   author    = {Sanjoy K. Baruah and Alan Burns and Robert I. Davis},
   title     = {Response-Time Analysis for Mixed Criticality Systems},
-  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011}
+  booktitle = {32nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {34--43}, year = {2011},
+  doi       = {10.1109/RTSS.2011.12}
 }",
     };
 
@@ -67,11 +70,12 @@ impl Citation {
     pub const BONIFACI: Citation = Citation {
         key: "bonifaci2016multiprocessor",
         text: "V. Bonifaci, B. Brandenburg, G. D'Angelo and A. Marchetti-Spaccamela. Multiprocessor \
-               real-time scheduling with hierarchical processor affinities. ECRTS 2016.",
+               real-time scheduling with hierarchical processor affinities. ECRTS 2016, pages 237-247.",
         bibtex: "@inproceedings{bonifaci2016multiprocessor,
   author    = {Vincenzo Bonifaci and Bj{\\\"o}rn Brandenburg and Gianlorenzo D'Angelo and Alberto Marchetti-Spaccamela},
   title     = {Multiprocessor Real-Time Scheduling with Hierarchical Processor Affinities},
-  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, year = {2016}
+  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {237--247}, year = {2016},
+  doi       = {10.1109/ECRTS.2016.24}
 }",
     };
 
@@ -97,7 +101,8 @@ impl Citation {
         bibtex: "@inproceedings{gujarati2013schedulability,
   author    = {Arpan Gujarati and Felipe Cerqueira and Bj{\\\"o}rn B. Brandenburg},
   title     = {Schedulability Analysis of the {Linux} Push and Pull Scheduler with Arbitrary Processor Affinities},
-  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013}
+  booktitle = {25th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {69--79}, year = {2013},
+  doi       = {10.1109/ECRTS.2013.18}
 }",
     };
 
@@ -109,7 +114,8 @@ impl Citation {
         bibtex: "@inproceedings{regnier2011run,
   author    = {Paul Regnier and George Lima and Ernesto Massa and Greg Levin and Scott Brandt},
   title     = {{RUN}: Optimal Multiprocessor Real-Time Scheduling via Reduction to Uniprocessor},
-  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011}
+  booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {104--115}, year = {2011},
+  doi       = {10.1109/RTSS.2011.17}
 }",
     };
 
@@ -133,7 +139,8 @@ impl Citation {
         bibtex: "@inproceedings{abeni2020adaptive,
   author    = {Luca Abeni and Tommaso Cucinotta},
   title     = {Adaptive Partitioning of Real-Time Tasks on Multiple Processors},
-  booktitle = {35th Annual ACM Symposium on Applied Computing (SAC)}, pages = {572--579}, year = {2020}
+  booktitle = {35th Annual ACM Symposium on Applied Computing (SAC)}, pages = {572--579}, year = {2020},
+  doi       = {10.1145/3341105.3373937}
 }",
     };
 

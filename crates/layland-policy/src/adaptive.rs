@@ -23,7 +23,8 @@ pub const STEVANATO: Citation = Citation {
   author    = {Andrea Stevanato and Tommaso Cucinotta and Luca Abeni and Daniel {Bristot de Oliveira}},
   title     = {An Evaluation of Adaptive Partitioning of Real-Time Workloads on {Linux}},
   booktitle = {24th IEEE International Symposium on Real-Time Distributed Computing (ISORC)},
-  pages     = {53--61}, year = {2021}
+  pages     = {53--61}, year = {2021},
+  doi       = {10.1109/ISORC52013.2021.00018}
 }",
 };
 

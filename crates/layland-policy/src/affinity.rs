@@ -36,7 +36,8 @@ pub const CERQUEIRA: Citation = Citation {
     bibtex: "@inproceedings{cerqueira2014linux,
   author    = {Felipe Cerqueira and Arpan Gujarati and Bj{\\\"o}rn B. Brandenburg},
   title     = {Linux's Processor Affinity {API}, Refined: Shifting Real-Time Tasks Towards Higher Schedulability},
-  booktitle = {35th IEEE Real-Time Systems Symposium (RTSS)}, pages = {249--259}, year = {2014}
+  booktitle = {35th IEEE Real-Time Systems Symposium (RTSS)}, pages = {249--259}, year = {2014},
+  doi       = {10.1109/RTSS.2014.29}
 }",
 };
 

@@ -28,7 +28,8 @@ pub const ABENI_BUTTAZZO: Citation = Citation {
     bibtex: "@inproceedings{abeni1998integrating,
   author    = {Luca Abeni and Giorgio Buttazzo},
   title     = {Integrating Multimedia Applications in Hard Real-Time Systems},
-  booktitle = {19th IEEE Real-Time Systems Symposium (RTSS)}, pages = {4--13}, year = {1998}
+  booktitle = {19th IEEE Real-Time Systems Symposium (RTSS)}, pages = {4--13}, year = {1998},
+  doi       = {10.1109/REAL.1998.739726}
 }",
 };
 
@@ -41,7 +42,8 @@ pub const LELLI: Citation = Citation {
   author  = {Juri Lelli and Claudio Scordino and Luca Abeni and Dario Faggioli},
   title   = {Deadline Scheduling in the {Linux} Kernel},
   journal = {Software: Practice and Experience}, volume = {46}, number = {6}, pages = {821--839},
-  year    = {2016}
+  year    = {2016},
+  doi     = {10.1002/spe.2335}
 }",
 };
 

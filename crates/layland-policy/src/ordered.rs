@@ -44,7 +44,8 @@ pub const LEUNG_WHITEHEAD: Citation = Citation {
     bibtex: "@article{leung1982complexity,
   author  = {Joseph Y.-T. Leung and Jennifer Whitehead},
   title   = {On the Complexity of Fixed-Priority Scheduling of Periodic, Real-Time Tasks},
-  journal = {Performance Evaluation}, volume = {2}, number = {4}, pages = {237--250}, year = {1982}
+  journal = {Performance Evaluation}, volume = {2}, number = {4}, pages = {237--250}, year = {1982},
+  doi     = {10.1016/0166-5316(82)90024-4}
 }",
 };
 

@@ -34,7 +34,8 @@ pub const BARUAH_BRANDENBURG: Citation = Citation {
     bibtex: "@inproceedings{baruah2013multiprocessor,
   author    = {Sanjoy Baruah and Bj{\\\"o}rn Brandenburg},
   title     = {Multiprocessor Feasibility Analysis of Recurrent Task Systems with Specified Processor Affinities},
-  booktitle = {34th IEEE Real-Time Systems Symposium (RTSS)}, pages = {160--169}, year = {2013}
+  booktitle = {34th IEEE Real-Time Systems Symposium (RTSS)}, pages = {160--169}, year = {2013},
+  doi       = {10.1109/RTSS.2013.24}
 }",
 };
 
@@ -46,7 +47,8 @@ pub const VORONOV_ANDERSON: Citation = Citation {
     bibtex: "@inproceedings{voronov2018optimal,
   author    = {Sergey Voronov and James H. Anderson},
   title     = {An Optimal Semi-Partitioned Scheduler Assuming Arbitrary Affinity Masks},
-  booktitle = {39th IEEE Real-Time Systems Symposium (RTSS)}, pages = {408--420}, year = {2018}
+  booktitle = {39th IEEE Real-Time Systems Symposium (RTSS)}, pages = {408--420}, year = {2018},
+  doi       = {10.1109/RTSS.2018.00055}
 }",
 };
 

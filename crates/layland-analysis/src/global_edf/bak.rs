@@ -29,7 +29,8 @@ pub const BAKER: Citation = Citation {
     bibtex: "@inproceedings{baker2003multiprocessor,
   author    = {Theodore P. Baker},
   title     = {Multiprocessor {EDF} and Deadline Monotonic Schedulability Analysis},
-  booktitle = {24th IEEE Real-Time Systems Symposium (RTSS)}, pages = {120--129}, year = {2003}
+  booktitle = {24th IEEE Real-Time Systems Symposium (RTSS)}, pages = {120--129}, year = {2003},
+  doi       = {10.1109/REAL.2003.1253260}
 }",
 };
 

@@ -45,7 +45,8 @@ pub const BARUAH_2007: Citation = Citation {
     bibtex: "@inproceedings{baruah2007techniques,
   author    = {Sanjoy Baruah},
   title     = {Techniques for Multiprocessor Global Schedulability Analysis},
-  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {119--128}, year = {2007}
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {119--128}, year = {2007},
+  doi       = {10.1109/RTSS.2007.35}
 }",
 };
 

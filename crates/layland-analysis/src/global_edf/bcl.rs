@@ -27,7 +27,8 @@ pub const BERTOGNA: Citation = Citation {
     bibtex: "@inproceedings{bertogna2005improved,
   author    = {Marko Bertogna and Michele Cirinei and Giuseppe Lipari},
   title     = {Improved Schedulability Analysis of {EDF} on Multiprocessor Platforms},
-  booktitle = {17th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {209--218}, year = {2005}
+  booktitle = {17th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {209--218}, year = {2005},
+  doi       = {10.1109/ECRTS.2005.18}
 }",
 };
 

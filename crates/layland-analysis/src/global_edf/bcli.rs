@@ -34,7 +34,8 @@ pub const BERTOGNA_2009: Citation = Citation {
   author  = {Marko Bertogna and Michele Cirinei and Giuseppe Lipari},
   title   = {Schedulability Analysis of Global Scheduling Algorithms on Multiprocessor Platforms},
   journal = {IEEE Transactions on Parallel and Distributed Systems},
-  volume  = {20}, number = {4}, pages = {553--566}, year = {2009}
+  volume  = {20}, number = {4}, pages = {553--566}, year = {2009},
+  doi     = {10.1109/TPDS.2008.129}
 }",
 };
 

@@ -23,7 +23,8 @@ pub const DEVI_ANDERSON: Citation = Citation {
     bibtex: "@article{devi2008tardiness,
   author  = {UmaMaheswari C. Devi and James H. Anderson},
   title   = {Tardiness Bounds under Global {EDF} Scheduling on a Multiprocessor},
-  journal = {Real-Time Systems}, volume = {38}, number = {2}, pages = {133--189}, year = {2008}
+  journal = {Real-Time Systems}, volume = {38}, number = {2}, pages = {133--189}, year = {2008},
+  doi     = {10.1007/s11241-007-9042-1}
 }",
 };
 

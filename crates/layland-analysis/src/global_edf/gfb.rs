@@ -26,7 +26,8 @@ pub const GOOSSENS: Citation = Citation {
     bibtex: "@article{goossens2003priority,
   author  = {Jo{\\\"e}l Goossens and Shelby Funk and Sanjoy Baruah},
   title   = {Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors},
-  journal = {Real-Time Systems}, volume = {25}, number = {2-3}, pages = {187--205}, year = {2003}
+  journal = {Real-Time Systems}, volume = {25}, number = {2-3}, pages = {187--205}, year = {2003},
+  doi     = {10.1023/A:1025120124771}
 }",
 };
 

@@ -35,7 +35,8 @@ pub const BARUAH_BAKER: Citation = Citation {
     bibtex: "@inproceedings{baruah2008global,
   author    = {Sanjoy Baruah and Theodore Baker},
   title     = {Global {EDF} Schedulability Analysis of Arbitrary Sporadic Task Systems},
-  booktitle = {20th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {3--12}, year = {2008}
+  booktitle = {20th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {3--12}, year = {2008},
+  doi       = {10.1109/ECRTS.2008.27}
 }",
 };
 

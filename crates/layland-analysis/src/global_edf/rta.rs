@@ -32,7 +32,8 @@ pub const BERTOGNA_CIRINEI: Citation = Citation {
     bibtex: "@inproceedings{bertogna2007response,
   author    = {Marko Bertogna and Michele Cirinei},
   title     = {Response-Time Analysis for Globally Scheduled Symmetric Multiprocessor Platforms},
-  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {149--160}, year = {2007}
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {149--160}, year = {2007},
+  doi       = {10.1109/RTSS.2007.31}
 }",
 };
 

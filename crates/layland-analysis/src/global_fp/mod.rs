@@ -43,7 +43,8 @@ pub const BERTOGNA_2005: Citation = Citation {
   title     = {New Schedulability Tests for Real-Time Task Sets Scheduled by Deadline Monotonic on
                Multiprocessors},
   booktitle = {9th International Conference on Principles of Distributed Systems (OPODIS)},
-  pages     = {306--321}, year = {2005}
+  pages     = {306--321}, year = {2005},
+  doi       = {10.1007/11795490_24}
 }",
 };
 
@@ -55,7 +56,8 @@ pub const GUAN: Citation = Citation {
     bibtex: "@inproceedings{guan2009new,
   author    = {Nan Guan and Martin Stigge and Wang Yi and Ge Yu},
   title     = {New Response Time Bounds for Fixed Priority Multiprocessor Scheduling},
-  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {387--397}, year = {2009}
+  booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {387--397}, year = {2009},
+  doi       = {10.1109/RTSS.2009.11}
 }",
 };
 

@@ -52,7 +52,8 @@ pub const VESTAL: Citation = Citation {
     bibtex: "@inproceedings{vestal2007preemptive,
   author    = {Steve Vestal},
   title     = {Preemptive Scheduling of Multi-Criticality Systems with Varying Degrees of Execution Time Assurance},
-  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {239--243}, year = {2007}
+  booktitle = {28th IEEE Real-Time Systems Symposium (RTSS)}, pages = {239--243}, year = {2007},
+  doi       = {10.1109/RTSS.2007.47}
 }",
 };
 

@@ -37,7 +37,8 @@ pub const BARUAH: Citation = Citation {
     bibtex: "@inproceedings{baruah1990preemptively,
   author    = {Sanjoy K. Baruah and Aloysius K. Mok and Louis E. Rosier},
   title     = {Preemptively Scheduling Hard-Real-Time Sporadic Tasks on One Processor},
-  booktitle = {11th Real-Time Systems Symposium (RTSS)}, pages = {182--190}, year = {1990}
+  booktitle = {11th Real-Time Systems Symposium (RTSS)}, pages = {182--190}, year = {1990},
+  doi       = {10.1109/REAL.1990.128746}
 }",
 };
 

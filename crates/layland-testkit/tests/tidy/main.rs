@@ -2,7 +2,9 @@
 //! rooms need each other.
 
 mod circles;
+mod citations;
 mod manifests;
+mod papers;
 mod text;
 
 use std::path::{Path, PathBuf};

@@ -28,7 +28,8 @@ pub const LEHOCZKY: Citation = Citation {
     bibtex: "@inproceedings{lehoczky1990fixed,
   author    = {John P. Lehoczky},
   title     = {Fixed Priority Scheduling of Periodic Task Sets with Arbitrary Deadlines},
-  booktitle = {11th Real-Time Systems Symposium (RTSS)}, pages = {201--209}, year = {1990}
+  booktitle = {11th Real-Time Systems Symposium (RTSS)}, pages = {201--209}, year = {1990},
+  doi       = {10.1109/REAL.1990.128748}
 }",
 };
 

@@ -13,7 +13,8 @@ pub const BINI: Citation = Citation {
     bibtex: "@article{bini2003rate,
   author  = {Enrico Bini and Giorgio C. Buttazzo and Giuseppe M. Buttazzo},
   title   = {Rate Monotonic Analysis: The Hyperbolic Bound},
-  journal = {IEEE Transactions on Computers}, volume = {52}, number = {7}, pages = {933--942}, year = {2003}
+  journal = {IEEE Transactions on Computers}, volume = {52}, number = {7}, pages = {933--942}, year = {2003},
+  doi     = {10.1109/TC.2003.1214341}
 }",
 };
 
