@@ -63,7 +63,7 @@ pub struct Judged<'a> {
 }
 
 /// Whether one value stands to another as a claim says.
-type Agrees = fn(f64, f64) -> bool;
+type Agrees = Box<dyn Fn(f64, f64) -> bool>;
 
 /// Judges every claim of an experiment, but for those about measured times.
 pub fn judge<'a>(experiment: &'a Experiment, results: &Results) -> Vec<Judged<'a>> {
@@ -96,11 +96,15 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
         };
         let left = of(&claim.left);
         let (others, agrees): (&[Other], Agrees) = match &claim.comparison {
-            Comparison::Below(others) => (others, |a, b| a < b),
-            Comparison::AtMost(others) => (others, |a, b| a <= b),
-            Comparison::Above(others) => (others, |a, b| a > b),
-            Comparison::AtLeast(others) => (others, |a, b| a >= b),
-            Comparison::Equals(others) => (others, |a, b| a <= b && b <= a),
+            Comparison::Below(others) => (others, Box::new(|a, b| a < b)),
+            Comparison::AtMost(others) => (others, Box::new(|a, b| a <= b)),
+            Comparison::Above(others) => (others, Box::new(|a, b| a > b)),
+            Comparison::AtLeast(others) => (others, Box::new(|a, b| a >= b)),
+            Comparison::Equals(others) => (others, Box::new(|a, b| a <= b && b <= a)),
+            Comparison::Like(others, factor) => {
+                let factor = *factor;
+                (others, Box::new(move |a, b| a <= factor * b && b <= factor * a))
+            }
             Comparison::Rises | Comparison::Falls => {
                 (holds_from, partly_from) = ((9, 10), (2, 3));
                 let falls = claim.comparison == Comparison::Falls;
@@ -123,7 +127,7 @@ fn one<'a>(experiment: &'a Experiment, results: &Results, claim: &'a Claim) -> J
             let equal = value <= other && other <= value;
             is_of_series && equal && (may_be_equal || value == 0.0)
         };
-        tally.compare(figure, &left, &right, agrees, is_even);
+        tally.compare(figure, &left, &right, &*agrees, is_even);
     }
     let at_least = |(n, d): (usize, usize)| tally.agree * d >= tally.of * n;
     let judgement = match tally.of {
@@ -152,7 +156,7 @@ impl Tally {
         figure: &Figure,
         left: &[Point],
         right: &[Vec<Option<f64>>],
-        agrees: Agrees,
+        agrees: &dyn Fn(f64, f64) -> bool,
         is_even: impl Fn(f64, f64) -> bool,
     ) {
         for (at, point) in left.iter().enumerate() {
@@ -230,6 +234,9 @@ fn compared(experiment: &Experiment, claim: &Claim) -> String {
         Comparison::Above(right) => format!("{left} is above {}", others(right)),
         Comparison::AtLeast(right) => format!("{left} is at least {}", others(right)),
         Comparison::Equals(right) => format!("{left} is equal to {}", others(right)),
+        Comparison::Like(right, factor) => {
+            format!("{left} is within a factor of {} of {}", short(*factor), others(right))
+        }
         Comparison::Rises => format!("{left} rises"),
         Comparison::Falls => format!("{left} falls"),
     }

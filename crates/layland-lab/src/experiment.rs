@@ -2,7 +2,7 @@
 
 use crate::Parameters;
 use crate::metric::is_measured;
-use layland_model::{Criticality, Duration, System};
+use layland_model::{Criticality, Duration, Overheads, System};
 use layland_sim::Horizon;
 
 /// An experiment: which systems are drawn, which series are measured on them, and which figures, tables and
@@ -105,15 +105,23 @@ pub struct Series {
     pub bound: Option<String>,
     /// Whether the drawn affinities are ignored, so that every task may use every CPU of its cluster.
     pub ignores_affinities: bool,
+    /// What the machine spends besides the jobs, in place of what the systems say; nothing is replaced if none.
+    pub overheads: Option<Overheads>,
 }
 
 impl Series {
-    /// The system without affinities, if the series ignores them.
-    pub(crate) fn free(&self, system: &System) -> Option<System> {
-        self.ignores_affinities.then(|| {
-            let mut free = system.clone();
-            free.tasks.values_mut().for_each(|task| task.affinity = None);
-            free
+    /// The system as the series sees it, if that is another one: without affinities, with other overheads.
+    pub(crate) fn seen(&self, system: &System) -> Option<System> {
+        let is_other = self.ignores_affinities || self.overheads.is_some();
+        is_other.then(|| {
+            let mut seen = system.clone();
+            if self.ignores_affinities {
+                seen.tasks.values_mut().for_each(|task| task.affinity = None);
+            }
+            if let Some(overheads) = &self.overheads {
+                seen.platform.overheads = overheads.clone();
+            }
+            seen
         })
     }
 }
@@ -400,7 +408,8 @@ impl Claim {
             | Comparison::AtMost(others)
             | Comparison::Above(others)
             | Comparison::AtLeast(others)
-            | Comparison::Equals(others) => others.as_slice(),
+            | Comparison::Equals(others)
+            | Comparison::Like(others, _) => others.as_slice(),
             Comparison::Rises | Comparison::Falls => &[],
         };
         let operands = others.iter().filter_map(|other| match other {
@@ -438,6 +447,8 @@ pub enum Comparison {
     AtLeast(Vec<Other>),
     /// At every point the same as each of the others.
     Equals(Vec<Other>),
+    /// At every point within this factor of each of the others, above or below.
+    Like(Vec<Other>, f64),
     /// It rises along the axis: at least nine in ten pairs of points do.
     Rises,
     /// It falls along the axis: at least nine in ten pairs of points do.

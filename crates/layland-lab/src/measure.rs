@@ -53,8 +53,8 @@ pub(crate) fn measure(
     seed: u64,
     conditions: &Conditions<'_>,
 ) -> Result<Option<Row>, SimError> {
-    let free = series.free(system);
-    let system = free.as_ref().unwrap_or(system);
+    let seen = series.seen(system);
+    let system = seen.as_ref().unwrap_or(system);
     let mut row = Row { set, series: at, values: vec![None; METRICS.len()], ..Row::default() };
     row.put("utilization", system.utilization().to_f64());
     let tied = system.tasks.ids().filter(|&task| system.allowed_cpus(task).len() == 1).count();

@@ -52,7 +52,13 @@ pub(crate) fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
             .map(|&series| {
                 let series = &experiment.series[series];
                 let bound = series.bound.as_deref().unwrap_or("-");
-                let free = if series.ignores_affinities { " without affinities" } else { "" };
+                let mut free = String::new();
+                if series.ignores_affinities {
+                    free += " without affinities";
+                }
+                if let Some(overheads) = &series.overheads {
+                    free += &format!(" with {overheads:?}");
+                }
                 match &series.measured {
                     Measured::Policy(spec) => format!("policy {spec} bound {bound}{free}"),
                     Measured::Test(name) => format!("test {name}{free}"),

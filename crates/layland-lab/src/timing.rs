@@ -243,8 +243,8 @@ pub fn time(
                 for point in &mut found.points[first..] {
                     let series = &experiment.series[point.series];
                     let Measured::Policy(spec) = &series.measured else { continue };
-                    let free = series.free(&system);
-                    let system = free.as_ref().unwrap_or(&system);
+                    let seen = series.seen(&system);
+                    let system = seen.as_ref().unwrap_or(&system);
                     let Ok(policy) = registry.build(spec, system) else { continue };
                     let (timed, costs) = Timed::new(policy);
                     let mut counters =

@@ -3,7 +3,7 @@
 use super::value::cpu_indices;
 use super::{Broken, Decoder, stand_in};
 use crate::cpus::topology_name_fault;
-use crate::document::{KeyValue, value_of};
+use crate::document::{KeyValue, Reader, value_of};
 use crate::problem::{Problem, Span};
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Overheads, Platform, Speed};
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl Decoder<'_, '_> {
         let overheads = match value_of(table, "overhead") {
             Some(entry) => {
                 spans.overhead = Some(entry.span.clone());
-                self.overheads(&entry)
+                self.reader.overheads(&entry)
             }
             None => Some(Overheads::default()),
         };
@@ -238,11 +238,13 @@ impl Decoder<'_, '_> {
         }
         ok.then_some(speeds)
     }
+}
 
-    fn overheads(&mut self, section: &KeyValue<'_>) -> Option<Overheads> {
-        let reader = &mut self.reader;
-        let table = reader.table(section, "overhead = { context_switch = \"2us\" }")?;
-        reader.only(table, OVERHEAD, "overhead");
+impl Reader<'_> {
+    /// What a machine spends besides jobs: `overhead = { context_switch = "2us" }`. Nothing where it is left out.
+    pub fn overheads(&mut self, section: &KeyValue<'_>) -> Option<Overheads> {
+        let table = self.table(section, "overhead = { context_switch = \"2us\" }")?;
+        self.only(table, OVERHEAD, "overhead");
         let mut overheads = Overheads::default();
         let mut ok = true;
         for (key, field) in [
@@ -255,7 +257,7 @@ impl Decoder<'_, '_> {
             ("tick_period", &mut overheads.tick_period),
         ] {
             if let Some(entry) = value_of(table, key) {
-                match reader.time(&entry) {
+                match self.time(&entry) {
                     Some(time) => *field = time,
                     None => ok = false,
                 }

@@ -7,8 +7,17 @@ use layland_analysis::catalogue;
 use layland_config::document::{KeyValue, Reader, Section, value_of};
 use layland_policy::Registry;
 
-const SERIES: &[&str] =
-    &["name", "label", "policy", "test", "guarantee", "structure", "bound", "affinities"];
+const SERIES: &[&str] = &[
+    "name",
+    "label",
+    "policy",
+    "test",
+    "guarantee",
+    "structure",
+    "bound",
+    "affinities",
+    "overhead",
+];
 
 /// Reads the parts of an experiment; what later parts refer to is kept.
 pub(super) struct Decoder<'p> {
@@ -86,7 +95,11 @@ impl Decoder<'_> {
                     false
                 }
             });
-        Some(Series { name, label, measured, bound, ignores_affinities })
+        let overheads = match value_of(section.table, "overhead") {
+            Some(entry) => Some(self.reader.overheads(&entry)?),
+            None => None,
+        };
+        Some(Series { name, label, measured, bound, ignores_affinities, overheads })
     }
 
     /// What a series measures: it says exactly one thing.

@@ -16,6 +16,7 @@
 //! policy = "g-edf"                         # or test = "GFB", of `layland_analysis::catalogue`; or
 //!                                          # guarantee = "p-edf", what `layland check` says; or
 //!                                          # structure = "qps", its hierarchies without a simulation
+//! overhead = { context_switch = "2us" }    # what the machine spends, as in a task set
 //!
 //! [[grid]]                                 # lists are axes: every combination is a point
 //! name = "load"
@@ -36,7 +37,8 @@
 //! text = "Misses rise with the utilization"
 //! figures = ["misses"]
 //! left = "g-edf"
-//! is = "rising"                            # falling, below, at most, above, at least, equal to
+//! is = "rising"                            # falling, below, at most, above, at least, equal to, like
+//!                                          # (with `factor = 2`: within it, above or below)
 //! ```
 //!
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.

@@ -26,7 +26,8 @@ const FIGURE: &[&str] = &[
     "bar_labels",
 ];
 const TABLE: &[&str] = &["name", "title", "grid", "series", "columns"];
-const CLAIM: &[&str] = &["name", "text", "source", "figures", "from", "to", "left", "is", "right"];
+const CLAIM: &[&str] =
+    &["name", "text", "source", "figures", "from", "to", "left", "is", "right", "factor"];
 
 impl Decoder<'_> {
     pub(super) fn figure(&mut self, section: &Section<'_>) -> Option<Figure> {
@@ -267,8 +268,22 @@ impl Decoder<'_> {
             "above" => Comparison::Above(self.others(section)?),
             "at least" => Comparison::AtLeast(self.others(section)?),
             "equal to" => Comparison::Equals(self.others(section)?),
+            "like" => {
+                let entry = self.reader.required(section, "factor", "2")?;
+                let factor = self.reader.number(&entry)?;
+                if factor < 1.0 {
+                    let message = format!("the factor {factor} is below 1");
+                    self.reader.invalid(
+                        &entry,
+                        message,
+                        "two alike values are within a factor of 1",
+                    );
+                    return None;
+                }
+                Comparison::Like(self.others(section)?, factor)
+            }
             other => {
-                let help = "use below, at most, above, at least, equal to, rising or falling";
+                let help = "use below, at most, above, at least, equal to, like, rising or falling";
                 self.reader.invalid(&is, format!("`{other}` is not a comparison"), help);
                 return None;
             }

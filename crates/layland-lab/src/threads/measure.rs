@@ -190,8 +190,8 @@ impl Bench<'_> {
         (cell, series): (&Cell, usize),
         (periods, remarks): (&mut Option<BTreeMap<u64, BusyPeriod>>, &mut Vec<String>),
     ) -> Result<Result<ThreadRun, String>, Stop> {
-        let free = self.experiment.series[series].free(system);
-        let system = free.as_ref().unwrap_or(system);
+        let seen = self.experiment.series[series].seen(system);
+        let system = seen.as_ref().unwrap_or(system);
         let label = &self.experiment.series[series].label;
         let hyperperiod = system.hyperperiod();
         let Some(hyperperiod) = hyperperiod.filter(|&length| length <= self.threads.duration)
