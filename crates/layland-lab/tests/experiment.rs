@@ -266,6 +266,24 @@ fn claims_are_judged_and_figures_choose_grids() {
     assert_eq!((judged.judgement, judged.of), (Judgement::NotShown, 0));
     assert!(judged.even > 0);
 
+    // Alike is a matter of the factor.
+    let with = |comparison: &dyn Fn(Vec<Other>) -> Comparison| {
+        let mut alike = experiment.clone();
+        let Comparison::AtMost(others) = alike.claims[0].comparison.clone() else {
+            panic!("it is at most")
+        };
+        alike.claims[0].comparison = comparison(others);
+        let judged = &judge(&alike, &results)[0];
+        (judged.judgement, judged.agree, judged.of)
+    };
+    let strict = with(&|others| Comparison::Like(others, 1.0));
+    assert_eq!(strict, with(&Comparison::Equals));
+    assert!(0 < strict.1 && strict.1 < strict.2, "{strict:?}");
+    let half = vec![Other::Value(0.5)];
+    let near = |factor| with(&|_| Comparison::Like(half.clone(), factor)).1;
+    // Shares of accepted systems: none is half, and 1 is twice as much.
+    assert_eq!((near(1.0), near(2.0)), (0, strict.1));
+
     // RTA does not apply to several CPUs: it has no value, and says why.
     let rows = || results.cells(0).iter().flat_map(|cell| &cell.rows);
     let of = |name: &str| experiment.series.iter().position(|series| series.name == name);
@@ -286,6 +304,31 @@ fn claims_are_judged_and_figures_choose_grids() {
     };
     let only = runner.plan(&[3]);
     assert_eq!((only.grids.as_slice(), only.units()), ([1].as_slice(), 6));
+}
+
+/// Overheads of a series are those of its machine: a CPU that spends as long on decisions as on jobs misses.
+#[test]
+fn a_series_has_the_overheads_that_it_names() {
+    let text = SMALL.replacen(
+        "policy = \"p-edf:fit=ffd\"\n",
+        "policy = \"p-edf:fit=ffd\"\n[[series]]\nname = \"slow\"\npolicy = \"p-edf:fit=ffd\"\noverhead = { scheduling = \"5ms\" }\n",
+        1,
+    );
+    let experiment =
+        read("slow", "slow.toml", text.as_bytes(), &Registry::standard()).expect("it is right");
+    let results = run(&experiment, &folder("overheads"), 2);
+    let missed = |name: &str| -> f64 {
+        let of = experiment.series.iter().position(|series| series.name == name).expect("a series");
+        let at = layland_lab::metric("missed").expect("a metric");
+        let rows = results.cells(0).iter().flat_map(|cell| &cell.rows);
+        rows.filter(|row| row.series == of).filter_map(|row| row.values[at]).sum()
+    };
+    assert!(missed("slow") > 10.0 * missed("p-edf").max(1.0), "{}", missed("slow"));
+    let wrong = text.replacen("scheduling = \"5ms\"", "schedulign = \"5ms\"", 1);
+    let Err(report) = read("slow", "slow.toml", wrong.as_bytes(), &Registry::standard()) else {
+        panic!("it is wrong");
+    };
+    assert!(report.plain().contains("did you mean `scheduling`?"), "{}", report.plain());
 }
 
 /// Patterns are counted, and a grid that is not pooled keeps every system of an experiment that is.

@@ -80,6 +80,8 @@ fn mistakes_are_found_where_they_are() {
         ("[\"misses\"]", "[\"mises\"]", "x.toml:30:12", "did you mean `misses`?"),
         ("left = \"g-edf\"", "left = \"edf\"", "x.toml:31:8", "there is no series `edf`"),
         ("\"at most\"", "\"less\"", "x.toml:32:6", "use below, at most"),
+        ("is = \"at most\"", "is = \"like\"", "x.toml:27:1", "`factor`"),
+        ("is = \"at most\"", "is = \"like\"\nfactor = 0.5", "x.toml:33:10", "below 1"),
         ("seed = 3", "seed = ", "x.toml:5:8", "not TOML"),
     ] {
         let found = complaint(from, to);
