@@ -136,7 +136,10 @@ pub const ASSUMES: [Assumption; 7] = [
     Assumption::NoRequests,
 ];
 
-/// Looks at the states that the tasks can reach under a policy, at most so many. Without a tick the search takes the
+/// A search looks at no more states than this, which take one or two gigabytes.
+pub const MOST_STATES: usize = 10_000_000;
+
+/// Looks at the states that the tasks can reach under a policy, at most so many and [`MOST_STATES`]. Without a tick the search takes the
 /// longest time of which all WCETs, deadlines and periods are multiples.
 ///
 /// # Errors
@@ -147,6 +150,7 @@ pub fn explore(
     tick: Option<Duration>,
     states: usize,
 ) -> Result<Explored, String> {
+    let states = states.min(MOST_STATES);
     for assumption in ASSUMES {
         assumption.check(system).map_err(|refusal| refusal.to_string())?;
     }
