@@ -699,7 +699,7 @@ fn a_report_of_guarantees_says_what_the_table_says() {
         "The set is refused by g-fp.",
         "Not every deadline can be kept under g-edf and dl-sp.",
         // A run that misses decides where no test does.
-        "in the densest run `heavy`, job 1, arrives at 0, is due at 11 ms, and completes at 12 ms",
+        "in the densest run job 1 of `heavy` arrives at 0, is due at 11 ms, and completes at 12 ms",
         "a run in which the policy misses a deadline",
         // The bounds, with their analyses, and the distance to the limit.
         "<b>≤ 3.67 ms late</b> <span class=\"note\">CVA-REDUCED</span>",

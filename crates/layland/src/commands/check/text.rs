@@ -116,8 +116,9 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let system = &checked.set.system;
     let mut text = line(&about(checked)) + "\n";
     text += &verdicts(&checked.policies, why, args);
-    text += &charts(registry, checked, args);
-    text += &bounds(checked, args);
+    let (charts, bounds) = (charts(registry, checked, args), bounds(checked, args));
+    let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };
+    text += &[&charts, gap, &bounds].concat();
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
         text += &remark(said, system);
@@ -172,9 +173,6 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
         let options = chart::text_options(rows, chart::charset(args.ascii), colours);
         let view = View::new(&trace, &labels).window(from, to);
         text += &format!("\n{spec}  {}", view.text(&options));
-    }
-    if !text.is_empty() {
-        text.push('\n');
     }
     text
 }

@@ -83,12 +83,15 @@ impl Witness {
         let run = match self.origin {
             Origin::Densest => "in the densest run".to_owned(),
             Origin::Drawn(seed) => format!("in a run that is drawn from seed {seed}"),
-            Origin::States => "in the run that a search of all states finds".to_owned(),
+            Origin::States => "in a run that a search of all states finds".to_owned(),
             Origin::Phases => {
                 let first = self.run.tasks.values().map(|task| format!("{:#}", task.offset));
-                let first: Vec<String> = first.collect();
-                match first.len() {
-                    ..=8 => format!("in the periodic run with the offsets {}", first.join(", ")),
+                let mut first: Vec<String> = first.collect();
+                match (first.len(), first.pop()) {
+                    (2..=8, Some(last)) => {
+                        let first = first.join(", ");
+                        format!("in the periodic run with the offsets {first} and {last},")
+                    }
                     _ => "in a periodic run with offsets that were searched for".to_owned(),
                 }
             }
@@ -102,7 +105,7 @@ impl Witness {
         // People count from 1, as charts do.
         let number = id.seq.saturating_add(1);
         format!(
-            "{run} `{name}`, job {number}, arrives at {arrival:#}, is due at {deadline:#}, and {end}"
+            "{run} job {number} of `{name}` arrives at {arrival:#}, is due at {deadline:#}, and {end}"
         )
     }
 
