@@ -83,6 +83,11 @@ const DEMOS: &[Demo] = &[
         text: include_str!("../demos/inversion-defect.toml"),
     },
     Demo {
+        name: "reclaim-defect",
+        title: "threads that reclaim on CPUs of one domain take what another one has reserved",
+        text: include_str!("../demos/reclaim-defect.toml"),
+    },
+    Demo {
         name: "no-convergence",
         title: "adaptive partitioning never finds a partition that exists (Stevanato et al. 2021)",
         text: include_str!("../demos/no-convergence.toml"),

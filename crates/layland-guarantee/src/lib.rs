@@ -318,7 +318,12 @@ pub(crate) fn verdict(
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let algorithm = asked.info.algorithm(&asked.options);
-    let mut views = vec![View::plain(algorithms(algorithm, &placed), analysed)];
+    let theory = match is_of_threads(algorithm) && views::is_another_theory(system, &asked.options)
+    {
+        true => Vec::new(),
+        false => algorithms(algorithm, &placed),
+    };
+    let mut views = vec![View::plain(theory, analysed)];
     // Why there is nothing to analyse but what is said of the algorithm itself.
     let mut nothing_more = None;
     let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;

@@ -54,6 +54,11 @@ impl Admission {
         self.limit.is_some()
     }
 
+    /// The limit per CPU, while admission control is on.
+    pub(crate) fn limit(&self) -> Option<&Rate> {
+        self.limit.as_ref()
+    }
+
     fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
         let bound = limit * &Rate::whole(rq.clusters[cluster].len() as i64);

@@ -28,7 +28,7 @@
 
 use super::admission::Admission;
 use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
-use super::options::run_queues;
+use super::options::{keep_accounts, run_queues};
 use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::Refusal;
@@ -40,11 +40,12 @@ use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
 pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, SystemRefusal> {
-    let rq = run_queues(system, options)?;
+    let mut rq = run_queues(system, options)?;
     let rules = Linux {
         admission: Admission::new(&rq, options, false, false)?,
         kernel: Kernel::of(options)?,
     };
+    keep_accounts(&mut rq, system, options, rules.admission.limit())?;
     Ok(Threads::new(rq, rules))
 }
 
@@ -325,7 +326,7 @@ impl Rules for Linux {
                 }
                 self.admission.attach(rq, p, *cluster)?;
                 self.admission.remove(rq, p);
-                rq.threads[p].cluster = *cluster;
+                rq.set_cluster(p, *cluster);
                 rq.set_mask(p, rq.clusters[*cluster].clone());
                 self.admission.add(rq, p);
                 let queued_on = rq.evict(p, Renewal::Keep);

@@ -1,10 +1,14 @@
-//! With the option `grub_pa` the speed of a CPU follows the bandwidth of the threads of its queue, the
-//! throttled ones included (the power-aware form of GRUB): `min(1, sum of Q/T)`, kept exactly if the
-//! bandwidths have a common denominator up to 10^6, and otherwise rounded up to a thousandth. A CPU
-//! without threads keeps its speed.
+//! With the option `grub_pa` the speed of a CPU follows its active bandwidth (the power-aware form of GRUB):
+//! `min(1, sum of Q/T)` over its threads that are ready, throttled, or sleep before their zero-lag times, as a kernel
+//! counts them (`activity.rs`). It is kept exactly if the bandwidths have a common denominator up to 10^6, and
+//! otherwise rounded up to a thousandth; with the kernel's arithmetic to a 1024th. A CPU without active threads keeps
+//! its speed.
+//!
+//! Without the threads that sleep, a CPU would slow down when a thread blocks, and a thread that wakes up before its
+//! zero-lag time would find that the others have been served too slowly.
 
 use super::RunQueues;
-use crate::deadline::server::ServerState;
+use crate::deadline::accounts::Arith;
 use crate::{Action, Refusal};
 use layland_model::{Rate, Speed, System};
 
@@ -22,7 +26,10 @@ impl RunQueues {
                 (grid / common).checked_mul(denominator).filter(|&grid| grid <= Speed::LIMIT)
             });
         }
-        let grid = grid.unwrap_or(1000);
+        let grid = match self.arith {
+            Arith::Exact => grid.unwrap_or(1000),
+            Arith::Kernel => 1024,
+        };
         let longest = system.tasks.values().flat_map(|task| &task.wcet).max();
         let work = longest.map_or(0, |wcet| wcet.ns());
         if work.checked_mul(grid).is_none_or(|grains| grains > layland_model::TIME_LIMIT) {
@@ -37,23 +44,14 @@ impl RunQueues {
     /// Gives every CPU the speed that the bandwidth of its threads asks for.
     pub(super) fn update_speeds(&mut self, grid: i64) {
         for c in self.curr.ids() {
-            let bandwidth: Rate = self
-                .threads
-                .values()
-                .filter(|thread| {
-                    thread.cpu == c
-                        && matches!(
-                            thread.server.state,
-                            ServerState::Eligible | ServerState::Throttled
-                        )
-                })
-                .map(|thread| thread.u.clone())
-                .sum();
+            let bandwidth =
+                self.accounts.as_ref().map_or(Rate::ZERO, |accounts| accounts.active(c));
             let steps = (&bandwidth * &Rate::whole(grid)).ceil().map_or(grid, |n| n.min(grid));
             let Some(speed) = Speed::new(&Rate::new(steps, grid)) else { continue };
             if speed != self.speeds[c] {
                 self.charge(c);
                 self.speeds[c] = speed;
+                self.prices[c] = self.price(c);
                 self.out.push(Action::SetSpeed { cpu: c, speed });
                 self.touched.insert(c);
                 self.regrant.insert(c);

@@ -1,5 +1,6 @@
 //! A thread with a server, as the run queues know it.
 
+use super::activity::Activity;
 use crate::State;
 use crate::deadline::server::{Server, ServerState};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
@@ -31,6 +32,11 @@ pub(crate) struct Thread {
     pub admitted: bool,
     /// Whether it may use more than one CPU.
     pub migrates: bool,
+    /// Whether its flag says that it reclaims.
+    pub reclaims: bool,
+    /// Its bandwidth in the unit of the accounts, and whether it is in use.
+    pub(super) bandwidth: Rate,
+    pub(super) activity: Activity,
     /// Its place by rank, which breaks ties; also the number of its timer.
     pub seat: u32,
     pub(super) due: bool,
@@ -64,6 +70,9 @@ impl Thread {
             cluster: task.cluster,
             cpu: mask.lowest().unwrap_or(CpuId(0)),
             migrates: mask.len() > 1,
+            reclaims: task.reclaim,
+            bandwidth: Rate::ZERO,
+            activity: Activity::Outside,
             mask,
             queued: false,
             placed: false,
