@@ -526,6 +526,12 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
     }
 }
 
+/// Whether admission control adds up the speeds of CPUs: Linux since 5.9.
+fn adds_up_capacities(options: &layland_policy::PolicyOptions) -> bool {
+    let by_version = options.text("kernel").is_some_and(|version| version != "5.4");
+    options.switch("capacity", by_version).unwrap_or(by_version)
+}
+
 /// Admission control with the limit of the policy, or with the default one. Where the policy has it off, the kernel
 /// would not ask: then a *no* is *unknown*.
 fn admission(
@@ -538,6 +544,8 @@ fn admission(
     let limit = limit.map_or_else(Limit::default, Limit::Share);
     let mut finding = if semi_partitioned {
         admission::semi_partitioned(system, &limit)
+    } else if adds_up_capacities(options) {
+        admission::global_by_capacity(system, &limit)
     } else {
         admission::global(system, &limit)
     }?;

@@ -82,6 +82,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         kernel::setattr_tardy(),
         kernel::affinity_tardy(),
         kernel::affinity_early(),
+        kernel::capacity(),
         exhaust(),
         grub(),
         umax(),

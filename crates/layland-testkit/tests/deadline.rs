@@ -22,6 +22,7 @@ const SPECS: &[&str] = &[
     "dl:tie=rank",
     "dl:tie=fifo:lag_reset=on",
     "dl:ac=on",
+    "dl:kernel=6.12",
     "dl:grub_pa=on",
     "dl:grub=on",
     "dl:grub=on:arith=kernel:umax=19/20",

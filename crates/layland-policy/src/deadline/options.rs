@@ -82,9 +82,6 @@ pub(crate) fn keep_accounts(
     let reclaims = options.switch("grub", false)?;
     let umax = match options.text("umax") {
         None => limit.cloned().unwrap_or(Rate::ONE).min(Rate::ONE),
-        Some(_) if !reclaims => {
-            return Err(Refusal::invalid("umax says what threads may reclaim, and needs grub=on"));
-        }
         Some(text) => {
             let parsed = text.parse().ok().filter(|umax| *umax > Rate::ZERO && *umax <= Rate::ONE);
             parsed.ok_or_else(|| {
