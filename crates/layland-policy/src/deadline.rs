@@ -10,6 +10,7 @@ mod kernel;
 pub mod linux;
 pub(crate) mod options;
 pub(crate) mod parameters;
+pub mod price;
 pub(crate) mod runqueues;
 pub mod semi_partitioned;
 pub mod server;
@@ -87,7 +88,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         grub(),
         umax(),
         accounts::lend(),
-        accounts::arith(),
+        price::arith(),
         grub_pa(),
         start(),
     ])
@@ -113,7 +114,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         grub(),
         umax(),
         accounts::lend(),
-        accounts::arith(),
+        price::arith(),
         grub_pa(),
         start(),
     ])

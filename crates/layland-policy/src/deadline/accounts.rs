@@ -31,24 +31,14 @@
 //! below zero where admission control is off: a kernel's 64 bits wrap around, what is spare becomes huge, and every
 //! thread pays `u` alone.
 
-use super::server::Price;
+use super::price::{Arith, BW_SHIFT, Price, to_ratio};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
 use layland_model::{CpuId, CpuMap, CpuSet, Duration, Rate, Service};
 
-const BW_SHIFT: u32 = 20;
 const RATIO_SHIFT: u32 = 8;
 /// One CPU in the kernel's units.
 const BW_UNIT: i64 = 1 << BW_SHIFT;
-
-pub(crate) fn arith() -> OptionInfo {
-    OptionInfo::new(
-        "arith",
-        "how budgets are counted: exact (default) or kernel (as Linux 6.5 to 7.x rounds: bandwidths in 2^-20, \
-           charges to whole nanoseconds)",
-        Values::one_of(["exact", "kernel"]),
-    )
-}
 
 pub(crate) fn lend() -> OptionInfo {
     OptionInfo::new(
@@ -74,28 +64,6 @@ impl Lend {
         let values = [("domain", Lend::Domain), ("cpu", Lend::Cpu)];
         Ok(options.one_of("lend", &values)?.unwrap_or_default())
     }
-}
-
-/// How budgets and bandwidths are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Arith {
-    /// In rationals.
-    #[default]
-    Exact,
-    /// As the kernel rounds.
-    Kernel,
-}
-
-impl Arith {
-    pub(crate) fn of(options: &PolicyOptions) -> Result<Arith, Refusal> {
-        let values = [("exact", Arith::Exact), ("kernel", Arith::Kernel)];
-        Ok(options.one_of("arith", &values)?.unwrap_or_default())
-    }
-}
-
-/// `to_ratio` of the kernel: `runtime / period` in units of 2^-20, rounded down.
-pub(crate) fn to_ratio(period: i64, runtime: i64) -> i64 {
-    ((i128::from(runtime) << BW_SHIFT) / i128::from(period)) as i64
 }
 
 /// The accounts of a CPU, in CPUs if they are exact, and otherwise in 2^-20 of a CPU.

@@ -1,7 +1,8 @@
 //! The options that every policy with per-CPU run queues has, and the run queues that they make.
 
-use super::accounts::{Accounts, Arith, Lend};
+use super::accounts::{Accounts, Lend};
 use super::parameters::check_parameters;
+use super::price::Arith;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};

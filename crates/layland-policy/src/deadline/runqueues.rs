@@ -36,15 +36,15 @@ pub(crate) use requests::Renewal;
 pub(crate) use rules::Rules;
 pub(crate) use thread::Thread;
 
-use super::accounts::{Accounts, Arith};
+use super::accounts::Accounts;
 use super::cpudl::Cpudl;
-use super::server::{Price, ServerState};
+use super::price::{Arith, Price};
+use super::server::ServerState;
 use crate::{Action, Note, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, Rate, RateSum, Service, Speed, System,
-    TaskId, TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, RateSum, Service, Speed, System, TaskId,
+    TaskMap, Time,
 };
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// How equal deadlines in one run queue are ordered.
@@ -95,7 +95,7 @@ pub(crate) struct RunQueues {
     accounts: Option<Accounts>,
     reclaims: bool,
     /// The bandwidth of threads that have left, until their zero-lag times.
-    departed: Vec<activity::Departed>,
+    departed: Vec<thread::Departed>,
     /// What a nanosecond costs what each CPU runs, since `since`.
     prices: CpuMap<Price>,
     /// Speeds follow the bandwidth, in multiples of one over this.
@@ -247,47 +247,6 @@ impl RunQueues {
     /// Whether a set of CPUs has all those of a cluster.
     pub(crate) fn covers(&self, mask: &CpuSet, cluster: usize) -> bool {
         self.clusters[cluster].is_subset(mask)
-    }
-
-    // --- Capacities ---------------------------------------------------------------------------
-
-    /// From now on it counts that CPUs have different speeds, if they have.
-    pub(crate) fn know_speeds(&mut self) {
-        let first = self.speeds.values().next().copied();
-        self.knows_speeds = self.speeds.values().any(|&speed| Some(speed) != first);
-    }
-
-    /// What a set of CPUs can do, in CPUs: their speeds, or their number.
-    pub(crate) fn capacity(&self, cpus: &CpuSet) -> Rate {
-        if self.knows_speeds {
-            cpus.iter().map(|c| self.speeds[c].rate()).sum()
-        } else {
-            Rate::whole(cpus.len() as i64)
-        }
-    }
-
-    /// Whether a CPU could do the budget of a thread by its deadline, if it did nothing else.
-    pub(crate) fn fits(&self, p: TaskId, c: CpuId) -> bool {
-        if !self.knows_speeds {
-            return true;
-        }
-        let (Q, _, D) = self.threads[p].server.parameters();
-        &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
-    }
-
-    /// Those of some free CPUs that are fast enough for a thread; if there is none, the fastest, among equals its
-    /// own, then the lowest.
-    pub(crate) fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
-        if !self.knows_speeds {
-            return free;
-        }
-        let fitting: CpuSet = free.iter().filter(|&c| self.fits(p, c)).collect();
-        if !fitting.is_empty() {
-            return fitting;
-        }
-        let own = self.threads[p].cpu;
-        let fastest = free.iter().max_by_key(|&c| (self.speeds[c].rate(), c == own, Reverse(c)));
-        fastest.map_or(free, CpuSet::single)
     }
 
     // --- Queues -------------------------------------------------------------------------------

@@ -45,7 +45,7 @@
 //! it gives and the charges are whole nanoseconds.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
-use super::accounts::{Arith, to_ratio};
+use super::price::{Amount, Arith, Price, Rest, to_ratio};
 use layland_model::{Duration, Rate, Service, Speed, Time};
 
 /// What a server is doing.
@@ -73,127 +73,12 @@ pub enum Woken {
     ThrottledUntil(Time),
 }
 
-/// What a nanosecond on a CPU costs of a budget.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Price {
-    /// A nanosecond.
-    Unit,
-    /// So much of one.
-    Exact(Rate),
-    /// `by / 2^shift` of one; a charge is rounded down to whole nanoseconds.
-    Scaled {
-        /// The numerator.
-        by: u64,
-        /// The binary logarithm of the denominator.
-        shift: u32,
-    },
-}
-
-impl Price {
-    /// An exact price.
-    pub fn exact(rate: Rate) -> Price {
-        if rate == Rate::ONE { Price::Unit } else { Price::Exact(rate) }
-    }
-
-    /// What a thread without reclaiming pays: the work that the CPU does.
-    pub fn of_speed(speed: Speed, arith: Arith) -> Price {
-        match (speed == Speed::UNIT, arith) {
-            (true, _) => Price::Unit,
-            (false, Arith::Exact) => Price::Exact(speed.rate()),
-            // Capacities of CPUs are multiples of 1/1024.
-            (false, Arith::Kernel) => Price::Scaled {
-                by: (speed.numerator() * 1024 / speed.denominator()) as u64,
-                shift: 10,
-            },
-        }
-    }
-
-    /// What a stretch of time costs. Nanoseconds that are given back, where `length` is negative, are worth as much.
-    pub fn cost(&self, length: Duration) -> Amount {
-        match self {
-            Price::Unit => Amount::Whole(length.ns()),
-            Price::Exact(rate) => Amount::of(&Rate::whole(length.ns()) * rate),
-            Price::Scaled { by, shift } => {
-                Amount::Whole(((i128::from(length.ns()) * i128::from(*by)) >> shift) as i64)
-            }
-        }
-    }
-
-    /// The least whole number of nanoseconds that cost this much.
-    fn lasts(&self, q: &Amount) -> i64 {
-        let longest = layland_model::TIME_LIMIT;
-        let time = match self {
-            Price::Unit => q.rate().ceil(),
-            Price::Exact(rate) => (&q.rate() / rate).ceil(),
-            Price::Scaled { by: 0, .. } => None,
-            Price::Scaled { by, shift } => {
-                let (by, needed) = (i128::from(*by), i128::from(q.floor()) << shift);
-                i64::try_from((needed + by - 1).div_euclid(by)).ok()
-            }
-        };
-        time.unwrap_or(longest).min(longest)
-    }
-}
-
-/// Whether a rest of a budget below a nanosecond can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
-    /// No: it is kept for the next replenishment.
-    IsKept,
-    /// Yes: the budget lasts until nothing is left.
-    Counts,
-}
-
-/// An exact amount of processor work in nanoseconds, negative after an overrun: an integer for as
-/// long as it is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// A whole number of nanoseconds.
-    Whole(i64),
-    /// Any other.
-    Exact(Box<Rate>),
-}
-
-impl Amount {
-    fn of(rate: Rate) -> Amount {
-        match rate.as_i64_pair() {
-            Some((whole, 1)) => Amount::Whole(whole),
-            Some(_) | None => Amount::Exact(Box::new(rate)),
-        }
-    }
-    /// As a rate.
-    pub fn rate(&self) -> Rate {
-        match self {
-            Amount::Whole(ns) => Rate::whole(*ns),
-            Amount::Exact(rate) => Rate::clone(rate),
-        }
-    }
-    /// The whole nanoseconds in it.
-    pub fn floor(&self) -> i64 {
-        match self {
-            Amount::Whole(ns) => *ns,
-            Amount::Exact(rate) => rate.floor().unwrap_or(i64::MAX),
-        }
-    }
-    fn plus(&self, ns: i64) -> Amount {
-        match self {
-            Amount::Whole(own) => Amount::Whole(own + ns),
-            Amount::Exact(rate) => Amount::of(&**rate + &Rate::whole(ns)),
-        }
-    }
-    fn minus(&self, cost: &Amount) -> Amount {
-        match (self, cost) {
-            (Amount::Whole(own), Amount::Whole(cost)) => Amount::Whole(own - cost),
-            (Amount::Whole(_) | Amount::Exact(_), _) => Amount::of(&self.rate() - &cost.rate()),
-        }
-    }
-}
-
 /// A server: see the file header.
 ///
 /// ```
 /// use layland_model::{Duration, Service, Time};
-/// use layland_policy::deadline::server::{Price, Server, Woken};
+/// use layland_policy::deadline::price::Price;
+/// use layland_policy::deadline::server::{Server, Woken};
 /// let mut server = Server::new(Service::from_ms(3), Duration::from_ms(10), Duration::from_ms(10));
 /// server.new_period(Time::ZERO);
 /// server.charge(Duration::from_ms(2), &Price::Unit);

@@ -10,8 +10,9 @@ use layland_model::{
     ScheduleRule, Service, System, Task, TaskId, Time,
 };
 use layland_policy::deadline::Threads;
-use layland_policy::deadline::accounts::{Accounts, Arith};
+use layland_policy::deadline::accounts::Accounts;
 use layland_policy::deadline::linux::{Linux, dl};
+use layland_policy::deadline::price::Arith;
 use layland_policy::{Action, Count, Event, Needs, Policy, PolicyOptions, State};
 use layland_sim::{SimOptions, simulate};
 use layland_trace::Trace;

@@ -24,39 +24,12 @@
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
-use crate::deadline::accounts::{Accounts, Arith};
-use crate::deadline::server::{Price, Rest};
+use super::thread::{Activity, Departed};
+use crate::deadline::accounts::Accounts;
+use crate::deadline::price::{Arith, Price, Rest};
+use crate::deadline::server::ServerState;
 use crate::{Action, State, TimerId};
 use layland_model::{CpuId, Rate, TaskId, Time};
-
-/// Whether the bandwidth of a thread is in use: see the file header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Activity {
-    /// It is not in the accounts.
-    Outside,
-    Inactive,
-    Contending,
-    NonContending {
-        /// The first instant that is not before its zero-lag time.
-        until: Time,
-    },
-}
-
-impl Activity {
-    /// Whether it counts as running.
-    fn is_active(self) -> bool {
-        matches!(self, Activity::Contending | Activity::NonContending { .. })
-    }
-}
-
-/// The bandwidth of a thread that has left, until its zero-lag time.
-#[derive(Clone, Debug)]
-pub(super) struct Departed {
-    bandwidth: Rate,
-    cpu: CpuId,
-    cluster: usize,
-    until: Time,
-}
 
 impl RunQueues {
     /// How budgets are counted.
@@ -319,11 +292,8 @@ impl RunQueues {
             assert_eq!(account.running, sum(&Activity::is_active), "running of {c:?}");
         }
         for thread in self.threads.values() {
-            let is_awake = matches!(
-                thread.server.state,
-                crate::deadline::server::ServerState::Eligible
-                    | crate::deadline::server::ServerState::Throttled
-            );
+            let is_awake =
+                matches!(thread.server.state, ServerState::Eligible | ServerState::Throttled);
             if thread.activity != Activity::Outside {
                 assert_eq!(is_awake, thread.activity == Activity::Contending);
             }

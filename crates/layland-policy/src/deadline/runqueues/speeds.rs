@@ -6,11 +6,15 @@
 //!
 //! Without the threads that sleep, a CPU would slow down when a thread blocks, and a thread that wakes up before its
 //! zero-lag time would find that the others have been served too slowly.
+//!
+//! Speeds that CPUs always have may differ: with the option `capacity` threads know it.
+#![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
-use crate::deadline::accounts::Arith;
+use crate::deadline::price::Arith;
 use crate::{Action, Refusal};
-use layland_model::{Rate, Speed, System};
+use layland_model::{CpuId, CpuSet, Rate, Speed, System, TaskId};
+use std::cmp::Reverse;
 
 impl RunQueues {
     /// From now on the speed of a CPU follows the bandwidth of its threads.
@@ -57,5 +61,44 @@ impl RunQueues {
                 self.regrant.insert(c);
             }
         }
+    }
+
+    /// From now on it counts that CPUs have different speeds, if they have.
+    pub(crate) fn know_speeds(&mut self) {
+        let first = self.speeds.values().next().copied();
+        self.knows_speeds = self.speeds.values().any(|&speed| Some(speed) != first);
+    }
+
+    /// What a set of CPUs can do, in CPUs: their speeds, or their number.
+    pub(crate) fn capacity(&self, cpus: &CpuSet) -> Rate {
+        if self.knows_speeds {
+            cpus.iter().map(|c| self.speeds[c].rate()).sum()
+        } else {
+            Rate::whole(cpus.len() as i64)
+        }
+    }
+
+    /// Whether a CPU could do the budget of a thread by its deadline, if it did nothing else.
+    pub(crate) fn fits(&self, p: TaskId, c: CpuId) -> bool {
+        if !self.knows_speeds {
+            return true;
+        }
+        let (Q, _, D) = self.threads[p].server.parameters();
+        &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
+    }
+
+    /// Those of some free CPUs that are fast enough for a thread; if there is none, the fastest, among equals its
+    /// own, then the lowest.
+    pub(crate) fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
+        if !self.knows_speeds {
+            return free;
+        }
+        let fitting: CpuSet = free.iter().filter(|&c| self.fits(p, c)).collect();
+        if !fitting.is_empty() {
+            return fitting;
+        }
+        let own = self.threads[p].cpu;
+        let fastest = free.iter().max_by_key(|&c| (self.speeds[c].rate(), c == own, Reverse(c)));
+        fastest.map_or(free, CpuSet::single)
     }
 }

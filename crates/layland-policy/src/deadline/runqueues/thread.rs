@@ -1,6 +1,5 @@
 //! A thread with a server, as the run queues know it.
 
-use super::activity::Activity;
 use crate::State;
 use crate::deadline::server::{Server, ServerState};
 use layland_model::{Behaviour, CpuId, CpuSet, Duration, Rate, Task, Time};
@@ -14,6 +13,35 @@ pub(super) enum ThreadKind {
     Hog,
     /// Its jobs are the engine's, due when its server is.
     SelfSuspending,
+}
+
+/// Whether the bandwidth of a thread is in use: see `activity.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// It is not in the accounts.
+    Outside,
+    Inactive,
+    Contending,
+    NonContending {
+        /// The first instant that is not before its zero-lag time.
+        until: Time,
+    },
+}
+
+impl Activity {
+    /// Whether it counts as running.
+    pub(super) fn is_active(self) -> bool {
+        matches!(self, Activity::Contending | Activity::NonContending { .. })
+    }
+}
+
+/// The bandwidth of a thread that has left, until its zero-lag time.
+#[derive(Clone, Debug)]
+pub(super) struct Departed {
+    pub bandwidth: Rate,
+    pub cpu: CpuId,
+    pub cluster: usize,
+    pub until: Time,
 }
 
 #[derive(Clone, Debug)]
