@@ -39,20 +39,22 @@
 //!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only
 //!    candidate may be the wrong one.
 //!
-//! **Reclaiming** (`grub=on` and a task that says `reclaim`). A thread that reclaims may run for longer than its budget, so
-//! response times of EDF do not hold, and on one of several CPUs of a cluster nothing does: what is reserved on all of
-//! them is lent on each (`demo:reclaim-defect`). Alone in its cluster, or with threads that are tied to it and `lend=cpu`, a
-//! CPU keeps deadlines, with *D = T* and
-//! bandwidths that are at most `Umax` together (Lipari and Baruah 2000). Suppose that a job is pending a nanosecond before
-//! its deadline `d`, in a stretch from `t0` on in which the CPU runs threads due by `d` alone. What runs pays at least
-//! `running / Umax` for each nanosecond, and the integral of `running` is what the servers are entitled to by `d - 1 ns`.
-//! Each of `n` servers has paid at most its entitlement, and less than a nanosecond more, because budgets end at whole
-//! nanoseconds; the server of the job at least `Q - C` less. So the job ends in time if
-//! `(Q - C) + (1 / Umax - 1) Q >= n + 1` nanoseconds: any `Umax` below 1 gives that room, or a budget above the WCET. With
-//! the kernel's arithmetic every charge is rounded down, as often as something happens, and nothing is promised.
+//! **Reclaiming** (`grub=on` and a task that says `reclaim`). A thread that reclaims may run for longer than its
+//! budget, so response times of EDF do not hold, and on one of several CPUs of a cluster nothing does: what is
+//! reserved on all of them is lent on each (`demo:reclaim-defect`). Alone in its cluster, or with threads that are
+//! tied to it and `lend=cpu`, a CPU keeps deadlines, with *D = T* and bandwidths that are at most `Umax` together
+//! (Lipari and Baruah 2000). Suppose that a job is pending a nanosecond before its deadline `d`, in a stretch from
+//! `t0` on in which the CPU runs threads due by `d` alone. What runs pays at least `running / Umax` for each
+//! nanosecond, and the integral of `running` is what the servers are entitled to by `d - 1 ns`. Each of `n` servers
+//! has paid at most its entitlement, and less than a nanosecond more, because budgets end at whole nanoseconds; the
+//! server of the job at least `Q - C` less. So the job ends in time if `(Q - C) + (1 / Umax - 1) Q >= n + 1`
+//! nanoseconds: budgets of microseconds have that room with any `Umax` clearly below 1, and others with a WCET
+//! below. With the kernel's arithmetic every charge is rounded down, as often as something happens, and nothing is
+//! promised.
 //!
-//! Options: `exhaust=postpone` lets a thread go on beyond its budget: nothing is promised. `lag_reset=on` starts late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`,
-//! `limit` and `kernel` change nothing of the above.
+//! Options: `exhaust=postpone` lets a thread go on beyond its budget: nothing is promised. `lag_reset=on` starts
+//! late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`, `limit` and `kernel` change
+//! nothing of the above.
 
 use layland_analysis::longest_execution;
 use layland_model::{

@@ -92,9 +92,9 @@ pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
     Ok(condition_1(system, limit))
 }
 
-/// The same as Linux since 5.9 has it for CPUs of different speed: the sum of the speeds counts in place of their number.
-/// It admits systems that no scheduler can keep up with (Defect 3 of Tang et al. 2021): nobody asks how much the
-/// largest `k` tasks get of the fastest `k` CPUs.
+/// The same as Linux since 5.9 has it for CPUs of different speed: the sum of the speeds counts in place of
+/// their number. It admits systems that no scheduler can keep up with (Defect 3 of Tang et al. 2021): nobody asks
+/// how much the largest `k` tasks get of the fastest `k` CPUs.
 ///
 /// ```
 /// use layland_analysis::{Verdict, deadline::admission::{Limit, global_by_capacity}};

@@ -17,14 +17,14 @@
 //! domain `extra` is `Umax - this`, and the price is `running / Umax`: no server is late if the bandwidths are at most
 //! `Umax`, and the threads leave `1 - Umax` to others.
 //!
-//! **On one of several CPUs of a domain nothing is guaranteed.** `extra` spreads what is reserved over the CPUs of the
-//! domain, wherever its threads are: two threads with 4 and 5 in 10 on CPU 0 of 2 pay 9/20 and 1/2, and together
-//! take more than the CPU has. This is the kernel's rule, which relies on threads that migrate. The two rules for
-//! global EDF of Abeni, Lipari, Parri and Sun 2016 (parallel and sequential reclaiming, M-GRUB) have conditions that
-//! are not in the public sources at hand, and are not here.
+//! **On one of several CPUs of a domain nothing is guaranteed.** `extra` spreads what is reserved over the CPUs of
+//! the domain, wherever its threads are: two threads with 4 and 5 in 10 on CPU 0 of 2 pay 9/20 and 1/2, and
+//! together take more than the CPU has. This is the kernel's rule, which relies on threads that migrate. The two
+//! rules for global EDF of Abeni, Lipari, Parri and Sun 2016 (parallel and sequential reclaiming, M-GRUB) have
+//! conditions that are not in the public sources at hand, and are not here.
 //!
-//! The repair is [`Lend::Cpu`]: a CPU lends what its own threads leave, and the price is `max(u, running) / Umax`. Where
-//! each thread is tied to a CPU, every CPU is then the only one of a domain, and keeps its deadlines as such.
+//! The repair is [`Lend::Cpu`]: a CPU lends what its own threads leave, and the price is `max(u, running) / Umax`.
+//! Where each thread is tied to a CPU, every CPU is then as the only one of a domain, and keeps deadlines as such.
 //!
 //! Two arithmetics. *Exact*: rationals. *Kernel*: whole multiples of 2^-20, rounded where the kernel rounds: the
 //! bandwidth of a thread, its share of `extra`, `1 / Umax` (in 2^-8), the price, and each charge. `extra` can fall

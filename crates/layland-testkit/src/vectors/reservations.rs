@@ -292,8 +292,9 @@ fn system(vector: &Value, scale: i64) -> Read<(System, Vec<i64>)> {
     Ok((system, ids))
 }
 
-/// Requests that change nothing, one for each arrival. With the kernel's arithmetic a charge is rounded whenever anything
-/// happens, and the reference counts the arrival of a job that waits for its predecessor, of which `dl` does not hear.
+/// Requests that change nothing, one for each arrival. With the kernel's arithmetic a charge is rounded whenever
+/// anything happens, and the reference counts the arrival of a job that waits for its predecessor, of which `dl` does
+/// not hear.
 fn arrivals(system: &System) -> Vec<Request> {
     let mut requests = Vec::new();
     for (id, task) in system.tasks.iter() {
