@@ -30,7 +30,7 @@ fn run(system: &System, spec: &str, until: Time) -> Trace {
 }
 
 fn verdict(spec: &str, system: &System) -> (Verdict, String) {
-    let found = assess(&registry(), spec, system, &AssessOptions::default()).unwrap();
+    let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
     (found.verdict, found.reasons.join("\n"))
 }
 
@@ -56,7 +56,7 @@ fn an_admitted_thread_is_late_where_cpus_lend_what_is_not_theirs() {
     // (996147 - 314573) * 269 / 256 = 716185.
     let kernel = run(&system, "dl-sp:grub=on:arith=kernel", until);
     // Until `tau3` ends, at 4 ms, one charge, and the rest is the next one; both are rounded down.
-    let rest = 4_000_000_u64 - (4_000_000 * 716_185 >> 20);
+    let rest = 4_000_000_u64 - ((4_000_000 * 716_185) >> 20);
     let lasts = 4_000_000 + (rest << 20).div_ceil(716_185) as i64;
     assert_eq!(first_tardiness(&kernel, 1), lasts + 5_000_000 - 10_000_000);
     // Linux asks nobody if admission control is off.
@@ -108,7 +108,7 @@ fn a_soft_reservation_and_theorems_about_hard_ones() {
     assert_eq!(verdict, Verdict::Unknown);
     assert!(reasons.contains("beyond their budgets"), "{reasons}");
     let bounds = |spec: &str, system: &System| {
-        let found = assess(&registry(), spec, system, &AssessOptions::default()).unwrap();
+        let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
         found.bounds.values().filter(|bound| **bound != layland_guarantee::Bound::Unknown).count()
     };
     // The tardiness bound of Tang et al. 2021 is about budgets at unit price and CPUs at full speed.
