@@ -53,6 +53,11 @@ const DEMOS: &[Demo] = &[
         text: include_str!("../demos/frequency-defect.toml"),
     },
     Demo {
+        name: "capacity-defect",
+        title: "CPUs of different speed are added up, and threads are late without bound (Defect 3)",
+        text: include_str!("../demos/capacity-defect.toml"),
+    },
+    Demo {
         name: "cluster-defect",
         title: "a task that moves to another cluster makes another one late (Example 3)",
         text: include_str!("../demos/cluster-defect.toml"),
@@ -81,6 +86,11 @@ const DEMOS: &[Demo] = &[
         name: "inversion-defect",
         title: "a priority inversion that ends with a job, or does not (Example 8)",
         text: include_str!("../demos/inversion-defect.toml"),
+    },
+    Demo {
+        name: "reclaim-defect",
+        title: "threads that reclaim on CPUs of one domain take what another one has reserved",
+        text: include_str!("../demos/reclaim-defect.toml"),
     },
     Demo {
         name: "no-convergence",

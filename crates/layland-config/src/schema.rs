@@ -159,6 +159,8 @@ struct DefaultsTable {
     /// See the task.
     on_miss: Option<OnMissName>,
     /// See the task.
+    reclaim: Option<bool>,
+    /// See the task.
     release: Option<Release>,
     /// See the task.
     exec: Option<Exec>,
@@ -201,6 +203,9 @@ struct TaskTable {
     jobs: Option<u64>,
     /// What happens to a late job and those behind it. "continue" if left out.
     on_miss: Option<OnMissName>,
+    /// Whether its server reclaims what others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`. false if
+    /// left out.
+    reclaim: Option<bool>,
     /// When jobs come. "periodic" if left out.
     release: Option<Release>,
     /// How long jobs really execute. "wcet" if left out.

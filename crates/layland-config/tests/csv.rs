@@ -37,6 +37,7 @@ fn faults_have_places() {
         ("name,period,wcet\na,5ms,\n", "2:1", "task `a` has no wcet"),
         ("name,period,wcet\na,5ms,1ms,3\n", "2:11", "the row has 4 cells, the header 3"),
         ("name,period,wcet\n\"a,5ms,1ms\n", "2:1", "the quote is not closed"),
+        ("name,period,wcet,reclaim\na,5ms,1ms,yes\n", "2:11", "`yes` is neither true nor false"),
         ("# cpus = many\nname,period,wcet\na,5ms,1ms\n", "1:1", "`many` is not a number of CPUs"),
         (
             "# cpus = 1\nname,period,wcet\na,5ms,1ms\na,5ms,1ms\n",

@@ -180,6 +180,7 @@ fn every_key_has_its_meaning() {
         priority = 7
         jobs = 12
         on_miss = "abort"
+        reclaim = true
         exec = { model = "list", values = ["1ms", "200us x 4", "300us"] }
         [[task]]
         name = "c"
@@ -219,6 +220,7 @@ fn every_key_has_its_meaning() {
     assert_eq!((b.jitter, b.period), (Duration::ZERO, Duration::from_ms(5)));
     assert_eq!((b.priority, b.jobs), (Some(7), Some(12)));
     assert_eq!((a.on_miss, b.on_miss), (OnMiss::Continue, OnMiss::Abort));
+    assert_eq!((a.reclaim, b.reclaim), (false, true));
     let times = [1000, 200, 200, 200, 200, 300].map(Service::from_us);
     assert_eq!(b.execution, ExecutionModel::List(times.to_vec()));
     assert_eq!(c.affinity, Some(set("0-1,3")));
@@ -251,6 +253,9 @@ fn ways_to_treat_late_jobs_are_known_by_name() {
         "{report}"
     );
     assert!(report.contains("help: there is continue, abort, skip"), "{report}");
+    let report = toml(&file("reclaim = \"yes\"")).unwrap_err().plain();
+    assert!(report.contains("set.toml:8:11: error: "), "{report}");
+    assert!(report.contains("write reclaim = true"), "{report}");
     let report = toml(&file("exec = { model = \"list\", values = [\"1ms x 0\"] }")).unwrap_err();
     assert!(report.plain().contains("`1ms x 0` is not a repeated time"), "{}", report.plain());
 }

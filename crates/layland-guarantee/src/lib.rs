@@ -319,7 +319,12 @@ pub(crate) fn verdict(
     };
     let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let algorithm = asked.info.algorithm(&asked.options);
-    let mut views = vec![View::plain(algorithms(algorithm, &placed), analysed)];
+    let theory = match is_of_threads(algorithm) && views::is_another_theory(system, &asked.options)
+    {
+        true => Vec::new(),
+        false => algorithms(algorithm, &placed),
+    };
+    let mut views = vec![View::plain(theory, analysed)];
     // Why there is nothing to analyse but what is said of the algorithm itself.
     let mut nothing_more = None;
     let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
@@ -522,6 +527,12 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
     }
 }
 
+/// Whether admission control adds up the speeds of CPUs: Linux since 5.9.
+fn adds_up_capacities(options: &layland_policy::PolicyOptions) -> bool {
+    let by_version = options.text("kernel").is_some_and(|version| version != "5.4");
+    options.switch("capacity", by_version).unwrap_or(by_version)
+}
+
 /// Admission control with the limit of the policy, or with the default one. Where the policy has it off, the kernel
 /// would not ask: then a *no* is *unknown*.
 fn admission(
@@ -534,6 +545,8 @@ fn admission(
     let limit = limit.map_or_else(Limit::default, Limit::Share);
     let mut finding = if semi_partitioned {
         admission::semi_partitioned(system, &limit)
+    } else if adds_up_capacities(options) {
+        admission::global_by_capacity(system, &limit)
     } else {
         admission::global(system, &limit)
     }?;

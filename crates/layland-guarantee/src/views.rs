@@ -39,12 +39,27 @@
 //!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only
 //!    candidate may be the wrong one.
 //!
-//! Options: `lag_reset=on` starts late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`,
-//! `limit` and `kernel` change nothing of the above.
+//! **Reclaiming** (`grub=on` and a task that says `reclaim`). A thread that reclaims may run for longer than its
+//! budget, so response times of EDF do not hold, and on one of several CPUs of a cluster nothing does: what is
+//! reserved on all of them is lent on each (`demo:reclaim-defect`). Alone in its cluster, or with threads that are
+//! tied to it and `lend=cpu`, a CPU keeps deadlines, with *D = T* and bandwidths that are at most `Umax` together
+//! (Lipari and Baruah 2000). Suppose that a job is pending a nanosecond before its deadline `d`, in a stretch from
+//! `t0` on in which the CPU runs threads due by `d` alone. What runs pays at least `running / Umax` for each
+//! nanosecond, and the integral of `running` is what the servers are entitled to by `d - 1 ns`. Each of `n` servers
+//! has paid at most its entitlement, and less than a nanosecond more, because budgets end at whole nanoseconds; the
+//! server of the job at least `Q - C` less. So the job ends in time if `(Q - C) + (1 / Umax - 1) Q >= n + 1`
+//! nanoseconds: budgets of microseconds have that room with any `Umax` clearly below 1, and others with a WCET
+//! below. With the kernel's arithmetic every charge is rounded down, as often as something happens, and nothing is
+//! promised.
+//!
+//! Options: `exhaust=postpone` lets a thread go on beyond its budget: nothing is promised. `lag_reset=on` starts
+//! late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`, `limit` and `kernel` change
+//! nothing of the above.
 
 use layland_analysis::longest_execution;
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Order, Service, System,
+    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Order, Rate, RateSum, Service,
+    System,
 };
 use layland_policy::PolicyOptions;
 use std::borrow::Cow;
@@ -92,6 +107,8 @@ impl<'a> View<'a> {
     }
 }
 
+const RECLAIMING: &str = "the budgets count as execution times; with reclaiming each job still ends by its deadline, \
+     though response times do not hold";
 const BUDGETS: &str = "the budgets count as execution times";
 const EARLIER: &str =
     "deadlines count as a nanosecond earlier, so that no server is replenished in place";
@@ -99,6 +116,63 @@ const BUDGETS_EARLIER: &str = "the budgets count as execution times, and deadlin
      no server is replenished in place";
 const WCETS_EARLIER: &str = "the WCETs count, which are below the budgets, and deadlines as a nanosecond earlier, so \
      that each job finds a new budget";
+
+/// Whether the options make threads something else than the theory of their policy is about: they reclaim, their
+/// budgets do not end, or CPUs change their speeds.
+pub(crate) fn is_another_theory(system: &System, options: &PolicyOptions) -> bool {
+    let on = |name: &str| options.switch(name, false).unwrap_or(true);
+    on("grub_pa") || reclaims(system, options) || options.text("exhaust") == Some("postpone")
+}
+
+fn reclaims(system: &System, options: &PolicyOptions) -> bool {
+    options.switch("grub", false).unwrap_or(true) && system.tasks.values().any(|task| task.reclaim)
+}
+
+/// What can be analysed where threads reclaim, each on a CPU that is alone in its cluster; `is_admitted` by admission
+/// control.
+fn of_reclaiming(
+    placed: &System,
+    budgets: &System,
+    options: &PolicyOptions,
+    is_admitted: bool,
+) -> Result<System, &'static str> {
+    if options.text("arith") == Some("kernel") {
+        return Err(
+            "with the kernel's arithmetic threads that reclaim pay less than they should, by roundings",
+        );
+    }
+    let given = |name: &str| options.text(name).and_then(|text| text.parse::<Rate>().ok());
+    let limit = || given("limit").unwrap_or_else(|| Rate::new(19, 20)).min(Rate::ONE);
+    let umax = given("umax").unwrap_or_else(|| if is_admitted { limit() } else { Rate::ONE });
+    let mut bandwidths = vec![(0, RateSum::default()); placed.platform.clusters.len()];
+    for task in budgets.tasks.values() {
+        if task.deadline != task.period {
+            return Err(
+                "threads reclaim, and what is known of that needs deadlines at the ends of periods",
+            );
+        }
+        let (count, sum) = &mut bandwidths[task.cluster];
+        *count += 1;
+        sum.add(&task.utilization());
+    }
+    if bandwidths.iter().any(|(_, sum)| !sum.fits(&Rate::ZERO, &umax)) {
+        return Err("threads reclaim, and reserve more of a CPU than they may reclaim (umax)");
+    }
+    for (task, with_budget) in placed.tasks.values().zip(budgets.tasks.values()) {
+        let budget = with_budget.own_wcet();
+        let is_hog = task.behaviour == Behaviour::Hog;
+        let longest = if is_hog { budget } else { longest_execution(task).min(budget) };
+        let more = &(&Rate::ONE / &umax) - &Rate::ONE;
+        let room = &Rate::whole((budget - longest).ns()) + &(&more * &Rate::whole(budget.ns()));
+        if room < Rate::whole(bandwidths[task.cluster].0 + 1) {
+            return Err(
+                "threads reclaim, and budgets end at whole nanoseconds, which may be nanoseconds too late: \
+                        say umax=19/20, or give budgets above the WCETs",
+            );
+        }
+    }
+    Ok(budgets.clone())
+}
 
 /// What can be analysed of threads with reservations, besides what is said of the algorithm itself; or why nothing can.
 pub(crate) fn of_threads(
@@ -112,6 +186,11 @@ pub(crate) fn of_threads(
             "with grub_pa the CPUs change their speeds, which no test covers (Defect 2 of Tang et al. 2021)",
         );
     }
+    if options.text("exhaust") == Some("postpone") {
+        return Err(
+            "with exhaust=postpone threads go on beyond their budgets, which no test covers",
+        );
+    }
     let placed = divided(system)?;
     let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     if algorithm == Algorithm::AdaptivePartitioning
@@ -122,6 +201,21 @@ pub(crate) fn of_threads(
     }
     let algorithms = algorithms(Algorithm::Ordered(Form::Clustered, Order::Deadline), &placed);
     let budgets = with_budgets(&placed);
+    if reclaims(system, options) {
+        // Where threads are tied to CPUs, those are analysed alone; but what they lend is a matter of their cluster.
+        let shares = system.platform.clusters.iter().any(|cluster| cluster.len() > 1);
+        if !one_cpu_each || shares && options.text("lend") != Some("cpu") {
+            return Err(
+                "threads reclaim on CPUs that share a cluster: what is reserved on all of them is lent on each \
+                        (demo:reclaim-defect)",
+            );
+        }
+        let admitted = algorithm == Algorithm::SemiPartitionedDeadline;
+        let is_admitted = options.switch("ac", admitted).unwrap_or(true);
+        let system = Cow::Owned(of_reclaiming(&placed, &budgets, options, is_admitted)?);
+        let (answers, bounds) = (Answers::Yes, Bounds::None);
+        return Ok(vec![View { algorithms, system, answers, bounds, tells: RECLAIMING }]);
+    }
     let above =
         budgets.tasks.iter().any(|(id, task)| task.own_wcet() != placed.tasks[id].own_wcet());
     let view = |system: System, answers, bounds, tells| {

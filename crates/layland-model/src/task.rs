@@ -190,6 +190,9 @@ pub struct Task {
     pub jobs: Option<u64>,
     /// What happens when one is late.
     pub on_miss: OnMiss,
+    /// Whether its server may reclaim processor time that others have reserved and do not use
+    /// (`SCHED_FLAG_RECLAIM`); it counts only under policies with servers that reclaim.
+    pub reclaim: bool,
 }
 
 impl Task {
@@ -218,6 +221,7 @@ impl Task {
             execution: ExecutionModel::Wcet,
             jobs: None,
             on_miss: OnMiss::Continue,
+            reclaim: false,
         }
     }
 

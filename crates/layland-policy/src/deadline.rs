@@ -3,12 +3,14 @@
 //! [`server`] is the reservation, [`linux`] what Linux does with it on several CPUs (**DL**),
 //! [`semi_partitioned`] what it should do where some threads are tied to a CPU (**DL-SP**).
 
+pub mod accounts;
 pub(crate) mod admission;
 mod cpudl;
 mod kernel;
 pub mod linux;
 pub(crate) mod options;
 pub(crate) mod parameters;
+pub mod price;
 pub(crate) mod runqueues;
 pub mod semi_partitioned;
 pub mod server;
@@ -17,7 +19,7 @@ pub use runqueues::{Threads, Tie};
 
 use crate::info::{OptionInfo, PolicyInfo, Values};
 use layland_model::{Algorithm, Citation};
-use options::{grub_pa, lag_reset, start, tie};
+use options::{exhaust, grub, grub_pa, lag_reset, start, tie, umax};
 use parameters::CONSTRAINED;
 
 /// Abeni and Buttazzo 1998.
@@ -30,6 +32,19 @@ pub const ABENI_BUTTAZZO: Citation = Citation {
   title     = {Integrating Multimedia Applications in Hard Real-Time Systems},
   booktitle = {19th IEEE Real-Time Systems Symposium (RTSS)}, pages = {4--13}, year = {1998},
   doi       = {10.1109/REAL.1998.739726}
+}",
+};
+
+/// Lipari and Baruah 2000.
+pub const LIPARI_BARUAH: Citation = Citation {
+    key: "lipari2000greedy",
+    text: "G. Lipari and S. Baruah. Greedy reclamation of unused bandwidth in constant-bandwidth servers. \
+           ECRTS 2000, pages 193-200.",
+    bibtex: "@inproceedings{lipari2000greedy,
+  author    = {Giuseppe Lipari and Sanjoy Baruah},
+  title     = {Greedy Reclamation of Unused Bandwidth in Constant-Bandwidth Servers},
+  booktitle = {12th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {193--200},
+  year      = {2000}
 }",
 };
 
@@ -70,10 +85,16 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         kernel::setattr_tardy(),
         kernel::affinity_tardy(),
         kernel::affinity_early(),
+        kernel::capacity(),
+        exhaust(),
+        grub(),
+        umax(),
+        accounts::lend(),
+        price::arith(),
         grub_pa(),
         start(),
     ])
-    .citing([LELLI, ABENI_BUTTAZZO, Citation::TANG]);
+    .citing([LELLI, ABENI_BUTTAZZO, LIPARI_BARUAH, Citation::TANG]);
     let dl_sp = PolicyInfo::new(
         "dl-sp",
         "SCHED_DEADLINE, repaired for semi-partitioned systems",
@@ -91,10 +112,15 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             Values::Switch,
         ),
         admission::limit(),
+        exhaust(),
+        grub(),
+        umax(),
+        accounts::lend(),
+        price::arith(),
         grub_pa(),
         start(),
     ])
-    .citing([Citation::TANG, ABENI_BUTTAZZO]);
+    .citing([Citation::TANG, LIPARI_BARUAH, ABENI_BUTTAZZO]);
     vec![dl, dl_sp]
 }
 

@@ -155,6 +155,7 @@ pub fn threads() -> impl Strategy<Value = System> {
             let all = CpuSet::first(cpus);
             let tasks = tasks.into_iter().enumerate().map(|(at, (mut task, kind, bits))| {
                 task.name = format!("t{at}");
+                task.reclaim = seed >> at & 1 == 1;
                 let some: CpuSet = all.iter().filter(|cpu| bits >> cpu.0 & 1 == 1).collect();
                 task.affinity = match kind {
                     0 => None,

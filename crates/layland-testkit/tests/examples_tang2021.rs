@@ -4,7 +4,7 @@
 
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
-use layland_model::{System, TaskId, Time};
+use layland_model::{CpuId, CpuSet, Rate, Service, System, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::{Errno, Trace};
@@ -103,6 +103,51 @@ fn example_2_frequencies_follow_reservations() {
     }
     let full = run(&system, "dl:ac=on", 2000);
     assert!((1..=3).all(|task| tardiness(&full, tau(task)) < 63));
+}
+
+/// The paper has no numbered example of Defect 3: one fast CPU and four slow ones.
+#[test]
+fn defect_3_capacities_are_added_up() {
+    let system = system("capacity-defect");
+    let admitted = run(&system, "dl:ac=on:kernel=6.12", 2000);
+    assert_eq!(refused(&admitted), 0);
+    // Two tasks get 1 + 1/4 at most, and reserve 1.8.
+    let delivered: i64 = admitted.jobs.iter().map(|record| record.executed.ns()).sum();
+    assert!(delivered <= 2_500_000_000, "{delivered}");
+    let late = |until| {
+        let trace = run(&system, "dl:ac=on:kernel=6.12", until);
+        tardiness(&trace, tau(1)).max(tardiness(&trace, tau(2)))
+    };
+    let (early, later) = (late(1000), late(4000));
+    assert!(early > 100 && later > 3 * early, "{early} {later}");
+    // CPUs that are counted are even more: 1.8 of 4.75. A slow CPU more or less decides, if they are added up.
+    assert_eq!(refused(&run(&system, "dl:ac=on", 100)), 0);
+    let mut less = system.clone();
+    less.platform.clusters[0] = CpuSet::first(4);
+    less.platform.clusters.push(CpuSet::single(CpuId(4)));
+    assert_eq!(refused(&run(&less, "dl:ac=on:kernel=6.12", 100)), 1);
+    assert_eq!(refused(&run(&less, "dl:ac=on:kernel=6.12:capacity=off", 100)), 0);
+}
+
+/// With `capacity=on` a thread that wakes up looks for a free CPU that is fast enough for it.
+#[test]
+fn threads_find_a_cpu_that_is_fast_enough() {
+    let mut system = system("capacity-defect");
+    // The slow CPUs first; the second task fits a slow one.
+    system.platform.speeds = (0..5)
+        .map(|c| layland_model::Speed::new(&Rate::new(if c == 4 { 4 } else { 1 }, 4)).unwrap())
+        .collect();
+    system.tasks[tau(2)].wcet = vec![Service::from_ms(2)];
+    for task in system.tasks.values_mut() {
+        task.behaviour = layland_model::Behaviour::Periodic;
+    }
+    let cpus = |spec: &str, task| schedule(&run(&system, spec, 5), tau(task))[0].0;
+    assert_eq!((cpus("dl:kernel=6.12", 1), cpus("dl:kernel=6.12", 2)), (4, 0));
+    assert_eq!((cpus("dl", 1), cpus("dl", 2)), (0, 1));
+    let aware = run(&system, "dl:kernel=6.12", 200);
+    assert!(aware.jobs.iter().all(|record| !record.missed(aware.over)));
+    let unaware = run(&system, "dl", 200);
+    assert!(unaware.jobs.iter().any(|record| record.missed(unaware.over)));
 }
 
 #[test]

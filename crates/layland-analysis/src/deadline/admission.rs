@@ -92,6 +92,31 @@ pub fn global(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
     Ok(condition_1(system, limit))
 }
 
+/// The same as Linux since 5.9 has it for CPUs of different speed: the sum of the speeds counts in place of
+/// their number. It admits systems that no scheduler can keep up with (Defect 3 of Tang et al. 2021): nobody asks
+/// how much the largest `k` tasks get of the fastest `k` CPUs.
+///
+/// ```
+/// use layland_analysis::{Verdict, deadline::admission::{Limit, global_by_capacity}};
+/// use layland_model::{CpuId, Duration, Rate, Service, Speed, System, Task};
+/// let task = |name| Task::implicit(name, Service::from_ms(9), Duration::from_ms(10));
+/// let mut system = System::new(5, vec![task("a"), task("b")]);
+/// (1..5).for_each(|c| system.platform.speeds[CpuId(c)] = Speed::new(&Rate::new(1, 4)).unwrap());
+/// // 1.8 of 0.95 (1 + 4/4), though at any time the two tasks get 1.25 at most.
+/// assert_eq!(global_by_capacity(&system, &Limit::default()).unwrap().verdict, Verdict::Yes);
+/// ```
+///
+/// # Errors
+/// If a task may not use its whole cluster.
+pub fn global_by_capacity(system: &System, limit: &Limit) -> Result<Finding, Refusal> {
+    Assumption::check_all(GLOBAL.assumptions, system)?;
+    let compare = |group: &Group<'_>| {
+        let capacity = group.cpus.iter().map(|c| system.platform.speeds[c].rate()).sum();
+        at_most(group, &capacity, limit, "(1) the utilization")
+    };
+    Ok(together(Group::clusters(system).iter().map(compare)))
+}
+
 /// Whether the semi-partitioned patch admits all tasks: conditions (1) and (2).
 ///
 /// The examples of Tang et al. with partitioned tasks:
@@ -132,7 +157,7 @@ pub(super) fn both_conditions(system: &System, limit: &Limit) -> Finding {
 }
 
 fn condition_1(system: &System, limit: &Limit) -> Finding {
-    let compare = |group: &Group<'_>| at_most(group, limit, "(1) the utilization");
+    let compare = |group: &Group<'_>| at_most(group, &count(group), limit, "(1) the utilization");
     together(Group::clusters(system).iter().map(compare))
 }
 
@@ -140,21 +165,25 @@ fn condition_1(system: &System, limit: &Limit) -> Finding {
 fn condition_2(system: &System, limit: &Limit) -> Finding {
     let groups = Group::affinities(system);
     let partitioned = groups.iter().filter(|group| group.cpus.len() == 1);
-    together(partitioned.map(|group| at_most(group, limit, "(2) the partitioned utilization")))
+    let what = "(2) the partitioned utilization";
+    together(partitioned.map(|group| at_most(group, &count(group), limit, what)))
+}
+
+fn count(group: &Group<'_>) -> Rate {
+    Rate::whole(group.cpu_count())
 }
 
 fn reserved(task: &Task) -> Rate {
     Rate::new(task.reservation().ns(), task.period.ns())
 }
 
-fn at_most(group: &Group<'_>, limit: &Limit, what: &'static str) -> Finding {
+fn at_most(group: &Group<'_>, capacity: &Rate, limit: &Limit, what: &'static str) -> Finding {
     let mut sum = RateSum::default();
     group.tasks().for_each(|task| sum.add(&reserved(task)));
-    let capacity = Rate::whole(group.cpu_count());
     let (bound, holds) = match limit {
-        Limit::Off => (capacity, true),
+        Limit::Off => (capacity.clone(), true),
         Limit::Share(share) => {
-            let bound = share * &capacity;
+            let bound = share * capacity;
             let holds = sum.fits(&Rate::ZERO, &bound);
             (bound, holds)
         }

@@ -44,6 +44,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "priority",
     "jobs",
     "on_miss",
+    "reclaim",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
 

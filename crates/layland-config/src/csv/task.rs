@@ -93,6 +93,16 @@ impl TableReader<'_> {
                 }
             },
         };
+        let reclaim = match texts.get("reclaim").map(|cell| (cell, cell.text.trim())) {
+            None | Some((_, "false")) => false,
+            Some((_, "true")) => true,
+            Some((cell, text)) => {
+                let message = format!("`{text}` is neither true nor false");
+                let help = "write true if the server of the task reclaims, or false";
+                self.error("layland::csv::reclaim", cell.span.clone(), message, help);
+                return None;
+            }
+        };
         let mut affinity = Choice::default();
         if let Some(cell) = texts.get("affinity")
             && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
@@ -151,6 +161,7 @@ impl TableReader<'_> {
                 execution: ExecutionModel::Wcet,
                 jobs,
                 on_miss,
+                reclaim,
             },
         })
     }

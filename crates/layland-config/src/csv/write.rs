@@ -71,6 +71,10 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
         titles.push("on_miss".to_owned());
         columns.push(&|_, t| t.on_miss.name().to_owned());
     }
+    if any(&|_, t| t.reclaim) {
+        titles.push("reclaim".to_owned());
+        columns.push(&|_, t| t.reclaim.to_string());
+    }
     let levels = if mixed { system.levels.count() } else { 0 };
     titles.extend(system.levels.names().iter().take(levels).map(|name| format!("wcet.{name}")));
     let quoted: Vec<String> = titles.iter().map(|title| cell(title)).collect();

@@ -217,6 +217,10 @@ impl Writer {
             let message = format!("late jobs of `{name}` run on");
             self.lose(message, "rt-app neither gives up nor skips jobs");
         }
+        if task.reclaim {
+            let message = format!("that `{name}` reclaims is lost");
+            self.lose(message, "rt-app has no key for SCHED_FLAG_RECLAIM");
+        }
         if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
             for (key, what, ns) in [

@@ -26,6 +26,7 @@ pub(crate) const TASK: &[&str] = &[
     "priority",
     "jobs",
     "on_miss",
+    "reclaim",
     "release",
     "exec",
 ];
@@ -38,6 +39,7 @@ pub(crate) const DEFAULTS: &[&str] = &[
     "jitter",
     "jobs",
     "on_miss",
+    "reclaim",
     "release",
     "exec",
 ];
@@ -120,6 +122,7 @@ impl Decoder<'_, '_> {
         self.cpus_of_task(&lookup, None, platform, &mut ignored);
         self.lengths(&lookup, &mut ignored);
         self.on_miss(&lookup);
+        self.reclaim(&lookup);
         self.behaviour(&lookup);
         self.execution(&lookup, levels);
         Some(table)
@@ -253,6 +256,7 @@ impl Decoder<'_, '_> {
             execution,
             jobs,
             on_miss: self.on_miss(lookup),
+            reclaim: self.reclaim(lookup),
         }
     }
 
@@ -342,6 +346,12 @@ impl Decoder<'_, '_> {
             self.reader.unknown(&entry, "way to treat late jobs", name, names);
             OnMiss::default()
         })
+    }
+
+    /// Whether it reclaims.
+    fn reclaim(&mut self, lookup: &Lookup<'_>) -> bool {
+        let entry = lookup.get("reclaim");
+        entry.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(false)
     }
 
     /// Offset, jitter and number of jobs.

@@ -137,6 +137,7 @@ impl Out {
             execution,
             jobs,
             on_miss,
+            reclaim,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
             Some(name) => name.clone(),
@@ -188,6 +189,9 @@ impl Out {
         }
         if *on_miss != OnMiss::Continue {
             self.key("on_miss", quoted(on_miss.name()));
+        }
+        if *reclaim {
+            self.key("reclaim", reclaim);
         }
         self.behaviour(behaviour);
         let model = |name: &str, rest: String| format!("{{ model = \"{name}\", {rest} }}");

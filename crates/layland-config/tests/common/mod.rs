@@ -112,6 +112,7 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
             (task.priority, task.jobs) = (priority, jobs);
             // Drawn with the jitter: the two have nothing to do with each other.
             task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
+            task.reclaim = jitter.unsigned_abs() % 4 >= 2;
             (task.cluster, task.affinity) = (cluster, affinity);
             (task.behaviour, task.execution) = (behaviour, execution);
             task

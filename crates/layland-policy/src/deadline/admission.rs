@@ -1,12 +1,13 @@
 //! Admission control by bandwidth: the sums of `Q / T` per cluster and per CPU, and their limit.
 //!
-//! (1) The threads of a cluster have at most `limit` times the number of its CPUs. (2) Those that
+//! (1) The threads of a cluster have at most `limit` times the number of its CPUs (the sum of their speeds, where a
+//! policy knows those). (2) Those that
 //! may use one CPU only have at most `limit` on each. Equality is accepted; all sums are exact.
 
 use super::runqueues::RunQueues;
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
-use layland_model::{CpuId, CpuMap, Rate, RateSum, TaskId};
+use layland_model::{CpuId, CpuMap, CpuSet, Rate, RateSum, TaskId};
 
 pub(crate) fn limit() -> OptionInfo {
     OptionInfo::new(
@@ -54,9 +55,14 @@ impl Admission {
         self.limit.is_some()
     }
 
+    /// The limit per CPU, while admission control is on.
+    pub(crate) fn limit(&self) -> Option<&Rate> {
+        self.limit.as_ref()
+    }
+
     fn cluster_fits(&self, rq: &RunQueues, cluster: usize, u: &Rate) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        let bound = limit * &Rate::whole(rq.clusters[cluster].len() as i64);
+        let bound = limit * &rq.capacity(&rq.clusters[cluster]);
         if self.clusters[cluster].fits(u, &bound) {
             return Ok(());
         }
@@ -110,12 +116,18 @@ impl Admission {
         self.cluster_fits(rq, cluster, &rq.threads[p].u)
     }
 
-    /// A cluster is to have this many CPUs.
-    pub(crate) fn resize(&self, cluster: usize, cpus: usize) -> Result<(), Refusal> {
+    /// A cluster is to have these CPUs.
+    pub(crate) fn resize(
+        &self,
+        rq: &RunQueues,
+        cluster: usize,
+        cpus: &CpuSet,
+    ) -> Result<(), Refusal> {
         let Some(limit) = &self.limit else { return Ok(()) };
-        if self.clusters[cluster].fits(&Rate::ZERO, &(limit * &Rate::whole(cpus as i64))) {
+        if self.clusters[cluster].fits(&Rate::ZERO, &(limit * &rq.capacity(cpus))) {
             return Ok(());
         }
+        let cpus = cpus.len();
         Err(Refusal::busy(format!(
             "admission control, condition (1): the tasks of cluster {cluster} have a utilization of {:.3}, too \
              much for {cpus} CPUs",

@@ -8,6 +8,7 @@
 //! | `setattr_tardy`: other parameters, the deadline has passed | `keep` | `restart` | `restart` | `restart` |
 //! | `affinity_tardy`: another affinity, the deadline has passed | `moved` | `any` | `any` | `keep` |
 //! | `affinity_early`: it has not, and the thread moves | `keep` | `keep` | `wake-up` | `keep` |
+//! | `capacity`: CPUs of different speed count as such (Linux since 5.9) | `off` | `on` | `on` | `on` |
 //!
 //! 5.4 is the kernel of Tang, Anderson and Abeni 2021 as they describe it. The others are what probes
 //! of 6.12.107, 6.18.44 and 7.2.13 have shown: a thread with 80 ms every 100 ms, whose deadline is at 102,
@@ -59,6 +60,8 @@ pub(crate) struct Kernel {
     pub setattr_tardy: SetattrTardy,
     pub affinity_tardy: AffinityTardy,
     pub affinity_early: AffinityEarly,
+    /// Whether CPUs of different speed count as such.
+    pub capacity: bool,
 }
 
 const VERSIONS: [(&str, Kernel); 4] = [
@@ -68,6 +71,7 @@ const VERSIONS: [(&str, Kernel); 4] = [
             setattr_tardy: SetattrTardy::Keep,
             affinity_tardy: AffinityTardy::Moved,
             affinity_early: AffinityEarly::Keep,
+            capacity: false,
         },
     ),
     (
@@ -76,6 +80,7 @@ const VERSIONS: [(&str, Kernel); 4] = [
             setattr_tardy: SetattrTardy::Restart,
             affinity_tardy: AffinityTardy::Any,
             affinity_early: AffinityEarly::Keep,
+            capacity: true,
         },
     ),
     (
@@ -84,6 +89,7 @@ const VERSIONS: [(&str, Kernel); 4] = [
             setattr_tardy: SetattrTardy::Restart,
             affinity_tardy: AffinityTardy::Any,
             affinity_early: AffinityEarly::WakeUp,
+            capacity: true,
         },
     ),
     (
@@ -92,6 +98,7 @@ const VERSIONS: [(&str, Kernel); 4] = [
             setattr_tardy: SetattrTardy::Restart,
             affinity_tardy: AffinityTardy::Keep,
             affinity_early: AffinityEarly::Keep,
+            capacity: true,
         },
     ),
 ];
@@ -100,7 +107,7 @@ pub(crate) fn kernel() -> OptionInfo {
     OptionInfo::new(
         "kernel",
         "the Linux version whose answers to changes of a running thread are taken: 5.4 (default), 6.12, \
-           6.18 or 7.2; it sets the next three options, which can also be set alone",
+           6.18 or 7.2; it sets the next four options, which can also be set alone",
         Values::one_of(["5.4", "6.12", "6.18", "7.2"]),
     )
 }
@@ -132,6 +139,15 @@ pub(crate) fn affinity_early() -> OptionInfo {
     )
 }
 
+pub(crate) fn capacity() -> OptionInfo {
+    OptionInfo::new(
+        "capacity",
+        "on: where CPUs have different speeds, admission control adds up the speeds, and a thread looks for a free \
+           CPU that is fast enough for it (6.12, 6.18, 7.2); off: the CPUs are counted (5.4)",
+        Values::Switch,
+    )
+}
+
 impl Kernel {
     pub(super) fn of(options: &PolicyOptions) -> Result<Kernel, Refusal> {
         let mut kernel = options.one_of("kernel", &VERSIONS)?.unwrap_or(VERSIONS[0].1);
@@ -151,6 +167,7 @@ impl Kernel {
         if let Some(value) = options.one_of("affinity_early", &affinity_early)? {
             kernel.affinity_early = value;
         }
+        kernel.capacity = options.switch("capacity", kernel.capacity)?;
         Ok(kernel)
     }
 }

@@ -10,6 +10,10 @@
 //!   the others in its queue (Example 6).
 //! - **One candidate**: only the CPU with the latest earliest deadline is looked at; if the thread may
 //!   not use it, it stays.
+//! - **Capacities are added up** (`capacity=on`, Linux since 5.9). Admission control compares with the sum of the
+//!   speeds of the CPUs, as if a thread could run on several at a time (Defect 3). A thread goes to a free CPU that is
+//!   fast enough for it, `speed * D >= Q`, or else to the fastest free one; at a wake-up it looks for one also if its
+//!   own is too slow. Without a free CPU speeds do not matter. The kernel compares in 1024ths.
 //! - Parameters and, with admission control off, affinities change in the middle of a period
 //!   (Examples 1, 3 and 7). What that does to the server depends on the version
 //!   (`kernel.rs`).
@@ -28,7 +32,7 @@
 
 use super::admission::Admission;
 use super::kernel::{AffinityEarly, AffinityTardy, Kernel, SetattrTardy};
-use super::options::run_queues;
+use super::options::{keep_accounts, run_queues};
 use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::Refusal;
@@ -40,11 +44,13 @@ use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
 /// # Errors
 /// If a deadline is after its period or a budget longer than its deadline, or an option is wrong.
 pub fn dl(system: &System, options: &PolicyOptions) -> Result<Threads<Linux>, SystemRefusal> {
-    let rq = run_queues(system, options)?;
-    let rules = Linux {
-        admission: Admission::new(&rq, options, false, false)?,
-        kernel: Kernel::of(options)?,
-    };
+    let mut rq = run_queues(system, options)?;
+    let kernel = Kernel::of(options)?;
+    if kernel.capacity {
+        rq.know_speeds();
+    }
+    let rules = Linux { admission: Admission::new(&rq, options, false, false)?, kernel };
+    keep_accounts(&mut rq, system, options, rules.admission.limit())?;
     Ok(Threads::new(rq, rules))
 }
 
@@ -79,6 +85,7 @@ pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -
         rq.cpudl[cluster].set(own, others);
     }
     let free = rq.cpudl[cluster].free().intersection(&rq.threads[p].mask);
+    let free = rq.fast_enough(p, free);
     let found = if free.contains(own) {
         Some(own)
     } else if !free.is_empty() {
@@ -146,9 +153,10 @@ pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
 /// Puts a thread that enters or wakes up into a queue.
 pub(crate) fn woken(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
     let (c, d) = (rq.threads[p].cpu, rq.deadline(p));
-    if let Some(running) = rq.curr[c]
-        && rq.threads[p].migrates
-        && (!rq.threads[running].migrates || d >= rq.deadline(running))
+    let is_taken = rq.curr[c]
+        .is_some_and(|running| !rq.threads[running].migrates || d >= rq.deadline(running));
+    if rq.threads[p].migrates
+        && (is_taken || !rq.fits(p, c))
         && let Some(to) = find_later(rq, p, own_thread)
         && rq.earliest(to).is_none_or(|earliest| d < earliest)
     {
@@ -178,7 +186,7 @@ pub(crate) fn set_cluster_cpus(
     cluster: usize,
     cpus: &CpuSet,
 ) -> Result<(), Refusal> {
-    admission.resize(cluster, cpus.len())?;
+    admission.resize(rq, cluster, cpus)?;
     let counted: Vec<TaskId> = rq
         .threads
         .ids()
@@ -325,7 +333,7 @@ impl Rules for Linux {
                 }
                 self.admission.attach(rq, p, *cluster)?;
                 self.admission.remove(rq, p);
-                rq.threads[p].cluster = *cluster;
+                rq.set_cluster(p, *cluster);
                 rq.set_mask(p, rq.clusters[*cluster].clone());
                 self.admission.add(rq, p);
                 let queued_on = rq.evict(p, Renewal::Keep);

@@ -1,10 +1,12 @@
 //! The options that every policy with per-CPU run queues has, and the run queues that they make.
 
+use super::accounts::{Accounts, Lend};
 use super::parameters::check_parameters;
+use super::price::Arith;
 use super::runqueues::{RunQueues, Tie};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
-use layland_model::{System, TaskId};
+use layland_model::{Rate, System, TaskId};
 
 pub(crate) fn tie() -> OptionInfo {
     OptionInfo::new(
@@ -27,8 +29,8 @@ pub(crate) fn lag_reset() -> OptionInfo {
 pub(crate) fn grub_pa() -> OptionInfo {
     OptionInfo::new(
         "grub_pa",
-        "on: each CPU runs at the speed min(1, sum of Q/T of the ready and throttled threads of its queue; \
-           a blocked one counts no more, where a kernel keeps it until its zero-lag time); off (default)",
+        "on: each CPU runs at the speed min(1, sum of Q/T of its active threads: ready, throttled, or asleep \
+           before their zero-lag times); off (default)",
         Values::Switch,
     )
 }
@@ -41,6 +43,64 @@ pub(crate) fn start() -> OptionInfo {
     )
 }
 
+pub(crate) fn exhaust() -> OptionInfo {
+    OptionInfo::new(
+        "exhaust",
+        "what becomes of a thread whose budget is used up: throttle (default: it waits for its next period; a hard \
+           reservation) or postpone (it goes on with its next deadline; a soft one)",
+        Values::one_of(["throttle", "postpone"]),
+    )
+}
+
+pub(crate) fn grub() -> OptionInfo {
+    OptionInfo::new(
+        "grub",
+        "on: threads whose tasks say `reclaim` pay for the bandwidth in use instead of for time, and so reclaim \
+           what others have reserved and do not use; off (default)",
+        Values::Switch,
+    )
+}
+
+pub(crate) fn umax() -> OptionInfo {
+    OptionInfo::new(
+        "umax",
+        "the share of a CPU that threads may reclaim with grub=on, at most 1 (default: the limit with ac=on, \
+           otherwise 1)",
+        Values::Rate,
+    )
+}
+
+/// Accounts of the bandwidth in use, where reclaiming or speeds need them. `limit` is that of admission control.
+pub(crate) fn keep_accounts(
+    rq: &mut RunQueues,
+    system: &System,
+    options: &PolicyOptions,
+    limit: Option<&Rate>,
+) -> Result<(), Refusal> {
+    let exhaust = [("throttle", false), ("postpone", true)];
+    rq.postpones = options.one_of("exhaust", &exhaust)?.unwrap_or(false);
+    rq.count_in(Arith::of(options)?);
+    let reclaims = options.switch("grub", false)?;
+    let umax = match options.text("umax") {
+        None => limit.cloned().unwrap_or(Rate::ONE).min(Rate::ONE),
+        Some(text) => {
+            let parsed = text.parse().ok().filter(|umax| *umax > Rate::ZERO && *umax <= Rate::ONE);
+            parsed.ok_or_else(|| {
+                Refusal::invalid(format!("umax=`{text}` is not a share of a CPU, as 19/20 is"))
+            })?
+        }
+    };
+    let slows = options.switch("grub_pa", false)?;
+    if slows {
+        rq.scale_speeds(system)?;
+    }
+    if slows || reclaims {
+        let accounts = Accounts::new(rq.arith(), &umax, system.platform.cpu_count());
+        rq.keep_accounts(accounts.lending(Lend::of(options)?), reclaims);
+    }
+    Ok(())
+}
+
 /// The run queues of a system with these options.
 pub(crate) fn run_queues(
     system: &System,
@@ -51,9 +111,6 @@ pub(crate) fn run_queues(
     let ties = [("sticky", Tie::Sticky), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
     let tie = options.one_of("tie", &ties)?.unwrap_or(Tie::Sticky);
     let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
-    if options.switch("grub_pa", false)? {
-        rq.scale_speeds(system)?;
-    }
     if let Some(cpus) = options.cpus("start")? {
         let list = options.text("start").unwrap_or_default();
         for (at, thread) in rq.threads.values_mut().enumerate() {

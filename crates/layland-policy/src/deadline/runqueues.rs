@@ -16,13 +16,14 @@
 //! smaller rank; `rank`: deadline, then rank; `fifo`: deadline, then the time of enqueueing.
 //!
 //! What happens in one instant, and in which order, is in `instant.rs`; speeds that follow bandwidths are in
-//! `speeds.rs`.
+//! `speeds.rs`, and which bandwidth is in use in `activity.rs`.
 //!
 //! A thread is charged for the time in which it holds a CPU. Where an engine measures what it really got
 //! (`Measured`), the difference goes back to its server, or is charged, too: a pause of a real machine
 //! throttles nobody.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
+mod activity;
 mod instant;
 mod invariants;
 mod requests;
@@ -35,7 +36,9 @@ pub(crate) use requests::Renewal;
 pub(crate) use rules::Rules;
 pub(crate) use thread::Thread;
 
+use super::accounts::Accounts;
 use super::cpudl::Cpudl;
+use super::price::{Arith, Price};
 use super::server::ServerState;
 use crate::{Action, Note, TimerId};
 use layland_model::{
@@ -82,6 +85,19 @@ pub(crate) struct RunQueues {
     need: CpuSet,
     online: CpuSet,
     speeds: CpuMap<Speed>,
+    /// Whether a server that is used up goes on at once with its next deadline.
+    pub(crate) postpones: bool,
+    /// Whether threads know the speeds of CPUs, which are not all the same.
+    knows_speeds: bool,
+    /// How budgets are counted.
+    arith: Arith,
+    /// Which bandwidth is in use, where a policy needs to know, and whether threads may reclaim the rest.
+    accounts: Option<Accounts>,
+    reclaims: bool,
+    /// The bandwidth of threads that have left, until their zero-lag times.
+    departed: Vec<thread::Departed>,
+    /// What a nanosecond costs what each CPU runs, since `since`.
+    prices: CpuMap<Price>,
     /// Speeds follow the bandwidth, in multiples of one over this.
     speed_grid: Option<i64>,
     /// Enqueueings so far.
@@ -125,6 +141,13 @@ impl RunQueues {
             need: CpuSet::new(),
             online: CpuSet::new(),
             speeds: system.platform.speeds.clone(),
+            knows_speeds: false,
+            postpones: false,
+            arith: Arith::Exact,
+            accounts: None,
+            reclaims: false,
+            departed: Vec::new(),
+            prices: CpuMap::filled(Price::Unit, cpus),
             speed_grid: None,
             enqueued: 0,
             measured: false,
@@ -290,6 +313,7 @@ impl RunQueues {
             load[from].remove(&thread.u);
             load[c].add(&thread.u);
         }
+        self.transfer(p, [from, c]);
         self.out.push(Action::Note { note: Note::Moved { task: p, from, to: c, why } });
     }
 
@@ -350,7 +374,7 @@ impl RunQueues {
             && let Some(p) = self.curr[c]
         {
             let thread = &mut self.threads[p];
-            thread.server.charge(length, self.speeds[c]);
+            thread.server.charge(length, &self.prices[c]);
             thread.charged += length;
             thread.ran = true;
         }
@@ -364,12 +388,12 @@ impl RunQueues {
         if self.curr[c] == Some(job.task) {
             self.charge(c);
         }
-        let speed = self.speeds[c];
+        let price = self.price_of(job.task, c);
         let thread = &mut self.threads[job.task];
         if thread.job == Some(job.seq) {
             let executed = Duration::from_ns(executed.ns());
             let charged = std::mem::replace(&mut thread.charged, executed);
-            thread.server.correct(charged, executed, speed);
+            thread.server.correct(charged, executed, &price);
             self.measured = true;
         }
     }
@@ -379,6 +403,7 @@ impl RunQueues {
         if self.curr[c] != next {
             self.charge(c);
             self.curr[c] = next;
+            self.prices[c] = self.price(c);
             self.touched.insert(c);
             self.regrant.insert(c);
         }
@@ -429,6 +454,8 @@ impl RunQueues {
             return;
         }
         thread.server.state = ServerState::Dead;
+        self.leave_accounts(p);
+        let thread = &mut self.threads[p];
         (thread.job, thread.next_job, thread.due) = (None, None, false);
         if let Some(load) = &mut self.load {
             load[thread.cpu].remove(&thread.u);

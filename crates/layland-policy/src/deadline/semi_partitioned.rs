@@ -16,7 +16,7 @@
 
 use super::admission::Admission;
 use super::linux::{self, OwnThread};
-use super::options::run_queues;
+use super::options::{keep_accounts, run_queues};
 use super::runqueues::{Rules, RunQueues, Threads};
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
@@ -30,8 +30,9 @@ pub fn dl_sp(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<Threads<SemiPartitioned>, SystemRefusal> {
-    let rq = run_queues(system, options)?;
+    let mut rq = run_queues(system, options)?;
     let admission = Admission::new(&rq, options, true, true)?;
+    keep_accounts(&mut rq, system, options, admission.limit())?;
     Ok(Threads::new(rq, SemiPartitioned { admission }))
 }
 

@@ -33,8 +33,19 @@
 //! to run for the whole nanoseconds in it; a rest below one nanosecond counts as used up, but is not
 //! lost: the next replenishment adds to it. On a CPU of a speed other than 1 a thread can be preempted
 //! with such a rest; it is then told to run for one nanosecond, and the overrun is paid back.
+//!
+//! Where a nanosecond costs less than one (a thread that reclaims, a CPU that is slowed), that would end a job with
+//! *C = Q* just before its end. There [`Rest::Counts`]: a budget is used up at the first whole nanosecond at which
+//! `q <= 0`, and the overrun, less than a nanosecond's price, is paid back by the next replenishment.
+//!
+//! The **zero-lag time** of a thread that sleeps is `d - q T / Q`: until then it could wake up and use what it has
+//! reserved.
+//!
+//! [`Arith::Kernel`] takes the kernel's integers: the wake-up rule compares in units of 1024 ns, the budget that
+//! it gives and the charges are whole nanoseconds.
 #![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
+use super::price::{Amount, Arith, Price, Rest, to_ratio};
 use layland_model::{Duration, Rate, Service, Speed, Time};
 
 /// What a server is doing.
@@ -62,56 +73,15 @@ pub enum Woken {
     ThrottledUntil(Time),
 }
 
-/// An exact amount of processor work in nanoseconds, negative after an overrun: an integer for as
-/// long as it is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// A whole number of nanoseconds.
-    Whole(i64),
-    /// Any other.
-    Exact(Box<Rate>),
-}
-
-impl Amount {
-    fn of(rate: Rate) -> Amount {
-        match rate.as_i64_pair() {
-            Some((whole, 1)) => Amount::Whole(whole),
-            Some(_) | None => Amount::Exact(Box::new(rate)),
-        }
-    }
-    /// As a rate.
-    pub fn rate(&self) -> Rate {
-        match self {
-            Amount::Whole(ns) => Rate::whole(*ns),
-            Amount::Exact(rate) => Rate::clone(rate),
-        }
-    }
-    /// The whole nanoseconds in it.
-    pub fn floor(&self) -> i64 {
-        match self {
-            Amount::Whole(ns) => *ns,
-            Amount::Exact(rate) => rate.floor().unwrap_or(i64::MAX),
-        }
-    }
-    fn plus(&self, ns: i64) -> Amount {
-        match self {
-            Amount::Whole(own) => Amount::Whole(own + ns),
-            Amount::Exact(rate) => Amount::of(&**rate + &Rate::whole(ns)),
-        }
-    }
-    fn minus(&self, work: &Rate) -> Amount {
-        Amount::of(&self.rate() - work)
-    }
-}
-
 /// A server: see the file header.
 ///
 /// ```
-/// use layland_model::{Duration, Service, Speed, Time};
+/// use layland_model::{Duration, Service, Time};
+/// use layland_policy::deadline::price::Price;
 /// use layland_policy::deadline::server::{Server, Woken};
 /// let mut server = Server::new(Service::from_ms(3), Duration::from_ms(10), Duration::from_ms(10));
 /// server.new_period(Time::ZERO);
-/// server.charge(Duration::from_ms(2), Speed::UNIT);
+/// server.charge(Duration::from_ms(2), &Price::Unit);
 /// // It sleeps until 5: 1 ms in the 5 ms before the deadline is less than 3 in 10, so it goes on.
 /// assert_eq!(server.wake(Time::from_ms(5)), Woken::Eligible);
 /// assert_eq!((server.budget(), server.deadline()), (Service::from_ms(1), Time::from_ms(10)));
@@ -123,6 +93,8 @@ pub struct Server {
     D: Duration,
     q: Amount,
     d: Time,
+    rest: Rest,
+    arith: Arith,
     /// What it is doing; the owner of the run queues sets it.
     pub state: ServerState,
 }
@@ -130,7 +102,21 @@ pub struct Server {
 impl Server {
     /// An inactive server.
     pub fn new(Q: Service, T: Duration, D: Duration) -> Server {
-        Server { Q, T, D, q: Amount::Whole(0), d: Time::NEVER, state: ServerState::Inactive }
+        Server {
+            Q,
+            T,
+            D,
+            q: Amount::Whole(0),
+            d: Time::NEVER,
+            rest: Rest::IsKept,
+            arith: Arith::Exact,
+            state: ServerState::Inactive,
+        }
+    }
+
+    /// From now on its budget is counted in this way.
+    pub fn count_in(&mut self, rest: Rest, arith: Arith) {
+        (self.rest, self.arith) = (rest, arith);
     }
 
     /// The current deadline `d`; [`Time::NEVER`] before the first period.
@@ -147,10 +133,46 @@ impl Server {
     pub fn exact_budget(&self) -> &Amount {
         &self.q
     }
-    /// Whether less than a nanosecond of the budget is left.
+    /// Whether the budget is used up: what is left of it cannot be used.
     #[inline]
     pub fn is_exhausted(&self) -> bool {
-        self.q.floor() <= 0
+        match (&self.q, self.rest) {
+            (Amount::Whole(q), _) => *q <= 0,
+            (Amount::Exact(q), Rest::IsKept) => q.floor().is_none_or(|whole| whole <= 0),
+            (Amount::Exact(q), Rest::Counts) => **q <= Rate::ZERO,
+        }
+    }
+    /// The work for which a CPU of this speed is to run the thread at this price; at least a nanosecond's.
+    #[inline]
+    pub fn grant(&self, price: &Price, speed: Speed) -> Service {
+        let work = match self.rest {
+            Rest::IsKept => self.budget().ns(),
+            Rest::Counts if speed == Speed::UNIT => price.lasts(&self.q),
+            Rest::Counts => {
+                let length = price.lasts(&self.q);
+                let work = &Rate::whole(length) * &speed.rate();
+                let whole = work.floor().unwrap_or(layland_model::TIME_LIMIT);
+                // A CPU reports whole units of work: if none ends then, the next one, and the overrun is paid back.
+                let ends_then = speed.time_for(Service::from_ns(whole)).ns() == length;
+                if ends_then { whole } else { work.ceil().unwrap_or(whole) }
+            }
+        };
+        // An engine that reports late may find less than a nanosecond: it is granted one.
+        Service::from_ns(work.max(1))
+    }
+    /// The first whole nanosecond that is not before `d - q T / Q`.
+    pub fn zero_lag(&self) -> Time {
+        if self.d == Time::NEVER {
+            return Time::ZERO;
+        }
+        let time = &(&self.q.rate() * &Rate::whole(self.T.ns())) / &Rate::whole(self.Q.ns().max(1));
+        let before = match self.arith {
+            Arith::Exact => time.floor(),
+            // The kernel's division cuts off towards zero.
+            Arith::Kernel if time < Rate::ZERO => time.ceil(),
+            Arith::Kernel => time.floor(),
+        };
+        self.d - Duration::from_ns(before.unwrap_or(0))
     }
     /// `Q`, `T` and `D`.
     pub fn parameters(&self) -> (Service, Duration, Duration) {
@@ -199,23 +221,22 @@ impl Server {
         }
     }
 
-    /// The thread ran for this long on a CPU of this speed.
+    /// The thread ran for this long at this price.
     #[inline]
-    pub fn charge(&mut self, length: Duration, speed: Speed) {
-        if let (Amount::Whole(q), true) = (&mut self.q, speed == Speed::UNIT) {
+    pub fn charge(&mut self, length: Duration, price: &Price) {
+        if let (Amount::Whole(q), Price::Unit) = (&mut self.q, price) {
             *q -= length.ns();
         } else {
-            let work = &Rate::whole(length.ns()) * &speed.rate();
-            self.q = self.q.minus(&work);
+            self.q = self.q.minus(&price.cost(length));
         }
     }
 
     /// The thread ran for `executed` where `charged` was accounted for. There is never more than `Q` after that.
-    pub fn correct(&mut self, charged: Duration, executed: Duration, speed: Speed) {
+    pub fn correct(&mut self, charged: Duration, executed: Duration, price: &Price) {
         if executed == charged {
             return;
         }
-        self.charge(executed - charged, speed);
+        self.charge(executed - charged, price);
         if self.q.floor() >= self.Q.ns() {
             self.q = Amount::Whole(self.Q.ns());
         }
@@ -224,10 +245,13 @@ impl Server {
     /// The engine says that the budget is used up, or the thread yields: what is left below one
     /// nanosecond stays, and so does an overrun.
     pub fn exhaust(&mut self) {
-        let whole = self.q.floor();
-        if whole > 0 {
-            self.q = self.q.plus(-whole);
+        if self.is_exhausted() {
+            return;
         }
+        self.q = match self.rest {
+            Rest::IsKept => self.q.plus(-self.q.floor()),
+            Rest::Counts => Amount::Whole(0),
+        };
     }
 
     /// `q := 0`, as a yield does.
@@ -251,8 +275,16 @@ impl Server {
                 self.new_period(t);
             } else {
                 // The revised rule: the deadline stays, and the budget is cut to the bandwidth.
-                let share = &Rate::new((d - t).ns(), D.ns()) * &Rate::whole(Q.ns());
-                self.q = Amount::of(share);
+                self.q = match self.arith {
+                    Arith::Exact => {
+                        let share = &Rate::new((d - t).ns(), D.ns()) * &Rate::whole(Q.ns());
+                        Amount::of(share)
+                    }
+                    Arith::Kernel => {
+                        let density = i128::from(to_ratio(D.ns(), Q.ns()));
+                        Amount::Whole(((density * i128::from((d - t).ns())) >> 20) as i64)
+                    }
+                };
                 if self.is_exhausted() {
                     return Woken::ThrottledUntil(self.replenishment());
                 }
@@ -263,6 +295,11 @@ impl Server {
 
     /// `q * D > left * Q`.
     fn exceeds_bandwidth(&self, left: Duration) -> bool {
+        if self.arith == Arith::Kernel {
+            let coarse = |ns: i64| i128::from(ns >> 10);
+            let [q, Q] = [self.q.floor(), self.Q.ns()].map(coarse);
+            return coarse(self.D.ns()) * q > coarse(left.ns()) * Q;
+        }
         match &self.q {
             Amount::Whole(q) => {
                 let (budget, length) = (i128::from(*q), i128::from(self.D.ns()));
@@ -289,7 +326,7 @@ mod tests {
         let mut server =
             Server::new(Service::from_ns(Q), Duration::from_ns(T), Duration::from_ns(D));
         server.new_period(at(d) - Duration::from_ns(D));
-        server.charge(Duration::from_ns(Q - q), Speed::UNIT);
+        server.charge(Duration::from_ns(Q - q), &Price::Unit);
         server
     }
 
@@ -368,7 +405,7 @@ mod tests {
         let mut server = server([4, 10, 6], 3, 20);
         let _ = server.wake(at(18));
         assert_eq!(server.budget(), Service::from_ns(1));
-        server.charge(Duration::from_ns(1), Speed::UNIT);
+        server.charge(Duration::from_ns(1), &Price::Unit);
         assert!(server.is_exhausted());
         server.replenish();
         assert_eq!(state(&server), (Rate::new(13, 3), 30));
@@ -383,7 +420,7 @@ mod tests {
         let mut server = server([4, 10, 10], 1, 20);
         server.set_parameters(Service::from_ns(6), Duration::from_ns(15), Duration::from_ns(15));
         assert_eq!(state(&server), (Rate::ONE, 20));
-        server.charge(Duration::from_ns(1), Speed::UNIT);
+        server.charge(Duration::from_ns(1), &Price::Unit);
         server.replenish();
         assert_eq!(state(&server), (Rate::whole(6), 35));
         assert_eq!(server.bandwidth(), Rate::new(2, 5));
@@ -393,27 +430,27 @@ mod tests {
     fn what_a_thread_did_not_get_comes_back() {
         let length = Duration::from_ns;
         let mut paused = server([10, 20, 20], 4, 20);
-        paused.charge(length(4), Speed::UNIT);
-        paused.correct(length(4), length(1), Speed::UNIT);
+        paused.charge(length(4), &Price::Unit);
+        paused.correct(length(4), length(1), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(3), 20));
         // It got more than was accounted for.
-        paused.correct(length(1), length(6), Speed::UNIT);
+        paused.correct(length(1), length(6), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(-2), 20));
         // A new period began meanwhile: there is never more than a whole budget.
         paused.new_period(at(20));
-        paused.correct(length(6), length(2), Speed::UNIT);
+        paused.correct(length(6), length(2), &Price::Unit);
         assert_eq!(state(&paused), (Rate::whole(10), 40));
         let mut slow = server([10, 20, 20], 4, 20);
-        slow.correct(length(2), length(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        slow.correct(length(2), length(1), &Price::exact(Rate::new(1, 2)));
         assert_eq!(state(&slow), (Rate::new(9, 2), 20));
     }
 
     #[test]
     fn slow_cpus_use_less() {
         let mut server = server([4, 10, 10], 4, 20);
-        server.charge(Duration::from_ns(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        server.charge(Duration::from_ns(1), &Price::exact(Rate::new(1, 2)));
         assert_eq!(state(&server), (Rate::new(7, 2), 20));
-        server.charge(Duration::from_ns(1), Speed::new(&Rate::new(1, 2)).unwrap());
+        server.charge(Duration::from_ns(1), &Price::exact(Rate::new(1, 2)));
         assert_eq!(server.q, Amount::Whole(3));
     }
 }

@@ -6,6 +6,7 @@ mod decision;
 mod edf_affinity;
 mod mixed;
 mod mixed_runtime;
+mod reservations;
 mod run_qps;
 mod verdict;
 
@@ -64,6 +65,8 @@ pub fn run(vector: &Value) -> Verdict {
         Some("schedule") => edf_affinity::schedule(vector),
         Some("analysis") => analysis::analysis(vector),
         Some("decision") => decision::decision(vector),
+        Some("grub_ledger") => reservations::ledger(vector),
+        Some("grub_schedule") => reservations::schedule(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),
     }
 }

@@ -13,13 +13,14 @@
 
 use super::thread::ThreadKind;
 use super::{Renewal, Rules, RunQueues, Thread};
+use crate::deadline::accounts::Accounts;
 use crate::deadline::parameters::check_parameters;
-use crate::deadline::server::{ServerState, Woken};
+use crate::deadline::server::{Server, ServerState, Woken};
 use crate::{
     Action, AfterJob, Count, Event, Needs, Note, Policy, Refusal, RequestId, Schedules, Speeds,
     State, TimerId,
 };
-use layland_model::{CpuId, Index, JobId, ScheduleRule, Service, Task, TaskId, Time};
+use layland_model::{CpuId, Index, JobId, ScheduleRule, Task, TaskId, Time};
 use std::sync::Arc;
 
 /// A policy with per-CPU run queues.
@@ -34,6 +35,16 @@ pub struct Threads<R> {
 impl<R: Rules> Threads<R> {
     pub(crate) fn new(rq: RunQueues, rules: R) -> Threads<R> {
         Threads { rq, rules, inbox: Vec::new() }
+    }
+
+    /// The bandwidth accounts, where the options need them.
+    pub fn accounts(&self) -> Option<&Accounts> {
+        self.rq.accounts.as_ref()
+    }
+
+    /// The server of a thread, charged until its last event.
+    pub fn server(&self, task: TaskId) -> Option<&Server> {
+        self.rq.threads.get(task).map(|thread| &thread.server)
     }
 
     fn drain(&mut self) {
@@ -90,16 +101,17 @@ impl<R: Rules> Threads<R> {
                     AfterJob::Blocks => {
                         rq.dequeue(p);
                         rq.threads[p].server.state = ServerState::Blocked;
+                        rq.asleep(p);
                     }
                     AfterJob::Continues => {
                         rq.grant_again(p);
                         if rq.threads[p].server.is_exhausted() {
-                            self.exhausted(p);
+                            self.exhausted(p, false);
                         }
                     }
                     AfterJob::Yields => {
                         rq.threads[p].server.yield_budget();
-                        self.exhausted(p);
+                        self.exhausted(p, true);
                     }
                 }
             }
@@ -121,7 +133,7 @@ impl<R: Rules> Threads<R> {
                     rq.out.push(Action::EndJob { job });
                 }
                 rq.grant_again(p);
-                self.exhausted(p);
+                self.exhausted(p, false);
             }
             Event::Ended { job } => {
                 let p = job.task;
@@ -137,6 +149,7 @@ impl<R: Rules> Threads<R> {
                 if thread.queued {
                     rq.dequeue(p);
                     rq.threads[p].server.state = ServerState::Blocked;
+                    rq.asleep(p);
                 }
             }
             Event::Join { .. }
@@ -152,18 +165,20 @@ impl<R: Rules> Threads<R> {
         }
     }
 
-    /// A queued thread has no budget left.
-    fn exhausted(&mut self, p: TaskId) {
+    /// A queued thread has no budget left, or `yields` what it had.
+    fn exhausted(&mut self, p: TaskId, yields: bool) {
         let Self { rq, rules, .. } = self;
         let replenishment = rq.threads[p].server.replenishment();
         let c = rq.threads[p].cpu;
         let needed = rq.needs(c);
         rq.dequeue(p);
-        if rq.now >= replenishment && rules.bypasses() {
+        let goes_on = rq.now >= replenishment && rules.bypasses() || rq.postpones && !yields;
+        if goes_on {
             rq.replenish(p);
             if rq.threads[p].job.is_none() {
                 // It yielded, and its next job is not there yet.
                 rq.threads[p].server.state = ServerState::Blocked;
+                rq.asleep(p);
                 return;
             }
             rq.grant_again(p);
@@ -191,6 +206,8 @@ impl<R: Rules> Threads<R> {
     fn timer(&mut self, p: TaskId) {
         let Self { rq, rules, .. } = self;
         if rq.threads[p].server.state != ServerState::Throttled {
+            // A throttled thread is no sleeping one: its timer has one meaning at a time.
+            rq.zero_lag(p);
             return;
         }
         rq.next_job(p);
@@ -198,6 +215,7 @@ impl<R: Rules> Threads<R> {
         if rq.threads[p].job.is_none() {
             // It yielded, and its next job is not there yet: it sleeps.
             rq.threads[p].server.state = ServerState::Blocked;
+            rq.asleep(p);
             return;
         }
         rq.settle(p);
@@ -208,11 +226,13 @@ impl<R: Rules> Threads<R> {
         let Self { rq, rules, .. } = self;
         match rq.threads[p].server.state {
             ServerState::Inactive => {
+                rq.awake(p);
                 rq.next_job(p);
                 rq.threads[p].previous = rq.now;
                 rq.new_period(p);
             }
             ServerState::Blocked => {
+                rq.awake(p);
                 rq.next_job(p);
                 rq.dated.push(p);
                 if let Woken::ThrottledUntil(at) = rq.threads[p].server.wake(rq.now) {
@@ -252,12 +272,12 @@ impl<R: Rules> Threads<R> {
             }
             Event::Leave { task } => {
                 let p = *task;
-                let id = TimerId(rq.threads[p].seat);
+                rq.out.push(Action::ClearTimer { id: TimerId(rq.threads[p].seat) });
+                // It may set the timer again, for its zero-lag time.
                 rq.leave(p);
                 if std::mem::take(&mut rq.threads[p].admitted) {
                     rules.release(rq, p);
                 }
-                rq.out.push(Action::ClearTimer { id });
             }
             Event::Reconfigure { task, change, request } => {
                 // A task that was refused in this very instant.
@@ -325,9 +345,13 @@ impl<R: Rules> Threads<R> {
                 load[thread.cpu].add(&thread.u);
             }
             rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
+            rq.count_anew(p);
         }
         match check_parameters(task).and_then(|()| rules.admit(rq, p)) {
-            Ok(()) => rq.threads[p].admitted = true,
+            Ok(()) => {
+                rq.threads[p].admitted = true;
+                rq.enter_accounts(p);
+            }
             Err(reason) => {
                 rq.leave(p);
                 rq.out.push(Action::Refuse { request, reason });
@@ -367,8 +391,7 @@ impl<R: Rules> Threads<R> {
             let before = std::mem::replace(&mut rq.running[c], job);
             match job {
                 Some(job) if again || before != Some(job) => {
-                    // An engine that reports late may find less than a nanosecond: it is granted one.
-                    let budget = rq.threads[job.task].server.budget().max(Service::from_ns(1));
+                    let budget = rq.threads[job.task].server.grant(&rq.prices[c], rq.speeds[c]);
                     rq.out.push(Action::Run { cpu: c, job, budget: Some(budget) });
                 }
                 None if before.is_some() => rq.out.push(Action::Idle { cpu: c }),
@@ -382,6 +405,7 @@ impl<R: Rules> Policy for Threads<R> {
     fn on_event(&mut self, now: Time, event: Event) {
         let rq = &mut self.rq;
         rq.now = now;
+        rq.end_stretches();
         match &event {
             Event::Completion { job, cpu, .. } => {
                 self.mark_due(*job, *cpu);
@@ -428,6 +452,7 @@ impl<R: Rules> Policy for Threads<R> {
 
     fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
         self.rq.now = now;
+        self.rq.release_departed();
         let inbox = std::mem::take(&mut self.inbox);
         let is_due = |event: &&Event| {
             matches!(
@@ -483,7 +508,7 @@ impl<R: Rules> Policy for Threads<R> {
             // What a running thread has left counts from now.
             let mut server = thread.server.clone();
             if let Some(c) = rq.curr.ids().find(|&c| rq.curr[c] == Some(p)) {
-                server.charge(now - rq.since[c], rq.speeds[c]);
+                server.charge(now - rq.since[c], &rq.prices[c]);
             }
             state.text(&server.exact_budget().rate().to_string());
             state.time(if thread.is_in() { server.deadline() } else { Time::NEVER }, now);
@@ -506,6 +531,7 @@ impl<R: Rules> Policy for Threads<R> {
             state.text(&speed.to_string());
         }
         rq.clusters.iter().for_each(|cluster| state.text(&cluster.to_string()));
+        rq.save_activity(now, state);
     }
 
     fn rule(&self) -> ScheduleRule {

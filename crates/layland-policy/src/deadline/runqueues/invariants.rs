@@ -41,6 +41,7 @@ impl RunQueues {
                 "cpudl differs from its definition"
             );
         }
+        self.assert_accounts();
         if let Some(load) = &self.load {
             for c in load.ids() {
                 let here =

@@ -30,6 +30,8 @@ impl RunQueues {
             Duration::from_ns(D),
         );
         thread.u = thread.server.bandwidth();
+        self.reserve_anew(p);
+        let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
             load[thread.cpu].add(&thread.u);
         }
@@ -154,5 +156,6 @@ impl RunQueues {
                 self.cpudl[cluster].set(c, earliest);
             }
         }
+        self.rebuild_accounts();
     }
 }

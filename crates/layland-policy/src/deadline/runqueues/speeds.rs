@@ -1,12 +1,20 @@
-//! With the option `grub_pa` the speed of a CPU follows the bandwidth of the threads of its queue, the
-//! throttled ones included (the power-aware form of GRUB): `min(1, sum of Q/T)`, kept exactly if the
-//! bandwidths have a common denominator up to 10^6, and otherwise rounded up to a thousandth. A CPU
-//! without threads keeps its speed.
+//! With the option `grub_pa` the speed of a CPU follows its active bandwidth (the power-aware form of GRUB):
+//! `min(1, sum of Q/T)` over its threads that are ready, throttled, or sleep before their zero-lag times, as a kernel
+//! counts them (`activity.rs`). It is kept exactly if the bandwidths have a common denominator up to 10^6, and
+//! otherwise rounded up to a thousandth; with the kernel's arithmetic to a 1024th. A CPU without active threads keeps
+//! its speed.
+//!
+//! Without the threads that sleep, a CPU would slow down when a thread blocks, and a thread that wakes up before its
+//! zero-lag time would find that the others have been served too slowly.
+//!
+//! Speeds that CPUs always have may differ: with the option `capacity` threads know it.
+#![expect(non_snake_case, reason = "Q, T and D are the symbols of the papers")]
 
 use super::RunQueues;
-use crate::deadline::server::ServerState;
+use crate::deadline::price::Arith;
 use crate::{Action, Refusal};
-use layland_model::{Rate, Speed, System};
+use layland_model::{CpuId, CpuSet, Rate, Speed, System, TaskId};
+use std::cmp::Reverse;
 
 impl RunQueues {
     /// From now on the speed of a CPU follows the bandwidth of its threads.
@@ -22,7 +30,10 @@ impl RunQueues {
                 (grid / common).checked_mul(denominator).filter(|&grid| grid <= Speed::LIMIT)
             });
         }
-        let grid = grid.unwrap_or(1000);
+        let grid = match self.arith {
+            Arith::Exact => grid.unwrap_or(1000),
+            Arith::Kernel => 1024,
+        };
         let longest = system.tasks.values().flat_map(|task| &task.wcet).max();
         let work = longest.map_or(0, |wcet| wcet.ns());
         if work.checked_mul(grid).is_none_or(|grains| grains > layland_model::TIME_LIMIT) {
@@ -37,27 +48,57 @@ impl RunQueues {
     /// Gives every CPU the speed that the bandwidth of its threads asks for.
     pub(super) fn update_speeds(&mut self, grid: i64) {
         for c in self.curr.ids() {
-            let bandwidth: Rate = self
-                .threads
-                .values()
-                .filter(|thread| {
-                    thread.cpu == c
-                        && matches!(
-                            thread.server.state,
-                            ServerState::Eligible | ServerState::Throttled
-                        )
-                })
-                .map(|thread| thread.u.clone())
-                .sum();
+            let bandwidth =
+                self.accounts.as_ref().map_or(Rate::ZERO, |accounts| accounts.active(c));
             let steps = (&bandwidth * &Rate::whole(grid)).ceil().map_or(grid, |n| n.min(grid));
             let Some(speed) = Speed::new(&Rate::new(steps, grid)) else { continue };
             if speed != self.speeds[c] {
                 self.charge(c);
                 self.speeds[c] = speed;
+                self.prices[c] = self.price(c);
                 self.out.push(Action::SetSpeed { cpu: c, speed });
                 self.touched.insert(c);
                 self.regrant.insert(c);
             }
         }
+    }
+
+    /// From now on it counts that CPUs have different speeds, if they have.
+    pub(crate) fn know_speeds(&mut self) {
+        let first = self.speeds.values().next().copied();
+        self.knows_speeds = self.speeds.values().any(|&speed| Some(speed) != first);
+    }
+
+    /// What a set of CPUs can do, in CPUs: their speeds, or their number.
+    pub(crate) fn capacity(&self, cpus: &CpuSet) -> Rate {
+        if self.knows_speeds {
+            cpus.iter().map(|c| self.speeds[c].rate()).sum()
+        } else {
+            Rate::whole(cpus.len() as i64)
+        }
+    }
+
+    /// Whether a CPU could do the budget of a thread by its deadline, if it did nothing else.
+    pub(crate) fn fits(&self, p: TaskId, c: CpuId) -> bool {
+        if !self.knows_speeds {
+            return true;
+        }
+        let (Q, _, D) = self.threads[p].server.parameters();
+        &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
+    }
+
+    /// Those of some free CPUs that are fast enough for a thread; if there is none, the fastest, among equals its
+    /// own, then the lowest.
+    pub(crate) fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
+        if !self.knows_speeds {
+            return free;
+        }
+        let fitting: CpuSet = free.iter().filter(|&c| self.fits(p, c)).collect();
+        if !fitting.is_empty() {
+            return fitting;
+        }
+        let own = self.threads[p].cpu;
+        let fastest = free.iter().max_by_key(|&c| (self.speeds[c].rate(), c == own, Reverse(c)));
+        fastest.map_or(free, CpuSet::single)
     }
 }

@@ -15,6 +15,35 @@ pub(super) enum ThreadKind {
     SelfSuspending,
 }
 
+/// Whether the bandwidth of a thread is in use: see `activity.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// It is not in the accounts.
+    Outside,
+    Inactive,
+    Contending,
+    NonContending {
+        /// The first instant that is not before its zero-lag time.
+        until: Time,
+    },
+}
+
+impl Activity {
+    /// Whether it counts as running.
+    pub(super) fn is_active(self) -> bool {
+        matches!(self, Activity::Contending | Activity::NonContending { .. })
+    }
+}
+
+/// The bandwidth of a thread that has left, until its zero-lag time.
+#[derive(Clone, Debug)]
+pub(super) struct Departed {
+    pub bandwidth: Rate,
+    pub cpu: CpuId,
+    pub cluster: usize,
+    pub until: Time,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     pub server: Server,
@@ -31,6 +60,11 @@ pub(crate) struct Thread {
     pub admitted: bool,
     /// Whether it may use more than one CPU.
     pub migrates: bool,
+    /// Whether its flag says that it reclaims.
+    pub reclaims: bool,
+    /// Its bandwidth in the unit of the accounts, and whether it is in use.
+    pub(super) bandwidth: Rate,
+    pub(super) activity: Activity,
     /// Its place by rank, which breaks ties; also the number of its timer.
     pub seat: u32,
     pub(super) due: bool,
@@ -64,6 +98,9 @@ impl Thread {
             cluster: task.cluster,
             cpu: mask.lowest().unwrap_or(CpuId(0)),
             migrates: mask.len() > 1,
+            reclaims: task.reclaim,
+            bandwidth: Rate::ZERO,
+            activity: Activity::Outside,
             mask,
             queued: false,
             placed: false,

@@ -336,6 +336,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Write continue, abort or skip.",
     ),
     (
+        "layland::csv::reclaim",
+        "whether a server reclaims, in a table, is neither true nor false",
+        "Write true or false.",
+    ),
+    (
         "layland::csv::unused_column",
         "a column of another tool that a task does not need",
         "A warning: the column does not count.",

@@ -126,6 +126,15 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
     let (margin, deadline) = (margin(args), &args.deadline);
     let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
+        let on = |name: &str| options.switch(name, false).unwrap_or(false);
+        let reclaims = on("grub") && system.tasks.values().any(|task| task.reclaim);
+        if reclaims || options.text("exhaust") == Some("postpone") {
+            // Its endless threads yield before their budgets end, and so would have nothing to reclaim for.
+            let reason =
+                "the engine `deadline` starts no thread that reclaims or goes on beyond its budget";
+            return Err(Failure::refused(reason)
+                .help("simulate it, or let the dispatcher run it: --engine fifo"));
+        }
         let asks_itself = deadline.requests == Requests::Task;
         let (margin, settle) = (margin.as_ref(), deadline.settle);
         Plan::of_kernel(system, facts, margin, deadline.force, settle, asks_itself)

@@ -1,0 +1,444 @@
+//! Reclaiming (GRUB): the bundled example of what it does wrong with several CPUs in a domain, and what it keeps on
+//! CPUs that lend what is their own.
+
+use layland_analysis::Verdict;
+use layland_checker::check;
+use layland_config::{Format, Host, demo, read};
+use layland_guarantee::{AssessOptions, assess};
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Rate, ScheduleRule, Service, System, Task,
+    TaskId, Time,
+};
+use layland_sim::{SimOptions, simulate};
+use layland_testkit::registry;
+use layland_trace::{MarkKind, Trace};
+use proptest::prelude::*;
+
+fn reclaim_defect() -> System {
+    let demo = demo("reclaim-defect").expect("a bundled task set");
+    let loaded = read("reclaim-defect", demo.text.as_bytes(), Format::Toml, &Host::default());
+    loaded.unwrap_or_else(|report| panic!("{}", report.plain())).system
+}
+
+fn run(system: &System, spec: &str, until: Time) -> Trace {
+    let policy = registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, &SimOptions::until(until)).unwrap();
+    let report = check(&trace, system, &ScheduleRule::None, 5);
+    assert!(report.is_clean(), "{spec}: {report}");
+    trace
+}
+
+fn verdict(spec: &str, system: &System) -> (Verdict, String) {
+    let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
+    (found.verdict, found.reasons.join("\n"))
+}
+
+/// How late the first job of a task is.
+fn first_tardiness(trace: &Trace, task: u32) -> i64 {
+    let first = trace.jobs.iter().find(|record| record.job.id.task == TaskId(task));
+    let record = first.expect("it is released");
+    record.job.tardiness(record.completion().expect("it ends")).ns()
+}
+
+#[test]
+fn an_admitted_thread_is_late_where_cpus_lend_what_is_not_theirs() {
+    let system = reclaim_defect();
+    let until = Time::from_ms(40);
+    let plain = run(&system, "dl-sp", until);
+    assert!(plain.answers.is_empty(), "all are admitted");
+    assert!(plain.jobs.iter().all(|record| !record.missed(plain.over)));
+    // Price (0.95 - 0.3) / 0.95: the 4 ms of `tau1` last for 76/13 ms, and `tau2` needs 5 more.
+    let exact = run(&system, "dl-sp:grub=on", until);
+    assert!(exact.answers.is_empty());
+    assert_eq!(first_tardiness(&exact, 1), 846_154);
+    // In units of 2^-20: Umax 996147, 1/Umax 269/256, extra 996147 - 209715 - 262144 - 209715 = 314573, price
+    // (996147 - 314573) * 269 / 256 = 716185.
+    let kernel = run(&system, "dl-sp:grub=on:arith=kernel", until);
+    // Until `tau3` ends, at 4 ms, one charge, and the rest is the next one; both are rounded down.
+    let rest = 4_000_000_u64 - ((4_000_000 * 716_185) >> 20);
+    let lasts = 4_000_000 + (rest << 20).div_ceil(716_185) as i64;
+    assert_eq!(first_tardiness(&kernel, 1), lasts + 5_000_000 - 10_000_000);
+    // Linux asks nobody if admission control is off.
+    assert_eq!(first_tardiness(&run(&system, "dl:grub=on", until), 1), 1_153_847);
+    for spec in ["dl:grub=on", "dl-sp:grub=on", "dl-sp:grub=on:arith=kernel"] {
+        let (verdict, reasons) = verdict(spec, &system);
+        assert_eq!(verdict, Verdict::Unknown, "{spec}");
+        assert!(reasons.contains("reclaim"), "{spec}: {reasons}");
+    }
+}
+
+#[test]
+fn each_cpu_keeps_deadlines_if_it_lends_its_own() {
+    let system = reclaim_defect();
+    let mut alone = system.clone();
+    alone.platform.clusters = [0, 1].map(|cpu| CpuSet::single(CpuId(cpu))).to_vec();
+    alone.tasks[TaskId(2)].cluster = 1;
+    for (spec, system) in [("dl-sp:grub=on:lend=cpu", &system), ("dl-sp:grub=on", &alone)] {
+        let (verdict, reasons) = verdict(spec, system);
+        assert_eq!(verdict, Verdict::Yes, "{spec}: {reasons}");
+        let trace = run(system, spec, Time::from_ms(1000));
+        assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
+        // `tau1` gets more than it reserved: all that `tau2` leaves of 0.95.
+        let got: i64 = trace
+            .jobs
+            .iter()
+            .filter(|record| record.job.id.task == TaskId(0))
+            .map(|record| record.executed.ns())
+            .sum();
+        assert!(got > 400_000_000, "{got}");
+    }
+    // Without a nanosecond of room nothing is promised, nor with the kernel's roundings.
+    for spec in ["dl:grub=on", "dl-sp:grub=on:umax=1", "dl-sp:grub=on:arith=kernel"] {
+        let (verdict, reasons) = verdict(spec, &alone);
+        assert_eq!(verdict, Verdict::Unknown, "{spec}: {reasons}");
+    }
+    // Nobody reclaims: the theory without reclaiming holds.
+    let mut nobody = system;
+    nobody.tasks.values_mut().for_each(|task| task.reclaim = false);
+    assert_eq!(verdict("dl:grub=on", &nobody).0, Verdict::Yes);
+}
+
+#[test]
+fn a_soft_reservation_and_theorems_about_hard_ones() {
+    let system =
+        System::new(1, vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))]);
+    assert_eq!(verdict("dl", &system).0, Verdict::Yes);
+    let (verdict, reasons) = verdict("dl:exhaust=postpone", &system);
+    assert_eq!(verdict, Verdict::Unknown);
+    assert!(reasons.contains("beyond their budgets"), "{reasons}");
+    let bounds = |spec: &str, system: &System| {
+        let found = assess(registry(), spec, system, &AssessOptions::default()).unwrap();
+        found.bounds.values().filter(|bound| **bound != layland_guarantee::Bound::Unknown).count()
+    };
+    // The tardiness bound of Tang et al. 2021 is about budgets at unit price and CPUs at full speed.
+    let mut tied = reclaim_defect();
+    tied.tasks[TaskId(2)].affinity = None;
+    assert_eq!(bounds("dl-sp", &tied), 3);
+    for spec in ["dl-sp:grub=on", "dl-sp:grub_pa=on", "dl-sp:exhaust=postpone"] {
+        assert_eq!(bounds(spec, &tied), 0, "{spec}");
+    }
+}
+
+/// Tasks on one CPU with bandwidths of at most `umax` together.
+fn on_one_cpu(umax: Rate) -> impl Strategy<Value = System> {
+    let task = (2i64..14, 1i64..9, 0i64..12, any::<bool>(), any::<bool>(), 1i64..101);
+    prop::collection::vec(task, 1..6).prop_map(move |tasks| {
+        let (mut total, mut kept) = (Rate::ZERO, Vec::new());
+        for (at, (period, budget, offset, is_hog, reclaims, percent)) in
+            tasks.into_iter().enumerate()
+        {
+            let (period, budget) = (period * 1000, budget.min(period) * 1000);
+            let mut task = Task::implicit(
+                format!("t{at}"),
+                Service::from_ns(budget),
+                Duration::from_ns(period),
+            );
+            task.offset = Duration::from_ns(offset * 700);
+            (task.reclaim, task.rank) = (reclaims, at as i64);
+            if is_hog {
+                task.behaviour = Behaviour::Hog;
+            } else {
+                let least = Service::from_ns((budget * percent / 100).max(1));
+                task.execution = ExecutionModel::Uniform { min: least, max: task.own_wcet() };
+            }
+            let all = &total + &task.utilization();
+            if all <= umax {
+                total = all;
+                kept.push(task);
+            }
+        }
+        if kept.is_empty() {
+            kept.push(Task::implicit("t", Service::from_ns(1000), Duration::from_ns(2000)));
+        }
+        System::new(1, kept)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// With room for the rounding no job is late; without it none by more than `n` over the least bandwidth. Who
+    /// reclaims gets no less than without reclaiming.
+    #[test]
+    fn on_one_cpu_no_server_is_late(system in on_one_cpu(Rate::new(19, 20)), seed in any::<u64>()) {
+        let until = Time::from_ns(200_000);
+        let (answer, reasons) = verdict("dl:grub=on:umax=19/20", &system);
+        prop_assert_eq!(answer, Verdict::Yes, "{}", reasons);
+        let options = SimOptions { seed, ..SimOptions::until(until) };
+        let of = |spec: &str| {
+            let mut trace = Trace::default();
+            simulate(&system, registry().build(spec, &system).unwrap(), &mut trace, &options).unwrap();
+            trace
+        };
+        let room = of("dl:grub=on:umax=19/20");
+        prop_assert!(room.jobs.iter().all(|record| !record.missed(room.over)));
+        let tight = of("dl:grub=on");
+        let least = system.tasks.values().map(Task::utilization).min().unwrap();
+        let bound = &Rate::whole(system.tasks.len() as i64) / &least;
+        for record in &tight.jobs {
+            let late = record.completion().map_or(0, |end| record.job.tardiness(end).ns());
+            prop_assert!(Rate::whole(late) <= bound, "{} ns late", late);
+        }
+    }
+
+    /// The kernel's arithmetic keeps deadlines here too, though nobody promises it.
+    #[test]
+    fn the_kernel_s_roundings_cost_no_deadline_on_one_cpu(system in on_one_cpu(Rate::new(19, 20))) {
+        let trace = run(&system, "dl:grub=on:arith=kernel:umax=19/20", Time::from_ns(200_000));
+        let least = system.tasks.values().map(Task::utilization).min().unwrap();
+        let bound = &Rate::whole(10 * system.tasks.len() as i64) / &least;
+        for record in &trace.jobs {
+            let late = record.completion().map_or(0, |end| record.job.tardiness(end).ns());
+            prop_assert!(Rate::whole(late) <= bound, "{} ns late", late);
+        }
+    }
+}
+
+// --- A twin that moves a unit of time at a time ---------------------------------------------------
+
+/// A thread of the twin, and what its server is doing.
+struct Slow {
+    budget: i64,
+    period: i64,
+    deadline: i64,
+    u: Rate,
+    reclaims: bool,
+    is_hog: bool,
+    /// Arrivals and work, and the number of the next to arrive.
+    jobs: Vec<(i64, i64)>,
+    arrived: usize,
+    /// Work of the jobs that have arrived and have not ended.
+    pending: Vec<i64>,
+    q: Rate,
+    d: i64,
+    has_entered: bool,
+    throttled_until: Option<i64>,
+    /// The zero-lag time, while it sleeps and that is to come.
+    zero_lag: Option<Rate>,
+    is_active: bool,
+}
+
+impl Slow {
+    fn of(task: &Task) -> Slow {
+        let (is_hog, jobs) = match (&task.behaviour, &task.execution) {
+            (Behaviour::Explicit(times), ExecutionModel::List(works)) => {
+                let jobs = times.iter().zip(works.iter().cycle());
+                (false, jobs.map(|(at, work)| (at.ns(), work.ns())).collect())
+            }
+            _ => (true, vec![(task.offset.ns(), i64::MAX)]),
+        };
+        Slow {
+            budget: task.reservation().ns(),
+            period: task.period.ns(),
+            deadline: task.deadline.ns(),
+            u: Rate::new(task.reservation().ns(), task.period.ns()),
+            reclaims: task.reclaim,
+            is_hog,
+            jobs,
+            arrived: 0,
+            pending: Vec::new(),
+            q: Rate::ZERO,
+            d: 0,
+            has_entered: false,
+            throttled_until: None,
+            zero_lag: None,
+            is_active: false,
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        !self.pending.is_empty() && self.throttled_until.is_none()
+    }
+
+    /// A rest below one counts for those who pay less than one for a unit.
+    fn is_used_up(&self) -> bool {
+        if self.reclaims { self.q <= Rate::ZERO } else { self.q < Rate::ONE }
+    }
+
+    fn new_period(&mut self, t: i64) {
+        (self.q, self.d) = (Rate::whole(self.budget), t + self.deadline);
+    }
+
+    fn replenish(&mut self) {
+        loop {
+            self.d += self.period;
+            self.q = &self.q + &Rate::whole(self.budget);
+            if !self.is_used_up() {
+                return;
+            }
+        }
+    }
+
+    fn arrive(&mut self, t: i64) -> bool {
+        let next = self.jobs.get(self.arrived).filter(|&&(at, _)| at == t);
+        let work = next.map(|&(_, work)| work);
+        self.arrived += usize::from(work.is_some());
+        self.pending.extend(work);
+        work.is_some()
+    }
+
+    /// The end of the unit of time in which it ran.
+    fn ran_until(&mut self, t: i64) {
+        if !self.is_hog && self.pending[0] == 0 {
+            self.pending.remove(0);
+            // A thread whose next job arrives in this very instant does not block.
+            self.arrive(t);
+            if self.pending.is_empty() {
+                let rest = &self.q * &Rate::new(self.period, self.budget);
+                let zero_lag = &Rate::whole(self.d) - &rest;
+                match zero_lag > Rate::whole(t) {
+                    true => self.zero_lag = Some(zero_lag),
+                    false => self.is_active = false,
+                }
+                return;
+            }
+        }
+        if self.is_used_up() {
+            let next = self.d - self.deadline + self.period;
+            if t >= next { self.replenish() } else { self.throttled_until = Some(next) }
+        }
+    }
+
+    fn wake(&mut self, t: i64) {
+        (self.is_active, self.zero_lag) = (true, None);
+        let next = self.d - self.deadline + self.period;
+        let is_implicit = self.deadline == self.period;
+        if !self.has_entered || t >= next || is_implicit && t >= self.d {
+            self.has_entered = true;
+            self.new_period(t);
+        } else if t >= self.d {
+            self.q = Rate::ZERO;
+            self.throttled_until = Some(next);
+        } else if self.is_used_up() {
+            self.throttled_until = Some(next);
+        } else {
+            let share = &Rate::new(self.d - t, self.deadline) * &Rate::whole(self.budget);
+            if self.q > share && is_implicit {
+                self.new_period(t);
+            } else if self.q > share {
+                self.q = share;
+                if self.is_used_up() {
+                    self.throttled_until = Some(next);
+                }
+            }
+        }
+    }
+}
+
+/// Who runs in each unit of time on the only CPU, by deadlines and ranks.
+fn slow_schedule(system: &System, umax: &Rate, horizon: i64) -> Vec<Option<u32>> {
+    let mut threads: Vec<Slow> = system.tasks.values().map(Slow::of).collect();
+    let (mut running, mut schedule): (Option<usize>, Vec<Option<u32>>) = (None, Vec::new());
+    for t in 0..horizon {
+        if let Some(p) = running {
+            threads[p].ran_until(t);
+        }
+        for thread in &mut threads {
+            if thread.throttled_until == Some(t) {
+                thread.throttled_until = None;
+                thread.replenish();
+            }
+        }
+        for thread in &mut threads {
+            if thread.zero_lag.as_ref().is_some_and(|zero_lag| *zero_lag <= Rate::whole(t)) {
+                (thread.zero_lag, thread.is_active) = (None, false);
+            }
+        }
+        for thread in &mut threads {
+            if thread.arrive(t) && thread.pending.len() == 1 {
+                thread.wake(t);
+            }
+        }
+        running = (0..threads.len())
+            .filter(|&p| threads[p].is_ready())
+            .min_by_key(|&p| (threads[p].d, p));
+        schedule.push(running.map(|p| p as u32));
+        let active: Rate =
+            threads.iter().filter(|thread| thread.is_active).map(|thread| thread.u.clone()).sum();
+        if let Some(p) = running {
+            let thread = &mut threads[p];
+            let price = match thread.reclaims {
+                true => &active.max(thread.u.clone()) / umax,
+                false => Rate::ONE,
+            };
+            thread.q = &thread.q - &price;
+            if !thread.is_hog {
+                thread.pending[0] -= 1;
+            }
+        }
+    }
+    schedule
+}
+
+/// Threads with hogs, jobs of any length, early wake-ups and short deadlines, on one CPU that may be overloaded.
+fn any_on_one_cpu() -> impl Strategy<Value = System> {
+    let jobs = prop::collection::btree_map(0i64..60, 1i64..7, 1..8);
+    let task = (2i64..13, 1i64..8, 0i64..4, any::<bool>(), 0u32..4, jobs);
+    prop::collection::vec(task, 1..5).prop_map(|tasks| {
+        let mut system = System::new(1, Vec::new());
+        for (at, (period, budget, less, reclaims, kind, jobs)) in tasks.into_iter().enumerate() {
+            let deadline = (period - less).max(1);
+            let budget = Service::from_ns(i64::min(budget, deadline));
+            let mut task = Task::implicit(format!("t{at}"), budget, Duration::from_ns(period));
+            task.deadline = Duration::from_ns(deadline);
+            (task.budget, task.reclaim, task.rank) = (Some(budget), reclaims, at as i64);
+            if kind == 0 {
+                task.behaviour = Behaviour::Hog;
+                task.offset = Duration::from_ns(jobs.keys().next().copied().unwrap_or(0));
+            } else {
+                task.wcet = vec![Service::from_ns(6)];
+                task.behaviour =
+                    Behaviour::Explicit(jobs.keys().map(|&at| Time::from_ns(at)).collect());
+                let works = jobs.values().map(|&work| Service::from_ns(work)).collect();
+                task.execution = ExecutionModel::List(works);
+            }
+            system.tasks.push(task);
+        }
+        system
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn schedules_are_those_of_the_twin(system in any_on_one_cpu(), umax in 0usize..3) {
+        let (umax, spec) = [(Rate::ONE, "1"), (Rate::new(19, 20), "19/20"), (Rate::new(3, 4), "3/4")][umax].clone();
+        let trace = run(&system, &format!("dl:tie=rank:grub=on:umax={spec}"), Time::from_ns(120));
+        let mut found = vec![None; 120];
+        for segment in &trace.segments {
+            let units = segment.start.ns() as usize..segment.end.ns() as usize;
+            found[units].fill(Some(segment.job.task.0));
+        }
+        prop_assert_eq!(found, slow_schedule(&system, &umax, 120));
+    }
+}
+
+/// With `grub_pa=on` the bandwidth of a thread that sleeps stays active until its zero-lag time.
+#[test]
+fn a_cpu_keeps_its_speed_until_the_zero_lag_time() {
+    let ms = Service::from_ms;
+    let mut sleeper = Task::implicit("sleeper", ms(5), Duration::from_ms(10));
+    sleeper.execution = ExecutionModel::List(vec![ms(1)]);
+    let mut hog = Task::implicit("hog", ms(5), Duration::from_ms(10));
+    (hog.behaviour, hog.rank) = (Behaviour::Hog, 1);
+    let trace = run(&System::new(1, vec![sleeper, hog]), "dl:grub_pa=on", Time::from_ms(10));
+    let speeds: Vec<(Time, Rate)> = trace
+        .marks
+        .iter()
+        .filter_map(|mark| match mark.kind {
+            MarkKind::Speed(_, speed) => Some((mark.at, speed.rate())),
+            _ => None,
+        })
+        .collect();
+    // It sleeps at 1 with 4 of 5 left, due at 10: its zero-lag time is 10 - 4 * 10 / 5 = 2.
+    assert_eq!(speeds.first(), Some(&(Time::from_ms(2), Rate::new(1, 2))), "{speeds:?}");
+    assert!(speeds.iter().all(|(at, _)| *at != Time::from_ms(1)), "{speeds:?}");
+    // Work of 1 from 1 to 2, and the other 4 at half the speed.
+    let done = trace.segments.iter().filter(|segment| segment.job.task == TaskId(1));
+    let done: Vec<(i64, i64)> = done
+        .map(|segment| (segment.start.ns() / 1_000_000, segment.end.ns() / 1_000_000))
+        .collect();
+    assert_eq!((done[0].0, done.last().map(|piece| piece.1)), (1, Some(10)));
+}
