@@ -7,7 +7,9 @@
 //! cannot fail (b).
 
 use crate::group::weaken_if_finite;
-use crate::{Assumption, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict};
+use crate::{
+    Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+};
 use layland_model::{Rate, RateSum, System};
 
 /// Whether the CPUs are fast and many enough.
@@ -28,6 +30,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: crate::TestKind::Necessary,
     assumptions: &[Assumption::WcetKept],
     citations: &[],
+    certify: Certify::Reasons,
     decide: capacity,
 };
 

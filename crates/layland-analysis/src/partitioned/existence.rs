@@ -17,7 +17,7 @@
 use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
 use crate::uniprocessor::edf::{Demand, processor_demand};
-use crate::{Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
+use crate::{Certify, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
@@ -59,6 +59,9 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[],
+    certify: Certify::Without(
+        "the partition stands in the answer: give each task its CPU, and p-edf has a certificate",
+    ),
     decide: |system| find(system, NODES),
 };
 

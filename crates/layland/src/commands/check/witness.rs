@@ -109,6 +109,34 @@ fn misses(
     first.found.map(|(record, over)| Witness { record, seed, over })
 }
 
+/// The jobs of the run of a witness, as far as it went.
+pub(super) fn jobs(
+    registry: &Registry,
+    spec: &str,
+    system: &System,
+    witness: &Witness,
+) -> Option<Vec<Job>> {
+    let run = if witness.seed.is_some() { at_wcet(system) } else { densest(system) };
+    let policy = registry.build(spec, &run).ok()?;
+    let mut released = Released::default();
+    let options = SimOptions {
+        seed: witness.seed.unwrap_or(0),
+        ..SimOptions::until(witness.over.max(witness.record.job.deadline))
+    };
+    simulate(&run, policy, &mut released, &options).ok()?;
+    released.0.sort_by_key(|job| (job.arrival, job.id.task, job.id.seq));
+    Some(released.0)
+}
+
+#[derive(Default)]
+struct Released(Vec<Job>);
+
+impl Recorder for Released {
+    fn released(&mut self, job: &Job) {
+        self.0.push(*job);
+    }
+}
+
 /// Until when at most so many jobs arrive, beside the first of each task.
 fn until(system: &System, jobs: u64) -> Time {
     let most = i128::from(jobs) + system.tasks.len() as i128;
