@@ -44,6 +44,10 @@ impl<'a> Group<'a> {
     }
 
     /// The parameters of the tasks that most tests need.
+    pub(crate) fn ids(&self) -> Vec<TaskId> {
+        self.tasks.iter().map(|&(id, _)| id).collect()
+    }
+
     pub(crate) fn sporadic(&self) -> Vec<Sporadic> {
         self.tasks().map(Sporadic::from).collect()
     }

@@ -40,6 +40,8 @@ pub enum Proof {
 pub struct Part {
     /// The CPUs.
     pub cpus: CpuSet,
+    /// The tasks.
+    pub tasks: Vec<TaskId>,
     /// Why their tasks meet all deadlines.
     pub evidence: Evidence,
 }
@@ -91,10 +93,29 @@ impl SchedulabilityTest {
         match (self.certify, finding.verdict) {
             (_, Verdict::Unknown) => Err("nothing is decided"),
             (Certify::Without(why), _) => Err(why),
+            (Certify::By(_), Verdict::No) if !finding.reasons.iter().any(shows) => {
+                Err("an exhaustive search found nothing, and that has no short proof")
+            }
             (Certify::Reasons, _) | (Certify::By(_), Verdict::No) => {
                 Ok(Proof::Reasons(finding.reasons.clone()))
             }
             (Certify::By(prove), Verdict::Yes) => prove(system).map(Proof::Parts),
         }
+    }
+}
+
+/// Whether the reason is something that can be computed again.
+fn shows(reason: &Reason) -> bool {
+    match reason {
+        Reason::Compared(_) | Reason::NoBound(..) | Reason::NoneCanBeLowest(_) => true,
+        Reason::Partition(_)
+        | Reason::NotPartitioned(_)
+        | Reason::PriorityOrder(_)
+        | Reason::AcceptedBy(_)
+        | Reason::MayBeLate(_)
+        | Reason::Holds(_)
+        | Reason::JobPattern { .. }
+        | Reason::GaveUp(_)
+        | Reason::PatternMayNotOccur => false,
     }
 }

@@ -393,8 +393,11 @@ pub(crate) fn verdict(
         };
         let was_open = found.verdict == Verdict::Unknown;
         found.listen(test, finding, system);
-        if options.proof && was_open && found.verdict != Verdict::Unknown {
-            found.proven = found.said.last().map(|said| Proven::by(said, by, system, algorithm));
+        let decided = found.said.last().and_then(|said| said.finding.as_ref().ok());
+        if let (true, true, Some(finding)) = (options.proof, was_open, decided)
+            && found.verdict != Verdict::Unknown
+        {
+            found.proven = Some(Proven::by(test, finding, by, system, algorithm));
         }
         if found.verdict != Verdict::Unknown && !options.all {
             break;

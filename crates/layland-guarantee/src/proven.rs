@@ -1,9 +1,8 @@
 //! What proves the answer about a policy: the system that was analysed in its place, and the proof of the test that
 //! decided.
 
-use crate::Said;
 use crate::views::View;
-use layland_analysis::{Finding, Proof, Verdict};
+use layland_analysis::{Finding, Proof, SchedulabilityTest, Verdict};
 use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
 
 /// A system that was analysed, and what was made of the policy's system for it.
@@ -36,9 +35,10 @@ impl Proven {
         Proven { analysed: Analysed::of(view), proof: Err("nothing is decided") }
     }
 
-    /// By what a test said of a view, or of the system as it is.
+    /// By what a test finds of a view, or of the system as it is.
     pub(crate) fn by(
-        said: &Said,
+        test: &SchedulabilityTest,
+        finding: &Finding,
         view: Option<&View<'_>>,
         system: &System,
         algorithm: Algorithm,
@@ -59,12 +59,10 @@ impl Proven {
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
-        let proof = match &said.finding {
-            Ok(Finding { verdict: Verdict::Yes, .. }) if has_other_order => {
-                Err("the policy runs with other priorities than those that the analysis finds")
-            }
-            Ok(finding) => said.test.prove(&analysed.system, finding),
-            Err(_) => Err("nothing is decided"),
+        let proof = if finding.verdict == Verdict::Yes && has_other_order {
+            Err("the policy runs with other priorities than those that the analysis finds")
+        } else {
+            test.prove(&analysed.system, finding)
         };
         Proven { analysed, proof }
     }

@@ -53,9 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
-    certify: Certify::Without(
-        "it reduces each task to CPUs of its own, and no short form of that is known to us",
-    ),
+    certify: Certify::Reasons,
     decide: |system| finding(system, &bounds(system)),
 };
 

@@ -86,7 +86,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
-    certify: Certify::Reasons,
+    certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
 

@@ -81,9 +81,7 @@ macro_rules! tests {
                 Algorithm::Ordered(Form::Hierarchical, Order::$order),
             ],
             $assumptions, &[&Citation::GUJARATI, &GUAN, &BERTOGNA_CIRINEI],
-            Certify::Without(
-                "it reduces each task to CPUs of its own, and no short form of that is known to us",
-            ),
+            Certify::Reasons,
             |system| finding(system, &bounds(system, PriorityOrder::$order)),
             |system| responses(&bounds(system, PriorityOrder::$order))
         })*

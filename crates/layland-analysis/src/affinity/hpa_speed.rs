@@ -125,7 +125,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         TwoLevels,
     ],
     citations: &[&Citation::BONIFACI],
-    certify: Certify::Without("its condition is a linear program over the tree of affinities"),
+    certify: Certify::Reasons,
     decide: |system| {
         let speed = for_system(system).expect("the affinities are on two levels").high;
         // Each task, each affinity and all CPUs.

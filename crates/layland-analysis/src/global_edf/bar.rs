@@ -129,7 +129,10 @@ fn points(group: &Group<'_>) -> Result<Part, &'static str> {
     });
     match found {
         Carried::Fits if points.len() > MOST => Err(TOO_LONG),
-        Carried::Fits => Ok(Part { cpus: group.cpus.clone(), evidence: Evidence::Points(points) }),
+        Carried::Fits => {
+            let evidence = Evidence::Points(points);
+            Ok(Part { cpus: group.cpus.clone(), tasks: group.ids(), evidence })
+        }
         Carried::Exceeds { .. } | Carried::NoBound => Err("the test does not accept"),
     }
 }

@@ -197,7 +197,10 @@ fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static s
         });
         match found {
             Slacks::All(_) if steps.len() > MOST => Err(TOO_LONG),
-            Slacks::All(_) => Ok(Part { cpus: group.cpus, evidence: Evidence::Slacks(steps) }),
+            Slacks::All(_) => {
+                let (tasks, evidence) = (group.ids(), Evidence::Slacks(steps));
+                Ok(Part { cpus: group.cpus, tasks, evidence })
+            }
             Slacks::Late(_) | Slacks::GaveUp => Err("a task may be late"),
         }
     };

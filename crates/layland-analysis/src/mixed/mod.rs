@@ -133,7 +133,7 @@ fn each_part(
         let found = find(&cpu)?;
         let named = found.into_iter().map(|(task, found)| (cpu.tasks[task.0 as usize], found));
         let evidence = Evidence::Levels(named.collect());
-        Ok(Part { cpus: system.allowed_cpus(cpu.tasks[0]), evidence })
+        Ok(Part { cpus: system.allowed_cpus(cpu.tasks[0]), tasks: cpu.tasks.clone(), evidence })
     };
     cpus(system).map(part).collect()
 }

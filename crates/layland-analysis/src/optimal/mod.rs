@@ -61,7 +61,8 @@ fn rates(system: &System) -> Result<Vec<Part>, &'static str> {
     let grid = RateGrid::of(system).ok_or("some rate is above 1 on every grid")?;
     let rates = grid.tasks.iter().map(|(id, rate)| (id, rate.numerator)).collect();
     let evidence = Evidence::Rates { unit: grid.unit, rates };
-    Ok(vec![Part { cpus: system.platform.all_cpus(), evidence }])
+    let tasks = system.tasks.ids().collect();
+    Ok(vec![Part { cpus: system.platform.all_cpus(), tasks, evidence }])
 }
 
 fn fits(system: &System) -> Finding {

@@ -118,7 +118,8 @@ pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
     match met {
         Ok(Demand::Met) if points.len() > MOST => Err(TOO_LONG),
         Ok(Demand::Met) => {
-            Ok(Part { cpus: group.cpus.clone(), evidence: Evidence::Points(points) })
+            let evidence = Evidence::Points(points);
+            Ok(Part { cpus: group.cpus.clone(), tasks: group.ids(), evidence })
         }
         Ok(_) | Err(_) => Err("the demand is not met"),
     }

@@ -271,7 +271,8 @@ pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, 
         }
         periods.push((id, lengths));
     }
-    Ok(Part { cpus: cpus.clone(), evidence: Evidence::BusyPeriods(periods) })
+    let tasks = tasks.iter().map(|&(id, _)| id).collect();
+    Ok(Part { cpus: cpus.clone(), tasks, evidence: Evidence::BusyPeriods(periods) })
 }
 
 fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {

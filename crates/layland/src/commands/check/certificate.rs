@@ -5,7 +5,7 @@ use super::checked::Checked;
 use super::witness::{self, Witness};
 use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Verdict};
 use layland_guarantee::{Analysed, Assessment};
-use layland_model::{Algorithm, CpuSet, Duration, Form, Index, System, TaskId};
+use layland_model::{Algorithm, CpuSet, Duration, Form, Index, System, Task, TaskId};
 use layland_policy::Registry;
 use layland_trace::Job;
 use serde_json::{Value, json};
@@ -70,8 +70,17 @@ fn of_witness(
     let (info, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
     let known = match info.algorithm(&options) {
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _) => true,
-        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
-        | Algorithm::SchedDeadline
+        // Where affinities are equal or disjoint these are clusters.
+        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+            let placed = policy.proven.as_ref().map(|proven| &proven.analysed.system);
+            placed.is_some_and(|placed| {
+                let clusters = &placed.platform.clusters;
+                let whole =
+                    |(id, task): (_, &Task)| placed.allowed_cpus(id) == clusters[task.cluster];
+                placed.tasks.iter().all(whole)
+            })
+        }
+        Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
@@ -124,7 +133,7 @@ fn of_proof(proof: &Proof, system: &System) -> Value {
     match proof {
         Proof::Reasons(reasons) => {
             let reasons: Vec<Value> =
-                reasons.iter().filter_map(|reason| of_reason(reason, system)).collect();
+                reasons.iter().flat_map(|reason| of_reason(reason, system)).collect();
             json!({ "kind": "comparisons", "comparisons": reasons })
         }
         Proof::Parts(parts) => {
@@ -134,15 +143,26 @@ fn of_proof(proof: &Proof, system: &System) -> Value {
     }
 }
 
-fn of_reason(reason: &Reason, system: &System) -> Option<Value> {
+fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
     let name = |task: TaskId| json!(system.tasks[task].name);
+    let late = |what: &str, task: TaskId| {
+        json!({
+            "what": what,
+            "task": name(task),
+            "cpus": null,
+            "interval_ns": null,
+            "value": null,
+            "bound": null,
+            "holds": false,
+        })
+    };
     match reason {
         Reason::Compared(comparison) => {
             let Comparison { what, scope, value, bound, holds } = &**comparison;
             let exact = |quantity: &Quantity| match quantity {
                 Quantity::Number(rate) | Quantity::Time(rate) => rate.to_string(),
             };
-            Some(json!({
+            vec![json!({
                 "what": what,
                 "task": scope.task.map(name),
                 "cpus": scope.cpus.as_ref().map(cpus),
@@ -150,27 +170,22 @@ fn of_reason(reason: &Reason, system: &System) -> Option<Value> {
                 "value": exact(value),
                 "bound": exact(bound),
                 "holds": holds,
-            }))
+            })]
         }
-        Reason::NoBound(task, _) => Some(json!({
-            "what": "the response time grows for ever",
-            "task": name(*task),
-            "cpus": null,
-            "interval_ns": null,
-            "value": null,
-            "bound": null,
-            "holds": false,
-        })),
+        Reason::NoBound(task, _) => vec![late("the response time grows for ever", *task)],
+        Reason::NoneCanBeLowest(tasks) => {
+            let late = |&task| late("it is late below all the others of these", task);
+            tasks.iter().map(late).collect()
+        }
         Reason::Partition(_)
         | Reason::NotPartitioned(_)
         | Reason::PriorityOrder(_)
-        | Reason::NoneCanBeLowest(_)
         | Reason::AcceptedBy(_)
         | Reason::MayBeLate(_)
         | Reason::Holds(_)
         | Reason::JobPattern { .. }
         | Reason::GaveUp(_)
-        | Reason::PatternMayNotOccur => None,
+        | Reason::PatternMayNotOccur => Vec::new(),
     }
 }
 
@@ -205,7 +220,8 @@ fn of_part(part: &Part, system: &System) -> Value {
             ("rates", rates.iter().map(of).collect())
         }
     };
-    json!({ "cpus": cpus(&part.cpus), "evidence": kind, "items": items })
+    let tasks: Vec<&str> = part.tasks.iter().map(|&task| name(task)).collect();
+    json!({ "cpus": cpus(&part.cpus), "tasks": tasks, "evidence": kind, "items": items })
 }
 
 fn cpus(set: &CpuSet) -> Vec<usize> {
