@@ -76,7 +76,8 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
             lie(Lie::OtherNumber, &mut |answer| {
                 let one = any(&mut answer["proof"]["comparisons"], random)?;
                 one["value"].as_str()?;
-                one["value"] = json!("0");
+                // What is compared is never negative.
+                one["value"] = json!("-1");
                 // A *no* may show more than one number, of which one is enough.
                 (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1)
                     .then_some(())
@@ -110,7 +111,7 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         let mut other = system.clone();
         let ids: Vec<_> = other.tasks.ids().collect();
         let task = &mut other.tasks[ids[random.below(ids.len() as u64) as usize]];
-        task.wcet.iter_mut().for_each(|wcet| *wcet = *wcet + Service::from_ns(1));
+        task.wcet.iter_mut().for_each(|wcet| *wcet += Service::from_ns(1));
         // A budget may be what is analysed.
         task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
         found.push((Lie::OtherSet, other, answer.clone()));
