@@ -109,7 +109,8 @@ class Task:
         return Fraction(self.C, self.T)
 
     def comes_for_ever(self):
-        return self.jobs is None and self.kind != "explicit"
+        # A task that suspends itself has no period.
+        return self.jobs is None and self.kind not in ("explicit", "self-suspending")
 
     def copy(self, **changes):
         other = object.__new__(Task)

@@ -5,7 +5,9 @@ use super::checked::Checked;
 use super::witness::{self, Witness};
 use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Verdict};
 use layland_guarantee::{Analysed, Assessment};
-use layland_model::{Algorithm, CpuSet, Duration, Form, Index, System, Task, TaskId};
+use layland_model::{
+    Algorithm, Behaviour, CpuSet, Duration, Form, Index, Rate, System, Task, TaskId,
+};
 use layland_policy::Registry;
 use layland_trace::Job;
 use serde_json::{Value, json};
@@ -18,6 +20,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
             Some(found) => of_witness(registry, policy, found, system),
             None => of_policy(policy, system),
         };
+        let proof = known(system).and(proof);
         let analysed = policy.proven.as_ref().map(|proven| &proven.analysed);
         json!({
             "policy": policy.spec,
@@ -31,6 +34,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
     let whatever = checked.whatever.iter().filter_map(|said| {
         let finding = said.finding.as_ref().ok()?;
         let proof = said.test.prove(system, finding).map(|proof| of_proof(&proof, system));
+        let proof = known(system).and(proof.map_err(str::to_owned));
         (finding.verdict != Verdict::Unknown).then(|| {
             json!({
                 "test": said.test.name,
@@ -47,6 +51,17 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
         "answers": answers.collect::<Vec<_>>(),
         "any_policy": whatever.collect::<Vec<_>>(),
     })
+}
+
+/// Whether the verifier knows such systems.
+fn known(system: &System) -> Result<(), String> {
+    if !system.requests.is_empty() {
+        return Err("the verifier does not know systems that change while they run".to_owned());
+    }
+    match system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
+        true => Ok(()),
+        false => Err("the verifier knows CPUs of unit speed alone".to_owned()),
+    }
 }
 
 fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
@@ -93,6 +108,10 @@ fn of_witness(
     }
     if !system.platform.overheads.is_zero() {
         return Err("the verifier does not simulate overheads".to_owned());
+    }
+    let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
+    if system.tasks.values().any(suspends) {
+        return Err("the verifier does not simulate tasks that suspend themselves".to_owned());
     }
     let jobs =
         witness::jobs(registry, &policy.spec, system, found).ok_or("the run cannot be repeated")?;
