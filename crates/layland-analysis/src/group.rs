@@ -44,6 +44,10 @@ impl<'a> Group<'a> {
     }
 
     /// The parameters of the tasks that most tests need.
+    pub(crate) fn ids(&self) -> Vec<TaskId> {
+        self.tasks.iter().map(|&(id, _)| id).collect()
+    }
+
     pub(crate) fn sporadic(&self) -> Vec<Sporadic> {
         self.tasks().map(Sporadic::from).collect()
     }
@@ -109,7 +113,10 @@ fn drifts(task: &Task) -> bool {
 
 /// Whether jobs can come at the rate of the period for as long as one likes.
 fn comes_for_ever(task: &Task) -> bool {
-    task.jobs.is_none() && !matches!(task.behaviour, Behaviour::Explicit(_))
+    // After a suspension a job comes when the last one has ended, not each period: there may be any time between.
+    let is_endless =
+        !matches!(task.behaviour, Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. });
+    task.jobs.is_none() && is_endless
 }
 
 /// The finding of an exact test about long-run rates: a *no* holds only for tasks that do not end.

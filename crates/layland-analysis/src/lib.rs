@@ -62,6 +62,7 @@ pub mod necessary;
 pub mod optimal;
 pub mod overheads;
 pub mod partitioned;
+mod proof;
 mod sporadic;
 mod test;
 pub mod uniprocessor;
@@ -70,6 +71,7 @@ mod verdict;
 pub use assumption::{Assumption, PAIRS, Refusal, longest_execution, pairs};
 pub use enclosure::Enclosure;
 pub use layland_model::Citation;
+pub use proof::{Certify, Evidence, Part, Point, Proof};
 pub use sporadic::Sporadic;
 pub use test::{BoundTest, ResponseTest, SchedulabilityTest, Subject};
 pub use verdict::{

@@ -3,11 +3,13 @@
 //! A system fails on every scheduler if (a) a job alone needs longer than its deadline on the fastest
 //! CPU that its task may use, or (b) the utilizations sum to more than the CPUs can do.
 //!
-//! Assumes: (1) no job executes for longer than its WCET. The offsets do not matter; tasks that end
-//! cannot fail (b).
+//! Assumes: (1) no job executes for longer than its WCET. The offsets do not matter; tasks that end, and those that
+//! suspend themselves, cannot fail (b); a system that changes while it runs fails neither.
 
 use crate::group::weaken_if_finite;
-use crate::{Assumption, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict};
+use crate::{
+    Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+};
 use layland_model::{Rate, RateSum, System};
 
 /// Whether the CPUs are fast and many enough.
@@ -28,10 +30,21 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: crate::TestKind::Necessary,
     assumptions: &[Assumption::WcetKept],
     citations: &[],
+    certify: Certify::Reasons,
     decide: capacity,
 };
 
 fn capacity(system: &System) -> Finding {
+    let mut finding = as_it_is(system);
+    // Whoever leaves, or changes, may do so before the load is too much.
+    if finding.verdict == Verdict::No && !system.requests.is_empty() {
+        finding.verdict = Verdict::Unknown;
+        finding.reasons.push(Reason::Holds("the system changes while it runs"));
+    }
+    finding
+}
+
+fn as_it_is(system: &System) -> Finding {
     for (id, task) in system.tasks.iter() {
         let allowed = system.allowed_cpus(id);
         let times = allowed.iter().map(|cpu| system.platform.speeds[cpu].time_for(task.own_wcet()));
@@ -57,4 +70,34 @@ fn capacity(system: &System) -> Finding {
 pub(crate) fn load(sum: &RateSum, capacity: Rate, holds: bool) -> Reason {
     let value = Quantity::Number(sum.exact());
     Reason::compared("the utilization", Scope::default(), value, Quantity::Number(capacity), holds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{
+        Behaviour, Duration, Request, RequestKind, Service, System, Task, TaskId, Time,
+    };
+
+    fn overloaded() -> System {
+        let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+        System::new(1, vec![task("a", 6, 10), task("b", 60, 100)])
+    }
+
+    #[test]
+    fn a_task_that_leaves_in_time_overloads_nothing() {
+        let mut system = overloaded();
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::No);
+        let kind = RequestKind::Leave(TaskId(1));
+        system.requests.push(Request { at: Time::from_ns(50_000_000), kind });
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_task_that_suspends_itself_has_no_period() {
+        let mut system = overloaded();
+        system.tasks[TaskId(1)].behaviour =
+            Behaviour::SelfSuspending { gap: Duration::from_ms(500) };
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::Unknown);
+    }
 }

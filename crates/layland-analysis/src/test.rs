@@ -1,6 +1,6 @@
 //! A test or a bound as data: what it is called, what it assumes, what it is worth.
 
-use crate::{Assumption, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind};
+use crate::{Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind};
 use layland_model::{Algorithm, System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
@@ -54,6 +54,8 @@ pub struct SchedulabilityTest {
     /// Whom to cite.
     pub citations: &'static [&'static Citation],
     /// The test, for a system that keeps the assumptions.
+    /// What proves its answers.
+    pub certify: Certify,
     pub(crate) decide: fn(&System) -> Finding,
 }
 
@@ -146,7 +148,7 @@ impl ResponseTest {
 /// two constants, what they share, and the two functions.
 macro_rules! test_and_responses {
     ($test:ident, $responses:ident, $name:literal, $title:literal, $algorithms:expr, $assumptions:expr,
-        $citations:expr, $decide:expr, $bound:expr) => {
+        $citations:expr, $certify:expr, $decide:expr, $bound:expr) => {
         #[doc = concat!("`", $name, "`: ", $title, ".")]
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
@@ -155,6 +157,7 @@ macro_rules! test_and_responses {
             kind: TestKind::Sufficient,
             assumptions: $assumptions,
             citations: $citations,
+            certify: $certify,
             decide: $decide,
         };
         #[doc = concat!("The response bounds of `", $name, "`.")]

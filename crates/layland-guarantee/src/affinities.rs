@@ -78,7 +78,7 @@ pub(crate) fn verdict_without(
     if !has_affinities(system) {
         return None;
     }
-    let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
+    let options = AssessOptions { tests: options.tests.clone(), ..AssessOptions::default() };
     let found = verdict(policy, &without_affinities(system), &options, Wanted::Verdict);
     found.refused.is_none().then_some(found.verdict)
 }

@@ -38,12 +38,14 @@ mod margin;
 mod memo;
 mod optimal;
 mod placed;
+mod proven;
 pub mod states;
 mod views;
 
 pub use affinities::{Affinities, affinities, has_affinities, without_affinities};
 pub use margin::{Margin, scaled};
 pub use placed::placed;
+pub use proven::{Analysed, Proven};
 
 use layland_analysis::deadline::admission::{self, Limit};
 use layland_analysis::overheads::{Inflation, inflate_placed};
@@ -69,6 +71,8 @@ pub struct AssessOptions {
     pub tests: Vec<String>,
     /// Look for the [`Margin`].
     pub margin: bool,
+    /// Keep what was analysed, and what proves the answer ([`Assessment::proven`]).
+    pub proof: bool,
 }
 
 impl AssessOptions {
@@ -151,6 +155,8 @@ pub struct Assessment {
     pub inflation: Option<TaskMap<Inflation>>,
     /// By how much WCETs could grow, if that was asked and the policy takes the system.
     pub margin: Option<Margin>,
+    /// What proves the answer, if that was asked and the policy takes the system.
+    pub proven: Option<Proven>,
     /// The verdict if every task could use its whole cluster. None if every task can, or if the
     /// policy refuses the system with or without affinities.
     pub without_affinities: Option<Verdict>,
@@ -286,6 +292,7 @@ pub(crate) fn verdict(
         bounds: TaskMap::default(),
         inflation: None,
         margin: None,
+        proven: None,
         without_affinities: None,
     };
     let policy = match asked.info.build(system, &asked.options) {
@@ -366,7 +373,11 @@ pub(crate) fn verdict(
     // What is not admitted does not run, whatever the other tests say of it.
     let is_admission = |test: &&SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
     let others = catalogue::TESTS.iter().filter(|test| !is_admission(test));
+    if options.proof {
+        found.proven = Some(Proven::open(views[0].view));
+    }
     for test in catalogue::TESTS.iter().filter(is_admission).chain(others) {
+        let mut by = None;
         let finding = match test.subject {
             _ if !options.has(test.name) => continue,
             Subject::SomeScheduler if covered_only => continue,
@@ -374,7 +385,10 @@ pub(crate) fn verdict(
             Subject::SomeScheduler => known.test(test),
             Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _) => {
                 match on_views(test, about, &views) {
-                    Some(finding) => finding,
+                    Some((finding, seen)) => {
+                        by = Some(seen.view);
+                        finding
+                    }
                     None => continue,
                 }
             }
@@ -383,7 +397,14 @@ pub(crate) fn verdict(
             }
             Subject::Admission(_) | Subject::SomePartition | Subject::SomePriorities => continue,
         };
+        let was_open = found.verdict == Verdict::Unknown;
         found.listen(test, finding, system);
+        let decided = found.said.last().and_then(|said| said.finding.as_ref().ok());
+        if let (true, true, Some(finding)) = (options.proof, was_open, decided)
+            && found.verdict != Verdict::Unknown
+        {
+            found.proven = Some(Proven::by(test, finding, by, system, algorithm));
+        }
         if found.verdict != Verdict::Unknown && !options.all {
             break;
         }
@@ -477,14 +498,15 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
 }
 
 /// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
-/// first that does not, or else the first refusal. None if it is about none.
-fn on_views(
+/// first that does not, or else the first refusal; and the view. None if it is about none.
+fn on_views<'a>(
     test: &SchedulabilityTest,
     about: &[Algorithm],
-    views: &[Seen<'_>],
-) -> Option<Result<Finding, Refusal>> {
-    let mut first: Option<Result<Finding, Refusal>> = None;
-    for Seen { view, known } in views {
+    views: &'a [Seen<'a>],
+) -> Option<(Result<Finding, Refusal>, &'a Seen<'a>)> {
+    let mut first: Option<(Result<Finding, Refusal>, &Seen<'_>)> = None;
+    for seen in views {
+        let Seen { view, known } = seen;
         if !about.iter().any(|about| view.algorithms.contains(about)) {
             continue;
         }
@@ -502,11 +524,11 @@ fn on_views(
                 finding.reasons.push(Reason::Holds(view.tells));
             }
             if finding.verdict != Verdict::Unknown {
-                return Some(Ok(finding.clone()));
+                return Some((Ok(finding.clone()), seen));
             }
         }
         match (&first, &finding) {
-            (None, _) | (Some(Err(_)), Ok(_)) => first = Some(finding),
+            (None, _) | (Some((Err(_), _)), Ok(_)) => first = Some((finding, seen)),
             (Some(_), _) => {}
         }
     }

@@ -36,7 +36,7 @@ pub(crate) fn margin(
     options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
-    let options = AssessOptions { all: false, margin: false, tests: options.tests.clone() };
+    let options = AssessOptions { tests: options.tests.clone(), ..AssessOptions::default() };
     let accepted = |thousandths: i64| {
         let scaled = scaled(system, thousandths);
         verdict(policy, &scaled, &options, Wanted::Verdict).verdict == Verdict::Yes

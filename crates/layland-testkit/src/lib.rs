@@ -7,6 +7,7 @@
 //! - [`exhaustive`]: every state of small systems, whenever their jobs come;
 //! - [`inversions`]: priority inversions in a recorded schedule;
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
+//! - [`certificates`]: proofs of verdicts, and lies about them, before their verifier;
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
 //! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
@@ -21,6 +22,7 @@
 pub mod affinity;
 pub mod bounds;
 pub mod cases;
+pub mod certificates;
 pub mod criticality;
 pub mod differential;
 pub mod exhaustive;

@@ -87,6 +87,25 @@ fn verdicts() {
 }
 
 #[test]
+fn certificates() {
+    let schema = schema("certificate");
+    let mut kinds = BTreeSet::new();
+    let mut hold = |args: &[&str]| {
+        for document in printed(args) {
+            holds(&schema, &document, args);
+            let answers = document["answers"].as_array().expect("answers are a list");
+            kinds.extend(answers.iter().map(|answer| answer["proof"]["kind"].to_string()));
+        }
+    };
+    for demo in demos() {
+        hold(&["check", &demo, "--certificate", "-"]);
+    }
+    hold(&["check", "-t", "a=1ms/10ms", "-p", "rms,p-edf,dl,run,p-rm", "--certificate", "-"]);
+    // Of each kind of proof, and of none.
+    assert_eq!(kinds.len(), 4, "{kinds:?}");
+}
+
+#[test]
 fn simulations_and_traces() {
     let (sim, trace) = (schema("sim"), schema("trace"));
     let folder = folder("schema-sim");

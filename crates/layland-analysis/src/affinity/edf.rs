@@ -32,7 +32,7 @@ use super::fixed_priority::{DERIVED, Found, finding, responses};
 use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
-use crate::{Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
 
 /// The limit of rounds. Each round is sound; more rounds only accept more.
@@ -53,6 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
+    certify: Certify::Reasons,
     decide: |system| finding(system, &bounds(system)),
 };
 

@@ -19,7 +19,9 @@
 
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
-use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
+use crate::{
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+};
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -86,6 +88,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
+    certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
 

@@ -51,8 +51,8 @@ use crate::global_fp::{GUAN, largest, response, workloads};
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
-    Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest, Scope,
-    Subject, TestKind, Verdict,
+    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
+    Scope, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskId, TaskMap};
 
@@ -81,6 +81,7 @@ macro_rules! tests {
                 Algorithm::Ordered(Form::Hierarchical, Order::$order),
             ],
             $assumptions, &[&Citation::GUJARATI, &GUAN, &BERTOGNA_CIRINEI],
+            Certify::Reasons,
             |system| finding(system, &bounds(system, PriorityOrder::$order)),
             |system| responses(&bounds(system, PriorityOrder::$order))
         })*

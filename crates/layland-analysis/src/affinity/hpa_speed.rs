@@ -26,8 +26,8 @@
 use crate::Assumption::{self, *};
 use crate::group::Group;
 use crate::{
-    Citation, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject,
-    TestKind,
+    Certify, Citation, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
+    Subject, TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
@@ -125,6 +125,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         TwoLevels,
     ],
     citations: &[&Citation::BONIFACI],
+    certify: Certify::Reasons,
     decide: |system| {
         let speed = for_system(system).expect("the affinities are on two levels").high;
         // Each task, each affinity and all CPUs.

@@ -14,7 +14,9 @@
 use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
 use crate::group::{Group, together};
-use crate::{Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject, TestKind};
+use crate::{
+    Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject, TestKind,
+};
 use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
 
 /// The share of each CPU that real-time tasks may use.
@@ -41,6 +43,9 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: &[WholeClusters],
     citations: &[&Citation::TANG],
+    certify: Certify::Without(
+        "that the kernel turns threads away is a rule of its own, and no missed deadline",
+    ),
     decide: |system| condition_1(system, &Limit::default()),
 };
 
@@ -52,6 +57,9 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: &[SemiPartitioned],
     citations: &[&Citation::TANG],
+    certify: Certify::Without(
+        "that the kernel turns threads away is a rule of its own, and no missed deadline",
+    ),
     decide: |system| both_conditions(system, &Limit::default()),
 };
 

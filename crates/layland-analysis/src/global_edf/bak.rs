@@ -16,8 +16,8 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    TestKind, Verdict,
 };
 use layland_model::{Rate, RateSum};
 
@@ -51,6 +51,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BAKER],
+    certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(bak)),
 };
 

@@ -30,10 +30,11 @@
 
 use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
+use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
+    Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::Duration;
 
@@ -73,6 +74,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BARUAH_2007],
+    certify: Certify::By(|system| Group::clusters(system).iter().map(points).collect()),
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 
@@ -117,8 +119,32 @@ fn finding(group: &Group<'_>) -> Finding {
     }
 }
 
+/// The lengths at which the test compares, where it accepts.
+fn points(group: &Group<'_>) -> Result<Part, &'static str> {
+    let mut points = Vec::new();
+    let found = compare(&group.sporadic(), group.cpus.len(), |k, t, demand| {
+        if points.len() <= MOST {
+            let (task, interval) = (Some(group.tasks[k].0), Duration::from_ns(t));
+            points.push(Point { task, interval, demand });
+        }
+    });
+    match found {
+        Carried::Fits if points.len() > MOST => Err(TOO_LONG),
+        Carried::Fits => {
+            let evidence = Evidence::Points(points);
+            Ok(Part { cpus: group.cpus.clone(), tasks: group.ids(), evidence })
+        }
+        Carried::Exceeds { .. } | Carried::NoBound => Err("the test does not accept"),
+    }
+}
+
 /// The test, for tasks that keep its assumptions.
 pub fn carried(tasks: &[Sporadic], cpus: usize) -> Carried {
+    compare(tasks, cpus, |_, _, _| {})
+}
+
+/// [`carried`], with each task, length and sum as they are compared.
+fn compare(tasks: &[Sporadic], cpus: usize, mut compared: impl FnMut(usize, i64, i128)) -> Carried {
     let m = cpus as i128;
     // m - U, rounded down.
     let room = ((cpus as u128) << SHIFT).saturating_sub(load_above(tasks));
@@ -144,6 +170,7 @@ pub fn carried(tasks: &[Sporadic], cpus: usize) -> Carried {
         let mut steps = 0;
         while t >= D_k {
             let x = interference(tasks, k, cpus, t, &mut more);
+            compared(k, t, x);
             if x >= m * i128::from(t - C_k + 1) {
                 return Carried::Exceeds { task: k, interval: Duration::from_ns(t), demand: x };
             }

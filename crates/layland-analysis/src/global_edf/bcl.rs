@@ -14,8 +14,8 @@ use super::workload::rivals;
 use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    TestKind, Verdict,
 };
 use layland_model::Task;
 
@@ -49,6 +49,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BERTOGNA],
+    certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(bcl)),
 };
 

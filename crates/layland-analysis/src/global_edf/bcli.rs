@@ -22,7 +22,7 @@
 use super::workload::{Rival, rivals, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
-use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
 /// Bertogna, Cirinei and Lipari 2009.
 pub const BERTOGNA_2009: Citation = Citation {
@@ -62,6 +62,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
+    certify: Certify::By(|system| super::steps(Group::clusters(system), slacks_by)),
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
@@ -78,9 +79,17 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The slacks that the test finds, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    grow(tasks, cpus, |_, _| {})
+}
+
+fn slacks_by(tasks: &[Sporadic], cpus: usize, grown: &mut dyn FnMut(usize, i64)) -> Slacks {
+    grow(tasks, cpus, grown)
+}
+
+fn grow(tasks: &[Sporadic], cpus: usize, grown: impl FnMut(usize, i64)) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
     let rivals = rivals(tasks);
-    super::grow_slacks(n, ROUNDS, |k, S| {
+    super::grow_slacks(n, ROUNDS, grown, |k, S| {
         let [C_k, D_k, _] = tasks[k].ns();
         let most = D_k - C_k + 1;
         // Anew for each pair and round: a table of all pairs would not fit the memory for many tasks.

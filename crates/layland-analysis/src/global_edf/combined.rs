@@ -11,7 +11,7 @@
 use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
-use crate::{Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict};
+use crate::{Certify, Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict};
 
 /// The combination, for each cluster.
 ///
@@ -41,6 +41,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         &rta::BERTOGNA_CIRINEI,
         &ff_dbf::BARUAH_2010,
     ],
+    certify: Certify::Without("it names a test that accepts each cluster: ask for that test alone"),
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

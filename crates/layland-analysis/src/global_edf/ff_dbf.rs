@@ -24,8 +24,8 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed, load_above};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    TestKind, Verdict,
 };
 use layland_model::Rate;
 use num_integer::Integer;
@@ -72,6 +72,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BARUAH_2010],
+    certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

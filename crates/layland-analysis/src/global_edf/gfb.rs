@@ -14,7 +14,8 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    TestKind,
 };
 use layland_model::{Rate, RateSum};
 
@@ -48,6 +49,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],
+    certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(gfb)),
 };
 

@@ -21,8 +21,8 @@ use super::{ALGORITHMS, ARBITRARY};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
+    TestKind, Verdict,
 };
 use layland_model::{Duration, Rate};
 use num_integer::Integer;
@@ -64,6 +64,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: ARBITRARY,
     citations: &[&BARUAH_BAKER],
+    certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

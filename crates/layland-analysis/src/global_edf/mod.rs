@@ -26,9 +26,11 @@ pub(crate) mod workload;
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
 use crate::necessary::load as load_of;
+use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::SHIFT;
 use crate::{
-    Finding, Quantity, Reason, ResponseBound, Scope, Sporadic, Tardiness, TardinessBound, Verdict,
+    Evidence, Finding, Part, Quantity, Reason, ResponseBound, Scope, Sporadic, Tardiness,
+    TardinessBound, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, System, TIME_LIMIT, TaskId, TaskMap};
 
@@ -115,10 +117,11 @@ pub enum Slacks {
 /// The slacks of so many tasks, from 0: `slack(k, S)` is a slack of task `k` given those of the others,
 /// or none if it may be late. Round by round, at most so many, until every task has one and none may be
 /// late, or no slack grows. Larger slacks of the others give no smaller slack. A task is asked again
-/// only if the slack of another one has changed since.
+/// only if the slack of another one has changed since. Hears of each slack that grows.
 pub(crate) fn grow_slacks(
     count: usize,
     rounds: usize,
+    mut grown: impl FnMut(usize, i64),
     mut slack: impl FnMut(usize, &[i64]) -> Option<i64>,
 ) -> Slacks {
     let mut S = vec![0i64; count];
@@ -134,6 +137,7 @@ pub(crate) fn grow_slacks(
                 is_late[k] = found.is_none();
                 if let Some(found) = found.filter(|&found| found > S[k]) {
                     S[k] = found;
+                    grown(k, found);
                     changes += 1;
                 }
                 asked[k] = changes;
@@ -177,6 +181,30 @@ pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> 
             }
         }
     }))
+}
+
+/// A test that bounds slacks, and tells of each that grows.
+type SlacksBy = fn(&[Sporadic], usize, &mut dyn FnMut(usize, i64)) -> Slacks;
+
+/// The slacks of these clusters as they grow, of a test that accepts.
+fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static str> {
+    let part = |group: Group<'_>| {
+        let mut steps = Vec::new();
+        let found = test(&group.sporadic(), group.cpus.len(), &mut |k, slack| {
+            if steps.len() <= MOST {
+                steps.push((group.tasks[k].0, Duration::from_ns(slack)));
+            }
+        });
+        match found {
+            Slacks::All(_) if steps.len() > MOST => Err(TOO_LONG),
+            Slacks::All(_) => {
+                let (tasks, evidence) = (group.ids(), Evidence::Slacks(steps));
+                Ok(Part { cpus: group.cpus, tasks, evidence })
+            }
+            Slacks::Late(_) | Slacks::GaveUp => Err("a task may be late"),
+        }
+    };
+    groups.into_iter().map(part).collect()
 }
 
 /// Response bounds from slacks, for each of these clusters of a system in which every task has one.

@@ -22,7 +22,7 @@
 use super::workload::{Rival, rivals, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
-use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 
 /// Bertogna and Cirinei 2007.
 pub const BERTOGNA_CIRINEI: Citation = Citation {
@@ -65,6 +65,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PAIRED,
     citations: &[&BERTOGNA_CIRINEI],
+    certify: Certify::By(|system| super::steps(Group::clusters(system), slacks_by)),
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
@@ -81,6 +82,14 @@ pub const RESPONSES: ResponseTest = ResponseTest {
 
 /// The slacks that the test finds, or the first task without one.
 pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
+    grow(tasks, cpus, |_, _| {})
+}
+
+fn slacks_by(tasks: &[Sporadic], cpus: usize, grown: &mut dyn FnMut(usize, i64)) -> Slacks {
+    grow(tasks, cpus, grown)
+}
+
+fn grow(tasks: &[Sporadic], cpus: usize, grown: impl FnMut(usize, i64)) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
     let (rivals, mut room) = (rivals(tasks), Vec::with_capacity(n));
     let mut response = |k: usize, S: &[i64]| {
@@ -89,7 +98,7 @@ pub fn slacks(tasks: &[Sporadic], cpus: usize) -> Slacks {
     if let Some(k) = surely_late(tasks, &rivals, m) {
         return Slacks::Late(k);
     }
-    super::grow_slacks(n, ROUNDS, |k, S| Some(tasks[k].deadline.ns() - response(k, S)?))
+    super::grow_slacks(n, ROUNDS, grown, |k, S| Some(tasks[k].deadline.ns() - response(k, S)?))
 }
 
 /// A task that no round can help: `R` is at most every response time that the rounds can come to, and still

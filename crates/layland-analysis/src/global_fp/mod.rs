@@ -30,7 +30,7 @@ use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slack
 use crate::group::Group;
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
 use layland_model::{Algorithm, Form, Order, System};
 
 /// Bertogna, Cirinei and Lipari 2005.
@@ -80,7 +80,7 @@ macro_rules! tests {
                 Algorithm::Ordered(Form::Global, Order::$order),
                 Algorithm::Ordered(Form::Clustered, Order::$order),
             ],
-            $assumptions, $citation,
+            $assumptions, $citation, Certify::Reasons,
             |system| by_slacks(ordered(system, PriorityOrder::$order), $slacks),
             |system| responses_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks)
         })*

@@ -8,11 +8,11 @@
 //! level `l` or
 //! above is pending.
 
-use super::{PER_CPU, each_cpu, responses};
+use super::{Cpu, Found, PER_CPU, each_cpu, each_part, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
-use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskMap};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
+use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskId, TaskMap};
 use layland_offline::criticality::{
     Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
 };
@@ -29,6 +29,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::By(|system| each_part(system, levels)),
     decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
 };
 
@@ -40,6 +41,7 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: TWO_LEVELS,
     citations: CITATIONS,
+    certify: Certify::Without("the worst over all instants of a change has no short form"),
     decide: |system| {
         each_cpu(system, |cpu| {
             cpu.assigned(amc_max::amc_max(&cpu.set).expect("there are at most two levels"))
@@ -55,6 +57,7 @@ pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::Without("the worst over all sequences of changes has no short form"),
     decide: |system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::safe_order(&cpu.set, amc_ia::FIXED_POINTS)))
     },
@@ -74,10 +77,23 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::Without("not safe: it decides nothing"),
     decide: |system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::paper_order(&cpu.set, amc_ia::FIXED_POINTS)))
     },
 };
+
+/// The order of [`AMC_RT`], with the response times of each level.
+fn levels(cpu: &Cpu) -> Result<Found, &'static str> {
+    let late = "a response time is not within its deadline";
+    let order = amc_rt::order(&cpu.set).found().ok_or(late)?.order;
+    let found = amc_rt::under(&cpu.set, &order);
+    let of = |task: TaskId| {
+        let levels = found.response[task].as_ref().map_err(|_| late)?;
+        Ok((task, levels.clone()))
+    };
+    order.iter().copied().map(of).collect()
+}
 
 const fn amc(order: AdaptiveOrder) -> Algorithm {
     Algorithm::MixedCriticality(Protection::Adaptive(order))

@@ -2,9 +2,10 @@
 //! 2014, Eq. 2; Vestal 2007). **Sufficient** for what [`Subject::Covered`] says.
 //! `layland_offline::criticality::fixed` has the symbols and the misprint.
 
-use super::{Cpu, PER_CPU, VESTAL, each_cpu, responses};
+use super::{Cpu, Found, PER_CPU, VESTAL, each_cpu, each_part, responses};
 use crate::{
-    Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject, TestKind,
+    Certify, Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, CutOffOrder, Duration, Protection, System, TaskMap};
 use layland_offline::criticality::{MixedSet, Responses, fixed};
@@ -17,6 +18,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::rms(&cpu.set)))),
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set))),
 };
 
@@ -28,6 +30,7 @@ pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::cms(&cpu.set)))),
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set))),
 };
 
@@ -58,6 +61,7 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::By(|system| each_part(system, best_order)),
     decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::ftp_smc(&cpu.set))),
 };
 
@@ -65,6 +69,17 @@ const CITATIONS: &[&Citation] = &[&Citation::HUANG, &VESTAL];
 
 const fn smc(order: CutOffOrder) -> Algorithm {
     Algorithm::MixedCriticality(Protection::CutOff(order))
+}
+
+const LATE: &str = "a response time is not within its deadline";
+
+fn at_own_level(found: &Responses<Duration>) -> Result<Found, &'static str> {
+    let of = |&task| Ok((task, vec![found.response[task].map_err(|_| LATE)?]));
+    found.order.iter().map(of).collect()
+}
+fn best_order(cpu: &Cpu) -> Result<Found, &'static str> {
+    let found = fixed::ftp_smc(&cpu.set).found().ok_or(LATE)?;
+    Ok(found.order.iter().map(|&task| (task, vec![found.response[task]])).collect())
 }
 
 fn given(cpu: &Cpu, system: &System, found: Responses<Duration>) -> Finding {

@@ -4,7 +4,7 @@
 //! give *unknown*.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
+use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
 
@@ -43,6 +43,7 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::Without("a pattern has as many jobs as a busy period"),
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
 };
 
@@ -54,6 +55,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &LI_LOAD, &LI, &Citation::GUAN_2011],
+    certify: Certify::Without("a pattern has as many jobs as a busy period"),
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
 };
 
@@ -71,6 +73,7 @@ pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::Without("not safe: it decides nothing"),
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS))),
 };
 
@@ -86,6 +89,7 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
+    certify: Certify::Without("not safe: it decides nothing"),
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),
 };
 

@@ -40,7 +40,7 @@ pub use zero_slack::{ZSS, ZSS_PAPER};
 
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Reason, ResponseBound, Verdict};
+use crate::{Citation, Evidence, Finding, Part, Reason, ResponseBound, Verdict};
 use layland_model::{Duration, System, TaskId, TaskMap};
 use layland_offline::criticality::{Answer, Assignment, MixedSet};
 
@@ -120,6 +120,23 @@ fn cpus(system: &System) -> impl Iterator<Item = Cpu> {
 /// Each CPU on its own.
 fn each_cpu(system: &System, decide: impl Fn(&Cpu) -> Finding) -> Finding {
     together(cpus(system).map(|cpu| decide(&cpu)))
+}
+
+/// Tasks from the highest priority down, with response times.
+type Found = Vec<(TaskId, Vec<Duration>)>;
+
+/// The evidence of each CPU: its tasks, the highest priority first, with their response times.
+fn each_part(
+    system: &System,
+    find: impl Fn(&Cpu) -> Result<Found, &'static str>,
+) -> Result<Vec<Part>, &'static str> {
+    let part = |cpu: Cpu| {
+        let found = find(&cpu)?;
+        let named = found.into_iter().map(|(task, found)| (cpu.tasks[task.0 as usize], found));
+        let evidence = Evidence::Levels(named.collect());
+        Ok(Part { cpus: system.allowed_cpus(cpu.tasks[0]), tasks: cpu.tasks.clone(), evidence })
+    };
+    cpus(system).map(part).collect()
 }
 
 /// The bounds of the tasks of each CPU, where there are any: one for every run, or one for each level.

@@ -5,7 +5,7 @@
 use super::{Cpu, PER_CPU, each_cpu};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
+use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::period_transformation::{Transformed, paper, safe};
 
@@ -19,6 +19,7 @@ pub const PT: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::SHA],
+    certify: Certify::Without("the slices of its budgets have no certificate yet"),
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set, 1))),
 };
 
@@ -35,6 +36,7 @@ pub const PT_PAPER: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: IMPLICIT,
     citations: &[&Citation::HUANG, &Citation::SHA],
+    certify: Certify::Without("not safe: it decides nothing"),
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set, 1))),
 };
 

@@ -2,7 +2,7 @@
 //! [`Subject::Covered`] says. `layland_offline::criticality::zero_slack` has the rules.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
+use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::zero_slack::{ZeroSlack, paper, safe};
 
@@ -14,6 +14,9 @@ pub const ZSS: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
+    certify: Certify::Without(
+        "the instants hold by a fixed point over all patterns, which has no short form",
+    ),
     decide: |system| each_cpu(system, |cpu| finding(cpu, &safe(&cpu.set))),
 };
 
@@ -29,6 +32,7 @@ pub const ZSS_PAPER: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &Citation::DE_NIZ],
+    certify: Certify::Without("not safe: it decides nothing"),
     decide: |system| each_cpu(system, |cpu| finding(cpu, &paper(&cpu.set))),
 };
 

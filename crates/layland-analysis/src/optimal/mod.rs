@@ -14,7 +14,8 @@
 pub mod overhead;
 
 use crate::{
-    Assumption, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+    Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, SchedulabilityTest,
+    Scope, Subject, TestKind,
 };
 use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
@@ -52,8 +53,17 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Assumption::NoRequests,
     ],
     citations: &[&Citation::REGNIER, &Citation::MASSA],
+    certify: Certify::By(rates),
     decide: fits,
 };
+
+fn rates(system: &System) -> Result<Vec<Part>, &'static str> {
+    let grid = RateGrid::of(system).ok_or("some rate is above 1 on every grid")?;
+    let rates = grid.tasks.iter().map(|(id, rate)| (id, rate.numerator)).collect();
+    let evidence = Evidence::Rates { unit: grid.unit, rates };
+    let tasks = system.tasks.ids().collect();
+    Ok(vec![Part { cpus: system.platform.all_cpus(), tasks, evidence }])
+}
 
 fn fits(system: &System) -> Finding {
     let cpus = Rate::whole(system.platform.cpu_count() as i64);

@@ -16,8 +16,8 @@
 
 use crate::Assumption::*;
 use crate::group::{Group, exact, exact_in_the_long_run};
-use crate::uniprocessor::edf::{Demand, processor_demand};
-use crate::{Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
+use crate::uniprocessor::edf::{Demand, points, processor_demand};
+use crate::{Certify, Finding, Part, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{CpuId, CpuSet, Index, Rate, RateSum, System, Task, TaskId, TaskMap};
 use layland_offline::{Bins, Existence, Heuristic, exists_partition, partition, place};
 use std::cmp::Ordering;
@@ -59,8 +59,20 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[],
+    certify: Certify::By(parts),
     decide: |system| find(system, NODES),
 };
+
+/// The CPUs that have tasks in the partition that is found, and the points at which the demand is compared.
+fn parts(system: &System) -> Result<Vec<Part>, &'static str> {
+    let reasons = find(system, NODES).reasons;
+    let [Reason::Partition(cpu_of)] = &reasons[..] else { return Err("there is no partition") };
+    let groups = system.platform.cpus().map(|cpu| Group {
+        cpus: CpuSet::single(cpu),
+        tasks: system.tasks.iter().filter(|&(id, _)| cpu_of[id] == cpu).collect(),
+    });
+    groups.filter(|group| !group.tasks.is_empty()).map(|group| points(&group)).collect()
+}
 
 fn find(system: &System, nodes: u64) -> Finding {
     let mut failed = None;

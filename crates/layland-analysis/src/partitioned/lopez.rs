@@ -11,7 +11,9 @@
 //! | `beta` | `floor(1 / u_max)`: that many of the largest tasks always fit one CPU |
 
 use crate::Assumption::*;
-use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
+use crate::{
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+};
 use layland_model::{Algorithm, Form, Order, Rate, RateSum, System, Task};
 
 /// Lopez, Diaz and Garcia 2004.
@@ -45,6 +47,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&LOPEZ],
+    certify: Certify::Reasons,
     decide: |system| within_bound(system, Task::utilization),
 };
 

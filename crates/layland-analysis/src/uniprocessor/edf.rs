@@ -22,10 +22,11 @@ use crate::Assumption::*;
 use crate::fixed_point::{Diverged, MAX_STEPS};
 use crate::group::{Group, exact, together};
 use crate::necessary::load;
+use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject, TestKind,
-    Verdict,
+    Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
+    Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
 
@@ -77,6 +78,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
+    certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 
@@ -101,6 +103,26 @@ fn finding(group: &Group<'_>) -> Finding {
             let (value, bound) = (quantity(demand), quantity(interval));
             exact(group, false, Reason::compared("the demand", scope, value, bound, false))
         }
+    }
+}
+
+/// The points at which [`qpa`] compares the demand, where it is met.
+pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
+    let tasks: Vec<&Task> = group.tasks().collect();
+    let mut points = Vec::new();
+    let met = shortened(&tasks, |interval, demand| {
+        if points.len() <= MOST {
+            let interval = Duration::from_ns(interval);
+            points.push(Point { task: None, interval, demand: demand.into() });
+        }
+    });
+    match met {
+        Ok(Demand::Met) if points.len() > MOST => Err(TOO_LONG),
+        Ok(Demand::Met) => {
+            let evidence = Evidence::Points(points);
+            Ok(Part { cpus: group.cpus.clone(), tasks: group.ids(), evidence })
+        }
+        Ok(_) | Err(_) => Err("the demand is not met"),
     }
 }
 
@@ -144,11 +166,16 @@ pub fn demand(tasks: &[&Task], t: Duration) -> Duration {
 /// If the search is given up, which takes a long busy period: a load of exactly 1, or nearly, with
 /// unrelated periods.
 pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
+    shortened(tasks, |_, _| {})
+}
+
+/// The criterion with deadlines shortened by the jitter; with each length and its demand as they are compared.
+fn shortened(tasks: &[&Task], compared: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
     let shortened =
         |task: &&Task| Sporadic { deadline: task.deadline - task.jitter, ..Sporadic::from(*task) };
     let jitter = tasks.iter().any(|task| task.jitter > Duration::ZERO);
     let tasks: Vec<Sporadic> = tasks.iter().map(shortened).collect();
-    decide(&tasks, jitter)
+    decide(&tasks, jitter, compared)
 }
 
 /// [`processor_demand`] of bare tasks, which have no jitter.
@@ -156,11 +183,15 @@ pub fn processor_demand(tasks: &[&Task]) -> Result<Demand, Diverged> {
 /// # Errors
 /// As there.
 pub fn criterion(tasks: &[Sporadic]) -> Result<Demand, Diverged> {
-    decide(tasks, false)
+    decide(tasks, false, |_, _| {})
 }
 
 /// With jitter the synchronous busy period bounds nothing.
-fn decide(tasks: &[Sporadic], jitter: bool) -> Result<Demand, Diverged> {
+fn decide(
+    tasks: &[Sporadic],
+    jitter: bool,
+    compared: impl FnMut(i64, i64),
+) -> Result<Demand, Diverged> {
     // The utilizations sum to at most this many 2^-62, each rounded up.
     let above = load_above(tasks);
     if above > 1 << SHIFT && !at_most_one(tasks) {
@@ -183,7 +214,7 @@ fn decide(tasks: &[Sporadic], jitter: bool) -> Result<Demand, Diverged> {
         (Err(_), Some(L_a)) => L_a,
         (Err(diverged), None) => return Err(diverged),
     };
-    qpa(tasks, L)
+    qpa(tasks, L, compared)
 }
 
 #[cold]
@@ -194,11 +225,12 @@ fn at_most_one(tasks: &[Sporadic]) -> bool {
 }
 
 /// QPA: from the last deadline below `L` down, as far as the demand is below.
-fn qpa(tasks: &[Sporadic], L: i64) -> Result<Demand, Diverged> {
+fn qpa(tasks: &[Sporadic], L: i64, mut compared: impl FnMut(i64, i64)) -> Result<Demand, Diverged> {
     let d_min = tasks.iter().map(|task| task.deadline.ns()).min().unwrap_or(0);
     let Some(mut t) = last_deadline_before(tasks, L) else { return Ok(Demand::Met) };
     for _ in 0..MAX_STEPS {
         let h = tasks.iter().map(|task| task.demand(t)).fold(0, i64::saturating_add);
+        compared(t, h);
         if h > t {
             let [interval, demand] = [t, h].map(Duration::from_ns);
             return Ok(Demand::Exceeds { interval, demand });

@@ -17,7 +17,7 @@ use crate::Assumption::*;
 use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, exact, together};
 use crate::{
-    Assumption, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
+    Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, TaskMap};
@@ -57,6 +57,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
+    certify: Certify::Without("QPA decides the same for the same tasks, and has a certificate"),
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 

@@ -1,10 +1,13 @@
 //! Audsley's assignment of priorities: exact, whether any priorities work.
 
+use super::responses::lengths;
 use super::{PINNED, response_time};
 use crate::fixed_point::Diverged;
 use crate::group::{Group, exact, together};
-use crate::{Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
-use layland_model::Task;
+use crate::{
+    Certify, Citation, Finding, Part, Reason, SchedulabilityTest, Subject, TestKind, Verdict,
+};
+use layland_model::{System, Task, TaskId};
 
 /// Audsley 1991.
 pub const AUDSLEY_1991: Citation = Citation {
@@ -41,8 +44,20 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Exact,
     assumptions: PINNED,
     citations: &[&AUDSLEY_1991],
+    certify: Certify::By(order_and_responses),
     decide: |system| together(Group::affinities(system).iter().map(audsley)),
 };
+
+/// The order that is found, and the busy periods under it.
+fn order_and_responses(system: &System) -> Result<Vec<Part>, &'static str> {
+    let part = |group: &Group<'_>| {
+        let reasons = audsley(group).reasons;
+        let [Reason::PriorityOrder(order)] = &reasons[..] else { return Err("there is no order") };
+        let tasks: Vec<(TaskId, &Task)> = order.iter().map(|&id| (id, &system.tasks[id])).collect();
+        lengths(&group.cpus, &tasks)
+    };
+    Group::affinities(system).iter().map(part).collect()
+}
 
 /// From the lowest priority up: some task that meets its deadline below all the others that are
 /// left. Which one does not matter; the longest deadline less jitter is tried first (ties: the

@@ -11,12 +11,14 @@
 use super::{GIVEN, PINNED, PriorityOrder};
 use crate::fixed_point::{Diverged, MAX_STEPS, least};
 use crate::group::{Group, exact, together};
+use crate::proof::{MOST, TOO_LONG};
 use crate::{
-    Assumption, Citation, Finding, Quantity, Reason, Refusal, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Subject, TestKind, Verdict,
+    Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, Refusal,
+    ResponseBound, ResponseTest, SchedulabilityTest, Scope, Subject, TestKind, Verdict,
 };
 use layland_model::{
-    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
+    Algorithm, CpuSet, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId,
+    TaskMap,
 };
 use std::borrow::Borrow;
 
@@ -55,6 +57,7 @@ macro_rules! response_time_test {
             kind: TestKind::Exact,
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
+            certify: Certify::By(|system| busy_periods(system, PriorityOrder::$order)),
             decide: |system| {
                 together(Group::affinities(system).iter().map(|group| every_response(group, PriorityOrder::$order)))
             },
@@ -123,6 +126,16 @@ pub fn response_time(
     H_i: &[impl Borrow<Task>],
     limit: Duration,
 ) -> Result<Duration, Diverged> {
+    search(tau_i, H_i, limit, |_| {})
+}
+
+/// [`response_time`], with each `w(q)` as it is found.
+fn search(
+    tau_i: &Task,
+    H_i: &[impl Borrow<Task>],
+    limit: Duration,
+    mut found: impl FnMut(Duration),
+) -> Result<Duration, Diverged> {
     let (C_i, T_i, J_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.period, tau_i.jitter);
     // Within a period the search ends soon, even of what has no end.
     if limit > T_i && overloaded(tau_i, H_i) {
@@ -147,6 +160,7 @@ pub fn response_time(
                 Diverged::Beyond { reached, .. } => beyond(reached),
                 Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
             })?;
+        found(w);
         R_i = R_i.max(w + J_i - first);
         // The next job becomes ready after the busy period: no later job responds more slowly.
         if w <= first + T_i - J_i {
@@ -225,6 +239,41 @@ fn response_reason(
     let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
     let scope = Scope::task(id, &group.cpus);
     Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds)
+}
+
+/// The lengths `w(q)` of all tasks, the highest priority first, where every deadline is met.
+pub(super) fn busy_periods(
+    system: &System,
+    order: PriorityOrder,
+) -> Result<Vec<Part>, &'static str> {
+    let part = |group: &Group<'_>| lengths(&group.cpus, &order.sort(group));
+    Group::affinities(system).iter().map(part).collect()
+}
+
+/// The lengths `w(q)` of these tasks, in the order of their priorities.
+pub(super) fn lengths(cpus: &CpuSet, tasks: &[(TaskId, &Task)]) -> Result<Part, &'static str> {
+    let mut periods = Vec::new();
+    for (at, &(id, tau_i)) in tasks.iter().enumerate() {
+        let higher: Vec<&Task> = tasks[..at].iter().map(|&(_, task)| task).collect();
+        let mut lengths = Vec::new();
+        let response = search(tau_i, &higher, tau_i.deadline, |w| {
+            if lengths.len() <= MOST {
+                lengths.push(w);
+            }
+        });
+        response.map_err(|_| "a response time is not within its deadline")?;
+        // Where the load is full and jitter keeps the CPU busy for ever, the search ends by the hyperperiod.
+        let (last, jobs) = (lengths.last().copied().unwrap_or_default(), lengths.len() as i64);
+        if lengths.len() > MOST {
+            return Err(TOO_LONG);
+        }
+        if last.ns() > tau_i.period.ns().saturating_mul(jobs) - tau_i.jitter.ns() {
+            return Err("the busy period has no end: responses repeat with the hyperperiod");
+        }
+        periods.push((id, lengths));
+    }
+    let tasks = tasks.iter().map(|&(id, _)| id).collect();
+    Ok(Part { cpus: cpus.clone(), tasks, evidence: Evidence::BusyPeriods(periods) })
 }
 
 fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {

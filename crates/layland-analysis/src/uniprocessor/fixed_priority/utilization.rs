@@ -2,7 +2,9 @@
 
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
-use crate::{Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind};
+use crate::{
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+};
 use layland_model::{Algorithm, Form, Order, Rate};
 
 /// Bini, Buttazzo and Buttazzo 2003.
@@ -58,6 +60,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&Citation::LIU_LAYLAND],
+    certify: Certify::Reasons,
     decide: |system| {
         together(Group::affinities(system).iter().map(|group| {
             // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
@@ -76,6 +79,7 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     kind: TestKind::Sufficient,
     assumptions: LAYLAND,
     citations: &[&BINI],
+    certify: Certify::Reasons,
     decide: |system| {
         together(Group::affinities(system).iter().map(|group| {
             let factors: Vec<Rate> =

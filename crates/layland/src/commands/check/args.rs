@@ -21,6 +21,8 @@ Examples:
       search for long, and prove what can be proven of jobs that arrive at a tick
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
       without a file; the result as JSON
+  layland check robot.toml --policy g-edf --certificate robot.json
+      also what proves the answer; tools/verify_certificate.py robot.toml robot.json checks it
   layland check sets/*.toml --policy g-edf
       many sets at once, on all CPUs; a file that ends in .jsonl has one rt-app set per line
 
@@ -56,6 +58,10 @@ pub(crate) struct CheckArgs {
     /// deadlines, and the result of every test
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
+    /// Also write what proves each answer, as JSON, for a verifier of its own (docs/certificates.md); - is standard
+    /// output, and then nothing else is printed
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub certificate: Option<PathBuf>,
     /// Show the bounds of every task under every policy
     #[arg(long, help_heading = "Output")]
     pub bounds: bool,

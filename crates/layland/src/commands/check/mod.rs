@@ -1,6 +1,7 @@
 //! `layland check`: can it be guaranteed? Every analysis that applies, for each policy.
 
 mod args;
+mod certificate;
 mod checked;
 mod json;
 mod report;
@@ -12,13 +13,14 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{self, Set};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
-use crate::ui::{names, terminal, threads};
+use crate::ui::{files, names, terminal, threads};
 use checked::{Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{AssessOptions, Bound, states};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use rayon::prelude::*;
+use std::path::Path;
 
 pub(crate) use args::{CheckArgs, EXAMPLES};
 pub(crate) use witness::{NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE};
@@ -43,6 +45,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
         all: args.all || output.is_some(),
         tests: args.test.clone(),
         margin: !args.no_margin && !several,
+        proof: args.certificate.is_some(),
     };
     let all = || -> Vec<Checked> {
         sets.into_par_iter().map(|set| check(registry, args, set, &options, several)).collect()
@@ -62,11 +65,27 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     } else {
         checked.iter().map(|one| text::report(registry, one, args)).collect()
     };
-    terminal::result(&text)?;
+    // On standard output a certificate is what a program reads: nothing else is printed.
+    if args.certificate.as_deref() != Some(Path::new("-")) {
+        terminal::result(&text)?;
+    }
+    if let Some(path) = &args.certificate {
+        files::write(path, certificates(registry, &checked).as_bytes())?;
+    }
     if let (Some(output), [one]) = (output, &checked[..]) {
         reports::write(&output.path, &report::report(registry, one), false)?;
     }
     Ok(exit)
+}
+
+/// One document, or with several sets one line each.
+fn certificates(registry: &Registry, checked: &[Checked]) -> String {
+    match checked {
+        [one] => format!("{:#}\n", certificate::document(registry, one)),
+        many => {
+            many.iter().map(|one| format!("{}\n", certificate::document(registry, one))).collect()
+        }
+    }
 }
 
 /// The worst: no, unknown, yes.

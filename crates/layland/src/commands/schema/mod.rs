@@ -19,8 +19,9 @@ Examples:
 const OUTPUTS: &str = include_str!("outputs.json");
 
 /// What has a schema beside task sets: the name of its definition.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "check",
+    "certificate",
     "sim",
     "run",
     "trace",
@@ -38,8 +39,8 @@ const NAMES: [&str; 14] = [
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// Of what: `set` is a task-set file, `trace` a trace in a file, the others are what the command of
-    /// this name prints with --json
+    /// Of what: `set` is a task-set file, `trace` a trace in a file, `certificate` what `check --certificate` writes,
+    /// the others are what the command of this name prints with --json
     #[arg(
         value_name = "WHAT",
         default_value = "set",

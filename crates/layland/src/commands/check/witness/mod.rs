@@ -117,8 +117,25 @@ impl Witness {
         Some(window.trace)
     }
 
+    /// The jobs of the run, as far as it went.
+    pub(super) fn jobs(&self, policy: Box<dyn Policy>) -> Option<Vec<Job>> {
+        let mut released = Released::default();
+        simulate(&self.run, policy, &mut released, &self.options()).ok()?;
+        released.0.sort_by_key(|job| (job.arrival, job.id.task, job.id.seq));
+        Some(released.0)
+    }
+
     fn options(&self) -> SimOptions<'static> {
         SimOptions { seed: self.origin.seed().unwrap_or(0), ..SimOptions::until(self.over) }
+    }
+}
+
+#[derive(Default)]
+struct Released(Vec<Job>);
+
+impl Recorder for Released {
+    fn released(&mut self, job: &Job) {
+        self.0.push(*job);
     }
 }
 
@@ -186,7 +203,7 @@ impl Search<'_> {
         match outcome {
             Outcome::GaveUp => (None, None),
             Outcome::Misses { arrivals, .. } => {
-                let (run, end) = with_arrivals(self.system, &arrivals);
+                let (run, end) = with_arrivals(self.system, &arrivals, self.origin());
                 let found = self.late(run, Origin::States, end);
                 (found.map(|witness| Found::Misses(Box::new(witness))), None)
             }
@@ -206,6 +223,15 @@ impl Search<'_> {
                 );
                 (None, Some(told))
             }
+        }
+    }
+
+    /// The first time from which on every task may release, at a tick if there are some.
+    fn origin(&self) -> Duration {
+        let offset = self.system.tasks.values().map(|task| task.offset).max().unwrap_or_default();
+        match self.tick {
+            None => offset,
+            Some(tick) => Duration::from_ns((offset.ns() + tick.ns() - 1) / tick.ns() * tick.ns()),
         }
     }
 
@@ -287,14 +313,16 @@ fn densest(system: &System) -> System {
     run
 }
 
-/// The set with these jobs and no others, and when all of them are due.
-fn with_arrivals(system: &System, arrivals: &[Arrival]) -> (System, Time) {
+/// The set with these jobs, counted from `origin`, and no others, and when all of them are due.
+fn with_arrivals(system: &System, arrivals: &[Arrival], origin: Duration) -> (System, Time) {
     let mut run = at_wcet(system);
-    let due = |arrival: &Arrival| arrival.at.saturating_add(system.tasks[arrival.task].deadline);
+    let comes = |arrival: &Arrival| arrival.at.saturating_add(origin);
+    let due =
+        |arrival: &Arrival| comes(arrival).saturating_add(system.tasks[arrival.task].deadline);
     let end = arrivals.iter().map(due).max().unwrap_or(Time::ZERO);
     for id in system.tasks.ids() {
         let task = &mut run.tasks[id];
-        let own = arrivals.iter().filter(|arrival| arrival.task == id).map(|arrival| arrival.at);
+        let own = arrivals.iter().filter(|arrival| arrival.task == id).map(comes);
         let own: Vec<Time> = own.collect();
         if own.is_empty() {
             // A task without jobs is one that comes after the end.

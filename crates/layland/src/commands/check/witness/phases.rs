@@ -22,8 +22,9 @@ const CHANGES: u64 = 24;
 pub(super) fn search(search: &Search<'_>) -> Option<Witness> {
     let mut run = densest(search.system);
     let longest = run.tasks.values().map(|task| task.period.max(task.deadline)).max()?;
+    let origin = search.origin();
     // Until after the victim is due: what it delays may be late as well.
-    let end = Time::ZERO.saturating_add(longest.checked_mul(4)?);
+    let end = Time::ZERO.saturating_add(origin).saturating_add(longest.checked_mul(4)?);
     let per_run = u64::try_from(arrivals(&run, end)).ok()?.max(1);
     let mut victims: Vec<TaskId> = run.tasks.ids().collect();
     victims.sort_by_key(|&task| {

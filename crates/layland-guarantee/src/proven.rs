@@ -1,0 +1,69 @@
+//! What proves the answer about a policy: the system that was analysed in its place, and the proof of the test that
+//! decided.
+
+use crate::views::View;
+use layland_analysis::{Finding, Proof, SchedulabilityTest, Verdict};
+use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
+
+/// A system that was analysed, and what was made of the policy's system for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysed {
+    /// Tasks on the clusters that the policy gives them, with overheads as part of their WCETs.
+    pub system: System,
+    /// What else was made of it, for threads with reservations: a sentence without a full stop, empty if nothing.
+    pub tells: &'static str,
+}
+
+impl Analysed {
+    fn of(view: &View<'_>) -> Analysed {
+        Analysed { system: view.system.clone().into_owned(), tells: view.tells }
+    }
+}
+
+/// What was analysed, and what proves the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proven {
+    /// What was analysed; where nothing was decided, what the policy makes of the system.
+    pub analysed: Analysed,
+    /// The proof, or why there is none.
+    pub proof: Result<Proof, &'static str>,
+}
+
+impl Proven {
+    /// Nothing is decided yet.
+    pub(crate) fn open(view: &View<'_>) -> Proven {
+        Proven { analysed: Analysed::of(view), proof: Err("nothing is decided") }
+    }
+
+    /// By what a test finds of a view, or of the system as it is.
+    pub(crate) fn by(
+        test: &SchedulabilityTest,
+        finding: &Finding,
+        view: Option<&View<'_>>,
+        system: &System,
+        algorithm: Algorithm,
+    ) -> Proven {
+        let as_given = || Analysed { system: system.clone(), tells: "" };
+        let analysed = view.map_or_else(as_given, Analysed::of);
+        // A response time per level is one under the priorities that the analysis finds.
+        let has_other_order = match algorithm {
+            Algorithm::MixedCriticality(Protection::Adaptive(order)) => {
+                order != AdaptiveOrder::AmcRt
+            }
+            Algorithm::Ordered(..)
+            | Algorithm::SchedDeadline
+            | Algorithm::SemiPartitionedDeadline
+            | Algorithm::AdaptivePartitioning
+            | Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::MixedCriticality(_)
+            | Algorithm::Other => false,
+        };
+        let proof = if finding.verdict == Verdict::Yes && has_other_order {
+            Err("the policy runs with other priorities than those that the analysis finds")
+        } else {
+            test.prove(&analysed.system, finding)
+        };
+        Proven { analysed, proof }
+    }
+}

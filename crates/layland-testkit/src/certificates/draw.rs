@@ -1,0 +1,107 @@
+//! Random sets about which many different tests decide.
+
+use layland_gen::Random;
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Criticality, Duration, Levels, OnMiss, Overheads, Separation,
+    Service, System, Task,
+};
+
+fn chance(random: &mut Random, percent: u64) -> bool {
+    random.below(100) < percent
+}
+
+fn us(us: i64) -> Duration {
+    Duration::from_us(us)
+}
+
+/// A set of 1 to 8 tasks on 1 to 4 CPUs, at any load up to a little too much.
+pub(super) fn set(random: &mut Random) -> System {
+    let cpus = [1, 1, 2, 2, 3, 4][random.below(6) as usize];
+    let count = random.between(1, 8);
+    let shares: Vec<i64> = (0..count).map(|_| random.between(1, 1000)).collect();
+    // In thousandths of a CPU.
+    let load = random.between(200, 1050) * cpus;
+    let all: i64 = shares.iter().sum();
+    let deadlines = random.below(4);
+    let is_mixed = chance(random, 25);
+    let [jitter, sporadic, offsets, affinities, budgets, clusters, ranks, late] =
+        [20, 30, 20, 25, 30, 15, 10, 10].map(|percent| chance(random, percent));
+    let mut tasks = Vec::new();
+    for (at, share) in shares.iter().enumerate() {
+        let period = match random.below(7) {
+            6 => random.between(5, 60),
+            round => [10, 20, 25, 40, 50, 100][round as usize],
+        };
+        let period = period * if chance(random, 60) { 1000 } else { 997 };
+        let wcet = (period * (load * share / all).min(1000) / 1000).max(1);
+        let mut task = Task::implicit(format!("t{at}"), Service::from_us(wcet), us(period));
+        task.deadline = us(match deadlines {
+            0 => period,
+            1 | 2 => random.between(wcet.min(period), period),
+            _ => random.between(wcet, 2 * period),
+        });
+        task.priority = Some(random.between(1, 5));
+        if jitter {
+            let most = task.deadline.min(task.period).ns() / 4000;
+            task.jitter = us(random.between(0, most));
+        }
+        if sporadic && chance(random, 60) {
+            let max = us(random.between(0, period));
+            task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
+        }
+        if offsets {
+            task.offset = us(random.between(0, period));
+        }
+        if budgets && !is_mixed {
+            let budget = wcet + random.between(0, wcet);
+            task.budget = Some(
+                Service::from_us(budget).min(Service::from_ns(task.deadline.min(task.period).ns())),
+            );
+        }
+        if ranks {
+            task.rank = random.between(0, 3);
+        }
+        if late {
+            task.on_miss =
+                [OnMiss::Continue, OnMiss::Abort, OnMiss::Skip][random.below(3) as usize];
+        }
+        if is_mixed {
+            let high = chance(random, 50);
+            task.criticality = Criticality(u8::from(high));
+            let low = if high { (wcet / 2).max(1) } else { wcet };
+            task.wcet = vec![Service::from_us(low), Service::from_us(wcet)];
+        }
+        tasks.push(task);
+    }
+    let cpus = cpus as usize;
+    let mut system = System::new(cpus, tasks);
+    if is_mixed {
+        system.levels = Levels::new(vec!["low".to_owned(), "high".to_owned()]);
+    }
+    if chance(random, 15) {
+        system.platform.overheads = Overheads {
+            release: us(10),
+            scheduling: us(20),
+            context_switch: us(5),
+            migration: us(30),
+            interrupt: us(2),
+            tick: us(10),
+            tick_period: us(1000),
+        };
+    }
+    let of =
+        |from: usize, to: usize| -> CpuSet { (from..to).map(|cpu| CpuId(cpu as u32)).collect() };
+    if clusters && cpus > 1 {
+        system.platform.clusters = vec![of(0, 1), of(1, cpus)];
+        for task in system.tasks.values_mut() {
+            task.cluster = random.below(2) as usize;
+        }
+    } else if affinities {
+        for task in system.tasks.values_mut() {
+            let from = random.below(cpus as u64) as usize;
+            let to = from + 1 + random.below((cpus - from) as u64) as usize;
+            task.affinity = Some(of(from, to));
+        }
+    }
+    system
+}

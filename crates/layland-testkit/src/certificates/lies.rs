@@ -1,0 +1,184 @@
+//! Proofs that are false, each made from a valid one in a way that always makes it false.
+
+use layland_gen::Random;
+use layland_model::{Service, System};
+use serde_json::{Value, json};
+
+/// What is false.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lie {
+    /// The verdict is the other one.
+    OtherVerdict,
+    /// The test is about a policy with another order of jobs.
+    OtherPolicy,
+    /// A task of the set needs a nanosecond more than what was analysed.
+    OtherSet,
+    /// A WCET that is analysed is a nanosecond too small.
+    SmallerWcet,
+    /// A task of a partition is on another CPU.
+    Moved,
+    /// Two tasks change places in the order of priorities, which the policy fixes.
+    Swapped,
+    /// A number that is compared is another one.
+    OtherNumber,
+    /// A comparison is missing.
+    Missing,
+    /// A demand, a response time, a busy period or a rate is one too small.
+    TooSmall,
+    /// A slack is longer than a job that never waits has.
+    TooMuchSlack,
+    /// The job of a run arrives a nanosecond before it may.
+    TooEarly,
+    /// A job of a run executes for a nanosecond more than its WCET.
+    TooLong,
+    /// The job that is late is said to be due a nanosecond later.
+    DueLater,
+}
+
+/// Every lie that this answer allows: with the set and the answer.
+pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, System, Value)> {
+    let mut found: Vec<(Lie, System, Value)> = Vec::new();
+    let mut lie = |lie: Lie, change: &mut dyn FnMut(&mut Value) -> Option<()>| {
+        let mut changed = answer.clone();
+        if change(&mut changed).is_some() {
+            found.push((lie, system.clone(), changed));
+        }
+    };
+    let test = answer["decided_by"].as_str();
+    let kind = answer["proof"]["kind"].as_str().unwrap_or_default();
+    // What is said of any policy, or any scheduler, does not hang on what is analysed.
+    let of_policy = test.is_some_and(|test| !matches!(test, "CAPACITY" | "AFFINITY"));
+    lie(Lie::OtherVerdict, &mut |answer| {
+        answer["verdict"] = json!(if answer["verdict"] == "yes" { "no" } else { "yes" });
+        Some(())
+    });
+    if of_policy && kind != "run" {
+        lie(Lie::OtherPolicy, &mut |answer| {
+            let spec = answer["policy"].as_str()?;
+            let (form, order) = spec.split_once('-')?;
+            let other = match order {
+                "edf" => "rm",
+                "rm" | "dm" | "fp" => "edf",
+                _ => return None,
+            };
+            answer["policy"] = json!(format!("{form}-{other}"));
+            Some(())
+        });
+    }
+    if of_policy {
+        lie(Lie::SmallerWcet, &mut |answer| {
+            let task = any(&mut answer["analysed"]["tasks"], random)?;
+            less(&mut task["wcet_ns"])
+        });
+    }
+    match kind {
+        "comparisons" => {
+            lie(Lie::OtherNumber, &mut |answer| {
+                let one = any(&mut answer["proof"]["comparisons"], random)?;
+                one["value"].as_str()?;
+                // What is compared is never negative.
+                one["value"] = json!("-1");
+                // A *no* may show more than one number, of which one is enough.
+                (answer["verdict"] == "yes" || count(&answer["proof"]["comparisons"]) == 1)
+                    .then_some(())
+            });
+            lie(Lie::Missing, &mut |answer| {
+                let is_yes = answer["verdict"] == "yes";
+                let all = answer["proof"]["comparisons"].as_array_mut()?;
+                if is_yes || all.len() == 1 { all.pop().map(|_| ()) } else { None }
+            });
+        }
+        "parts" => of_parts(answer, of_policy, random, &mut lie),
+        "run" => {
+            lie(Lie::TooEarly, &mut |answer| {
+                let first = answer["proof"]["jobs"].as_array_mut()?.first_mut()?;
+                less(&mut first["arrival_ns"])
+            });
+            lie(Lie::TooLong, &mut |answer| {
+                let job = any(&mut answer["proof"]["jobs"], random)?;
+                job["execution_ns"] = json!(job["execution_ns"].as_i64()? + 1);
+                Some(())
+            });
+            lie(Lie::DueLater, &mut |answer| {
+                let late = &mut answer["proof"]["late"]["deadline_ns"];
+                *late = json!(late.as_i64()? + 1);
+                Some(())
+            });
+        }
+        _ => {}
+    }
+    if of_policy && kind != "run" {
+        let mut other = system.clone();
+        let ids: Vec<_> = other.tasks.ids().collect();
+        let task = &mut other.tasks[ids[random.below(ids.len() as u64) as usize]];
+        task.wcet.iter_mut().for_each(|wcet| *wcet += Service::from_ns(1));
+        // A budget may be what is analysed.
+        task.budget = task.budget.map(|budget| budget + Service::from_ns(1));
+        found.push((Lie::OtherSet, other, answer.clone()));
+    }
+    found
+}
+
+type Tell<'a> = dyn FnMut(Lie, &mut dyn FnMut(&mut Value) -> Option<()>) + 'a;
+
+fn of_parts(answer: &Value, of_policy: bool, random: &mut Random, lie: &mut Tell<'_>) {
+    let parts = count(&answer["proof"]["parts"]);
+    if parts == 0 {
+        return;
+    }
+    let at = random.below(parts as u64) as usize;
+    let evidence = answer["proof"]["parts"][at]["evidence"].as_str().unwrap_or_default().to_owned();
+    if of_policy && parts > 1 {
+        lie(Lie::Moved, &mut |answer| {
+            let other = answer["proof"]["parts"][(at + 1) % parts]["cpus"].clone();
+            let moved = answer["proof"]["parts"][at]["tasks"][0].clone();
+            let tasks = answer["analysed"]["tasks"].as_array_mut()?;
+            tasks.iter_mut().find(|task| task["task"] == moved)?["cpus"] = other;
+            Some(())
+        });
+    }
+    let has_order = of_policy && (evidence == "busy periods");
+    if has_order {
+        lie(Lie::Swapped, &mut |answer| {
+            let items = answer["proof"]["parts"][at]["items"].as_array_mut()?;
+            (items.len() > 1).then(|| items.swap(0, 1))
+        });
+    }
+    match evidence.as_str() {
+        "points" => lie(Lie::TooSmall, &mut |answer| {
+            let point = any(&mut answer["proof"]["parts"][at]["items"], random)?;
+            let demand: i128 = point["demand_ns"].as_str()?.parse().ok()?;
+            point["demand_ns"] = json!((demand - 1).to_string());
+            Some(())
+        }),
+        "busy periods" | "levels" => lie(Lie::TooSmall, &mut |answer| {
+            let task = any(&mut answer["proof"]["parts"][at]["items"], random)?;
+            less(any(&mut task["lengths_ns"], random)?)
+        }),
+        "rates" => lie(Lie::TooSmall, &mut |answer| {
+            less(&mut any(&mut answer["proof"]["parts"][at]["items"], random)?["rate"])
+        }),
+        "slacks" => lie(Lie::TooMuchSlack, &mut |answer| {
+            let step = any(&mut answer["proof"]["parts"][at]["items"], random)?;
+            step["slack_ns"] = json!(1_i64 << 60);
+            Some(())
+        }),
+        _ => {}
+    }
+}
+
+fn count(list: &Value) -> usize {
+    list.as_array().map_or(0, Vec::len)
+}
+
+/// Some entry of a list.
+fn any<'a>(list: &'a mut Value, random: &mut Random) -> Option<&'a mut Value> {
+    let list = list.as_array_mut()?;
+    let at = random.below(list.len().max(1) as u64) as usize;
+    list.get_mut(at)
+}
+
+fn less(number: &mut Value) -> Option<()> {
+    *number = json!(number.as_i64()? - 1);
+    Some(())
+}

@@ -1,0 +1,216 @@
+//! Certificates of `layland check` and their verifier, for `--bin certificates` and a test of the command line.
+//!
+//! Random sets are checked by the program with a certificate. The verifier, a program in another language that
+//! shares no code with this one, has to find every proof valid. Then each proof is falsified ([`lies`]), in ways
+//! that always make it false, and the verifier has to refuse each.
+
+mod draw;
+mod lies;
+
+pub use lies::{Lie, lies};
+
+use draw::set;
+use layland_config::to_toml;
+use layland_gen::Random;
+use layland_model::System;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The verifier needs this.
+pub const NEEDS: &str = "python3 (3.11 or later)";
+/// So many sets are given to the program at once.
+const TOGETHER: u64 = 100;
+
+/// What was verified.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Sets.
+    pub sets: u64,
+    /// Proofs found valid, by verdict and test.
+    pub valid: BTreeMap<String, u64>,
+    /// Answers without a proof, by verdict and test.
+    pub without: BTreeMap<String, u64>,
+    /// False proofs that were refused, by what was false.
+    pub refused: BTreeMap<Lie, u64>,
+}
+
+impl Verified {
+    /// All proofs that were found valid.
+    pub fn proofs(&self) -> u64 {
+        self.valid.values().sum()
+    }
+}
+
+/// Whether the verifier can run on this machine.
+pub fn has_python() -> bool {
+    let mut asked = Command::new("python3");
+    asked
+        .args(["-c", "import tomllib"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The verifier as a process: one line for each certificate.
+struct Verifier {
+    process: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Verifier {
+    fn start(script: &Path) -> Result<Verifier, String> {
+        let mut process = Command::new("python3")
+            .arg(script)
+            .arg("--lines")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("failed to start python3: {error}"))?;
+        let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("python3 has no pipes".to_owned());
+        };
+        Ok(Verifier { process, input, output: BufReader::new(output).lines() })
+    }
+
+    /// For each answer: none if it has no proof, or else why the proof is not valid, or nothing if it is.
+    fn ask(&mut self, set: &str, certificate: &Value) -> Result<Vec<Option<String>>, String> {
+        let line = format!("{}\n", json!({ "set": set, "certificate": certificate }));
+        self.input.write_all(line.as_bytes()).map_err(|error| error.to_string())?;
+        let answer = self.output.next().ok_or("the verifier has ended")?;
+        let answer = answer.map_err(|error| error.to_string())?;
+        let found: Vec<(String, Option<String>, Option<bool>, String)> =
+            serde_json::from_str(&answer).map_err(|error| format!("{error}: {answer}"))?;
+        let valid = |(_, _, valid, why): (_, _, Option<bool>, String)| match valid {
+            None => None,
+            Some(true) => Some(String::new()),
+            Some(false) => Some(why),
+        };
+        Ok(found.into_iter().map(valid).collect())
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Checks random sets with this program, and what it says with this verifier, in a folder of its own.
+///
+/// # Errors
+/// The first proof that is refused, with its set and its certificate, and the first false one that is not; or if
+/// something cannot be started.
+pub fn verify(
+    program: &Path,
+    verifier: &Path,
+    folder: &Path,
+    sets: u64,
+    seed: u64,
+) -> Result<Verified, String> {
+    let mut verified = Verified::default();
+    let mut verifier = Verifier::start(verifier)?;
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let mut at = 0;
+    while at < sets {
+        let numbers: Vec<u64> = (at..sets.min(at + TOGETHER)).collect();
+        let systems: Vec<System> =
+            numbers.iter().map(|&number| set(&mut Random::of_task(seed, number))).collect();
+        let certificates = certificates(program, folder, &systems)?;
+        for (number, (system, certificate)) in numbers.iter().zip(systems.iter().zip(certificates))
+        {
+            one(&mut verifier, system, &certificate, *number, &mut verified).map_err(|why| {
+                format!("set {number} of seed {seed}: {why}\n{}", to_toml(system))
+            })?;
+        }
+        at += TOGETHER;
+    }
+    verified.sets = sets;
+    Ok(verified)
+}
+
+/// What the program says of each system.
+fn certificates(program: &Path, folder: &Path, systems: &[System]) -> Result<Vec<Value>, String> {
+    let mut command = Command::new(program);
+    command.args(["check", "--certificate", "-", "--effort", "200"]);
+    for (at, system) in systems.iter().enumerate() {
+        let path = folder.join(format!("{at}.toml"));
+        fs::write(&path, to_toml(system)).map_err(|error| error.to_string())?;
+        command.arg(path);
+    }
+    let output = command.output().map_err(|error| format!("failed to start: {error}"))?;
+    let documents = serde_json::Deserializer::from_slice(&output.stdout).into_iter();
+    let documents: Result<Vec<Value>, _> = documents.collect();
+    match documents {
+        Ok(documents) if documents.len() == systems.len() => Ok(documents),
+        Ok(_) | Err(_) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// The kinds of answers of a certificate.
+const KINDS: [&str; 2] = ["answers", "any_policy"];
+
+/// The certificate with one of its answers alone.
+fn alone(certificate: &Value, kind: &str, answer: Value) -> Value {
+    let mut alone = certificate.clone();
+    for kind in KINDS {
+        alone[kind] = json!([]);
+    }
+    alone[kind] = json!([answer]);
+    alone
+}
+
+fn one(
+    verifier: &mut Verifier,
+    system: &System,
+    certificate: &Value,
+    number: u64,
+    verified: &mut Verified,
+) -> Result<(), String> {
+    let text = to_toml(system);
+    let found = verifier.ask(&text, certificate)?;
+    let answers: Vec<(&str, &Value)> = KINDS
+        .into_iter()
+        .flat_map(|kind| certificate[kind].as_array().into_iter().flatten().map(move |a| (kind, a)))
+        .collect();
+    if found.len() != answers.len() {
+        return Err(format!("{} answers have {} results", answers.len(), found.len()));
+    }
+    for (at, ((kind, answer), found)) in answers.into_iter().zip(found).enumerate() {
+        let test = if answer["test"].is_null() { &answer["decided_by"] } else { &answer["test"] };
+        let name = format!(
+            "{} {}",
+            answer["verdict"].as_str().unwrap_or("?"),
+            test.as_str().unwrap_or("(no test)")
+        );
+        match found {
+            None => *verified.without.entry(name).or_default() += 1,
+            Some(why) if why.is_empty() => {
+                *verified.valid.entry(name).or_default() += 1;
+                // Policies that become the same system have the same proof: one lie of each kind is enough.
+                let mut random = Random::of_task(number, at as u64);
+                for (lie, system, answer) in lies(system, answer, &mut random) {
+                    let false_one = alone(certificate, kind, answer);
+                    match &verifier.ask(&to_toml(&system), &false_one)?[..] {
+                        [Some(why)] if !why.is_empty() => {
+                            *verified.refused.entry(lie).or_default() += 1;
+                        }
+                        _ => return Err(format!("{lie:?} is not refused:\n{false_one:#}")),
+                    }
+                }
+            }
+            Some(why) => {
+                return Err(format!(
+                    "not valid: {why}\n{:#}",
+                    alone(certificate, kind, answer.clone())
+                ));
+            }
+        }
+    }
+    Ok(())
+}

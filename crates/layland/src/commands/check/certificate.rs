@@ -1,0 +1,251 @@
+//! `layland check --certificate FILE`: what proves each answer, for a verifier that shares no code with this program
+//! (`tools/verify_certificate.py`). `docs/certificates.md` has the format, and what each proof means.
+
+use super::checked::Checked;
+use super::witness::{self, Witness};
+use layland_analysis::{Comparison, Evidence, Part, Proof, Quantity, Reason, Verdict};
+use layland_guarantee::{Analysed, Assessment};
+use layland_model::{
+    Algorithm, Behaviour, CpuSet, Duration, Form, Index, Rate, System, Task, TaskId,
+};
+use layland_policy::Registry;
+use layland_trace::Job;
+use serde_json::{Value, json};
+
+/// Of one set.
+pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
+    let system = &checked.set.system;
+    let answers = checked.policies.iter().map(|policy| {
+        let proof = match checked.witnesses.get(&policy.spec) {
+            Some(found) => of_witness(registry, policy, found, system),
+            None => of_policy(policy, system),
+        };
+        let proof = known(system).and(proof);
+        let analysed = policy.proven.as_ref().map(|proven| &proven.analysed);
+        json!({
+            "policy": policy.spec,
+            "verdict": policy.verdict.name(),
+            "decided_by": policy.decided_by,
+            "analysed": analysed.map(of_analysed),
+            "proof": proof.as_ref().ok(),
+            "without": proof.as_ref().err(),
+        })
+    });
+    let whatever = checked.whatever.iter().filter_map(|said| {
+        let finding = said.finding.as_ref().ok()?;
+        let proof = said.test.prove(system, finding).map(|proof| of_proof(&proof, system));
+        let proof = known(system).and(proof.map_err(str::to_owned));
+        (finding.verdict != Verdict::Unknown).then(|| {
+            json!({
+                "test": said.test.name,
+                "verdict": finding.verdict.name(),
+                "proof": proof.as_ref().ok(),
+                "without": proof.as_ref().err(),
+            })
+        })
+    });
+    json!({
+        "layland": env!("CARGO_PKG_VERSION"),
+        "certificate": 1,
+        "set": checked.set.name,
+        "answers": answers.collect::<Vec<_>>(),
+        "any_policy": whatever.collect::<Vec<_>>(),
+    })
+}
+
+/// Whether the verifier knows such systems.
+fn known(system: &System) -> Result<(), String> {
+    if !system.requests.is_empty() {
+        return Err("the verifier does not know systems that change while they run".to_owned());
+    }
+    match system.platform.speeds.values().all(|speed| speed.rate() == Rate::ONE) {
+        true => Ok(()),
+        false => Err("the verifier knows CPUs of unit speed alone".to_owned()),
+    }
+}
+
+fn of_policy(policy: &Assessment, system: &System) -> Result<Value, String> {
+    match (&policy.refused, &policy.proven) {
+        (Some(_), _) => Err("the policy refuses the set".to_owned()),
+        (None, _) if policy.decided_by == Some(witness::STATES) => {
+            Err("every state was looked at, and there is no shorter proof".to_owned())
+        }
+        (None, None) => Err("nothing is decided".to_owned()),
+        (None, Some(proven)) => match &proven.proof {
+            Ok(proof) => Ok(of_proof(proof, system)),
+            Err(why) => Err((*why).to_owned()),
+        },
+    }
+}
+
+/// A run for the simulator of the verifier, which knows jobs of the highest priorities on CPUs without overheads.
+fn of_witness(
+    registry: &Registry,
+    policy: &Assessment,
+    found: &Witness,
+    system: &System,
+) -> Result<Value, String> {
+    let (info, options) = registry.parse(&policy.spec).map_err(|error| error.to_string())?;
+    let known = match info.algorithm(&options) {
+        Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _) => true,
+        // Where affinities are equal or disjoint these are clusters.
+        Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+            let placed = policy.proven.as_ref().map(|proven| &proven.analysed.system);
+            placed.is_some_and(|placed| {
+                let clusters = &placed.platform.clusters;
+                let whole =
+                    |(id, task): (_, &Task)| placed.allowed_cpus(id) == clusters[task.cluster];
+                placed.tasks.iter().all(whole)
+            })
+        }
+        Algorithm::SchedDeadline
+        | Algorithm::SemiPartitionedDeadline
+        | Algorithm::AdaptivePartitioning
+        | Algorithm::Run
+        | Algorithm::Qps
+        | Algorithm::MixedCriticality(_)
+        | Algorithm::Other => false,
+    };
+    if !known {
+        return Err("the verifier does not simulate this policy".to_owned());
+    }
+    if !system.platform.overheads.is_zero() {
+        return Err("the verifier does not simulate overheads".to_owned());
+    }
+    let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
+    if system.tasks.values().any(suspends) {
+        return Err("the verifier does not simulate tasks that suspend themselves".to_owned());
+    }
+    let built = registry.build(&policy.spec, system).map_err(|error| error.to_string())?;
+    let jobs = found.jobs(built).ok_or("the run cannot be repeated")?;
+    let late = found.record.job;
+    let job = |job: &Job| {
+        json!({
+            "task": system.tasks[job.id.task].name,
+            "arrival_ns": job.arrival.ns(),
+            "ready_ns": job.release.ns(),
+            "execution_ns": system.tasks[job.id.task].own_wcet().ns(),
+        })
+    };
+    Ok(json!({
+        "kind": "run",
+        "jobs": jobs.iter().filter(|job| job.arrival < late.deadline).map(job).collect::<Vec<_>>(),
+        "late": {
+            "task": system.tasks[late.id.task].name,
+            "arrival_ns": late.arrival.ns(),
+            "deadline_ns": late.deadline.ns(),
+        },
+    }))
+}
+
+fn of_analysed(analysed: &Analysed) -> Value {
+    let Analysed { system, tells } = analysed;
+    let tasks = system.tasks.iter().map(|(id, task)| {
+        json!({
+            "task": task.name,
+            "cpus": cpus(&system.allowed_cpus(id)),
+            "wcet_ns": task.own_wcet().ns(),
+            "deadline_ns": task.deadline.ns(),
+        })
+    });
+    json!({ "how": tells, "tasks": tasks.collect::<Vec<_>>() })
+}
+
+fn of_proof(proof: &Proof, system: &System) -> Value {
+    match proof {
+        Proof::Reasons(reasons) => {
+            let reasons: Vec<Value> =
+                reasons.iter().flat_map(|reason| of_reason(reason, system)).collect();
+            json!({ "kind": "comparisons", "comparisons": reasons })
+        }
+        Proof::Parts(parts) => {
+            let parts: Vec<Value> = parts.iter().map(|part| of_part(part, system)).collect();
+            json!({ "kind": "parts", "parts": parts })
+        }
+    }
+}
+
+fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
+    let name = |task: TaskId| json!(system.tasks[task].name);
+    let late = |what: &str, task: TaskId| {
+        json!({
+            "what": what,
+            "task": name(task),
+            "cpus": null,
+            "interval_ns": null,
+            "value": null,
+            "bound": null,
+            "holds": false,
+        })
+    };
+    match reason {
+        Reason::Compared(comparison) => {
+            let Comparison { what, scope, value, bound, holds } = &**comparison;
+            let exact = |quantity: &Quantity| match quantity {
+                Quantity::Number(rate) | Quantity::Time(rate) => rate.to_string(),
+            };
+            vec![json!({
+                "what": what,
+                "task": scope.task.map(name),
+                "cpus": scope.cpus.as_ref().map(cpus),
+                "interval_ns": scope.interval.map(Duration::ns),
+                "value": exact(value),
+                "bound": exact(bound),
+                "holds": holds,
+            })]
+        }
+        Reason::NoBound(task, _) => vec![late("the response time grows for ever", *task)],
+        Reason::NoneCanBeLowest(tasks) => {
+            let late = |&task| late("it is late below all the others of these", task);
+            tasks.iter().map(late).collect()
+        }
+        Reason::Partition(_)
+        | Reason::NotPartitioned(_)
+        | Reason::PriorityOrder(_)
+        | Reason::AcceptedBy(_)
+        | Reason::MayBeLate(_)
+        | Reason::Holds(_)
+        | Reason::JobPattern { .. }
+        | Reason::GaveUp(_)
+        | Reason::PatternMayNotOccur => Vec::new(),
+    }
+}
+
+fn of_part(part: &Part, system: &System) -> Value {
+    let name = |task: TaskId| system.tasks[task].name.as_str();
+    let lengths = |found: &[(TaskId, Vec<Duration>)]| -> Vec<Value> {
+        let of = |(task, lengths): &(TaskId, Vec<Duration>)| {
+            let ns: Vec<i64> = lengths.iter().map(|length| length.ns()).collect();
+            json!({ "task": name(*task), "lengths_ns": ns })
+        };
+        found.iter().map(of).collect()
+    };
+    let (kind, items): (_, Vec<Value>) = match &part.evidence {
+        Evidence::Points(points) => {
+            let of = |point: &layland_analysis::Point| {
+                json!({
+                    "task": point.task.map(name),
+                    "interval_ns": point.interval.ns(),
+                    "demand_ns": point.demand.to_string(),
+                })
+            };
+            ("points", points.iter().map(of).collect())
+        }
+        Evidence::BusyPeriods(found) => ("busy periods", lengths(found)),
+        Evidence::Levels(found) => ("levels", lengths(found)),
+        Evidence::Slacks(steps) => {
+            let of = |&(task, slack): &(TaskId, Duration)| json!({ "task": name(task), "slack_ns": slack.ns() });
+            ("slacks", steps.iter().map(of).collect())
+        }
+        Evidence::Rates { unit, rates } => {
+            let of = |&(task, rate): &(TaskId, i64)| json!({ "task": name(task), "rate": rate, "unit_ns": unit.ns() });
+            ("rates", rates.iter().map(of).collect())
+        }
+    };
+    let tasks: Vec<&str> = part.tasks.iter().map(|&task| name(task)).collect();
+    json!({ "cpus": cpus(&part.cpus), "tasks": tasks, "evidence": kind, "items": items })
+}
+
+fn cpus(set: &CpuSet) -> Vec<usize> {
+    set.iter().map(Index::index).collect()
+}

@@ -1,0 +1,100 @@
+//! What `layland check --certificate` writes is valid to its verifier, and what is false is not: `--bin certificates`
+//! of the test kit, in short. And every analysis has a certificate, or stands in the list of those without.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/process.rs"]
+mod process;
+
+use common::skipped;
+use layland_analysis::{Certify, catalogue};
+use layland_testkit::certificates::{Lie, NEEDS, has_python, verify};
+use process::{folder, name, run};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SETS: u64 = 80;
+
+fn of_root(path: &str) -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(path)
+}
+
+fn verifier() -> PathBuf {
+    of_root("tools/verify_certificate.py")
+}
+
+#[test]
+fn proofs_are_valid_and_lies_are_not() {
+    if !has_python() {
+        return skipped(NEEDS);
+    }
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_layland"));
+    let found = verify(&program, &verifier(), &folder("certificates"), SETS, 1);
+    let found = found.unwrap_or_else(|why| panic!("{why}"));
+    assert!(found.proofs() > 1000, "{found:#?}");
+    let tests =
+        ["yes QPA", "yes RTA-RM", "no RTA-DM", "yes GFB", "yes BCL-DM", "yes AMC-RT", "no WITNESS"];
+    assert!(tests.iter().all(|test| found.valid.contains_key(*test)), "{found:#?}");
+    assert!(found.refused.len() >= 12, "every kind of lie is tried: {:?}", found.refused);
+    assert!(found.refused.contains_key(&Lie::Swapped), "{:?}", found.refused);
+}
+
+#[test]
+fn a_certificate_of_another_set_is_not_valid() {
+    if !has_python() {
+        return skipped(NEEDS);
+    }
+    let folder = folder("certificates-by-hand");
+    let [set, other, file] = ["set.toml", "other.toml", "certificate.json"].map(|x| folder.join(x));
+    for (path, wcet) in [(&set, "a=1ms/5ms"), (&other, "a=2ms/5ms")] {
+        let made = ["convert", "-t", wcet, "-t", "b=2ms/7ms", "--cpus", "1", "-o", name(path)];
+        assert!(run(&made).status.success());
+    }
+    let checked =
+        run(&["check", name(&set), "-p", "p-edf,p-rm,g-edf", "--certificate", name(&file)]);
+    assert!(checked.status.success() && !checked.stdout.is_empty(), "{checked:?}");
+    // Of each policy: what is said of any may hold of both sets.
+    let verify = |set: &PathBuf| -> (Option<i32>, Vec<String>) {
+        let mut command = Command::new("python3");
+        let said = command.arg(verifier()).args([name(set), name(&file)]).output();
+        let said = said.expect("python3 starts");
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let lines = text.lines().filter(|line| !line.starts_with("any policy"));
+        (said.status.code(), lines.map(str::to_owned).collect())
+    };
+    let (code, lines) = verify(&set);
+    assert!(code == Some(0) && lines.len() == 3, "{lines:?}");
+    assert!(lines.iter().all(|line| line.ends_with(" valid")), "{lines:?}");
+    let (code, lines) = verify(&other);
+    assert!(code == Some(1) && lines.len() == 3, "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains("NOT VALID: task a may not be")), "{lines:?}");
+}
+
+/// The names in the first column of the tables of a section.
+fn names(section: &str) -> BTreeSet<&str> {
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
+    let first = rows.filter_map(|row| row.split(" | ").next());
+    first.filter(|name| *name != "test").flat_map(|names| names.split(", ")).collect()
+}
+
+#[test]
+fn every_analysis_has_a_certificate_or_is_in_the_list_of_those_without() {
+    let text = std::fs::read_to_string(of_root("docs/certificates.md")).expect("it is there");
+    let (_, rest) = text.split_once("## Tests with a certificate").expect("a section");
+    let (with, without) = rest.split_once("## Tests without").expect("a section");
+    let (mut has, mut has_not) = (BTreeSet::new(), BTreeSet::new());
+    let mut rows = String::from("| test | why |\n|---|---|\n");
+    for test in catalogue::TESTS {
+        match test.certify {
+            Certify::Reasons | Certify::By(_) => drop(has.insert(test.name)),
+            Certify::Without(why) => {
+                has_not.insert(test.name);
+                rows += &format!("| {} | {why} |\n", test.name);
+            }
+        }
+    }
+    assert_eq!(names(with), has);
+    assert_eq!(names(without), has_not);
+    assert!(without.contains(&rows), "the table of tests without a certificate is\n{rows}");
+}
