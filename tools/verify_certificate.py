@@ -56,7 +56,7 @@ class Task:
 
     KNOWN = {
         "name", "period", "deadline", "wcet", "budget", "criticality", "affinity", "cluster", "offset", "jitter",
-        "rank", "priority", "jobs", "on_miss", "release", "exec",
+        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim",
     }  # fmt: skip
 
     def __init__(self, at, table, levels, clusters):
