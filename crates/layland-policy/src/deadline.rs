@@ -44,7 +44,8 @@ pub const LIPARI_BARUAH: Citation = Citation {
   author    = {Giuseppe Lipari and Sanjoy Baruah},
   title     = {Greedy Reclamation of Unused Bandwidth in Constant-Bandwidth Servers},
   booktitle = {12th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {193--200},
-  year      = {2000}
+  year      = {2000},
+  doi       = {10.1109/EMRTS.2000.854007}
 }",
 };
 

@@ -15,7 +15,8 @@
 //! **Ticks matter.** No tick but the shortest time that there is stands for all releases: four tasks on two CPUs under
 //! global fixed priorities, (C, D, T) = (2, 6, 6), (1, 2, 2), (3, 3, 4), (1, 4, 7) by descending priority, keep every
 //! deadline as long as jobs arrive at whole times, and miss one with releases at halves. So a *yes* is given only for
-//! a tick that the user vouches for, or one of a nanosecond.
+//! a tick that the user vouches for, or one of a nanosecond. (That whole times suffice for what *some* scheduler can
+//! do, as Bonifaci and Marchetti-Spaccamela showed in 2010, says nothing of a given one.)
 //!
 //! WCETs suffice, since priorities of jobs do not depend on how long they execute: with shorter jobs no job completes
 //! later. Ha and Liu show it for identical CPUs; for strong affinities, where the highest tasks that *can be matched*
@@ -65,7 +66,8 @@ pub const GEERAERTS: Citation = Citation {
   volume  = {49},
   number  = {2},
   pages   = {171--218},
-  year    = {2013}
+  year    = {2013},
+  doi     = {10.1007/s11241-012-9172-y}
 }",
 };
 
@@ -139,8 +141,8 @@ pub const ASSUMES: [Assumption; 7] = [
 /// A search looks at no more states than this, which take one or two gigabytes.
 pub const MOST_STATES: usize = 10_000_000;
 
-/// Looks at the states that the tasks can reach under a policy, at most so many and [`MOST_STATES`]. Without a tick the search takes the
-/// longest time of which all WCETs, deadlines and periods are multiples.
+/// Looks at the states that the tasks can reach under a policy, at most so many and [`MOST_STATES`]. Without a tick the
+/// search takes the longest time of which all WCETs, deadlines and periods are multiples.
 ///
 /// # Errors
 /// With the reason, if the search is not about such a policy or such a system.

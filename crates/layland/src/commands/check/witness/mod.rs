@@ -1,7 +1,7 @@
 //! Where no test decides: a run in which the policy misses a deadline, or the proof that there is none.
 //!
-//! A verdict is about every run that the parameters of the tasks allow: jobs at least a period apart that execute for up
-//! to their WCETs. A deadline that the policy misses in one of them is not guaranteed. Tried are, in this order,
+//! A verdict is about every run that the parameters of the tasks allow: jobs at least a period apart that execute for
+//! up to their WCETs. A deadline that the policy misses in one of them is not guaranteed. Tried are, in this order,
 //!
 //! 1. the densest run: every job executes for its WCET, and no task waits for longer than it must;
 //! 2. runs in which separations and jitter are drawn, every job for its WCET;
@@ -9,9 +9,10 @@
 //!    misses, with the proof that there is none, or for want of effort;
 //! 4. runs with the first arrivals that hurt one task most, and what chance finds near to them (`phases.rs`).
 //!
-//! The last two choose releases freely, so that they leave out sets in which offsets, given releases or jitter say more.
-//! What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy breaks them. Sets with
-//! several criticality levels are left out: there the run itself decides which jobs have to meet their deadlines.
+//! The last two choose releases freely, so that they leave out sets in which offsets, given releases or jitter say
+//! more. What they find is simulated: a miss is one of the policy itself. Ties are broken as the policy breaks them.
+//! Sets with several criticality levels are left out: there the run itself decides which jobs have to meet their
+//! deadlines.
 
 mod phases;
 
