@@ -122,6 +122,17 @@ pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> b
     true
 }
 
+/// A thread goes on with its next deadline, without a break.
+pub(crate) fn bypassed(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) {
+    let c = rq.threads[p].cpu;
+    rq.enqueue(p);
+    let still_runs = rq.curr[c] == Some(p);
+    rq.preempt_check(c);
+    if !still_runs && !rq.needs(c) {
+        push_all(rq, c, own_thread);
+    }
+}
+
 /// Pushes for as long as there is something to push.
 pub(crate) fn push_all(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) {
     while push_one(rq, c, own_thread) {}
@@ -275,13 +286,7 @@ impl Rules for Linux {
     }
 
     fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
-        let c = rq.threads[p].cpu;
-        rq.enqueue(p);
-        let still_runs = rq.curr[c] == Some(p);
-        rq.preempt_check(c);
-        if !still_runs && !rq.needs(c) {
-            push_all(rq, c, OwnThread::Counts);
-        }
+        bypassed(rq, p, OwnThread::Counts);
     }
 
     fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {

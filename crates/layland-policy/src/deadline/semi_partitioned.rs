@@ -3,9 +3,9 @@
 //!
 //! Tang, Anderson and Abeni 2021, Section 4. What differs from [`linux`](super::linux::dl):
 //!
-//! 1. **No bypass.** Every server that is used up is throttled; if its deadline has passed, it is
-//!    replenished in the same instant, after its CPU has rescheduled, and comes back through the timer,
-//!    which pushes.
+//! 1. **No bypass** (but for `exhaust=postpone`, which throttles nobody). Every server that is used up is throttled; if
+//!    its deadline has passed, it is replenished in the same instant, after its CPU has rescheduled, and comes back
+//!    through the timer, which pushes.
 //! 2. **`find_later` ignores the thread that it is asked about**, as if it were not queued.
 //! 3. Admission control has a second condition, per CPU.
 //! 4. Parameters, affinities and clusters of threads do not change: leave, and enter anew.
@@ -55,8 +55,9 @@ impl Rules for SemiPartitioned {
         linux::replenished(rq, p, OwnThread::IsIgnored);
     }
 
-    fn bypassed(&mut self, _rq: &mut RunQueues, _p: TaskId) {
-        unreachable!("there is no bypass")
+    // Only where budgets postpone deadlines (`exhaust=postpone`).
+    fn bypassed(&mut self, rq: &mut RunQueues, p: TaskId) {
+        linux::bypassed(rq, p, OwnThread::IsIgnored);
     }
 
     fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
