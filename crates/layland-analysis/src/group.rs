@@ -82,16 +82,18 @@ pub(crate) fn together(findings: impl Iterator<Item = Finding>) -> Finding {
 /// their arrival as they may, must be expected.
 pub(crate) fn exact(group: &Group<'_>, holds: bool, reason: Reason) -> Finding {
     let mut finding = Finding::new(TestKind::Exact.verdict(holds), reason);
-    if finding.verdict == Verdict::No && !may_become_ready_together(group) {
+    if finding.verdict == Verdict::No && !may_become_ready_together(group.tasks()) {
         finding.verdict = Verdict::Unknown;
         finding.reasons.push(Reason::PatternMayNotOccur);
     }
     finding
 }
 
-fn may_become_ready_together(group: &Group<'_>) -> bool {
+/// Whether it must be expected that all of these tasks become ready together, as late after their arrival as they may:
+/// they come for ever, and at common times or at any distance from each other.
+pub fn may_become_ready_together<'a>(mut tasks: impl Iterator<Item = &'a Task>) -> bool {
     let mut common = None;
-    group.tasks().all(|task| {
+    tasks.all(|task| {
         let ready = task.offset + task.jitter;
         comes_for_ever(task) && (drifts(task) || *common.get_or_insert(ready) == ready)
     })

@@ -70,6 +70,7 @@ mod verdict;
 
 pub use assumption::{Assumption, PAIRS, Refusal, longest_execution, pairs};
 pub use enclosure::Enclosure;
+pub use group::may_become_ready_together;
 pub use layland_model::Citation;
 pub use proof::{Certify, Evidence, Part, Point, Proof};
 pub use sporadic::Sporadic;

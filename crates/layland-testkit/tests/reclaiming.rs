@@ -158,8 +158,7 @@ fn on_one_cpu(umax: Rate) -> impl Strategy<Value = System> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// With room for the rounding no job is late; without it none by more than `n` over the least bandwidth. Who
-    /// reclaims gets no less than without reclaiming.
+    /// With room for the rounding no job is late; without it none by more than `n` over the least bandwidth.
     #[test]
     fn on_one_cpu_no_server_is_late(system in on_one_cpu(Rate::new(19, 20)), seed in any::<u64>()) {
         let until = Time::from_ns(200_000);
@@ -182,9 +181,9 @@ proptest! {
         }
     }
 
-    /// The kernel's arithmetic keeps deadlines here too, though nobody promises it.
+    /// With the kernel's arithmetic nobody promises deadlines; the roundings make jobs late by little.
     #[test]
-    fn the_kernel_s_roundings_cost_no_deadline_on_one_cpu(system in on_one_cpu(Rate::new(19, 20))) {
+    fn the_kernel_s_roundings_cost_little_on_one_cpu(system in on_one_cpu(Rate::new(19, 20))) {
         let trace = run(&system, "dl:grub=on:arith=kernel:umax=19/20", Time::from_ns(200_000));
         let least = system.tasks.values().map(Task::utilization).min().unwrap();
         let bound = &Rate::whole(10 * system.tasks.len() as i64) / &least;

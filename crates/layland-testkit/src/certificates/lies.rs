@@ -91,8 +91,10 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         "parts" => of_parts(answer, of_policy, random, &mut lie),
         "run" => {
             lie(Lie::TooEarly, &mut |answer| {
-                let first = answer["proof"]["jobs"].as_array_mut()?.first_mut()?;
-                less(&mut first["arrival_ns"])
+                let jobs = answer["proof"]["jobs"].as_array_mut()?;
+                let at =
+                    (0..jobs.len()).find(|&at| comes_first_or_a_period_later(system, jobs, at))?;
+                less(&mut jobs[at]["arrival_ns"])
             });
             lie(Lie::TooLong, &mut |answer| {
                 let job = any(&mut answer["proof"]["jobs"], random)?;
@@ -117,6 +119,19 @@ pub fn lies(system: &System, answer: &Value, random: &mut Random) -> Vec<(Lie, S
         found.push((Lie::OtherSet, other, answer.clone()));
     }
     found
+}
+
+/// Whether a job comes as early as it may: at the offset of its task, or a period after the job before it.
+fn comes_first_or_a_period_later(system: &System, jobs: &[Value], at: usize) -> bool {
+    let name = &jobs[at]["task"];
+    let Some(task) = system.tasks.values().find(|task| task.name == *name) else { return false };
+    let arrival = |job: &Value| job["arrival_ns"].as_i64();
+    let before = jobs[..at].iter().rev().find(|job| job["task"] == *name);
+    let earliest = match before {
+        Some(before) => arrival(before).map(|before| before + task.period.ns()),
+        None => Some(task.offset.ns()),
+    };
+    arrival(&jobs[at]) == earliest
 }
 
 type Tell<'a> = dyn FnMut(Lie, &mut dyn FnMut(&mut Value) -> Option<()>) + 'a;

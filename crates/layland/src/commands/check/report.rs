@@ -4,7 +4,7 @@ use super::checked::Checked;
 use super::{text, witness};
 use layland_analysis::{Subject, TestKind, Verdict};
 use layland_guarantee::{Assessment, Bound, Said, states};
-use layland_model::{Duration, Rate, System, Time};
+use layland_model::{Duration, Rate, System};
 use layland_policy::Registry;
 use layland_report::{
     Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity, Table, TaskBound,
@@ -36,9 +36,11 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     }
     report.guarantees = Some(guarantees);
     let runs = checked.witnesses.iter().filter_map(|(spec, witness)| {
-        let trace = witness.trace(registry.build(spec, system).ok()?, Time::ZERO)?;
+        let from = witness.shown_from();
+        let trace = witness.trace(registry.build(spec, system).ok()?, from)?;
         let note = format!("a run that misses: {}", witness.describe(system));
-        Some(Run { note: Some(note), ..Run::new(spec.clone(), trace) })
+        let shown = Some((from, witness.over));
+        Some(Run { shown, note: Some(note), ..Run::new(spec.clone(), trace) })
     });
     report.runs = runs.collect();
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));

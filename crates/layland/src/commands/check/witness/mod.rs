@@ -17,9 +17,10 @@
 mod phases;
 
 use crate::ui::jobs::arrivals;
+use layland_analysis::may_become_ready_together;
 use layland_guarantee::states::{self, Arrival, Explored, Outcome};
 use layland_model::{
-    Behaviour, Duration, ExecutionModel, Separation, Service, System, TaskMap, Time, counted,
+    Behaviour, Duration, ExecutionModel, Service, System, Task, TaskMap, Time, counted,
 };
 use layland_policy::{Policy, Registry};
 use layland_sim::{SimOptions, simulate};
@@ -110,11 +111,17 @@ impl Witness {
         )
     }
 
-    /// The schedule around the miss.
+    /// From when on a report shows the run, which can be long before it misses.
+    pub(super) fn shown_from(&self) -> Time {
+        let longest = self.run.tasks.values().map(|task| task.period.max(task.deadline)).max();
+        let before = longest.unwrap_or_default().checked_mul(10).unwrap_or(Duration::MAX);
+        Time::ZERO.max(self.record.job.deadline - before)
+    }
+
+    /// The schedule from some time on.
     pub(super) fn trace(&self, policy: Box<dyn Policy>, from: Time) -> Option<Trace> {
         let mut window = Window::new(from, self.over);
-        let options = self.options();
-        simulate(&self.run, policy, &mut window, &options).ok()?;
+        simulate(&self.run, policy, &mut window, &self.options()).ok()?;
         Some(window.trace)
     }
 
@@ -277,24 +284,13 @@ impl Search<'_> {
 
 /// Whether jobs may come at any distance from those of other tasks, as far as the set says.
 fn releases_are_free(system: &System) -> bool {
-    let drifts = |behaviour: &Behaviour| match behaviour {
-        Behaviour::Sporadic(Separation::Uniform { max } | Separation::Exponential { max, .. }) => {
-            *max > Duration::ZERO
-        }
-        Behaviour::Periodic
-        | Behaviour::Hog
-        | Behaviour::Yield
-        | Behaviour::Explicit(_)
-        | Behaviour::SelfSuspending { .. } => false,
+    let is_free = |task: &Task| {
+        task.jitter == Duration::ZERO
+            && matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_))
     };
-    let mut offset = None;
     system.requests.is_empty()
-        && system.tasks.values().all(|task| {
-            let comes = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
-            let mut is_common =
-                || drifts(&task.behaviour) || *offset.get_or_insert(task.offset) == task.offset;
-            comes && task.jobs.is_none() && task.jitter == Duration::ZERO && is_common()
-        })
+        && system.tasks.values().all(is_free)
+        && may_become_ready_together(system.tasks.values())
 }
 
 fn at_wcet(system: &System) -> System {
