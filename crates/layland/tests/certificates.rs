@@ -71,6 +71,55 @@ fn a_certificate_of_another_set_is_not_valid() {
     assert!(lines.iter().all(|line| line.contains("NOT VALID: task a may not be")), "{lines:?}");
 }
 
+/// The miss is where releases are chosen freely: at whole milliseconds by a search of all states, at halves by one of
+/// first arrivals.
+#[test]
+fn runs_with_arrivals_that_were_searched_for_are_valid() {
+    if !has_python() {
+        return skipped(NEEDS);
+    }
+    let folder = folder("certificates-searched");
+    let [set, file] = ["set.toml", "certificate.json"].map(|x| folder.join(x));
+    let tasks = ["a=2ms/6ms", "b=1ms/2ms", "c=3ms/4ms/3ms", "d=1ms/7ms/4ms"];
+    let tasks = tasks.iter().flat_map(|task| ["-t", task]);
+    let made: Vec<&str> =
+        ["convert", "--cpus", "2", "-o", name(&set)].into_iter().chain(tasks).collect();
+    let made = run(&made);
+    assert!(made.status.success(), "{made:?}");
+    // No task comes before its offset either.
+    let text = std::fs::read_to_string(&set).expect("it is written");
+    let late = text.replace("[[task]]\n", "[[task]]\noffset = \"100ms\"\n");
+    std::fs::write(&set, late).expect("it can be written");
+    let verified = || {
+        let mut command = Command::new("python3");
+        let said = command.arg(verifier()).args([name(&set), name(&file)]).output();
+        let said = said.expect("python3 starts");
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        text.lines().find(|line| line.contains("WITNESS")).map(str::to_owned).expect("a line")
+    };
+    for (tick, found_by) in [(None, "phases"), (Some("500us"), "states")] {
+        let mut arguments = vec!["check", name(&set), "-p", "g-rm", "--json"];
+        arguments.extend(tick.iter().flat_map(|tick| ["--tick", tick]));
+        let json = run(&arguments);
+        let said = String::from_utf8_lossy(&json.stdout).into_owned();
+        assert!(said.contains(&format!("\"found_by\": \"{found_by}\"")), "{said}");
+        arguments.extend(["--certificate", name(&file)]);
+        assert_eq!(run(&arguments).status.code(), Some(1));
+        assert!(verified().ends_with(" valid"), "{found_by}: {}", verified());
+        // No task comes again before its period is over.
+        let text = std::fs::read_to_string(&file).expect("it is written");
+        let mut certificate: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let jobs = certificate["answers"][0]["proof"]["jobs"].as_array_mut().expect("a run");
+        let of_b: Vec<usize> = (0..jobs.len()).filter(|&at| jobs[at]["task"] == "b").collect();
+        let first = jobs[of_b[0]]["arrival_ns"].as_i64().expect("a time");
+        for time in ["arrival_ns", "ready_ns"] {
+            jobs[of_b[1]][time] = (first + 2_000_000 - 1).into();
+        }
+        std::fs::write(&file, certificate.to_string()).expect("it can be written");
+        assert!(verified().ends_with("NOT VALID: b comes too early or late"), "{}", verified());
+    }
+}
+
 /// The names in the first column of the tables of a section.
 fn names(section: &str) -> BTreeSet<&str> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| "));

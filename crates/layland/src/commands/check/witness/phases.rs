@@ -87,7 +87,8 @@ fn first_arrival(
     };
     let tick = search.tick.map_or(1, Duration::ns);
     let phase = at.ns().rem_euclid(task.period.ns());
-    Duration::from_ns(phase / tick * tick)
+    // No task may come before its own offset.
+    search.origin() + Duration::from_ns(phase / tick * tick)
 }
 
 /// The least time that a job had left, in thousandths of its deadline.
