@@ -52,6 +52,7 @@ pub mod affinity;
 mod assumption;
 pub mod catalogue;
 pub mod deadline;
+mod delay;
 mod enclosure;
 pub mod fixed_point;
 pub mod global_edf;

@@ -8,7 +8,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use layland_analysis::Sporadic;
-use layland_analysis::global_edf::{bak, bar, bcl, bcli, combined, ff_dbf, gfb, load, rta};
+use layland_analysis::global_edf::{
+    bak, bar, bcl, bcli, combined, ff_dbf, gfb, limited, load, rta,
+};
 use layland_analysis::uniprocessor::edf::criterion as processor_demand;
 use layland_analysis::uniprocessor::fixed_priority::sweep;
 use layland_gen::{Deadlines, Periods, Recipe, Utilizations};
@@ -70,7 +72,7 @@ fn one_cpu(c: &mut Criterion) {
 
 fn several_cpus(c: &mut Criterion) {
     type Accepts = fn(&[Sporadic], usize) -> bool;
-    let tests: [(&str, Accepts); 9] = [
+    let tests: [(&str, Accepts); 10] = [
         ("GFB", gfb::accepts),
         ("BAK", bak::accepts),
         ("BCL", bcl::accepts),
@@ -79,6 +81,7 @@ fn several_cpus(c: &mut Criterion) {
         ("BAR", bar::accepts),
         ("G-RTA", rta::accepts),
         ("FF-DBF", ff_dbf::accepts),
+        ("G-RTA-LC", limited::accepts),
         ("GLOBAL-EDF", |tasks, cpus| combined::accepted_by(tasks, cpus).is_some()),
     ];
     for (m, n) in [(4usize, 20usize), (8, 40)] {

@@ -3,7 +3,9 @@
 //!
 //! Long because each relation between tests that the literature states is a test.
 
-use layland_analysis::global_edf::{Slacks, bak, bar, bcl, bcli, combined, ff_dbf, gfb, load, rta};
+use layland_analysis::global_edf::{
+    Slacks, bak, bar, bcl, bcli, combined, ff_dbf, gfb, limited, load, rta,
+};
 use layland_analysis::global_fp;
 use layland_analysis::overheads::inflate;
 use layland_analysis::uniprocessor::edf::{Demand, criterion};
@@ -70,6 +72,7 @@ fn what_tests_for_global_edf_accept_never_misses() {
         (bar::TEST, 300),
         (rta::TEST, 400),
         (ff_dbf::TEST, 300),
+        (limited::TEST, 300),
         (combined::TEST, 500),
     ];
     never_misses(&tests, "g-edf", 10..75);
@@ -197,7 +200,17 @@ fn tests_for_global_edf_contain_each_other() {
             || bcl::accepts(&tasks, cpus)
             || bar::accepts(&tasks, cpus)
             || rta::accepts(&tasks, cpus)
+            || limited::accepts(&tasks, cpus)
             || ff_dbf::accepts(&tasks, cpus);
+        prop_assert!(implies(rta::accepts(&tasks, cpus), limited::accepts(&tasks, cpus)));
+        // It takes fewer steps than BAR, which tells where a nanosecond is little.
+        prop_assert!(large || implies(bar::accepts(&tasks, cpus), limited::accepts(&tasks, cpus)));
+        if cpus == 1 {
+            // By the demand of each length: exact.
+            let met = criterion(&tasks) == Ok(Demand::Met);
+            prop_assert!(implies(limited::accepts(&tasks, cpus), met));
+            prop_assert!(large || implies(met, limited::accepts(&tasks, cpus)));
+        }
         prop_assert_eq!(combined::accepted_by(&tasks, cpus).is_some(), any);
         if let (Slacks::All(one), Slacks::All(other)) =
             (bcli::slacks(&tasks, cpus), rta::slacks(&tasks, cpus))

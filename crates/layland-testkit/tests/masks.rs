@@ -3,7 +3,7 @@
 //!
 //! A longer run: `CASES=100000 cargo test --release -p layland-testkit --test masks`.
 
-use layland_analysis::affinity::{edf, feasibility, fixed_priority, hpa_speed};
+use layland_analysis::affinity::{busy, edf, feasibility, fixed_priority, hpa_speed};
 use layland_analysis::global_edf::{Slacks, rta};
 use layland_analysis::global_fp;
 use layland_analysis::uniprocessor::fixed_priority::PriorityOrder;
@@ -56,7 +56,16 @@ fn what_is_accepted_with_fixed_priorities_never_misses() {
 }
 
 #[test]
+fn what_is_accepted_by_the_cpus_that_jobs_reach_never_misses() {
+    never_misses(&busy::STRONG_RM, 10..75, Deadlines::Constrained);
+    never_misses(&busy::STRONG_DM, 10..75, Deadlines::Constrained);
+    never_misses(&busy::STRONG_FP, 5..60, Deadlines::Constrained);
+    never_misses(&busy::STRONG_EDF, 10..80, Deadlines::Constrained);
+}
+
+#[test]
 fn what_is_accepted_under_edf_never_misses() {
+    never_misses(&busy::EDF, 10..75, Deadlines::Constrained);
     never_misses(&edf::TEST, 10..75, Deadlines::Constrained);
     never_misses(&hpa_speed::TEST, 5..70, Deadlines::Implicit);
 }
@@ -252,9 +261,46 @@ fn what_is_accepted_is_feasible() {
         let yes = |test: &SchedulabilityTest| {
             test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
         };
-        let tests = [fixed_priority::RM, fixed_priority::DM, edf::TEST, hpa_speed::TEST];
+        let tests = [
+            fixed_priority::RM,
+            fixed_priority::DM,
+            edf::TEST,
+            hpa_speed::TEST,
+            busy::EDF,
+            busy::STRONG_EDF,
+            busy::STRONG_RM,
+        ];
         let any = tests.iter().any(yes);
         prop_assert!(!any || yes(&feasibility::TEST));
+        Ok(any)
+    });
+}
+
+/// The tests of the gap and of the CPUs reached only add to the others.
+#[test]
+fn the_tighter_tests_accept_what_the_others_do() {
+    let cases = cases(1_500);
+    let inputs = (systems(2..5, 8, 10..75, Deadlines::Constrained), masks());
+    on_random(cases, cases / 8, inputs, |(system, (kind, draws))| {
+        let system = with_masks(system, kind, &draws);
+        let yes = |test: &SchedulabilityTest| {
+            test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
+        };
+        let mut any = false;
+        for (one, other) in [
+            (edf::TEST, busy::EDF),
+            (busy::EDF, busy::STRONG_EDF),
+            (fixed_priority::RM, busy::STRONG_RM),
+            (fixed_priority::DM, busy::STRONG_DM),
+        ] {
+            prop_assert!(
+                !yes(&one) || yes(&other),
+                "{} accepts, {} does not",
+                one.name,
+                other.name
+            );
+            any |= !yes(&one) && yes(&other);
+        }
         Ok(any)
     });
 }

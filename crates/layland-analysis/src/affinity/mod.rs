@@ -2,8 +2,10 @@
 //!
 //! - [`feasibility`]: can any scheduler do it? Exact for implicit deadlines;
 //! - [`fixed_priority`], [`edf`]: response times, for weak, strong and hierarchical scheduling;
+//! - [`busy`]: the same, tighter: with limited carry-in, and by the CPUs that a job reaches;
 //! - [`hpa_speed`]: how much faster CPUs let hierarchical EDF do whatever is feasible.
 
+pub mod busy;
 pub mod edf;
 pub mod feasibility;
 pub mod fixed_priority;

@@ -1,6 +1,6 @@
 //! Every test for global EDF, from cheap to dear, until one accepts. **Sufficient.**
 //!
-//! The order: GFB, LOAD, BAK, BCLI (which accepts all that BCL does), BAR, G-RTA, FF-DBF. Where every
+//! The order: GFB, LOAD, BAK, BCLI (which accepts all that BCL does), BAR, G-RTA, FF-DBF, G-RTA-LC. Where every
 //! deadline is the period LOAD and FF-DBF accept nothing that GFB does not, and are left out.
 //!
 //! Assumes what the tests do: (1) jobs of a task at least a period apart, (2) no release jitter,
@@ -8,7 +8,7 @@
 //! speeds, (8) no affinities within a cluster, (9) nothing changes while the system runs, (10) there are few
 //! pairs of tasks.
 
-use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, load, rta};
+use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, limited, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{Certify, Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict};
@@ -40,6 +40,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         &bar::BARUAH_2007,
         &rta::BERTOGNA_CIRINEI,
         &ff_dbf::BARUAH_2010,
+        &limited::SUN_LIPARI,
     ],
     certify: Certify::Without("it names a test that accepts each cluster: ask for that test alone"),
     decide: |system| together(Group::clusters(system).iter().map(finding)),
@@ -55,7 +56,7 @@ fn finding(group: &Group<'_>) -> Finding {
 type Accepts = fn(&[Sporadic], usize) -> bool;
 
 /// The tests, and whether they have something to add where all deadlines are periods.
-const TESTS: [(&str, bool, Accepts); 7] = [
+const TESTS: [(&str, bool, Accepts); 8] = [
     ("GFB", true, gfb::accepts),
     ("LOAD", false, load::accepts),
     ("BAK", true, bak::accepts),
@@ -63,6 +64,7 @@ const TESTS: [(&str, bool, Accepts); 7] = [
     ("BAR", true, bar::accepts),
     ("G-RTA", true, rta::accepts),
     ("FF-DBF", false, ff_dbf::accepts),
+    ("G-RTA-LC", true, limited::accepts),
 ];
 
 /// Which test accepts these tasks, which keep the assumptions, on this many CPUs.

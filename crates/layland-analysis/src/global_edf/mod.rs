@@ -2,9 +2,9 @@
 //!
 //! Several clusters are several such systems (clustered EDF): every test looks at each of them.
 //!
-//! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`load`], [`ff_dbf`]: sufficient tests.
-//!   `bcli` accepts all that `bcl` does, and `rta` all that `bcli` does; otherwise none accepts all
-//!   that another accepts;
+//! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`limited`], [`load`], [`ff_dbf`]: sufficient tests.
+//!   `bcli` accepts all that `bcl` does, `rta` all that `bcli` does, and `limited` all that `rta` and `bar`
+//!   do, where it does not give up; otherwise none accepts all that another accepts;
 //! - [`combined`]: all of them, until one accepts;
 //! - [`devi_anderson`], [`compliant_vector`]: how late jobs get, if the CPUs can do the load.
 
@@ -19,6 +19,7 @@ pub mod compliant_vector;
 pub mod devi_anderson;
 pub mod ff_dbf;
 pub mod gfb;
+pub mod limited;
 pub mod load;
 pub mod rta;
 pub(crate) mod workload;

@@ -1,0 +1,88 @@
+//! The slacks of all tasks of a system, each given those of the others. The argument is in [`super`].
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::crowds::{Delay, Windows};
+use super::response::Search;
+use crate::Sporadic;
+
+/// The limit of rounds of each kind. Each round is sound; more rounds only accept more.
+const ROUNDS: usize = 100;
+
+/// So many times the work of a task in a window is computed for one system.
+const BUDGET: i64 = 250_000;
+
+/// With more tasks than these no round would come to its end.
+pub(crate) const MOST_TASKS: usize = 512;
+
+/// For each task its response bound and the choice that it was found with; none if it may be late. Bounds only if all
+/// tasks have one.
+pub(crate) type Found = Vec<Option<(i64, usize)>>;
+
+/// The responses under EDF, by these choices of each task.
+pub(crate) fn under_edf(tasks: &[Sporadic], delays: &[Vec<Delay>]) -> Found {
+    let mut S = vec![0i64; tasks.len()];
+    let mut best: Found = vec![None; tasks.len()];
+    let mut search = Search::new(tasks, BUDGET);
+    // Windows from the release are cheaper, and the slacks that they find help those from the gap.
+    for with_gaps in [false, true] {
+        // How many slacks grew, in all and when a task was asked last: only those change its answer.
+        let (mut changes, mut asked) = (0usize, vec![usize::MAX; tasks.len()]);
+        for _ in 0..ROUNDS {
+            let before = changes;
+            for k in 0..tasks.len() {
+                if asked[k] == changes {
+                    continue;
+                }
+                asked[k] = changes;
+                for (at, delay) in delays[k].iter().enumerate() {
+                    let since_release = (delay.windows != Windows::WithOwn)
+                        .then(|| search.since_release(k, &S, delay));
+                    let since_gap = (with_gaps && delay.windows != Windows::WithoutOwn)
+                        .then(|| search.since_gap(k, &S, delay));
+                    for R in [since_release, since_gap].into_iter().flatten().flatten() {
+                        if best[k].is_none_or(|(known, _)| R < known) {
+                            best[k] = Some((R, at));
+                        }
+                    }
+                }
+                let slack = best[k].map_or(0, |(R, _)| tasks[k].deadline.ns() - R);
+                if slack > S[k] {
+                    S[k] = slack;
+                    changes += 1;
+                }
+            }
+            if best.iter().all(Option::is_some) {
+                return best;
+            }
+            if changes == before {
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// The responses under fixed priorities and the choices that they were found with, of tasks from the highest priority
+/// down to the first that may be late.
+pub(crate) fn under_priorities(
+    tasks: &[Sporadic],
+    delays: impl Fn(usize) -> Vec<Delay>,
+) -> Vec<Option<(i64, Delay)>> {
+    let mut S: Vec<i64> = Vec::with_capacity(tasks.len());
+    let mut found = Vec::with_capacity(tasks.len());
+    let mut search = Search::new(tasks, BUDGET);
+    for (k, tau_k) in tasks.iter().enumerate() {
+        let mut best: Option<(i64, Delay)> = None;
+        for delay in delays(k).into_iter().filter(|delay| delay.windows != Windows::WithOwn) {
+            let R = search.by_priority(k, &S, &delay);
+            if let Some(R) = R.filter(|R| best.as_ref().is_none_or(|(known, _)| R < known)) {
+                best = Some((R, delay));
+            }
+        }
+        let Some((R, _)) = &best else { break };
+        S.push(tau_k.deadline.ns() - R);
+        found.push(best);
+    }
+    found
+}
