@@ -1,4 +1,4 @@
-//! One emulated machine: four CPUs, one kernel, some commands.
+//! One emulated machine: some CPUs, one kernel, some commands.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -104,7 +104,8 @@ impl Guest {
     ///
     /// Each command is a name and a line for the shell; `layland` is on the path. What a command
     /// writes is kept in a file and comes out when it has ended, so that the console does not
-    /// disturb the run. `files` are there, too, in the directory in which commands start.
+    /// disturb the run. `files` are there, too, in the directory in which commands start. The machine has
+    /// `cpus` CPUs, of which the kernel keeps the first one for itself as far as it can.
     ///
     /// # Errors
     ///
@@ -112,6 +113,7 @@ impl Guest {
     pub fn boot(
         &self,
         kernel: &Kernel,
+        cpus: u32,
         layland: &[u8],
         files: &[(&str, &str)],
         commands: &[(&str, &str)],
@@ -121,7 +123,7 @@ impl Guest {
         fs::write(&image, self.file_system(layland, files, commands))?;
         let _ = fs::remove_file(&console);
         let mut machine = Command::new("qemu-system-x86_64")
-            .args(["-accel", "tcg,thread=single", "-cpu", "max", "-m", "768M", "-smp", "4"])
+            .args(["-accel", "tcg,thread=single", "-cpu", "max", "-m", "1G", "-smp", &cpus.to_string()])
             .args(["-nodefaults", "-no-user-config", "-icount", "shift=1,sleep=off"])
             .args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"])
             .args(["-display", "none", "-no-reboot", "-serial"])
@@ -131,7 +133,7 @@ impl Guest {
             .arg("-initrd")
             .arg(&image)
             // The self-tests of the kernel's ciphers would hold application CPUs for seconds.
-            .args(["-append", "console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-3 rcu_nocbs=1-3 irqaffinity=0 cryptomgr.notests"])
+            .args(["-append", &format!("console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-{last} rcu_nocbs=1-{last} irqaffinity=0 cryptomgr.notests", last = cpus - 1)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()?;

@@ -1,15 +1,20 @@
 //! Kernels other than this machine's, each booted in QEMU from an initial file system that holds
-//! `busybox` and the static `layland`. What is checked is in `tests/kernels.rs`.
+//! `busybox` and the static `layland`. What is checked is in `tests/`.
 //!
 //! - `fetch.sh` gets QEMU and the kernels of `kernels.txt` from Debian's suites.
 //! - [`Guest`] builds the file system, boots, and gives back what each command printed.
+//! - [`overheads`] measures what SCHED_DEADLINE costs there; the program of that name makes the tables of
+//!   `docs/overheads.md`.
 //!
 //! The emulator counts instructions instead of time (`-icount`): a busy host makes the guest slow,
 //! not late, and the same image behaves in the same way twice. Latencies mean nothing there;
-//! scheduling decisions do.
+//! scheduling decisions do, and so do ratios of how much code a kernel executes.
 
 mod archive;
 mod guest;
+pub mod overheads;
+mod program;
 
 pub use archive::Archive;
 pub use guest::{Booted, Guest, Kernel, Ran, Skipped};
+pub use program::{NO_FAIR_SERVERS, Profile, past_the_harness, static_layland};

@@ -7,44 +7,16 @@
     reason = "a test says which kernels it used, and why it was skipped"
 )]
 
-use layland_system_tests::{Booted, Guest, Kernel};
+use layland_system_tests::overheads::EXAMPLE_6;
+use layland_system_tests::{
+    Booted, Guest, Kernel, NO_FAIR_SERVERS, Profile, past_the_harness, static_layland,
+};
 use serde_json::Value;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Five tasks that need 1.15 of 3 CPUs.
 const SLACK: &str =
     "-t a=10ms/50ms -t b=15ms/50ms -t c=20ms/100ms -t d=25ms/100ms -t e=30ms/150ms --cpus 3";
-
-/// Example 6 with `tau3` on CPU 0 when the others arrive: it is tied to that CPU until then.
-const PUSH: &str = r#"layland = 1
-platform.cpus = 2
-[[task]]
-name = "tau1"
-period = "70ms"
-wcet = "10ms"
-release = "hog"
-affinity = "0"
-offset = "7ms"
-[[task]]
-name = "tau2"
-period = "50ms"
-wcet = "10ms"
-release = "hog"
-affinity = "1"
-offset = "7ms"
-[[task]]
-name = "tau3"
-period = "10ms"
-wcet = "5ms"
-release = "hog"
-affinity = "0"
-[[request]]
-at = "6ms"
-task = "tau3"
-affinity = "all"
-"#;
 
 /// Example 5 with every task on any CPU.
 const ANYWHERE: &str = r#"layland = 1
@@ -58,16 +30,6 @@ task = [
 ]
 "#;
 
-/// Turns the kernel's servers for ordinary threads off: they hide the defects by chance. A push considers one CPU
-/// alone, that with the latest deadline of all; with servers on, Example 6 under 6.18 showed in 14 of 48 runs,
-/// and without in all. It has to be done first: after the runs of `judge_runs` 6.12 answered EBUSY.
-const NO_FAIR_SERVERS: &str = "for cpu in 0 1 2 3; do echo 0 >/sys/kernel/debug/sched/fair_server/cpu$cpu/runtime || exit; done";
-
-/// Says why a test could not run where the harness does not keep it to itself; `.ci/run` counts these lines.
-fn past_the_harness(why: &str) {
-    let _ = std::io::stderr().write_all(format!("{why}\n").as_bytes());
-}
-
 #[test]
 fn policies_and_defects_on_other_kernels() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
@@ -75,7 +37,8 @@ fn policies_and_defects_on_other_kernels() {
         Ok(guest) => guest,
         Err(skipped) => return past_the_harness(&skipped.0),
     };
-    let layland = std::fs::read(static_layland(&folder)).expect("the program was built");
+    let layland =
+        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
     for kernel in &guest.kernels {
         let dispatched = |policy: &str| {
             format!(
@@ -93,7 +56,7 @@ fn policies_and_defects_on_other_kernels() {
             ("dl-sp", dispatched("dl-sp")),
             ("partitions", partitions),
         ];
-        let sets = [("push.toml", PUSH), ("anywhere.toml", ANYWHERE)];
+        let sets = [("push.toml", EXAMPLE_6), ("anywhere.toml", ANYWHERE)];
         let defects = [
             ("fair-servers", NO_FAIR_SERVERS.into()),
             ("push", native("push.toml", "--stretch 10x --duration 190ms --host-cpus 1-2")),
@@ -113,31 +76,12 @@ fn policies_and_defects_on_other_kernels() {
         let boot = |files: &[(&str, &str)], commands: &[(&str, String)]| {
             let commands: Vec<_> =
                 commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
-            guest.boot(kernel, &layland, files, &commands).expect("QEMU runs")
+            guest.boot(kernel, 4, &layland, files, &commands).expect("QEMU runs")
         };
         eprintln!("{}: {}", kernel.label, kernel.package);
         judge_runs(kernel, &boot(&[], &runs));
         judge_defects(kernel, &boot(&sets, &defects));
     }
-}
-
-/// Builds the program as one file that needs no library, without the experiment runner.
-fn static_layland(folder: &Path) -> PathBuf {
-    if let Some(path) = std::env::var_os("LAYLAND_STATIC") {
-        return path.into();
-    }
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let target = folder.join("target");
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "-p", "layland", "--no-default-features", "--target", TARGET])
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .env("CARGO_TARGET_DIR", &target)
-        // Debug information would make the file system ten times as large.
-        .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols")
-        .status()
-        .expect("cargo runs");
-    assert!(status.success(), "the static program does not build");
-    target.join(TARGET).join("debug/layland")
 }
 
 /// The JSON document that a command wrote, which may end with these codes.

@@ -32,6 +32,8 @@ pub trait Engine {
     fn visit(&mut self) -> Option<Visit>;
     /// Tells the policy what it has measured ([`Event::Measured`]), if it measures and the policy wants to know.
     fn tell_measured(&mut self);
+    /// Passes an event to the policy: `policy.on_event(now, event)`. An engine may take the time.
+    fn hear(&mut self, event: Event);
     /// Asks the policy for its decision: `policy.decide(now, actions)`. An engine may take the time.
     fn consult(&mut self, actions: &mut Vec<Action>);
     /// From now on a CPU that is online runs this job, which is ready and may be on another CPU.

@@ -75,6 +75,9 @@
 //!             rounds::tell(self, Event::Completion { job, cpu: CpuId(0), then });
 //!         }
 //!     }
+//!     fn hear(&mut self, event: Event) {
+//!         self.ledger.policy.on_event(self.ledger.now, event);
+//!     }
 //!     fn consult(&mut self, actions: &mut Vec<Action>) {
 //!         self.ledger.policy.decide(self.ledger.now, actions);
 //!     }

@@ -13,6 +13,7 @@
 
 use crate::curve::{Point, points};
 use crate::experiment::{Claim, Comparison, Experiment, Figure, Operand, Other};
+use crate::metric::Origin;
 use crate::results::Results;
 
 /// What became of a claim.
@@ -65,20 +66,20 @@ pub struct Judged<'a> {
 /// Whether one value stands to another as a claim says.
 type Agrees = Box<dyn Fn(f64, f64) -> bool>;
 
-/// Judges every claim of an experiment, but for those about measured times.
+/// Judges every claim of an experiment, but for those about what is measured.
 pub fn judge<'a>(experiment: &'a Experiment, results: &Results) -> Vec<Judged<'a>> {
-    of_kind(experiment, results, false)
+    judge_of(experiment, results, Origin::Computed)
 }
 
-/// Judges the claims about measured times.
-pub fn judge_measured<'a>(experiment: &'a Experiment, measured: &Results) -> Vec<Judged<'a>> {
-    of_kind(experiment, measured, true)
-}
-
-fn of_kind<'a>(experiment: &'a Experiment, results: &Results, measured: bool) -> Vec<Judged<'a>> {
+/// Judges the claims about values of one origin.
+pub fn judge_of<'a>(
+    experiment: &'a Experiment,
+    results: &Results,
+    origin: Origin,
+) -> Vec<Judged<'a>> {
     let claims = experiment.claims.iter();
     claims
-        .filter(|claim| claim.is_measured(experiment) == measured)
+        .filter(|claim| claim.origin(experiment) == origin)
         .map(|claim| one(experiment, results, claim))
         .collect()
 }

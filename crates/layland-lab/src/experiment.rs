@@ -1,7 +1,7 @@
 //! The description of an experiment.
 
 use crate::Parameters;
-use crate::metric::is_measured;
+use crate::metric::{Origin, origin};
 use layland_model::{Criticality, Duration, Overheads, System};
 use layland_sim::Horizon;
 
@@ -63,11 +63,19 @@ impl Experiment {
         }
     }
 
-    /// Whether only real threads measure this grid, because no figure, table or claim shows it.
+    /// Whether only real threads measure this grid, because nothing shows anything else of it.
     pub(crate) fn is_for_threads(&self, grid: usize) -> bool {
-        let shown = self.figures.iter().any(|figure| figure.grid == grid)
+        let figures = || self.figures.iter().filter(|figure| figure.grid == grid);
+        let shown = figures().any(|figure| figure.origin() != Origin::Threads)
             || self.tables.iter().any(|table| table.grid == grid);
         !shown && self.threads.as_ref().is_some_and(|threads| threads.grid == grid)
+    }
+
+    /// Whether switches between threads are shown, which takes another run, traced by the kernel.
+    pub(crate) fn shows_switches(&self) -> bool {
+        let reported = self.threads.iter().flat_map(|threads| &threads.reported);
+        let metrics = reported.map(|said| &said.metric);
+        metrics.chain(self.figures.iter().map(|figure| &figure.y)).any(|name| name == SWITCHES)
     }
 
     /// One line for the head of every written file: version, experiment, number of sets, horizon, seed.
@@ -88,6 +96,9 @@ impl Experiment {
         )
     }
 }
+
+/// The metric of switches between threads.
+const SWITCHES: &str = "thread_switches";
 
 /// The metric of single jobs: tardiness over period.
 pub const TARDINESS: &str = "tardiness";
@@ -166,12 +177,14 @@ pub struct TimingClaim {
     pub faster: usize,
 }
 
-/// A measurement on real threads of this machine: one system of each point of a grid runs under each of its
+/// A measurement on real threads of this machine: some systems of each point of a grid run under each of its
 /// policies. The length of its busy periods is measured, and what contributes to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threads {
     /// The index of the grid. The values of its first axis are the x of the figure.
     pub grid: usize,
+    /// How many systems of each point run.
+    pub sets: u64,
     /// How long each run is.
     pub duration: Duration,
     /// The index of the series that the others are compared with.
@@ -182,23 +195,21 @@ pub struct Threads {
     pub level: Option<Criticality>,
     /// A separate measurement changes the priorities of up to this many threads at once.
     pub moved: usize,
-    /// The indices of series in the order in which the source finds their overheads to rise.
-    pub order: Vec<usize>,
     /// The values that the source reports.
-    pub reported: Vec<ReportedRun>,
+    pub reported: Vec<Said>,
 }
 
 /// A value that the source of an experiment reports for real threads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReportedRun {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
     /// The index of the series.
     pub series: usize,
-    /// The value of the first axis.
-    pub at: String,
-    /// The mean length of a busy period, in microseconds.
-    pub busy_us: u64,
-    /// Switches between threads in a busy period.
-    pub switches: u64,
+    /// The value of the first axis, unless the source reports one over all.
+    pub at: Option<String>,
+    /// The metric.
+    pub metric: String,
+    /// Its value.
+    pub value: f64,
 }
 
 /// What a series measures.
@@ -344,9 +355,10 @@ pub struct Bar {
 }
 
 impl Figure {
-    /// Whether it shows measured times, which are never the same twice.
-    pub fn is_measured(&self) -> bool {
-        is_measured(&self.y) || self.bars.iter().any(|bar| is_measured(&bar.metric))
+    /// Where the values that it shows come from: if any are measured, it is measured.
+    pub fn origin(&self) -> Origin {
+        let bars = self.bars.iter().map(|bar| bar.metric.as_str());
+        measured(bars.chain([self.y.as_str()]).map(origin))
     }
 }
 
@@ -401,8 +413,8 @@ impl Range {
 }
 
 impl Claim {
-    /// Whether it is about measured times.
-    pub fn is_measured(&self, experiment: &Experiment) -> bool {
+    /// Where the values that it compares come from.
+    pub fn origin(&self, experiment: &Experiment) -> Origin {
         let others = match &self.comparison {
             Comparison::Below(others)
             | Comparison::AtMost(others)
@@ -416,11 +428,15 @@ impl Claim {
             Other::Series(operand) => Some(operand),
             Other::Value(_) => None,
         });
-        self.figures.iter().any(|&at| experiment.figures[at].is_measured())
-            || operands
-                .chain([&self.left])
-                .any(|operand| operand.metric.as_deref().is_some_and(is_measured))
+        let figures = self.figures.iter().map(|&at| experiment.figures[at].origin());
+        let metrics = operands.chain([&self.left]).filter_map(|operand| operand.metric.as_deref());
+        measured(figures.chain(metrics.map(origin)))
     }
+}
+
+/// The first of them that is measured.
+fn measured(mut origins: impl Iterator<Item = Origin>) -> Origin {
+    origins.find(|&origin| origin != Origin::Computed).unwrap_or(Origin::Computed)
 }
 
 /// A series, with the metric of the figure or another one.

@@ -48,21 +48,23 @@ mod table;
 mod threads;
 mod timing;
 
-pub use claim::{Judged, Judgement, judge, judge_measured};
+pub use claim::{Judged, Judgement, judge, judge_of};
 pub use curve::{Curve, Point, curves};
 pub use experiment::{
     Bar, Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
-    Other, Range, Reported, ReportedRun, Series, Statistic, TARDINESS, Table, Threads, Timing,
+    Other, Range, Reported, Said, Series, Statistic, TARDINESS, Table, Threads, Timing,
     TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
-pub use metric::{MEASURED, METRICS, Metric, metric};
+pub use metric::{MEASURED, METRICS, Metric, Origin, THREADED, metric};
 pub use output::{Written, write, write_timings};
 pub use parameters::{PARAMETERS, Parameters};
 pub use read::{VERSION, parse_horizon, read};
 pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
 pub use table::{claims_text, figure_text, table_text};
-pub use threads::{Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads};
+pub use threads::{
+    Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads,
+};
 pub use timing::{TimedPoint, Timings, time};

@@ -68,14 +68,69 @@ pub const MEASURED: &[Metric] = &[
     column("overhead_us_per_s", "time of all decisions / simulated seconds"),
 ];
 
-/// The index of the metric with this name, those that are measured after the others.
-pub fn metric(name: &str) -> Option<usize> {
-    METRICS.iter().chain(MEASURED).position(|metric| metric.name == name)
+/// The columns that follow those, measured on real threads. *Decisions* are the policy's own time in the manager.
+pub const THREADED: &[Metric] = &[
+    column("thread_release_us", "mean time of a decision at which a job is released"),
+    column("thread_release_median_us", "the median"),
+    column("thread_release_max_us", "the longest"),
+    column("thread_release_us_per_s", "all of them / seconds"),
+    column("thread_schedule_us", "mean time of a decision at which none is"),
+    column("thread_schedule_median_us", "the median"),
+    column("thread_schedule_max_us", "the longest"),
+    column("thread_schedule_us_per_s", "all of them / seconds"),
+    column("thread_enact_us", "mean time to demote, migrate and promote what a decision changed"),
+    column("thread_enact_median_us", "the median"),
+    column("thread_enact_max_us", "the longest"),
+    column("thread_invocation_us", "mean time from the manager's wake-up to its next sleep"),
+    column("thread_invocation_median_us", "the median"),
+    column("thread_invocation_q999_us", "its 99.9th percentile"),
+    column("thread_invocation_max_us", "the longest"),
+    column("thread_invocation_cycles", "its mean, in cycles of the nominal frequency"),
+    column("thread_invocation_max_cycles", "the longest, in cycles of the nominal frequency"),
+    column("thread_overhead_us_per_job", "time of all invocations / jobs"),
+    column("thread_latency_us", "mean time from a release to the manager's clock"),
+    column("thread_latency_median_us", "the median"),
+    column("thread_latency_max_us", "the longest"),
+    column("thread_completion_us", "mean time from the end of a job to the manager's clock"),
+    column("thread_completion_median_us", "the median"),
+    column("thread_completion_max_us", "the longest"),
+    column("thread_switch_us", "mean time from a decision to a thread that stays on its CPU"),
+    column("thread_switch_median_us", "the median"),
+    column("thread_switch_max_us", "the longest"),
+    column("thread_migration_us", "mean time from a decision to a thread from another CPU"),
+    column("thread_migration_median_us", "the median"),
+    column("thread_migration_max_us", "the longest"),
+    column("thread_busy_us", "how long the CPUs are busy after a common release"),
+    column("thread_overhead_percent", "by how much that is longer than under the baseline"),
+    column("thread_switches", "switches between threads in a busy period"),
+    column("thread_miss_ratio", "missed / jobs"),
+];
+
+/// Where the values of a metric come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Computed: the same in every run.
+    Computed,
+    /// Measured: decision times on one thread of this machine.
+    Timed,
+    /// Measured on real threads of this machine.
+    Threads,
 }
 
-/// Whether a metric is a measured time.
-pub(crate) fn is_measured(name: &str) -> bool {
-    MEASURED.iter().any(|metric| metric.name == name)
+/// The index of the metric with this name, those that are measured after the others.
+pub fn metric(name: &str) -> Option<usize> {
+    let all = METRICS.iter().chain(MEASURED).chain(THREADED);
+    all.into_iter().position(|metric| metric.name == name)
+}
+
+/// Where the values of the metric with this name come from.
+pub(crate) fn origin(name: &str) -> Origin {
+    let is_of = |metrics: &[Metric]| metrics.iter().any(|metric| metric.name == name);
+    match (is_of(MEASURED), is_of(THREADED)) {
+        (true, _) => Origin::Timed,
+        (_, true) => Origin::Threads,
+        (false, false) => Origin::Computed,
+    }
 }
 
 impl Statistic {
@@ -204,7 +259,7 @@ mod tests {
 
     #[test]
     fn metrics_have_names_of_their_own() {
-        for (at, each) in METRICS.iter().chain(MEASURED).enumerate() {
+        for (at, each) in METRICS.iter().chain(MEASURED).chain(THREADED).enumerate() {
             assert_eq!(metric(each.name), Some(at));
         }
     }

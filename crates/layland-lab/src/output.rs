@@ -4,6 +4,7 @@ use crate::claim::judge;
 use crate::curve::curves;
 use crate::draw::Chart;
 use crate::experiment::{Experiment, Figure};
+use crate::metric::Origin;
 use crate::results::Results;
 use crate::run::LabError;
 use crate::shard::replace;
@@ -31,7 +32,7 @@ pub fn write(
     let chosen = |at: usize, figure: &Figure| {
         let measured = results.grids.iter().any(|rows| rows.grid == figure.grid);
         let is_wanted = figures.is_empty() || figures.contains(&at);
-        measured && is_wanted && !figure.is_measured()
+        measured && is_wanted && figure.origin() == Origin::Computed
     };
     draw(experiment, results, "figures", chosen, folder, &mut written)?;
     let mut put = |name: &str, bytes: &[u8]| {
@@ -61,7 +62,7 @@ pub fn write(
 }
 
 /// Draws the figures that are chosen into a part of the folder.
-fn draw(
+pub(crate) fn draw(
     experiment: &Experiment,
     results: &Results,
     part: &str,
@@ -107,8 +108,9 @@ pub fn write_timings(
         replace(&folder.join(name), bytes.as_bytes())?;
     }
     let mut written = ["measured.csv", "measured.txt"].map(PathBuf::from).to_vec();
-    if experiment.figures.iter().any(Figure::is_measured) {
-        let chosen = |_, figure: &Figure| figure.is_measured();
+    let is_timed = |figure: &Figure| figure.origin() == Origin::Timed;
+    if experiment.figures.iter().any(is_timed) {
+        let chosen = |_, figure: &Figure| is_timed(figure);
         draw(experiment, &timings.rows, "measured", chosen, folder, &mut written)?;
     }
     Ok(written)

@@ -34,7 +34,7 @@ pub const ALL: &[Packaged] = &[
 ///
 /// ```
 /// let packaged = layland_lab::packaged::find("tang2021").unwrap();
-/// assert_eq!(packaged.experiment().grids.len(), 2);
+/// assert_eq!(packaged.experiment().grids.len(), 3);
 /// ```
 pub fn find(name: &str) -> Option<&'static Packaged> {
     ALL.iter().find(|packaged| packaged.name == name)

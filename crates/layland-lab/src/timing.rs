@@ -16,10 +16,10 @@
     reason = "this measures times; nothing else depends on them"
 )]
 
-use crate::claim::judge_measured;
+use crate::claim::judge_of;
 use crate::experiment::{Experiment, Measured, Statistic, Timing};
 use crate::measure::Row;
-use crate::metric::{MEASURED, METRICS};
+use crate::metric::{MEASURED, METRICS, Origin};
 use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
 use crate::shard::cell_seed;
@@ -374,7 +374,7 @@ impl Timings {
         out += "\n";
         out += &aligned(&rows, &[false, false, true, true, true, true, true, true, true]);
         out += &self.claims(experiment, timing);
-        let judged = judge_measured(experiment, &self.rows);
+        let judged = judge_of(experiment, &self.rows, Origin::Timed);
         if judged.is_empty() { out } else { claims_list(experiment, &judged) + "\n" + &out }
     }
 

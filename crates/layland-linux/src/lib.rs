@@ -45,6 +45,7 @@ pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;
 pub use log::file::{LogError, LogFile};
 pub use log::replay::{Divergence, Impossible, Replayed, replay};
+pub use log::servers::{ServerCosts, server_costs};
 pub use log::{Entry, Log, Record, file, trace};
 pub use machine::changes::{ChangeError, Changes, NotTakenBack};
 pub use machine::disturbance::{Disturbance, Foreign};

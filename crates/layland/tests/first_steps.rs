@@ -729,3 +729,17 @@ fn a_schedule_can_be_a_pdf() {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_kernel_is_not_given_tasks_that_reclaim() {
+    for policy in ["dl:grub=on", "dl:exhaust=postpone"] {
+        let args = ["run", "demo:reclaim-defect", "--engine", "deadline", "--policy", policy];
+        let (code, out, err) = said(&[&args[..], &["--until", "1s"]].concat());
+        assert_eq!((code, out.as_str()), (5, ""), "{policy}");
+        assert!(
+            err.contains("starts no thread that reclaims") && err.contains("--engine fifo"),
+            "{err}"
+        );
+    }
+}

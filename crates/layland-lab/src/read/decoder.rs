@@ -1,7 +1,7 @@
 //! [`Decoder`]: the parts of an experiment that several sections refer to, above all its series.
 
 use crate::experiment::*;
-use crate::metric::{MEASURED, METRICS};
+use crate::metric::{MEASURED, METRICS, THREADED};
 use crate::structure::has_structure;
 use layland_analysis::catalogue;
 use layland_config::document::{KeyValue, Reader, Section, value_of};
@@ -193,7 +193,7 @@ impl Decoder<'_> {
         name: &str,
         also: &[&'static str],
     ) -> Option<String> {
-        let known = METRICS.iter().chain(MEASURED).map(|metric| metric.name);
+        let known = METRICS.iter().chain(MEASURED).chain(THREADED).map(|metric| metric.name);
         let known = known.chain(also.iter().copied());
         if known.clone().any(|known| known == name) {
             return Some(name.to_owned());

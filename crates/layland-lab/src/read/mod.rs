@@ -50,6 +50,7 @@ mod threads;
 mod timing;
 
 use crate::experiment::Experiment;
+use crate::metric::Origin;
 use decoder::Decoder;
 use layland_config::document::{self, Codes, Reader, Section, value_of};
 use layland_config::{Problem, Problems, Report, Severity};
@@ -204,13 +205,23 @@ impl Decoder<'_> {
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
         let timing = self.timing(top);
         let threads = self.threads(top);
-        if timing.is_none() {
-            let measured = self.figures.iter().find(|figure| figure.is_measured());
-            if let Some(figure) = measured {
-                let message = format!("figure `{}` shows measured times", figure.name);
-                let help = "add [timing] with `sets` and `horizon`";
-                self.reader.error("layland::lab::missing", 0..0, message, "here", help);
-            }
+        let of = |origin| self.figures.iter().find(move |figure| figure.origin() == origin);
+        let mut missing = Vec::new();
+        if timing.is_none()
+            && let Some(figure) = of(Origin::Timed)
+        {
+            let message = format!("figure `{}` shows measured times", figure.name);
+            missing.push((message, "add [timing] with `sets` and `horizon`"));
+        }
+        let is_measured = |grid| threads.as_ref().is_some_and(|threads| threads.grid == grid);
+        if let Some(figure) = of(Origin::Threads)
+            && !is_measured(figure.grid)
+        {
+            let message = format!("figure `{}` shows what real threads do", figure.name);
+            missing.push((message, "add [threads] with its grid"));
+        }
+        for (message, help) in missing {
+            self.reader.error("layland::lab::missing", 0..0, message, "here", help);
         }
         Experiment {
             name: name.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::decoder::Decoder;
 use crate::experiment::*;
-use crate::metric::is_measured;
+use crate::metric::{Origin, origin};
 use layland_config::document::{KeyValue, Section, in_file_order, value_of};
 use layland_model::Rate;
 use toml::de::DeValue;
@@ -224,9 +224,10 @@ impl Decoder<'_> {
         let columns =
             entry.as_ref().map(|entry| self.columns(entry, &[TARDINESS])).unwrap_or_default();
         if let Some(entry) = entry
-            && let Some((name, ..)) = columns.iter().find(|(name, ..)| is_measured(name))
+            && let Some((name, ..)) =
+                columns.iter().find(|(name, ..)| origin(name) != Origin::Computed)
         {
-            let message = format!("`{name}` is a measured time");
+            let message = format!("`{name}` is measured");
             self.reader.invalid(&entry, message, "show it in a figure: tables are of results");
         }
         Some(Table { name: name?, title: self.text(section, "title", ""), grid, series, columns })

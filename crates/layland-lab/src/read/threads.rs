@@ -1,14 +1,15 @@
 //! `[threads]`: what is measured on real threads.
 
 use super::decoder::Decoder;
-use crate::experiment::{Measured, ReportedRun, Threads};
+use crate::experiment::{Said, Threads};
 use layland_analysis::catalogue;
-use layland_config::document::{Section, value_of};
+use layland_config::document::{Section, in_file_order, value_of};
 use layland_model::{Criticality, Duration, ParseTimeError};
 
 const THREADS: &[&str] =
-    &["grid", "duration", "baseline", "accepted_by", "level", "moved", "order", "reported"];
-const REPORTED_RUN: &[&str] = &["series", "at", "busy_us", "switches"];
+    &["grid", "duration", "baseline", "sets", "accepted_by", "level", "moved", "reported"];
+const SAID: &[&str] = &["series", "at", "values"];
+const SAID_VALUES: &str = "values = { thread_busy_us = \"11154\" }";
 
 impl Decoder<'_> {
     pub(super) fn threads(&mut self, top: &Section<'_>) -> Option<Threads> {
@@ -35,6 +36,7 @@ impl Decoder<'_> {
         let baseline = self.timed_series(&section, "baseline");
         let level =
             value_of(table, "level").and_then(|entry| self.reader.integer::<u8>(&entry, 0..=255));
+        let sets = value_of(table, "sets").and_then(|entry| self.count(&entry, 1));
         let moved = value_of(table, "moved").and_then(|entry| self.count(&entry, 1));
         let accepted_by = value_of(table, "accepted_by")
             .map(|entry| self.reader.one_or_more(&entry))
@@ -51,40 +53,39 @@ impl Decoder<'_> {
                 Some(name.to_owned())
             })
             .collect();
-        let order = value_of(table, "order").map(|entry| self.reader.one_or_more(&entry));
-        let order = order
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|entry| {
-                let name = self.reader.text(entry, "..")?;
-                let at = self.find_series(entry, name)?;
-                matches!(self.series[at].measured, Measured::Policy(_)).then_some(at)
-            })
-            .collect();
         let mut reported = Vec::new();
         for section in self.reader.sections(table, "reported") {
-            self.reader.only(section.table, REPORTED_RUN, &section.what);
+            self.reader.only(section.table, SAID, &section.what);
             let series = self.timed_series(&section, "series");
-            let at = self.required_text(&section, "at", "\"4\"");
-            let mut number = |key, example| {
-                let entry = self.reader.required(&section, key, example)?;
-                self.count(&entry, 0)
+            let at = value_of(section.table, "at").map(|entry| self.reader.text(&entry, "\"4\""));
+            let Some(values) = self.reader.required(&section, "values", SAID_VALUES) else {
+                continue;
             };
-            let (busy_us, switches) = (number("busy_us", "11154"), number("switches", "2"));
-            if let (Some(series), Some(at), Some(busy_us), Some(switches)) =
-                (series, at, busy_us, switches)
-            {
-                reported.push(ReportedRun { series, at, busy_us, switches });
+            let Some(values) = self.reader.table(&values, SAID_VALUES) else { continue };
+            for entry in in_file_order(values) {
+                let Some(metric) = self.metric(&entry, entry.key, &[]) else { continue };
+                let value = self.reader.text(&entry, "..").and_then(|text| {
+                    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+                    if value.is_none() {
+                        let message = format!("`{text}` is not a number");
+                        self.reader.invalid(&entry, message, "write it in quotes, as \"5.75\"");
+                    }
+                    value
+                });
+                let at = at.flatten().map(str::to_owned);
+                if let (Some(series), Some(value)) = (series, value) {
+                    reported.push(Said { series, at, metric, value });
+                }
             }
         }
         Some(Threads {
             grid: grid?,
+            sets: sets.unwrap_or(1),
             duration: duration?,
             baseline: baseline?,
             accepted_by,
             level: level.map(Criticality),
             moved: moved.and_then(|moved| usize::try_from(moved).ok()).unwrap_or(0),
-            order,
             reported,
         })
     }

@@ -1,7 +1,7 @@
 //! The runs themselves.
 
 use super::busy::{BusyPeriod, busy, busy_periods, end};
-use super::{Move, OnThreads, ThreadRun, ThreadRuns, Times};
+use super::{Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times};
 use crate::experiment::{Cell, Experiment, Measured, Threads};
 use crate::run::LabError;
 use crate::shard::cell_seed;
@@ -37,9 +37,30 @@ impl From<&Distribution> for Times {
             count: figures.count,
             mean_ns: figures.mean_ns,
             median_ns: figures.p50_ns,
+            q999_ns: figures.p999_ns,
             max_ns: figures.max_ns,
         })
     }
+}
+
+fn costs(measured: &layland_linux::Measured) -> Costs {
+    Costs {
+        release: Times::from(&measured.release_decision),
+        schedule: Times::from(&measured.other_decision),
+        enact: Times::from(&measured.enact),
+        invocation: Times::from(&measured.invocation),
+        latency: Times::from(&measured.release),
+        completion: Times::from(&measured.completion),
+        switch: Times::from(&measured.switch),
+        migration: Times::from(&measured.migration),
+    }
+}
+
+/// The frequency of the first CPU as the kernel tells it.
+fn mhz() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    line.split(':').nth(1)?.trim().parse().ok()
 }
 
 /// Why there is nothing to go on with.
@@ -82,18 +103,23 @@ impl Bench<'_> {
     fn all(&self, tell: &dyn Fn(usize, usize)) -> Result<ThreadRuns, Stop> {
         let grid = &self.experiment.grids[self.threads.grid];
         let cells = grid.cells();
-        let total = cells.len() * grid.series.len();
+        let sets = self.threads.sets;
+        let total = cells.len() * grid.series.len() * sets as usize;
         let mut found = ThreadRuns {
             machine: String::new(),
+            mhz: mhz(),
             runs: Vec::new(),
             moves: Vec::new(),
             remarks: Vec::new(),
         };
-        let mut done = 0;
-        for cell in &cells {
-            let system = self.system(cell).map_err(Stop::Failed)?;
+        let (mut done, mut places) = (0, Vec::new());
+        for (cell, set) in cells.iter().flat_map(|cell| (0..sets).map(move |set| (cell, set))) {
+            let system = self.system(cell, set).map_err(Stop::Failed)?;
             let (hosts, _changes) = self.hosts(&system)?;
-            found.machine = format!("kernel {}, {hosts}", Machine::probe().kernel);
+            let place = hosts.to_string();
+            if !places.contains(&place) {
+                places.push(place);
+            }
             // The baseline first: its busy periods are those that are compared.
             let mut order = grid.series.clone();
             order.sort_by_key(|&series| series != self.threads.baseline);
@@ -105,7 +131,7 @@ impl Bench<'_> {
                         &system,
                         spec,
                         &hosts,
-                        (cell, series),
+                        (cell, set, series),
                         (&mut periods, remarks),
                     )? {
                         Ok(run) => found.runs.push(run),
@@ -116,9 +142,10 @@ impl Bench<'_> {
                 tell(done, total);
             }
         }
+        found.machine = format!("kernel {}, {}", Machine::probe().kernel, places.join("; or "));
         let place = |run: &ThreadRun| {
             let cell = cells.iter().position(|cell| cell.values == run.values);
-            (cell, grid.series.iter().position(|&series| series == run.series))
+            (cell, run.set, grid.series.iter().position(|&series| series == run.series))
         };
         found.runs.sort_by_key(place);
         found.remarks.sort();
@@ -140,8 +167,8 @@ impl Bench<'_> {
         Ok(found)
     }
 
-    /// The first system of a point that every test accepts.
-    fn system(&self, cell: &Cell) -> Result<System, LabError> {
+    /// A system of a point: of those that every test accepts, the one with this number.
+    fn system(&self, cell: &Cell, number: u64) -> Result<System, LabError> {
         let line = cell.parameters.line();
         let failed = |reason: String| LabError::Draw {
             grid: self.experiment.grids[self.threads.grid].name.clone(),
@@ -152,6 +179,7 @@ impl Bench<'_> {
         let source = cell.parameters.source(seed).map_err(|(_, reason)| failed(reason))?;
         let tests = self.threads.accepted_by.iter().filter_map(|name| catalogue::test(name));
         let tests: Vec<_> = tests.collect();
+        let mut accepted = 0;
         for set in 0..TRIES {
             let mut system = source.system(set).map_err(|error| failed(error.to_string()))?;
             if let Some(level) = self.threads.level {
@@ -164,11 +192,14 @@ impl Bench<'_> {
                 test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
             };
             if tests.iter().all(accepts) {
-                return Ok(system);
+                if accepted == number {
+                    return Ok(system);
+                }
+                accepted += 1;
             }
         }
         let names = self.threads.accepted_by.join(", ");
-        Err(failed(format!("none of {TRIES} systems is accepted by {names}")))
+        Err(failed(format!("of {TRIES} systems {accepted} are accepted by {names}")))
     }
 
     /// The CPUs of the runs, which are no other run's as long as what comes with them lives.
@@ -187,7 +218,7 @@ impl Bench<'_> {
         system: &System,
         spec: &str,
         hosts: &Hosts,
-        (cell, series): (&Cell, usize),
+        (cell, set, series): (&Cell, u64, usize),
         (periods, remarks): (&mut Option<BTreeMap<u64, BusyPeriod>>, &mut Vec<String>),
     ) -> Result<Result<ThreadRun, String>, Stop> {
         let seen = self.experiment.series[series].seen(system);
@@ -226,21 +257,27 @@ impl Bench<'_> {
         let periods = periods.get_or_insert_with(|| busy_periods(&trace, hyperperiod));
         let busy =
             periods.iter().filter_map(|(&at, period)| Some((at, busy(&trace, period)?.ns())));
-        let switches = match self.traced(system, hosts, periods, &run_for)? {
-            Ok(switches) => Some(switches),
-            Err(remark) => {
-                remarks.push(remark);
-                None
-            }
+        let switches = match self.experiment.shows_switches() {
+            false => None,
+            true => match self.traced(system, hosts, periods, &run_for)? {
+                Ok(switches) => Some(switches),
+                Err(remark) => {
+                    remarks.push(remark);
+                    None
+                }
+            },
         };
         Ok(Ok(ThreadRun {
             values: cell.values.clone(),
+            set,
             series,
+            utilization: system.utilization().to_f64(),
+            length_ns: outcome.end.ns(),
             jobs: total.released,
             missed: total.missed,
             busy_ns: busy.collect(),
             switches,
-            invocation: Times::from(&outcome.measured.invocation),
+            costs: costs(&outcome.measured),
         }))
     }
 

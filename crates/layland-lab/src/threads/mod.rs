@@ -12,20 +12,25 @@
 //! (2) Here the baseline has a manager, as every policy does; in the paper it has none. (3) Bounds are 5 % larger
 //! than the execution times, so that switches use up no budget.
 //!
+//! What the dispatcher spends is told apart as the sources of experiments do: on decisions (the policy's own time)
+//! with a release and without, on carrying them out, on switches and migrations, and until it learns of a release
+//! or an end.
+//!
 //! Measured figures are never the same twice. They are kept apart from the results, in `threads.csv`,
-//! `threads.txt` and `figures/threads-*`.
+//! `threads.txt` and the figures in `threads/`.
 
 mod busy;
 #[cfg(target_os = "linux")]
 mod measure;
+mod text;
 
-use crate::curve::{Curve, Point};
-use crate::draw::Chart;
-use crate::experiment::{Experiment, Figure, FigureKind, Statistic, Threads};
-use crate::output::Written;
+use crate::experiment::{Experiment, Figure, Threads};
+use crate::measure::Row;
+use crate::metric::{MEASURED, METRICS, Origin, THREADED, metric};
+use crate::output::{Written, draw};
+use crate::results::{CellRows, GridRows, Results};
 use crate::run::LabError;
 use crate::shard::replace;
-use crate::table::aligned;
 use layland_interchange::columns::{Column, Columns};
 use layland_policy::Registry;
 use std::collections::BTreeMap;
@@ -37,6 +42,8 @@ use std::sync::atomic::AtomicBool;
 pub struct ThreadRuns {
     /// The machine, in words.
     pub machine: String,
+    /// The nominal frequency of a CPU in MHz, if the kernel tells it.
+    pub mhz: Option<f64>,
     /// By point and series.
     pub runs: Vec<ThreadRun>,
     /// The time to change priorities, by the number of threads.
@@ -50,8 +57,14 @@ pub struct ThreadRuns {
 pub struct ThreadRun {
     /// The value of each axis.
     pub values: Vec<String>,
+    /// The number of the system among those of its point.
+    pub set: u64,
     /// The index of the series.
     pub series: usize,
+    /// Of the system.
+    pub utilization: f64,
+    /// For how long it ran, in nanoseconds.
+    pub length_ns: i64,
     /// How many jobs were released, and how many missed their deadline.
     pub jobs: u64,
     /// See `jobs`.
@@ -62,8 +75,45 @@ pub struct ThreadRun {
     /// How many switches between threads each busy period of another run had there; none without a
     /// trace of the kernel.
     pub switches: Option<Vec<u64>>,
-    /// Invocations of the manager.
+    /// What the dispatcher spent.
+    pub costs: Costs,
+}
+
+/// What the dispatcher spent in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// Decisions at which a job is released: the policy's own time.
+    pub release: Times,
+    /// The other decisions.
+    pub schedule: Times,
+    /// Demoting, migrating and promoting what a decision changed.
+    pub enact: Times,
+    /// Invocations of the manager, from its wake-up to its next sleep.
     pub invocation: Times,
+    /// From a release to the manager's clock.
+    pub latency: Times,
+    /// From the end of a job to the manager's clock.
+    pub completion: Times,
+    /// From a decision to the first instruction of a thread that stays on its CPU.
+    pub switch: Times,
+    /// The same for a thread that comes from another CPU.
+    pub migration: Times,
+}
+
+impl Costs {
+    /// By the part of the names of their metrics, each with what it is called in tables.
+    fn all(&self) -> [(&'static str, &'static str, &Times); 8] {
+        [
+            ("release", "decision, release", &self.release),
+            ("schedule", "decision, other", &self.schedule),
+            ("enact", "enactment", &self.enact),
+            ("invocation", "invocation", &self.invocation),
+            ("latency", "release latency", &self.latency),
+            ("completion", "completion latency", &self.completion),
+            ("switch", "switch", &self.switch),
+            ("migration", "migration", &self.migration),
+        ]
+    }
 }
 
 /// A distribution, in nanoseconds.
@@ -75,6 +125,8 @@ pub struct Times {
     pub mean_ns: f64,
     /// The median.
     pub median_ns: u64,
+    /// The 99.9th percentile.
+    pub q999_ns: u64,
     /// The largest.
     pub max_ns: u64,
 }
@@ -146,19 +198,74 @@ impl ThreadRun {
 }
 
 impl ThreadRuns {
-    fn find(&self, values: &[String], series: usize) -> Option<&ThreadRun> {
-        self.runs.iter().find(|run| run.values == values && run.series == series)
+    fn baseline(&self, run: &ThreadRun, threads: &Threads) -> Option<&ThreadRun> {
+        let is_same = |other: &&ThreadRun| other.values == run.values && other.set == run.set;
+        self.runs.iter().filter(is_same).find(|other| other.series == threads.baseline)
     }
 
     /// By how much longer the CPUs were busy than under the baseline, in percent, over the busy periods
     /// that both runs have.
     pub fn overhead(&self, run: &ThreadRun, threads: &Threads) -> Option<f64> {
-        let baseline = &self.find(&run.values, threads.baseline)?.busy_ns;
+        let baseline = &self.baseline(run, threads)?.busy_ns;
         let pair = |(at, &here): (&u64, &i64)| baseline.get(at).map(|&there| (here, there));
         let pairs = || run.busy_ns.iter().filter_map(pair);
         let here: i64 = pairs().map(|(here, _)| here).sum();
         let there: i64 = pairs().map(|(_, there)| there).sum();
         (there > 0).then(|| (here - there) as f64 / there as f64 * 100.0)
+    }
+
+    /// The metrics of a run.
+    fn row(&self, run: &ThreadRun, threads: &Threads) -> Row {
+        let values = vec![None; METRICS.len() + MEASURED.len() + THREADED.len()];
+        let mut row = Row { set: run.set, series: run.series, values, ..Row::default() };
+        row.put("utilization", run.utilization);
+        let us = |ns: f64| ns / 1e3;
+        let seconds = run.length_ns as f64 / 1e9;
+        for (name, _, times) in run.costs.all().into_iter().filter(|(.., times)| times.count > 0) {
+            row.put(&format!("thread_{name}_us"), us(times.mean_ns));
+            row.put(&format!("thread_{name}_median_us"), us(times.median_ns as f64));
+            row.put(&format!("thread_{name}_max_us"), us(times.max_ns as f64));
+        }
+        for (name, times) in [("release", run.costs.release), ("schedule", run.costs.schedule)] {
+            row.put(&format!("thread_{name}_us_per_s"), us(times.sum_ns()) / seconds);
+        }
+        let own = &run.costs.invocation;
+        if own.count > 0 {
+            row.put("thread_invocation_q999_us", us(own.q999_ns as f64));
+        }
+        if let Some(mhz) = self.mhz.filter(|_| own.count > 0) {
+            row.put("thread_invocation_cycles", us(own.mean_ns) * mhz);
+            row.put("thread_invocation_max_cycles", us(own.max_ns as f64) * mhz);
+        }
+        if run.jobs > 0 {
+            row.put("thread_overhead_us_per_job", us(own.sum_ns()) / run.jobs as f64);
+            row.put("thread_miss_ratio", run.missed as f64 / run.jobs as f64);
+        }
+        for (name, value) in [
+            ("thread_busy_us", run.busy_us()),
+            ("thread_overhead_percent", self.overhead(run, threads)),
+            ("thread_switches", run.mean_switches()),
+        ] {
+            if let Some(value) = value {
+                row.put(name, value);
+            }
+        }
+        row
+    }
+
+    /// What figures and claims are about.
+    fn results(&self, threads: &Threads) -> Results {
+        let mut cells: Vec<CellRows> = Vec::new();
+        for run in &self.runs {
+            let row = self.row(run, threads);
+            match cells.iter_mut().find(|cell| cell.values == run.values) {
+                Some(cell) => cell.rows.push(row),
+                None => {
+                    cells.push(CellRows { values: run.values.clone(), seed: 0, rows: vec![row] });
+                }
+            }
+        }
+        Results { grids: vec![GridRows { grid: threads.grid, cells }], ..Results::default() }
     }
 
     fn series(&self) -> Vec<usize> {
@@ -183,190 +290,29 @@ impl ThreadRuns {
             let values = runs().map(|run| i64::try_from(of(run)).ok());
             columns.push(name, Column::Int(values.collect()));
         };
+        whole("set", &|run| run.set);
         whole("jobs", &|run| run.jobs);
         whole("missed", &|run| run.missed);
         whole("busy_periods", &|run| run.busy_ns.len() as u64);
-        whole("invocations", &|run| run.invocation.count);
-        let mut real = |name: &str, of: &dyn Fn(&ThreadRun) -> Option<f64>| {
-            columns.push(name, Column::Real(runs().map(of).collect()));
-        };
-        real("busy_us", &ThreadRun::busy_us);
-        real("overhead_percent", &|run| self.overhead(run, threads));
-        real("switches", &ThreadRun::mean_switches);
-        real("invocation_mean_us", &|run| Some(run.invocation.mean_ns / 1e3));
-        real("invocation_max_us", &|run| Some(run.invocation.max_ns as f64 / 1e3));
+        whole("invocations", &|run| run.costs.invocation.count);
+        let rows: Vec<Row> = runs().map(|run| self.row(run, threads)).collect();
+        for one in THREADED {
+            let at = metric(one.name).expect("it is a metric");
+            let values = rows.iter().map(|row| row.values[at]);
+            columns.push(one.name, Column::Real(values.collect()));
+        }
         columns
     }
+}
 
-    /// The results as text: each run beside the values of the source, invocations of the manager, changes of
-    /// priorities, and whether the findings of the source hold here.
-    pub fn text(&self, experiment: &Experiment) -> String {
-        let Some(threads) = &experiment.threads else { return String::new() };
-        let mut out = format!(
-            "measured on real threads, {}; figures differ from run to run and from machine to machine\n\n",
-            self.machine
-        );
-        out += &self.busy_text(experiment, threads);
-        out += "\ninvocations of the manager, in microseconds\n";
-        let heading = ["series", "count", "mean", "max"].map(str::to_owned).to_vec();
-        let mut rows = vec![heading];
-        for series in self.series() {
-            let all = || self.runs.iter().filter(|run| run.series == series);
-            let count: u64 = all().map(|run| run.invocation.count).sum();
-            let sum: f64 =
-                all().map(|run| run.invocation.mean_ns * run.invocation.count as f64).sum();
-            let max = all().map(|run| run.invocation.max_ns).max().unwrap_or(0);
-            rows.push(vec![
-                experiment.series[series].label.clone(),
-                count.to_string(),
-                format!("{:.2}", sum / count.max(1) as f64 / 1e3),
-                format!("{:.1}", max as f64 / 1e3),
-            ]);
-        }
-        out += &aligned(&rows, &[false, true, true, true]);
-        if !self.moves.is_empty() {
-            out += &self.moves_text();
-        }
-        out += &self.claims_text(experiment, threads);
-        for remark in &self.remarks {
-            out += &format!("\n{remark}\n");
-        }
-        out
-    }
-
-    fn busy_text(&self, experiment: &Experiment, threads: &Threads) -> String {
-        let grid = &experiment.grids[threads.grid];
-        let axes = grid.axes.iter().map(|(axis, _)| axis.as_str());
-        let rest = [
-            "series",
-            "busy periods",
-            "busy us",
-            "overhead %",
-            "switches",
-            "missed",
-            "source: us",
-            "overhead %",
-            "switches",
-        ];
-        let mut rows: Vec<Vec<String>> = vec![axes.chain(rest).map(str::to_owned).collect()];
-        let said = |series: usize, values: &[String]| {
-            let at = values.first();
-            threads.reported.iter().find(|said| said.series == series && Some(&said.at) == at)
-        };
-        for run in &self.runs {
-            let one = |value: Option<f64>, decimals: usize| {
-                value.map_or("-".to_owned(), |value| format!("{value:.decimals$}"))
-            };
-            let there = said(run.series, &run.values);
-            let base = said(threads.baseline, &run.values);
-            let overhead = there
-                .zip(base)
-                .map(|(there, base)| (there.busy_us as f64 / base.busy_us as f64 - 1.0) * 100.0);
-            let mut row = run.values.clone();
-            row.extend([
-                experiment.series[run.series].label.clone(),
-                run.busy_ns.len().to_string(),
-                one(run.busy_us(), 1),
-                one(self.overhead(run, threads), 3),
-                one(run.mean_switches(), 1),
-                format!("{} of {}", run.missed, run.jobs),
-                there.map_or("-".to_owned(), |said| said.busy_us.to_string()),
-                one(overhead, 3),
-                there.map_or("-".to_owned(), |said| said.switches.to_string()),
-            ]);
-            rows.push(row);
-        }
-        let axes = grid.axes.len();
-        let right: Vec<bool> = (0..axes + rest.len()).map(|at| at != axes).collect();
-        aligned(&rows, &right)
-    }
-
-    fn moves_text(&self) -> String {
-        let mut out =
-            "\nchanges of priorities, in microseconds: median, mean and maximum of each\n"
-                .to_owned();
-        let names = ["threads", "preemption", "first change", "further changes", "return"];
-        let mut rows = vec![names.map(str::to_owned).to_vec()];
-        for moved in &self.moves {
-            let us = |times: &Times| {
-                let (median, mean) = (times.median_ns as f64 / 1e3, times.mean_ns / 1e3);
-                format!("{median:.2} {mean:.2} {:.1}", times.max_ns as f64 / 1e3)
-            };
-            let times = [&moved.preemption, &moved.first, &moved.further, &moved.back];
-            let none = |times: &Times| if times.count == 0 { "-".to_owned() } else { us(times) };
-            let first = [moved.threads.to_string()].into_iter();
-            rows.push(first.chain(times.map(none)).collect());
-        }
-        out += &aligned(&rows, &[true; 5]);
-        out
-    }
-
-    /// Whether the overheads rise in the order of the source, and with the switches.
-    fn claims_text(&self, experiment: &Experiment, threads: &Threads) -> String {
-        let mut out = String::new();
-        let label = |series: &usize| experiment.series[*series].label.as_str();
-        let overhead = |series: usize| {
-            let all = self.runs.iter().filter(|run| run.series == series);
-            let all: Vec<f64> = all.filter_map(|run| self.overhead(run, threads)).collect();
-            mean(all.into_iter())
-        };
-        if threads.order.len() > 1 {
-            let found: Option<Vec<f64>> = threads.order.iter().map(|&at| overhead(at)).collect();
-            let names: Vec<&str> = threads.order.iter().map(label).collect();
-            let judged = match &found {
-                None => "undecided",
-                Some(found) if found.is_sorted() => "holds",
-                Some(_) => "does not hold",
-            };
-            out += &format!("\noverheads rise in the order {}: {judged}\n", names.join(", "));
-            for (&series, mean) in threads.order.iter().zip(found.into_iter().flatten()) {
-                out += &format!("  {}: {mean:.3} % on average\n", label(&series));
-            }
-        }
-        let pairs: Vec<(f64, f64)> = (self.runs.iter())
-            .filter_map(|run| Some((run.mean_switches()?, self.overhead(run, threads)?)))
-            .collect();
-        let found = correlation(&pairs);
-        let judged = match found {
-            None => "undecided",
-            Some(found) if found > 0.7 => "holds",
-            Some(_) => "does not hold",
-        };
-        out += &format!("\noverheads correlate strongly with thread switches: {judged}\n");
-        if let Some(found) = found {
-            out += &format!("  correlation over all runs: {found:.2}\n");
-        }
-        out
-    }
-
-    /// The overhead of each series along the first axis.
-    fn curves(&self, threads: &Threads) -> Vec<Curve> {
-        let curve = |series: usize| {
-            let runs = self.runs.iter().filter(|run| run.series == series);
-            let points = runs.filter_map(|run| {
-                let x = run.values.first()?.parse().ok()?;
-                let count = run.busy_ns.len() as u64;
-                Some(Point { x, y: self.overhead(run, threads), count })
-            });
-            Curve { series, points: points.collect() }
-        };
-        self.series().into_iter().map(curve).collect()
+impl Times {
+    fn sum_ns(&self) -> f64 {
+        self.mean_ns * self.count as f64
     }
 }
 
-/// Pearson's coefficient; none for fewer than three pairs, or where nothing varies.
-fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
-    let x = mean(pairs.iter().map(|pair| pair.0))?;
-    let y = mean(pairs.iter().map(|pair| pair.1))?;
-    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
-        pairs.iter().map(|&(a, b)| of(a - x, b - y)).sum()
-    };
-    let (xx, yy, xy) = (sum(&|a, _| a * a), sum(&|_, b| b * b), sum(&|a, b| a * b));
-    (pairs.len() > 2 && xx > 0.0 && yy > 0.0).then(|| xy / libm::sqrt(xx * yy))
-}
-
-/// Writes what was measured on real threads: `threads.csv`, `threads.txt`, and the overheads as
-/// `figures/threads-overhead.svg` and `.pdf`.
+/// Writes what was measured on real threads: `threads.csv`, `threads.txt`, and the figures that show it
+/// (`threads/NAME.svg`, `.pdf` and `.csv`).
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -381,35 +327,14 @@ pub fn write_threads(
         written.push(PathBuf::from(name));
         replace(&folder.join(name), bytes)
     };
-    let drawn = folder.join("figures");
-    std::fs::create_dir_all(&drawn).map_err(|error| LabError::Write { path: drawn, error })?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| LabError::Write { path: folder.to_owned(), error })?;
     put("threads.csv", runs.table(experiment, threads).csv().as_bytes())?;
     let head = format!("{}\n{}\n", experiment.title, experiment.provenance());
     put("threads.txt", (head + &runs.text(experiment)).as_bytes())?;
-    let grid = &experiment.grids[threads.grid];
-    if let Some((axis, _)) = grid.axes.first() {
-        let figure = Figure {
-            name: "threads-overhead".to_owned(),
-            title: String::new(),
-            kind: FigureKind::Lines,
-            grid: threads.grid,
-            x: axis.clone(),
-            y: "overhead".to_owned(),
-            bars: Vec::new(),
-            statistic: Statistic::Mean,
-            series: runs.series(),
-            only: Vec::new(),
-            labels: (format!("Number of {axis}"), "Overhead (%)".to_owned()),
-            x_bounds: None,
-            y_bounds: None,
-            log_y: false,
-        };
-        let curves = runs.curves(threads);
-        let picture = Chart::new(experiment, &figure, &curves).picture();
-        let about = format!("{}. {}", experiment.provenance(), figure.name);
-        put("figures/threads-overhead.svg", picture.svg(&about).as_bytes())?;
-        put("figures/threads-overhead.pdf", &picture.pdf(&about))?;
-    }
+    let results = runs.results(threads);
+    let chosen = |_, figure: &Figure| figure.origin() == Origin::Threads;
+    draw(experiment, &results, "threads", chosen, folder, &mut written)?;
     Ok(written)
 }
 
@@ -421,12 +346,15 @@ mod tests {
     fn busy_periods_are_compared_in_pairs() {
         let run = |series, busy: &[(u64, i64)]| ThreadRun {
             values: vec!["4".to_owned()],
+            set: 0,
             series,
+            utilization: 1.0,
+            length_ns: 1_000_000_000,
             jobs: 0,
             missed: 0,
             busy_ns: busy.iter().copied().collect(),
             switches: None,
-            invocation: Times::default(),
+            costs: Costs::default(),
         };
         // One that only one of them has is not compared, however long it is.
         let runs = vec![
@@ -435,27 +363,18 @@ mod tests {
             run(2, &[(7, 1)]),
         ];
         let (machine, remarks) = (String::new(), Vec::new());
-        let all = ThreadRuns { machine, runs, moves: Vec::new(), remarks };
+        let all = ThreadRuns { machine, mhz: None, runs, moves: Vec::new(), remarks };
         let threads = Threads {
             grid: 0,
+            sets: 1,
             duration: layland_model::Duration::from_secs(1),
             baseline: 0,
             accepted_by: Vec::new(),
             level: None,
             moved: 0,
-            order: Vec::new(),
             reported: Vec::new(),
         };
         let overhead = |at: usize| all.overhead(&all.runs[at], &threads);
         assert_eq!([overhead(0), overhead(1), overhead(2)], [Some(0.0), Some(10.0), None]);
-    }
-
-    #[test]
-    fn a_correlation_is_that_of_pearson() {
-        assert_eq!(correlation(&[(0.0, 1.0), (1.0, 3.0)]), None);
-        assert_eq!(correlation(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]), Some(1.0));
-        assert_eq!(correlation(&[(0.0, 5.0), (1.0, 3.0), (2.0, 1.0)]), Some(-1.0));
-        let found = correlation(&[(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]).unwrap();
-        assert!((found - 0.5).abs() < 1e-12);
     }
 }

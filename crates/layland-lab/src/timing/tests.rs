@@ -80,7 +80,7 @@ fn decisions_are_timed_and_told_beside_the_source() {
     assert!(told.contains("slower: "), "{told}");
     assert_eq!(timings.table(&experiment).rows(), 4);
     assert!(told.contains("g: tasks 10"), "{told}");
-    let judged = judge_measured(&experiment, &timings.rows);
+    let judged = judge_of(&experiment, &timings.rows, Origin::Timed);
     let agree: Vec<_> = judged.iter().map(|judged| (judged.agree, judged.of)).collect();
     // Two points and three bars; two points; what is not measured is nowhere.
     assert_eq!(agree, [(5, 5), (2, 2), (0, 0)], "{told}");

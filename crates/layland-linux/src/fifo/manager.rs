@@ -131,6 +131,9 @@ pub(crate) struct Manager<'a> {
     epoch_ns: i64,
     end: Time,
     unsupported: Option<String>,
+    /// In this round: whether a job is released, and what the policy took to hear of events.
+    releases: bool,
+    heard_ns: i64,
 }
 
 /// What a manager starts from.
@@ -180,6 +183,8 @@ impl<'a> Manager<'a> {
             epoch_ns,
             end,
             unsupported: None,
+            releases: false,
+            heard_ns: 0,
         }
     }
 

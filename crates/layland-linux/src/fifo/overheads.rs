@@ -117,6 +117,10 @@ measured! {
     budget: "budget detection",
     /// The policy's `on_event` and `decide` of one decision.
     decision: "decision",
+    /// Of these, where a job is released.
+    release_decision: "decision at a release",
+    /// The others.
+    other_decision: "other decision",
     /// Demoting, migrating and promoting what one decision changed, if it changed anything.
     enact: "enactment",
     /// One invocation of the manager: from its wake-up to its next sleep.

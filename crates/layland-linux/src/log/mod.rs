@@ -7,6 +7,7 @@ mod contract;
 pub mod file;
 mod members;
 pub mod replay;
+pub mod servers;
 mod text;
 pub mod trace;
 

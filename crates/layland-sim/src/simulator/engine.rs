@@ -50,6 +50,11 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     fn tell_measured(&mut self) {}
 
     #[inline]
+    fn hear(&mut self, event: Event) {
+        self.ledger.policy.on_event(self.ledger.now, event);
+    }
+
+    #[inline]
     fn consult(&mut self, actions: &mut Vec<Action>) {
         self.ledger.policy.decide(self.ledger.now, actions);
     }

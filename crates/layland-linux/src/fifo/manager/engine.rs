@@ -8,6 +8,7 @@ use layland_engine::{Asked, Engine, Ledger};
 use layland_model::{CpuId, Duration, JobId, Service, Speed, TaskId, Time};
 use layland_policy::{Action, Event, Policy, Progress, Refusal, Schedules, TimerId};
 use layland_trace::{Job, JobEnd};
+use std::mem;
 
 impl Engine for Manager<'_> {
     type Policy = Box<dyn Policy>;
@@ -49,11 +50,22 @@ impl Engine for Manager<'_> {
         }
     }
 
+    fn hear(&mut self, event: Event) {
+        self.releases |= matches!(event, Event::Release { .. });
+        let began = sys::monotonic_ns();
+        self.ledger.policy.on_event(self.ledger.now, event);
+        self.heard_ns += sys::monotonic_ns() - began;
+    }
+
     fn consult(&mut self, actions: &mut Vec<Action>) {
         let began = sys::monotonic_ns();
         self.ledger.policy.decide(self.ledger.now, actions);
-        let cost = sys::monotonic_ns() - began;
+        let cost = mem::take(&mut self.heard_ns) + sys::monotonic_ns() - began;
         self.measured.decision.record(cost);
+        match mem::take(&mut self.releases) {
+            true => self.measured.release_decision.record(cost),
+            false => self.measured.other_decision.record(cost),
+        }
         let (count, cost_ns) = (actions.len() as u32, cost.clamp(0, i64::from(u32::MAX)) as u32);
         self.note(Entry::Decide { actions: count, cost_ns });
     }

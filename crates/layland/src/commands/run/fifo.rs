@@ -12,8 +12,8 @@ use crate::ui::table::{self, figures};
 use crate::ui::{files, interrupt, report, terminal};
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
-    Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, Throttling, foresee,
-    margin_of, way_out, with_margin, with_margin_of, with_slack,
+    Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, ServerCosts, Throttling,
+    foresee, margin_of, server_costs, way_out, with_margin, with_margin_of, with_slack,
 };
 use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
 use layland_policy::Schedules;
@@ -31,6 +31,7 @@ struct Ran {
     first_miss: Option<Time>,
     checked: Option<Vec<String>>,
     doubts: Vec<String>,
+    servers: ServerCosts,
 }
 
 pub(super) fn run(request: Request<'_>) -> Outcome {
@@ -148,7 +149,8 @@ impl Ran {
         }
         let machine = Machine::probe();
         let first_miss = first_miss.0;
-        Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts }
+        let servers = server_costs(&outcome.log);
+        Ran { outcome, hosts, machine, trace, summary, first_miss, checked, doubts, servers }
     }
 
     fn exit(&self, failures: u64) -> Exit {
@@ -260,8 +262,9 @@ impl Answer<'_> {
         }
         let row = (self.args.policy.clone(), Some(figures(&ran.summary.total)));
         text += &format!("\n{}\n", table::policies(&[row], style));
-        text +=
-            &format!("\n{}\n", table::distributions(&rows(&ran.outcome.measured.figures()), style));
+        let mut costs = rows(&ran.outcome.measured.figures());
+        costs.extend(rows(&ran.servers.figures()));
+        text += &format!("\n{}\n", table::distributions(&costs, style));
         let labels = Labels::of(system);
         if let Some(why) = report::why_late(&self.args.policy, &ran.trace, &labels, system) {
             text += &(terminal::wrap(&why, "") + "\n");
@@ -290,6 +293,13 @@ impl Answer<'_> {
             facts.push(format!(
                 "waiting threads got {} of processor time between an end and the decision after it",
                 table::time(measured.leaked_ns as f64)
+            ));
+        }
+        let servers = &ran.servers;
+        if !servers.is_empty() {
+            facts.push(format!(
+                "pushes {}, pulls {}, throttles {}; forced throttles {}, after {} of which the thread stayed on its CPU",
+                servers.pushes, servers.pulls, servers.throttles, servers.forced, servers.forced_stayed,
             ));
         }
         let stolen = ran.outcome.disturbance.stolen;
@@ -325,6 +335,19 @@ impl Answer<'_> {
                 })
             })
             .collect();
+        let servers = &ran.servers;
+        let servers = (!servers.is_empty()).then(|| {
+            json!({
+                "pushes": servers.pushes,
+                "pulls": servers.pulls,
+                "throttles": servers.throttles,
+                "forced_throttles": servers.forced,
+                "forced_stayed": servers.forced_stayed,
+                "push": servers.push.figures(),
+                "forced_throttle": servers.forced_to_cpu.figures(),
+                "forced_decision": servers.forced_decision.figures(),
+            })
+        });
         json!({
             "layland": env!("CARGO_PKG_VERSION"),
             "command": "run",
@@ -354,6 +377,7 @@ impl Answer<'_> {
                 "parks": measured.parks,
                 "held": measured.held,
             },
+            "servers": servers,
             "asked_ns": measured.asked_ns,
             "got_ns": measured.got_ns,
             "leaked_ns": measured.leaked_ns,

@@ -1,0 +1,354 @@
+//! What SCHED_DEADLINE itself costs: Section 6 of Tang, Anderson and Abeni 2021 on the kernels of `kernels.txt`
+//! and on this machine.
+//!
+//! | paper | measured here | by |
+//! |---|---|---|
+//! | Fig. 6, traces without and with the repair | Examples 5 and 6, each under the kernel's own scheduler (`dl`) and by the dispatcher (`dl-sp`); `sched_switch` | [`Traces`] |
+//! | Fig. 9, forced throttles | the dispatcher under `dl-sp`, from its log | [`Dispatched`] |
+//! | Fig. 10a, pushes | calls of the kernel's `push_dl_task`, by its function tracer | [`Traced`] |
+//! | Fig. 10, pushes | the dispatcher under `dl` and `dl-sp`, from its log | [`Dispatched`] |
+//!
+//! The repair is a patch that no kernel carries. So *after* is the same policy on threads of class SCHED_FIFO.
+//!
+//! What the clock shows: a guest counts two nanoseconds for each instruction that any of its CPUs executes. A
+//! time that no other CPU interrupts is a number of instructions, the same on every machine. A longer one
+//! includes turns of other CPUs, so that the minimum and the median say more than the mean, and ratios of
+//! functions of one run more than either. On this machine the clock is real.
+//!
+//! The tracer's own code is part of each time: some 700 instructions for a call, and as much again for each traced
+//! function that it calls. So a push is traced with one other function alone ([`MOVES`]), and the rest in
+//! runs of their own.
+
+pub mod graph;
+pub mod sets;
+mod tables;
+pub mod waits;
+
+pub use tables::{Spread, markdown};
+
+use crate::{Booted, Guest, Kernel, NO_FAIR_SERVERS};
+use layland_interchange::kernel::{Import, ReadOptions, Threads, read};
+use layland_model::System;
+use serde_json::Value;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+/// The numbers of tasks of the paper.
+pub const TASKS: [usize; 2] = [16, 40];
+/// For each CPU of the tasks, as many tasks as that.
+const TASKS_PER_CPU: [usize; 2] = [2, 5];
+
+/// The function whose calls are Fig. 10a.
+pub const PUSH: &str = "push_dl_task";
+/// Called where a thread gets another CPU.
+pub const MOVES: &str = "set_task_cpu";
+/// What the repair adds to each push, and what else the same kernel does for a deadline thread.
+pub const OTHERS: [&str; 5] =
+    ["dequeue_task_dl", "enqueue_task_dl", "dl_task_timer", "pull_dl_task", "find_lock_later_rq"];
+
+/// Example 6 with `tau3` on CPU 0 when the others arrive: it is tied to that CPU until then.
+pub const EXAMPLE_6: &str = r#"layland = 1
+platform.cpus = 2
+[[task]]
+name = "tau1"
+period = "70ms"
+wcet = "10ms"
+release = "hog"
+affinity = "0"
+offset = "7ms"
+[[task]]
+name = "tau2"
+period = "50ms"
+wcet = "10ms"
+release = "hog"
+affinity = "1"
+offset = "7ms"
+[[task]]
+name = "tau3"
+period = "10ms"
+wcet = "5ms"
+release = "hog"
+affinity = "0"
+[[request]]
+at = "6ms"
+task = "tau3"
+affinity = "all"
+"#;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Amount {
+    /// Systems of each kind; the paper has 10.
+    pub systems: u64,
+    /// Seconds that each of them runs; the paper has 600.
+    pub seconds: u64,
+}
+
+/// The kernel's traces of Examples 5 and 6, as text: without the repair, and with it.
+pub struct Traces {
+    /// Example 5 (`demo:affinity-defect`, every time 20 times as long).
+    pub five: [String; 2],
+    /// Example 6 (`demo:push-defect`, every time 10 times as long).
+    pub six: [String; 2],
+}
+
+/// By how much the times of the examples are stretched.
+const STRETCH: [i64; 2] = [20, 10];
+
+impl Traces {
+    /// Runs the examples in `kernel`.
+    ///
+    /// # Errors
+    ///
+    /// What the host could not do.
+    ///
+    /// # Panics
+    ///
+    /// If a command of the guest fails, with what it said.
+    pub fn record(guest: &Guest, kernel: &Kernel, layland: &[u8]) -> io::Result<Self> {
+        let run = |set: &str, options: &str, file: &str| {
+            // A run with misses ends with 1; what it recorded is what counts.
+            format!(
+                "layland run {set} {options} -q --chart none -o {file}; [ $? -lt 2 ] && cat {file}"
+            )
+        };
+        let native = "--policy dl --engine deadline";
+        let [five, six] = STRETCH.map(|factor| format!("--stretch {factor}x"));
+        let commands = [
+            ("fair-servers", NO_FAIR_SERVERS.to_owned()),
+            (
+                "five-dl",
+                run(
+                    "demo:affinity-defect",
+                    &format!("{native} {five} --duration 1200ms --host-cpus 1-3"),
+                    "5.trace",
+                ),
+            ),
+            (
+                "six-dl",
+                run(
+                    "six.toml",
+                    &format!("{native} {six} --duration 190ms --host-cpus 1-2"),
+                    "6.trace",
+                ),
+            ),
+            (
+                "five-dl-sp",
+                run(
+                    "demo:affinity-defect",
+                    &format!("--policy dl-sp --margin 0 {five} --duration 1200ms"),
+                    "5-sp.trace",
+                ),
+            ),
+            (
+                "six-dl-sp",
+                run(
+                    "demo:push-defect",
+                    &format!("--policy dl-sp --margin 0 {six} --duration 190ms"),
+                    "6-sp.trace",
+                ),
+            ),
+        ];
+        let commands: Vec<_> = commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
+        let booted = guest.boot(kernel, 4, layland, &[("six.toml", EXAMPLE_6)], &commands)?;
+        let text = |name: &str| only_trace(said(&booted, name));
+        said(&booted, "fair-servers");
+        Ok(Self {
+            five: [text("five-dl"), text("five-dl-sp")],
+            six: [text("six-dl"), text("six-dl-sp")],
+        })
+    }
+}
+
+/// What a command wrote that ended well.
+fn said<'a>(booted: &'a Booted, name: &str) -> &'a str {
+    let ran = booted.ran(name);
+    assert_eq!(ran.code, Some(0), "{ran}\nconsole:\n{}", booted.console);
+    &ran.output
+}
+
+/// The lines of a kernel's trace; the summary of the run comes before them.
+fn only_trace(output: &str) -> String {
+    let is_event =
+        |line: &&str| line.contains("] ") && line.contains(": ") || line.starts_with('#');
+    output.lines().filter(is_event).map(|line| format!("{line}\n")).collect()
+}
+
+/// A trace as this project reads it.
+///
+/// # Panics
+///
+/// If it is damaged, or the kernel lost events.
+pub fn imported(text: &str, system: &System) -> Import {
+    let options = ReadOptions { threads: Threads::Of(system), ..ReadOptions::default() };
+    let import = read(text, &options).unwrap_or_else(|error| panic!("{error}: {}", error.help()));
+    assert!(import.is_trustworthy() && !import.is_inferred, "{:?}", import.remarks);
+    import
+}
+
+/// Calls of the kernel's functions while it scheduled the paper's systems.
+pub struct Traced {
+    /// Tasks of the systems.
+    pub tasks: usize,
+    /// Calls of [`PUSH`] alone: the tracer's cost of functions within it is that of [`MOVES`].
+    pub pushes: Vec<graph::Call>,
+    /// Calls of [`OTHERS`], of runs of their own.
+    pub others: Vec<graph::Call>,
+}
+
+/// What the dispatcher did with the paper's systems.
+pub struct Dispatched {
+    /// The policy: `dl` or `dl-sp`.
+    pub policy: &'static str,
+    /// CPUs of the tasks.
+    pub cpus: u32,
+    /// Tasks of the systems.
+    pub tasks: usize,
+    /// What each run printed.
+    pub runs: Vec<Value>,
+}
+
+/// What one kernel was measured to do.
+pub struct Measured {
+    /// Which kernel: its series, or `host`.
+    pub place: String,
+    /// Its functions.
+    pub traced: Vec<Traced>,
+    /// The dispatcher on it.
+    pub dispatched: Vec<Dispatched>,
+}
+
+/// Lets a tracer see `functions` while `command` runs, and writes what it saw.
+fn tracing(functions: &[&str], command: &str) -> String {
+    let root = "/sys/kernel/tracing";
+    let mut line = format!("echo nop >{root}/current_tracer; echo >{root}/set_ftrace_filter; ");
+    // The filter comes first: without one everything would be traced.
+    for function in functions {
+        line += &format!("echo {function} >>{root}/set_ftrace_filter || exit 9; ");
+    }
+    line += &format!(
+        "echo mono >{root}/trace_clock; echo 4096 >{root}/buffer_size_kb; echo >{root}/trace; \
+         echo function_graph >{root}/current_tracer; echo 1 >{root}/options/funcgraph-tail; \
+         {command} >/dev/null 2>/tmp/said; code=$?; echo 0 >{root}/tracing_on; \
+         [ $code -lt 2 ] || {{ cat /tmp/said; exit 9; }}; grep -v '^ -' {root}/trace | grep '|'; \
+         echo nop >{root}/current_tracer; echo 1 >{root}/tracing_on; \
+         cat {root}/per_cpu/cpu*/stats | grep -E '^(overrun|commit overrun|dropped events): [1-9]' && exit 8; true"
+    );
+    line
+}
+
+/// Measures in `kernel`, with `cpus` CPUs for the tasks, and one for the manager and everything else.
+///
+/// # Errors
+///
+/// What the host could not do.
+///
+/// # Panics
+///
+/// If a command of the guest fails, with what it said.
+pub fn in_guest(
+    guest: &Guest,
+    kernel: &Kernel,
+    layland: &[u8],
+    (cpus, tasks): (u32, &[usize]),
+    amount: Amount,
+) -> io::Result<Measured> {
+    let mut files = Vec::new();
+    let mut commands = vec![("fair-servers".to_owned(), NO_FAIR_SERVERS.to_owned())];
+    // Budgets are enforced when they are used up, and not by the next tick, where the kernel can.
+    let precise = "echo HRTICK_DL >/sys/kernel/debug/sched/features";
+    commands.push(("precise".to_owned(), format!("{precise}; true")));
+    for &tasks in tasks {
+        for index in 0..amount.systems {
+            let set = format!("{tasks}-{index}.toml");
+            let system = sets::drawn(cpus, tasks, index).expect("the utilization can be had");
+            files.push((set.clone(), sets::file(&system)));
+            let time = format!("--duration {}s", amount.seconds);
+            let native = format!(
+                "layland run {set} --policy dl --engine deadline --force {time} --host-cpus 1-{cpus} --chart none"
+            );
+            let name = |what: &str| format!("{what}-{tasks}-{index}");
+            commands.push((name("push"), tracing(&[PUSH, MOVES], &native)));
+            commands.push((name("others"), tracing(&OTHERS, &native)));
+            for policy in ["dl", "dl-sp"] {
+                let line = format!("layland run {set} --policy {policy} --margin 0 {time} --json");
+                commands.push((name(policy), line));
+            }
+        }
+    }
+    let files: Vec<_> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let lines: Vec<_> =
+        commands.iter().map(|(name, line)| (name.as_str(), line.as_str())).collect();
+    let booted = guest.boot(kernel, cpus + 1, layland, &files, &lines)?;
+    said(&booted, "fair-servers");
+    let mut measured =
+        Measured { place: kernel.label.clone(), traced: Vec::new(), dispatched: Vec::new() };
+    for &tasks in tasks {
+        let all = |what: &str| {
+            let each = (0..amount.systems).map(|index| format!("{what}-{tasks}-{index}"));
+            each.flat_map(|name| graph::calls(said(&booted, &name))).collect()
+        };
+        measured.traced.push(Traced { tasks, pushes: all("push"), others: all("others") });
+        for policy in ["dl", "dl-sp"] {
+            let each = (0..amount.systems).map(|index| {
+                let ran = booted.ran(&format!("{policy}-{tasks}-{index}"));
+                document(ran.code, &ran.output)
+            });
+            measured.dispatched.push(Dispatched { policy, cpus, tasks, runs: each.collect() });
+        }
+    }
+    Ok(measured)
+}
+
+/// Measures the dispatcher on this machine, with as many tasks for each CPU as the paper has; none, and why, where
+/// it cannot run.
+///
+/// # Errors
+///
+/// What the host could not do, or a sentence that begins with `skipped: needs`.
+pub fn on_host(program: &Path, folder: &Path, amount: Amount) -> Result<Measured, String> {
+    let cpus = std::thread::available_parallelism().map_err(|error| error.to_string())?;
+    let cpus = u32::try_from(cpus.get()).unwrap_or(1).min(sets::CPUS);
+    if cpus < 2 {
+        return Err("skipped: needs two CPUs".to_owned());
+    }
+    let mut dispatched = Vec::new();
+    for tasks in TASKS_PER_CPU.map(|each| each * cpus as usize) {
+        for policy in ["dl", "dl-sp"] {
+            let mut runs = Vec::new();
+            for index in 0..amount.systems {
+                let system = sets::drawn(cpus, tasks, index).map_err(|error| error.to_string())?;
+                let set = folder.join(format!("host-{tasks}-{index}.toml"));
+                std::fs::write(&set, sets::file(&system)).map_err(|error| error.to_string())?;
+                let ran = Command::new(program)
+                    .arg("run")
+                    .arg(&set)
+                    // The manager shares a CPU with the tasks: the machine has no other.
+                    .args(["--policy", policy, "--manager", "shared"])
+                    .args(["--margin", "0", "--json", "--duration"])
+                    .arg(format!("{}s", amount.seconds))
+                    .output()
+                    .map_err(|error| error.to_string())?;
+                if ran.status.code() == Some(5) {
+                    let why = String::from_utf8_lossy(&ran.stderr);
+                    return Err(format!(
+                        "skipped: needs a machine for the dispatcher: {}",
+                        why.trim()
+                    ));
+                }
+                runs.push(document(ran.status.code(), &String::from_utf8_lossy(&ran.stdout)));
+            }
+            dispatched.push(Dispatched { policy, cpus, tasks, runs });
+        }
+    }
+    Ok(Measured { place: "host".to_owned(), traced: Vec::new(), dispatched })
+}
+
+/// What a run printed that ended with a result: it may have missed deadlines, or have been disturbed.
+fn document(code: Option<i32>, output: &str) -> Value {
+    assert!(matches!(code, Some(0 | 1 | 6)), "a run ended with {code:?}: {output}");
+    // With a code above 1 the guest adds what the run told.
+    let mut values = serde_json::Deserializer::from_str(output).into_iter();
+    values.next().and_then(Result::ok).unwrap_or_else(|| panic!("not a document: {output}"))
+}
