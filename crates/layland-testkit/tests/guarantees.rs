@@ -368,6 +368,50 @@ fn edf_response_times_decide_as_the_demand_does() {
     });
 }
 
+/// `R_i` as Spuri defines it: every arrival up to the longest busy period, and every step of each fixed point.
+fn spuri(tasks: &[Sporadic]) -> Vec<Duration> {
+    let fixed = |start: i64, f: &dyn Fn(i64) -> i64| {
+        let mut reached = start;
+        while f(reached) > reached {
+            reached += 1;
+        }
+        reached
+    };
+    let ns = |task: &Sporadic| (task.wcet.ns(), task.deadline.ns(), task.period.ns());
+    let all = tasks.iter().map(|task| task.wcet.ns()).sum();
+    let work = |length: i64| -> i64 {
+        tasks.iter().map(ns).map(|(c, _, t)| (length as u64).div_ceil(t as u64) as i64 * c).sum()
+    };
+    let longest = fixed(all, &work);
+    let response = |i: usize| {
+        let (own_c, own_d, own_t) = ns(&tasks[i]);
+        let end = |a: i64| {
+            let due = |w: i64| -> i64 {
+                let others = tasks.iter().enumerate().filter(|&(j, _)| j != i);
+                let of = |(_, task): (usize, &Sporadic)| {
+                    let (c, d, t) = ns(task);
+                    let by_deadline = (a + own_d - d).div_euclid(t) + 1;
+                    by_deadline.clamp(0, (w as u64).div_ceil(t as u64) as i64) * c
+                };
+                (1 + a / own_t) * own_c + others.map(of).sum::<i64>()
+            };
+            fixed(1, &due)
+        };
+        Duration::from_ns((0..longest).map(|a| end(a) - a).fold(own_c, i64::max))
+    };
+    (0..tasks.len()).map(response).collect()
+}
+
+#[test]
+fn edf_response_times_are_their_definition() {
+    on_random(2_000, 800, systems(1..2, 6, 50..100, Deadlines::Arbitrary), |system| {
+        let tasks = bare(&system);
+        let Ok(found) = responses(&tasks) else { return Ok(false) };
+        prop_assert_eq!(found, spuri(&tasks));
+        Ok(tasks.len() > 1)
+    });
+}
+
 /// All other tasks start at 0 and the task at some time later, with the last rank: one of these
 /// schedules reaches the bound.
 #[test]

@@ -37,8 +37,8 @@ pub const SPURI: Citation = Citation {
 const ASSUMPTIONS: &[Assumption] =
     &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
-/// The limit of arrivals `a` that are examined for one CPU.
-pub const ARRIVALS: u64 = 200_000;
+/// The search gives up when it has looked so often at what a task has to do, for all tasks of one CPU together.
+pub const TERMS: u64 = 50_000_000;
 
 /// Response times of EDF, for each CPU.
 ///
@@ -126,50 +126,100 @@ pub fn responses(tasks: &[Sporadic]) -> Result<Vec<Duration>, Diverged> {
         Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
     })?
     .ns();
-    let arrivals = |tau: &Sporadic| (L / tau.period.ns() + 1) as u64;
-    let steps = tasks.iter().map(arrivals).sum::<u64>().saturating_mul(tasks.len() as u64);
-    if steps > ARRIVALS {
-        return Err(Diverged::OutOfSteps { reached: Duration::from_ns(L), steps: ARRIVALS });
-    }
-    (0..tasks.len()).map(|i| response(tasks, i, L)).collect()
+    let mut search = Search { tasks, L, left: TERMS / tasks.len().max(1) as u64 };
+    (0..tasks.len()).map(|i| search.response(i)).collect()
 }
 
-fn response(tasks: &[Sporadic], i: usize, L: i64) -> Result<Duration, Diverged> {
-    let D_i = tasks[i].deadline.ns();
-    let mut R_i = tasks[i].wcet.ns();
-    for tau_j in tasks {
-        let [_, D_j, T_j] = tau_j.ns();
-        // a = k T_j + D_j - D_i, from 0 to L.
-        let first = num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j);
-        let mut a = first * T_j + D_j - D_i;
-        while a < L {
-            // Where the demand leaves off by `a + R_i`, so does the busy period.
-            if demand(tasks, i, a, Duration::from_ns(a + R_i)).ns() > a + R_i {
-                R_i = R_i.max(end(tasks, i, a)? - a);
+/// The search for the largest `L_i(a) - a`, from the last `a` down. Most are passed over: `L_i` does not decrease, so
+/// that no `a` from `L_i(a') - R_i` to `a'` is worse than what is known, and what is due by `a'` bounds `L_i(a')`
+/// wherever it leaves the CPU some time. As in QPA, where much is left, the steps are long.
+struct Search<'t> {
+    tasks: &'t [Sporadic],
+    /// The longest busy period.
+    L: i64,
+    /// How often demand may still be computed before the search gives up.
+    left: u64,
+}
+
+impl Search<'_> {
+    fn response(&mut self, i: usize) -> Result<Duration, Diverged> {
+        let mut R_i = self.tasks[i].wcet.ns();
+        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps.
+        for tau_j in self.tasks {
+            let a = self.first(i, tau_j);
+            if a < self.L {
+                self.examine(i, a, &mut R_i)?;
             }
-            a += T_j;
         }
+        // No busy period is longer than the longest.
+        let mut a = self.L - R_i - 1;
+        while a >= 0 {
+            let mut ended = self.within(i, a, a + R_i)?;
+            if ended > a + R_i {
+                // `a` itself need not be an arrival that counts.
+                let Some(last) = self.last(i, a) else { break };
+                a = last;
+                ended = self.examine(i, a, &mut R_i)?;
+            }
+            a = ended - R_i - 1;
+        }
+        Ok(Duration::from_ns(R_i))
     }
-    Ok(Duration::from_ns(R_i))
+
+    /// Takes `L_i(a) - a` into `R_i`, and gives a bound of `L_i(a)` that is at most `a + R_i`.
+    fn examine(&mut self, i: usize, a: i64, R_i: &mut i64) -> Result<i64, Diverged> {
+        let demand = self.within(i, a, a + *R_i)?;
+        if demand <= a + *R_i {
+            return Ok(demand);
+        }
+        let ended = end(self.tasks, i, a)?;
+        *R_i = (*R_i).max(ended - a);
+        Ok(ended)
+    }
+
+    /// What is released before `w` and due by `a + D_i`, unless the search has to give up.
+    fn within(&mut self, i: usize, a: i64, w: i64) -> Result<i64, Diverged> {
+        let gave_up = Diverged::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
+        self.left = self.left.checked_sub(1).ok_or(gave_up)?;
+        Ok(demand(self.tasks, i, a, w))
+    }
+
+    /// The least `a >= 0` at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
+    fn first(&self, i: usize, tau_j: &Sporadic) -> i64 {
+        let ([_, D_i, _], [_, D_j, T_j]) = (self.tasks[i].ns(), tau_j.ns());
+        num_integer::Integer::div_ceil(&(D_i - D_j).max(0), &T_j) * T_j + D_j - D_i
+    }
+
+    /// The largest such `a`, of any task, that is not above this one.
+    fn last(&self, i: usize, a: i64) -> Option<i64> {
+        let of_task = |tau_j: &Sporadic| {
+            let first = self.first(i, tau_j);
+            (first <= a).then(|| a - (a - first) % tau_j.period.ns())
+        };
+        self.tasks.iter().filter_map(of_task).max()
+    }
 }
 
 /// `L_i(a)`.
 fn end(tasks: &[Sporadic], i: usize, a: i64) -> Result<i64, Diverged> {
     // All that is released at the start.
-    let start = demand(tasks, i, a, Duration::from_ns(1));
-    least(start, Duration::from_ns(TIME_LIMIT), |w| demand(tasks, i, a, w)).map(Duration::ns)
+    let start = Duration::from_ns(demand(tasks, i, a, 1));
+    let demand = |w: Duration| Duration::from_ns(demand(tasks, i, a, w.ns()));
+    least(start, Duration::from_ns(TIME_LIMIT), demand).map(Duration::ns)
 }
 
-/// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point.
-fn demand(tasks: &[Sporadic], i: usize, a: i64, w: Duration) -> Duration {
+/// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point, and at most this if this is at
+/// most `w`.
+fn demand(tasks: &[Sporadic], i: usize, a: i64, w: i64) -> i64 {
     let [C_i, D_i, T_i] = tasks[i].ns();
     let (own, due) = ((1 + a / T_i) * C_i, a + D_i);
     let of_task = |(j, tau_j): (usize, &Sporadic)| {
         let [C_j, D_j, T_j] = tau_j.ns();
         match j == i || D_j > due {
             true => 0,
-            false => (1 + (due - D_j) / T_j).min(w.div_ceil(tau_j.period)) * C_j,
+            // The lesser of `1 + floor((due - D_j) / T_j)` and `ceil(w / T_j)`, with one division.
+            false => (1 + (due - D_j).min(w - 1) / T_j) * C_j,
         }
     };
-    Duration::from_ns(own + tasks.iter().enumerate().map(of_task).sum::<i64>())
+    own + tasks.iter().enumerate().map(of_task).sum::<i64>()
 }
