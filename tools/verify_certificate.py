@@ -359,7 +359,9 @@ def load_test(found, groups):
         m = len(cpus)
         delta = max(Fraction(task.C, min(task.D, task.T)) for task in tasks)
         mu = m - (m - 1) * delta
-        speed, load = mu - (ceil(mu) - 1) * delta, sum(task.u for task in tasks)
+        load = sum(task.u for task in tasks)
+        # Any number up to mu may stand for it: the next smaller whole one has room for one task more.
+        speed = max(some - (ceil(some) - 1) * delta for some in (mu, Fraction(ceil(mu) - 1)) if some == mu or some > 0)
         equal(of_group(found, cpus), load, speed)
         lead = sum(max(0, task.T - task.D) * task.u for task in tasks)
         below(lambda t: demand(tasks, t) / speed, lead, speed - load)

@@ -151,7 +151,9 @@ fn load_by_definition(tasks: &[Sporadic], m: i64) -> bool {
         .max_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)));
     let Some((c, d)) = densest else { return true };
     let mu = m * d - (m - 1) * c;
-    let bound = mu - ((mu + d - 1).div_euclid(d) - 1) * c;
+    // With every number up to `mu`, whole or `mu` itself.
+    let room = |mu: i64| mu - ((mu + d - 1).div_euclid(d) - 1) * c;
+    let bound = (1..).map(|k| k * d).take_while(|&k| k < mu).map(room).fold(room(mu), i64::max);
     (1..3_000).all(|t| {
         let of_task = |task: &Sporadic| {
             let jobs = (t - task.deadline.ns()).div_euclid(task.period.ns()) + 1;

@@ -1,4 +1,4 @@
-//! LOAD, the load-based test for global EDF (Baruah, Baker 2008). **Sufficient**; deadlines are
+//! LOAD, the load-based test for global EDF (Baruah, Baker 2008; Baker, Baruah 2009). **Sufficient**; deadlines are
 //! arbitrary.
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `C_i <= D_i`,
@@ -11,9 +11,12 @@
 //! | `mu` | `m - (m - 1) delta_max` |
 //! | `LOAD` | the largest `sum DBF(tau_i, t) / t` |
 //!
-//! A set is schedulable if `LOAD <= mu - (ceil(mu) - 1) delta_max`. Deviation: `LOAD` is not computed
-//! but compared, which is the processor-demand criterion on a CPU with that speed, searched as by
-//! QPA: exact where the paper's authors approximate.
+//! A set is schedulable if `LOAD <= mu - (ceil(mu) - 1) delta_max`: an interval in which the CPUs do more than `mu` of
+//! work a unit of time, and that cannot be made longer, begins with fewer than `mu` tasks at work. The proof needs no
+//! more of `mu` than that it is not larger, so that the next smaller whole number may stand for it, if it is positive:
+//! `LOAD <= (ceil(mu) - 1) - (ceil(mu) - 2) delta_max` suffices as well (Corollary 2 of 2009). Deviation: `LOAD` is not
+//! computed but compared, which is the processor-demand criterion on a CPU with that speed, searched as by
+//! QPA: exact where the papers' authors approximate.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
@@ -40,6 +43,19 @@ pub const BARUAH_BAKER: Citation = Citation {
 }",
 };
 
+/// Baker and Baruah 2009.
+pub const BAKER_BARUAH: Citation = Citation {
+    key: "baker2009analysis",
+    text: "T. Baker and S. Baruah. An analysis of global EDF schedulability for arbitrary-deadline \
+           sporadic task systems. Real-Time Systems 43(1), pages 3-24, 2009.",
+    bibtex: "@article{baker2009analysis,
+  author    = {Theodore P. Baker and Sanjoy K. Baruah},
+  title     = {An analysis of global {EDF} schedulability for arbitrary-deadline sporadic task systems},
+  journal   = {Real-Time Systems}, volume = {43}, number = {1}, pages = {3--24}, year = {2009},
+  doi       = {10.1007/s11241-009-9075-8}
+}",
+};
+
 /// The limit of points that are examined.
 const STEPS: usize = 1_000_000;
 
@@ -63,7 +79,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     subject: Subject::Algorithms(ALGORITHMS),
     kind: TestKind::Sufficient,
     assumptions: ARBITRARY,
-    citations: &[&BARUAH_BAKER],
+    citations: &[&BARUAH_BAKER, &BAKER_BARUAH],
     certify: Certify::Reasons,
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
@@ -111,7 +127,7 @@ fn number(n: i128) -> Rate {
     n.to_string().parse().unwrap_or(Rate::ZERO)
 }
 
-/// `mu - (ceil(mu) - 1) delta_max`, as a fraction.
+/// The larger of `mu - (ceil(mu) - 1) delta_max` and the same with `ceil(mu) - 1` for `mu`, as a fraction.
 fn bound(tasks: &[Sporadic], m: i64) -> (i128, i128) {
     let density = |tau: &Sporadic| {
         let [C, D, T] = tau.ns().map(i128::from);
@@ -121,7 +137,9 @@ fn bound(tasks: &[Sporadic], m: i64) -> (i128, i128) {
     let (C, D) = tasks.iter().map(density).max_by(less).unwrap_or((0, 1));
     let m = i128::from(m);
     let mu = m * D - (m - 1) * C;
-    (mu - (Integer::div_ceil(&mu, &D) - 1) * C, D)
+    let whole = Integer::div_ceil(&mu, &D) - 1;
+    let first = mu - whole * C;
+    (if whole > 0 { first.max(whole * D - (whole - 1) * C) } else { first }, D)
 }
 
 /// The test, for tasks that keep its assumptions.
