@@ -25,6 +25,11 @@ use crate::{
     necessary, optimal, partitioned, uniprocessor,
 };
 
+/// The names of tests and response times that search through the lengths of windows: where they are silent they take
+/// some milliseconds, hundreds of times as long as all others. GLOBAL-EDF runs one of them.
+pub const LONG: &[&str] =
+    &["G-RTA-LC", "GLOBAL-EDF", "SAPA-EDF", "SAPA-RM", "SAPA-DM", "SAPA-FP", "APA-EDF-LC"];
+
 /// Every schedulability test.
 pub const TESTS: &[SchedulabilityTest] = &[
     necessary::TEST,

@@ -21,7 +21,7 @@ pub(crate) enum Value {
     /// Nothing after the key: `"suspend",`.
     Omitted,
     Null,
-    Bool,
+    Bool(bool),
     /// As written.
     Number(String),
     Text(String),
@@ -43,7 +43,7 @@ impl Json {
         match self.value {
             Value::Omitted => "nothing",
             Value::Null => "null",
-            Value::Bool => "true or false",
+            Value::Bool(_) => "true or false",
             Value::Number(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
@@ -149,9 +149,9 @@ impl Parser<'_> {
                     rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
                 };
                 let (value, length) = if word("true") {
-                    (Value::Bool, 4)
+                    (Value::Bool(true), 4)
                 } else if word("false") {
-                    (Value::Bool, 5)
+                    (Value::Bool(false), 5)
                 } else if word("null") {
                     (Value::Null, 4)
                 } else {

@@ -19,6 +19,7 @@
 //! | plain lines, `C T [D]` | [`read`] | |
 //! | SimSo XML | [`read`] | [`to_simso`], with a warning for everything that is lost |
 //! | SchedCAT XML | [`read`] | [`to_schedcat`], with a warning for everything that is lost |
+//! | a line of JSON | [`read`] | [`to_line`] |
 //! | `name=1ms/5ms` | [`parse_inline`] | |
 //!
 //! Other files in TOML are read by their own crates, with [`document`] and [`Problems`].
@@ -51,6 +52,7 @@ mod host;
 mod inline;
 mod json;
 mod keys;
+mod lines;
 mod plain;
 mod problem;
 mod read;
@@ -63,6 +65,7 @@ pub use csv::to_csv;
 pub use demos::{Demo, demo, demos};
 pub use host::{Host, MAX_TASKS, Unit};
 pub use inline::parse_inline;
+pub use lines::to_line;
 pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Loaded, MAX_BYTES, read};
 pub use rtapp::{RtAppPolicy, to_rt_app};

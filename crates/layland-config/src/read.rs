@@ -2,7 +2,7 @@
 
 use crate::host::Host;
 use crate::problem::{Position, Problem, Problems, Report, positions};
-use crate::{csv, plain, rtapp, taskset, xml};
+use crate::{csv, lines, plain, rtapp, taskset, xml};
 use layland_model::{Duration, System};
 
 /// Longer texts are refused.
@@ -23,12 +23,21 @@ pub enum Format {
     Simso,
     /// A task set of SchedCAT, XML.
     Schedcat,
+    /// One set in one line of JSON, with the keys of the task-set file or as rt-app has them.
+    Lines,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 6] =
-        [Format::Toml, Format::RtApp, Format::Csv, Format::Plain, Format::Simso, Format::Schedcat];
+    pub const ALL: [Format; 7] = [
+        Format::Toml,
+        Format::RtApp,
+        Format::Csv,
+        Format::Plain,
+        Format::Simso,
+        Format::Schedcat,
+        Format::Lines,
+    ];
 
     /// Its name, for options and messages.
     pub fn name(self) -> &'static str {
@@ -39,6 +48,7 @@ impl Format {
             Format::Plain => "plain",
             Format::Simso => "simso",
             Format::Schedcat => "schedcat",
+            Format::Lines => "jsonl",
         }
     }
 
@@ -53,6 +63,7 @@ impl Format {
     /// assert_eq!(Format::detect("a.xml", b"<?xml version='1.0'?><simulation etm='wcet'/>"), Format::Simso);
     /// assert_eq!(Format::detect("<stdin>", b"<taskset/>"), Format::Schedcat);
     /// assert_eq!(Format::detect("<stdin>", b"# mine\nlayland = 1\n"), Format::Toml);
+    /// assert_eq!(Format::detect("<stdin>", b"{\"layland\":1,\"task\":[]}"), Format::Lines);
     /// ```
     pub fn detect(name: &str, bytes: &[u8]) -> Format {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -60,11 +71,15 @@ impl Format {
             Some("toml") => return Format::Toml,
             Some("json") => return Format::RtApp,
             Some("csv" | "tsv") => return Format::Csv,
+            Some("jsonl" | "ndjson") => return Format::Lines,
             Some(_) | None => {}
         }
         let start = &bytes[..bytes.len().min(1 << 16)];
         let text = String::from_utf8_lossy(start);
         let text = text.trim_start_matches('\u{feff}').trim_start();
+        if text.strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with("\"layland\"")) {
+            return Format::Lines;
+        }
         if text.starts_with('{') || text.starts_with("/*") || text.starts_with("//") {
             return Format::RtApp;
         }
@@ -175,6 +190,7 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         }
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
             .map(|(system, spans)| (system, None, spans)),
+        Format::Lines => lines::read(text, host, &mut problems),
     };
     match found {
         Some((system, until, spans)) if !problems.has_errors() => {

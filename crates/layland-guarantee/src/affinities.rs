@@ -78,7 +78,7 @@ pub(crate) fn verdict_without(
     if !has_affinities(system) {
         return None;
     }
-    let options = AssessOptions { tests: options.tests.clone(), ..AssessOptions::default() };
+    let options = options.for_another_system();
     let found = verdict(policy, &without_affinities(system), &options, Wanted::Verdict);
     found.refused.is_none().then_some(found.verdict)
 }

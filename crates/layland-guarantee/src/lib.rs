@@ -73,11 +73,30 @@ pub struct AssessOptions {
     pub margin: bool,
     /// Keep what was analysed, and what proves the answer ([`Assessment::proven`]).
     pub proof: bool,
+    /// Leave out the bounds of the tasks, which can take longer than all tests.
+    pub no_bounds: bool,
+    /// Ask every analysis for bounds, also those that are not in `tests`.
+    pub every_bound: bool,
+    /// Leave out what searches ([`catalogue::LONG`]), unless it is named in `tests`.
+    pub no_search: bool,
 }
 
 impl AssessOptions {
     fn has(&self, name: &str) -> bool {
-        self.tests.is_empty() || self.tests.iter().any(|test| test.eq_ignore_ascii_case(name))
+        match self.tests.is_empty() {
+            true => !(self.no_search && catalogue::LONG.contains(&name)),
+            false => self.tests.iter().any(|test| test.eq_ignore_ascii_case(name)),
+        }
+    }
+
+    fn bounds_by(&self, name: &str) -> bool {
+        self.has(name) || (self.every_bound && !self.tests.is_empty())
+    }
+
+    /// The same for a verdict that is compared with that of the system as it is.
+    fn for_another_system(&self) -> AssessOptions {
+        let AssessOptions { tests, no_search, .. } = self;
+        AssessOptions { tests: tests.clone(), no_search: *no_search, ..AssessOptions::default() }
     }
 }
 
@@ -236,17 +255,24 @@ impl<'a> Assessor<'a> {
     /// What is known of the system whatever the policy: what some scheduler, some partition or some priorities can
     /// do.
     pub fn whatever_the_policy(&self) -> Vec<Said> {
-        let about = |test: &&SchedulabilityTest| match test.subject {
+        self.said_about(|subject| match subject {
             Subject::SomeScheduler | Subject::SomePartition | Subject::SomePriorities => true,
             Subject::Algorithms(_)
             | Subject::Covered(_)
             | Subject::Unsound(..)
             | Subject::Admission(_) => false,
-        };
+        })
+    }
+
+    /// The part of [`whatever_the_policy`](Self::whatever_the_policy) that rules out every scheduler.
+    pub fn whatever_the_scheduler(&self) -> Vec<Said> {
+        self.said_about(|subject| *subject == Subject::SomeScheduler)
+    }
+
+    fn said_about(&self, is_meant: impl Fn(&Subject) -> bool) -> Vec<Said> {
         let known = self.memo.of(self.system);
         (catalogue::TESTS.iter())
-            .filter(about)
-            .filter(|test| self.options.has(test.name))
+            .filter(|test| is_meant(&test.subject) && self.options.has(test.name))
             .map(|test| Said { test, finding: known.test(test) })
             .collect()
     }
@@ -409,15 +435,15 @@ pub(crate) fn verdict(
             break;
         }
     }
-    if wanted == Wanted::Everything && !turned_away {
-        found.bounds = bounds(algorithm, &views, system, &found);
+    let wants_bounds = wanted == Wanted::Everything && !options.no_bounds;
+    if wants_bounds && !turned_away {
+        found.bounds = bounds(algorithm, &views, system, &found, options);
     }
     if found.verdict == Verdict::Unknown {
         found.reasons.extend(nothing_more.map(str::to_owned));
     }
     if found.verdict == Verdict::Unknown {
-        let bounded = wanted == Wanted::Everything
-            && found.bounds.values().all(|bound| *bound != Bound::Unknown);
+        let bounded = wants_bounds && found.bounds.values().all(|bound| *bound != Bound::Unknown);
         if bounded && found.reasons.is_empty() {
             found
                 .reasons
@@ -585,6 +611,7 @@ fn bounds(
     views: &[Seen<'_>],
     system: &System,
     found: &Assessment,
+    options: &AssessOptions,
 ) -> TaskMap<Bound> {
     // The job of a thread that never blocks is a budget: it counts from a period before its deadline.
     let sooner = |id: TaskId| {
@@ -595,7 +622,9 @@ fn bounds(
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
     for Seen { view, known } in views.iter().filter(|seen| seen.view.bounds != Bounds::None) {
         for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
-            if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
+            if !options.bounds_by(analysis.name)
+                || !analysis.algorithms.iter().any(|about| view.algorithms.contains(about))
+            {
                 continue;
             }
             let Ok(responses) = known.responses(at) else { continue };
@@ -636,7 +665,9 @@ fn bounds(
     let of_late = |seen: &&Seen<'_>| matches!(seen.view.bounds, Bounds::All | Bounds::Above);
     for Seen { view, known } in views.iter().filter(of_late) {
         for analysis in catalogue::BOUNDS {
-            if !analysis.algorithms.iter().any(|about| view.algorithms.contains(about)) {
+            if !options.bounds_by(analysis.name)
+                || !analysis.algorithms.iter().any(|about| view.algorithms.contains(about))
+            {
                 continue;
             }
             let Ok(Tardiness::Bounded(found)) = known.tardiness(analysis) else { continue };

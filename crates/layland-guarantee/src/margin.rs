@@ -36,7 +36,7 @@ pub(crate) fn margin(
     options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
-    let options = AssessOptions { tests: options.tests.clone(), ..AssessOptions::default() };
+    let options = options.for_another_system();
     let accepted = |thousandths: i64| {
         let scaled = scaled(system, thousandths);
         verdict(policy, &scaled, &options, Wanted::Verdict).verdict == Verdict::Yes

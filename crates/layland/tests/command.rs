@@ -21,9 +21,11 @@ fn run_with_input(args: &[&str], input: &[u8]) -> Output {
         .spawn()
         .expect("the command starts");
     let mut stdin = child.stdin.take().expect("standard input is a pipe");
-    stdin.write_all(input).expect("the command reads its input");
-    drop(stdin);
-    child.wait_with_output().expect("the command ends")
+    std::thread::scope(|scope| {
+        // The command may print before it has read everything.
+        scope.spawn(move || stdin.write_all(input).expect("the command reads its input"));
+        child.wait_with_output().expect("the command ends")
+    })
 }
 
 /// Standard output of a run that ends with this code and says nothing on standard error.
@@ -678,6 +680,87 @@ fn a_file_may_have_one_set_per_line() {
 }
 
 #[test]
+fn a_stream_of_sets_is_generated_and_checked_as_it_comes() {
+    let folder = folder("stream");
+    let path = folder.join("sets.jsonl");
+    let recipe = ["gen", "-n", "6", "-u", "1.6", "--cpus", "2", "--sets", "90", "--seed", "3"];
+    let written = run(&[&recipe[..], &["-o", name(&path)]].concat());
+    assert!(written.status.success(), "{written:?}");
+    let printed = run(&[&recipe[..], &["--to", "jsonl"]].concat());
+    let sets = std::fs::read(&path).expect("it is written");
+    assert_eq!(printed.stdout, sets);
+    assert_eq!(text(&sets).lines().count(), 90);
+    // Each line is the set that a file of its own would be.
+    let alone =
+        run(&["gen", "-n", "6", "-u", "1.6", "--cpus", "2", "--seed", "3", "--first", "41"]);
+    std::fs::write(folder.join("one.toml"), alone.stdout).expect("it can be written");
+    let line = text(&sets).lines().nth(41).expect("there are 90").to_owned();
+    std::fs::write(folder.join("one.jsonl"), line).expect("it can be written");
+    let [toml, json] = ["one.toml", "one.jsonl"].map(|file| {
+        let found = run(&["check", name(&folder.join(file)), "-p", "g-edf,p-edf", "--json"]);
+        let mut found: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+        found["set"]["name"] = Value::Null;
+        found
+    });
+    assert_eq!(toml, json);
+
+    let all = ["check", name(&path), "-p", "g-edf,p-edf", "--threads", "2"];
+    let table = run(&all);
+    let lines = run(&[&all[..], &["--json"]].concat());
+    let documents: Vec<Value> =
+        text(&lines.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(documents.len(), 90);
+    let table = text(&table.stdout);
+    for (at, document) in documents.iter().enumerate() {
+        assert_eq!(document["set"]["name"], format!("{}:{}", name(&path), at + 1));
+        for policy in document["policies"].as_array().expect("there are two") {
+            let said = |key: &str| policy[key].as_str().unwrap_or("-").to_owned();
+            let row = |line: &&str| {
+                let cells: Vec<&str> = line.trim_matches(['│', ' ']).split_whitespace().collect();
+                cells
+                    == [
+                        document["set"]["name"].as_str().unwrap_or_default(),
+                        &said("policy"),
+                        &said("verdict"),
+                        &said("decided_by"),
+                    ]
+            };
+            assert_eq!(table.lines().filter(row).count(), 1, "{policy}\n{table}");
+        }
+    }
+    assert!(table.trim_end().ends_with("of 90"), "{table}");
+    // As many threads as one likes: the same bytes. A stream on standard input: the same answers.
+    let one = run(&["check", name(&path), "-p", "g-edf,p-edf", "--threads", "1"]);
+    assert_eq!(text(&one.stdout), table);
+    let piped =
+        run_with_input(&["check", "--from", "jsonl", "-", "-p", "g-edf,p-edf", "--json"], &sets);
+    assert_eq!(
+        text(&piped.stdout).replace("<stdin>:", &format!("{}:", name(&path))),
+        text(&lines.stdout)
+    );
+}
+
+#[test]
+fn what_comes_before_a_broken_line_is_answered() {
+    let set =
+        r#"{"layland":1,"platform":{"cpus":1},"task":[{"name":"a","period":"5ms","wcet":"1ms"}]}"#;
+    let sets = format!("{set}\n{set}\n{set}\n{}\n{set}\n", set.replace("5ms", "5"));
+    let output = run_with_input(
+        &["check", "--from", "jsonl", "-", "-p", "p-edf", "--json"],
+        sets.as_bytes(),
+    );
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(text(&output.stdout).lines().count(), 3);
+    assert!(text(&output.stderr).contains("<stdin>:4:1:65"), "{output:?}");
+    assert!(text(&output.stderr).contains("a time needs a unit"), "{output:?}");
+    // What takes one set says so.
+    let output =
+        run_with_input(&["sim", "--from", "jsonl", "-", "--until", "10ms"], sets.as_bytes());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output.stderr).contains("there is more than one set"), "{output:?}");
+}
+
+#[test]
 fn a_report_of_guarantees_says_what_the_table_says() {
     let folder = folder("a_report_of_guarantees");
     let write = |file: &str| {
@@ -716,7 +799,7 @@ fn a_report_of_guarantees_says_what_the_table_says() {
 fn a_report_of_guarantees_is_of_one_set() {
     let output = run(&["check", "demo:dhall", "demo:constrained", "-o", "x.html"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("a report shows one set, and there are 2"));
+    assert!(text(&output.stderr).contains("a report shows one set, and there are several"));
     let output = run(&["check", "demo:dhall", "-o", "x.svg"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains(".html for a report"), "{}", text(&output.stderr));

@@ -13,6 +13,7 @@ mod task;
 mod value;
 mod write;
 
+pub(crate) use write::quote;
 pub use write::to_toml;
 
 use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, value_of};
@@ -26,7 +27,7 @@ use task::TaskTable;
 use toml::de::{DeTable, DeValue};
 
 /// The version that this reader understands.
-const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 1;
 
 pub(crate) const TOP: &[&str] =
     &["layland", "platform", "criticality", "defaults", "task", "request", "provenance"];
@@ -65,7 +66,7 @@ pub(crate) fn read(
     }
     let table = document.get_ref();
     let mut found = Problems::default();
-    let system = Decoder::new(&mut found, host).document(table);
+    let system = read_table(table, host, &mut found);
     match (faults.is_empty(), broken_from) {
         (true, _) => {}
         // Problems after a fault may be its consequences, and so may missing keys.
@@ -79,6 +80,15 @@ pub(crate) fn read(
     let failed = found.has_errors() || !faults.is_empty();
     problems.absorb(found);
     system.filter(|_| !failed)
+}
+
+/// Reads what a file or a line has become.
+pub(crate) fn read_table(
+    table: &DeTable<'_>,
+    host: &Host,
+    problems: &mut Problems,
+) -> Option<(System, Vec<Span>)> {
+    Decoder::new(problems, host).document(table)
 }
 
 /// About the number of tokens of the text; hardly ever less.

@@ -321,14 +321,26 @@ fn bare_or_quoted(key: &str) -> String {
 /// A basic string of TOML.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
+    quote(text, &mut out);
+    out
+}
+
+/// A string in quotes, as TOML and JSON have it.
+pub(crate) fn quote(text: &str, out: &mut String) {
     out.push('"');
+    let is_plain = |byte: &u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
+    if text.as_bytes().iter().all(is_plain) {
+        *out += text;
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
-            '"' => out += "\\\"",
-            '\\' => out += "\\\\",
-            '\n' => out += "\\n",
-            '\r' => out += "\\r",
-            '\t' => out += "\\t",
+            '"' => *out += "\\\"",
+            '\\' => *out += "\\\\",
+            '\n' => *out += "\\n",
+            '\r' => *out += "\\r",
+            '\t' => *out += "\\t",
             c if c.is_control() => {
                 // Writing to a string never fails.
                 let _ = write!(out, "\\u{:04X}", u32::from(c));
@@ -337,5 +349,4 @@ fn quoted(text: &str) -> String {
         }
     }
     out.push('"');
-    out
 }

@@ -1,12 +1,13 @@
 //! `layland gen`: random task sets.
 
 use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::files::Stream;
 use crate::ui::values::{seed_of, time_of};
 use crate::ui::{files, formats, input};
 use clap::{Args, ValueEnum};
-use layland_config::{Format, Host, RtAppPolicy};
+use layland_config::{Format, Host, RtAppPolicy, to_line};
 use layland_gen::{Criticalities, GenError, Offsets, Recipe, TwoBudgets, Utilizations, text};
-use layland_model::{Duration, Rate, Service};
+use layland_model::{Duration, Rate, Service, System};
 use std::path::{Path, PathBuf};
 
 /// Utilizations on a lattice are multiples of one over this.
@@ -18,6 +19,8 @@ Examples:
       16 tasks with a total utilization of 7.6 for 8 CPUs, to standard output
   layland gen -n 240 -u 18 --cpus 24 --periods log:10ms..100ms --sets 100 -o sets/
       100 sets, one file each; set K alone is made again with --first K --sets 1
+  layland gen -n 20 -u 4 --cpus 8 --sets 100000 --to jsonl | layland check --from jsonl - --policy g-edf
+      a stream of sets, one in each line, checked as they come
   layland gen --range 0.5..0.9 -u 14.4 --cpus 16
       heavy tasks until the total is reached
   layland gen -n 20 -u 3 --cpus 4 --criticality LO,HI --factor 2..4
@@ -143,7 +146,8 @@ pub(crate) struct GenArgs {
     /// The format to write; by default the one that the extension of the file names, or else toml
     #[arg(long, value_name = "FORMAT", value_parser = formats::written(), help_heading = "Output")]
     pub to: Option<Format>,
-    /// Write to this file, or with several sets into this folder, instead of standard output
+    /// Write to this file instead of standard output, or with several sets into this folder; a file that ends in
+    /// .jsonl has one set in each line
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -179,7 +183,8 @@ pub(crate) enum OffsetsArg {
 }
 
 pub(crate) fn run(args: &GenArgs) -> Outcome {
-    let format = formats::chosen(args.to, args.output.as_deref().filter(|_| args.sets == 1));
+    let is_file = |path: &&Path| args.sets == 1 || formats::is_lines(path);
+    let format = formats::chosen(args.to, args.output.as_deref().filter(is_file));
     if let Some(name) = &args.again {
         let (recipe, index) = again(name)?;
         let system = recipe.generate(index).map_err(failed)?;
@@ -188,37 +193,72 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         return Ok(Exit::Yes);
     }
     let generator = recipe(args)?.generator().map_err(failed)?;
-    let folder = args.output.as_deref().filter(|path| args.sets > 1 || path.is_dir());
-    if args.sets > 1 {
-        let folder = folder.ok_or_else(|| {
-            Failure::usage("several sets go into a folder, one file each").help("add -o FOLDER")
-        })?;
-        std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::refused(format!("failed to make the folder {}: {error}", folder.display()))
-        })?;
+    let last =
+        args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
+    let sets = (args.first..last)
+        .map(|index| generator.generate(index).map(|system| (index, system)).map_err(failed));
+    let folder = args.output.as_deref().filter(|path| path.is_dir());
+    match (format, folder) {
+        (Format::Lines, None) => {
+            lines(args.output.as_deref().unwrap_or(Path::new("-")), sets)?;
+        }
+        (_, folder) if args.sets > 1 => {
+            let folder = folder.or(args.output.as_deref()).ok_or_else(|| {
+                Failure::usage("several sets go into a folder, one file each, or into one stream")
+                    .help("add -o FOLDER, or --to jsonl for one set in each line")
+            })?;
+            files(folder, format, sets)?;
+        }
+        (_, Some(folder)) => files(folder, format, sets)?,
+        (_, None) => {
+            for set in sets {
+                let text = formats::write(&set?.1, format, RtAppPolicy::OfTasks);
+                let path = args.output.as_deref().unwrap_or(Path::new("-"));
+                files::write(path, text.as_bytes())?;
+            }
+        }
     }
+    Ok(Exit::Yes)
+}
+
+/// One set in each line, as they are made.
+fn lines(
+    path: &Path,
+    sets: impl Iterator<Item = Result<(u64, System), Failure>>,
+) -> Result<(), Failure> {
+    let mut out = Stream::create(path)?;
+    for set in sets {
+        out.write(to_line(&set?.1).as_bytes())?;
+        if out.is_unread() {
+            break;
+        }
+    }
+    out.keep()
+}
+
+/// One file for each set.
+fn files(
+    folder: &Path,
+    format: Format,
+    sets: impl Iterator<Item = Result<(u64, System), Failure>>,
+) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::refused(format!("failed to make the folder {}: {error}", folder.display()))
+    })?;
     let ending = match format {
         Format::Toml => "toml",
         Format::RtApp => "json",
         Format::Csv | Format::Plain => "csv",
         Format::Simso | Format::Schedcat => "xml",
+        Format::Lines => "jsonl",
     };
-    let last =
-        args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
-    for index in args.first..last {
-        let text = formats::write(
-            &generator.generate(index).map_err(failed)?,
-            format,
-            RtAppPolicy::OfTasks,
-        );
-        let path = match (folder, &args.output) {
-            (Some(folder), _) => folder.join(format!("set-{index:05}.{ending}")),
-            (None, Some(file)) => file.clone(),
-            (None, None) => PathBuf::from("-"),
-        };
+    for set in sets {
+        let (index, system) = set?;
+        let text = formats::write(&system, format, RtAppPolicy::OfTasks);
+        let path = folder.join(format!("set-{index:05}.{ending}"));
         files::write(&path, text.as_bytes())?;
     }
-    Ok(Exit::Yes)
+    Ok(())
 }
 
 fn failed(error: GenError) -> Failure {

@@ -19,6 +19,45 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.keep()
 }
 
+/// What a command writes as it goes: a file that is whole in the end, or standard output.
+pub(crate) enum Stream {
+    File(NewFile, PathBuf),
+    Out(terminal::Results),
+}
+
+impl Stream {
+    /// Begins a file, or standard output for `-`.
+    pub(crate) fn create(path: &Path) -> Result<Stream, Failure> {
+        match path == Path::new("-") {
+            true => Ok(Stream::Out(terminal::Results::default())),
+            false => Ok(Stream::File(NewFile::create(path)?, path.to_owned())),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        match self {
+            Stream::File(file, name) => file.write_all(bytes).map_err(|error| failed(name, &error)),
+            Stream::Out(out) => out.write(bytes),
+        }
+    }
+
+    /// Whether nobody reads what is written, so that the rest need not be made.
+    pub(crate) fn is_unread(&self) -> bool {
+        match self {
+            Stream::File(..) => false,
+            Stream::Out(out) => out.is_unread(),
+        }
+    }
+
+    /// All of it is written.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        match self {
+            Stream::File(file, _) => file.keep(),
+            Stream::Out(mut out) => out.flush(),
+        }
+    }
+}
+
 /// A file that is being written. Unless it is [kept](NewFile::keep) it leaves nothing behind.
 pub(crate) struct NewFile {
     /// None once it is closed.

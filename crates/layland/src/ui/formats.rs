@@ -33,6 +33,7 @@ pub(crate) fn write(system: &System, format: Format, policy: RtAppPolicy) -> Str
         Format::Csv | Format::Plain => layland_config::to_csv(system),
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
+        Format::Lines => (layland_config::to_line(system), Vec::new()),
     };
     lost.iter().for_each(|problem: &Problem| {
         terminal::warn(&problem.to_string(), problem.help.as_deref());
@@ -47,6 +48,12 @@ pub(crate) fn chosen(asked: Option<Format>, output: Option<&Path>) -> Format {
         Some("csv") => Format::Csv,
         Some("json") => Format::RtApp,
         Some("xml") => Format::Simso,
+        Some(_) if output.is_some_and(is_lines) => Format::Lines,
         Some(_) | None => Format::Toml,
     })
+}
+
+/// Whether the name of a file says that it has one set in each line.
+pub(crate) fn is_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson")
 }

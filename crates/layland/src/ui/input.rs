@@ -5,7 +5,8 @@ use super::{formats, names, sense, terminal};
 use clap::Args;
 use layland_config::{Format, Host, Loaded, Position, Report, Unit};
 use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the names of bundled sets begin with.
@@ -19,8 +20,8 @@ const EMPTY: &str = "a task set is expected; `layland demos robot` prints one to
 /// The arguments that say which task set is meant.
 #[derive(Args)]
 pub(crate) struct SetArgs {
-    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT), - for standard
-    /// input, or demo:NAME
+    /// The task set: a file (TOML, rt-app JSON, CSV, lines of times, XML of SimSo or SchedCAT, lines of JSON), - for
+    /// standard input, or demo:NAME
     #[arg(value_name = "SET")]
     pub set: Option<String>,
     // An attribute, because brackets in a comment would be links.
@@ -144,13 +145,17 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
         }
     }
-    if let Some(cpus) = args.cpus.map(|cpus| cpus as usize)
-        && cpus != set.system.platform.cpu_count()
-    {
-        what_if(&mut set, cpus)?;
-    }
+    other_cpus(&mut set, args)?;
     sense::warn(&set);
     Ok(set)
+}
+
+/// As many CPUs as the user says, if that is another number.
+fn other_cpus(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
+    match args.cpus.map(|cpus| cpus as usize) {
+        Some(cpus) if cpus != set.system.platform.cpu_count() => what_if(set, cpus),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The same tasks on another number of CPUs, where nothing in the set is about CPUs that there are not.
@@ -186,31 +191,116 @@ fn what_if(set: &mut Set, cpus: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The task sets of a file with one rt-app set per line; empty lines do not count. Each is named by
-/// the file and its line.
-pub(crate) fn lines(name: &str, args: &SetArgs) -> Result<Vec<Set>, Failure> {
-    let (bytes, _) = bytes(name)?;
-    let host = args.host();
-    let mut sets = Vec::new();
-    for (at, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        if line.trim_ascii().is_empty() {
-            continue;
+/// Several task sets, one after the other as they are needed: files, and the lines of files with a set in each.
+pub(crate) struct Sets<'a> {
+    args: &'a SetArgs,
+    /// What is still to be read, the next one last.
+    names: Vec<Option<String>>,
+    lines: Option<Lines>,
+}
+
+/// A file with a set in each line.
+struct Lines {
+    name: String,
+    reader: Box<dyn BufRead + Send>,
+    /// How many lines have been read.
+    read: usize,
+    /// Whether one of them had a set.
+    found: bool,
+    line: Vec<u8>,
+}
+
+impl<'a> Sets<'a> {
+    /// Of these names, or of what the arguments mean without a name.
+    pub(crate) fn new(args: &'a SetArgs, more: &[String]) -> Sets<'a> {
+        let names = args.set.iter().chain(more).map(|name| Some(name.clone()));
+        let mut names: Vec<Option<String>> = match args.set {
+            Some(_) => names.collect(),
+            None => vec![None],
+        };
+        names.reverse();
+        Sets { args, names, lines: None }
+    }
+
+    fn open(&mut self, name: String) -> Result<Lines, Failure> {
+        let reader: Box<dyn BufRead + Send> = match name == "-" {
+            true => Box::new(BufReader::new(std::io::stdin())),
+            false => match std::fs::File::open(&name) {
+                Ok(file) => Box::new(BufReader::with_capacity(1 << 16, file)),
+                Err(error) => return Err(unreadable(&name, &error)),
+            },
+        };
+        let name = if name == "-" { "<stdin>".to_owned() } else { name };
+        Ok(Lines { name, reader, read: 0, found: false, line: Vec::new() })
+    }
+
+    fn has_lines(&self, name: &str) -> bool {
+        match self.args.from {
+            Some(format) => format == Format::Lines,
+            None => formats::is_lines(Path::new(name)),
         }
-        let name = format!("{name}:{}", at + 1);
+    }
+}
+
+impl Iterator for Sets<'_> {
+    type Item = Result<Set, Failure>;
+
+    fn next(&mut self) -> Option<Result<Set, Failure>> {
+        loop {
+            if let Some(lines) = &mut self.lines {
+                if let Some(set) = lines.next(self.args) {
+                    return Some(set);
+                }
+                self.lines = None;
+            }
+            match self.names.pop()? {
+                Some(name) if self.has_lines(&name) => match self.open(name) {
+                    Ok(lines) => self.lines = Some(lines),
+                    Err(failure) => return Some(Err(failure)),
+                },
+                name => return Some(load(&self.args.with(name))),
+            }
+        }
+    }
+}
+
+impl Lines {
+    /// The set of the next line that is not empty, which is named by the file and the line.
+    fn next(&mut self, args: &SetArgs) -> Option<Result<Set, Failure>> {
+        loop {
+            self.line.clear();
+            let limit = layland_config::MAX_BYTES as u64 + 1;
+            let read = (&mut self.reader).take(limit).read_until(b'\n', &mut self.line);
+            match read {
+                Err(error) => return Some(Err(unreadable(&self.name, &error))),
+                Ok(0) if self.found => return None,
+                Ok(0) => {
+                    self.found = true;
+                    let message = format!("{} has no line with a set", self.name);
+                    return Some(Err(Failure::input(message).help(EMPTY)));
+                }
+                Ok(_) => self.read += 1,
+            }
+            if !self.line.trim_ascii().is_empty() {
+                self.found = true;
+                return Some(self.set(args));
+            }
+        }
+    }
+
+    fn set(&self, args: &SetArgs) -> Result<Set, Failure> {
+        let name = format!("{}:{}", self.name, self.read);
         // The name says which line it is.
         let Loaded { system, warnings, until, policy, places: _ } =
-            layland_config::read(&name, line, Format::RtApp, &host)
+            layland_config::read(&name, &self.line, Format::Lines, &args.host())
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
         let assumed = assumed(&warnings);
-        let set = Set { name, system, until, policy, places: Vec::new(), assumed };
+        let mut set = Set { name, system, until, policy, places: Vec::new(), assumed };
+        other_cpus(&mut set, args)?;
         sense::warn(&set);
-        sets.push(set);
+        Ok(set)
     }
-    if sets.is_empty() {
-        return Err(Failure::input(format!("{name} has no line with a set")).help(EMPTY));
-    }
-    Ok(sets)
 }
 
 /// The bytes of the set, and its format where the name says so.

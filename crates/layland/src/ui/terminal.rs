@@ -15,6 +15,46 @@ pub(crate) fn result(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Results that are written to standard output as they come.
+#[derive(Default)]
+pub(crate) struct Results {
+    waiting: Vec<u8>,
+    /// Whether the reader has gone away.
+    gone: bool,
+}
+
+impl Results {
+    /// What waits is written when there is so much of it.
+    const ENOUGH: usize = 1 << 16;
+
+    /// Writes a result: soon, or with [`flush`](Self::flush).
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= Self::ENOUGH { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what waits.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        let mut out = std::io::stdout().lock();
+        let written = out.write_all(&self.waiting).and_then(|()| out.flush());
+        self.waiting.clear();
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => self.gone = true,
+            Err(error) => {
+                let message = format!("failed to write to standard output: {error}");
+                return Err(Failure::refused(message));
+            }
+            Ok(()) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether nobody reads any more (`| head`): that is no error, and the rest need not be computed.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.gone
+    }
+}
+
 /// Says something on standard error.
 pub(crate) fn talk(text: &str) {
     let mut out = anstream::stderr().lock();

@@ -60,7 +60,7 @@ impl Importer<'_> {
             let step = match event(key) {
                 Some("run" | "runtime") => self.micros(key, value).map(Step::Run),
                 // `"sleep" : false` of the old format.
-                Some("sleep") if matches!(value.value, Value::Bool) => None,
+                Some("sleep") if matches!(value.value, Value::Bool(_)) => None,
                 Some("sleep") => self.micros(key, value).map(Step::Sleep),
                 Some("yield") => Some(Step::Yield),
                 Some("timer") => self.timer(&of, value).map(|(period, reference)| {

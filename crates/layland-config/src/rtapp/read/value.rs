@@ -42,7 +42,7 @@ impl Importer<'_> {
             Value::Number(number) => number.parse().ok(),
             Value::Omitted
             | Value::Null
-            | Value::Bool
+            | Value::Bool(_)
             | Value::Text(_)
             | Value::List(_)
             | Value::Object(_) => None,

@@ -24,7 +24,9 @@ Examples:
   layland check robot.toml --policy g-edf --certificate robot.json
       also what proves the answer; tools/verify_certificate.py robot.toml robot.json checks it
   layland check sets/*.toml --policy g-edf
-      many sets at once, on all CPUs; a file that ends in .jsonl has one rt-app set per line
+      many sets at once, on all CPUs; a file that ends in .jsonl has a set in each line
+  layland gen -n 20 -u 4 --cpus 8 --sets 100000 --to jsonl | layland check --from jsonl - -p g-edf --json
+      a stream of sets, each answered as it comes
 
 Exits with 0 if every named policy guarantees all deadlines (without --policy: if any policy does),
 with 1 if one of them (without --policy: each of them) cannot, and with 4 if that is unknown.";
@@ -40,11 +42,13 @@ pub(crate) struct CheckArgs {
     /// differ
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
     pub policy: Vec<String>,
-    /// Only these tests, separated by commas; `layland explain` lists them
+    /// Only these tests, separated by commas; `layland explain` lists them. With several sets the bounds, too, are of
+    /// these alone, unless --bounds asks for all
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
     /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses, and
-    /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks or sets
+    /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks; with
+    /// more than 16 sets 0, and then the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
     #[arg(long, value_name = "JOBS", help_heading = "Search")]
     pub effort: Option<u64>,
     /// Jobs arrive at whole multiples of this alone, as with a tick: where the search comes to its end, that no job is

@@ -74,14 +74,21 @@ impl LeftOut {
     }
 }
 
+/// What is asked of each set.
+pub(super) struct Asked<'a> {
+    pub args: &'a CheckArgs,
+    pub options: AssessOptions,
+    /// How many jobs and states the search may look at, if the user says so.
+    pub effort: Option<u64>,
+    /// How many they are at most, if not.
+    pub most_effort: u64,
+    /// Whether to show what does not depend on the policy.
+    pub whatever: bool,
+}
+
 /// Holds every policy that was asked for against the analyses.
-pub(super) fn check(
-    registry: &Registry,
-    args: &CheckArgs,
-    set: Set,
-    options: &AssessOptions,
-    several: bool,
-) -> Checked {
+pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked {
+    let &Asked { args, ref options, effort, most_effort, whatever } = asked;
     let left_out = LeftOut::of(registry, args, &set.system, options.margin);
     let is_left_out =
         |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
@@ -95,12 +102,12 @@ pub(super) fn check(
     };
     let options = AssessOptions { margin: options.margin && left_out.is_none(), ..options.clone() };
     let assessor = Assessor::new(registry, &set.system, &options);
-    let effort = args.effort.unwrap_or_else(|| usual_effort(&set.system, several));
+    let effort = effort.unwrap_or_else(|| usual_effort(&set.system, most_effort));
     let is_searched = left_out.is_none() || args.effort.is_some();
     let assessed = asked.par_iter().map(|spec| {
         let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
         let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
-        let witness = match is_searched && is_open && args.test.is_empty() {
+        let witness = match is_searched && is_open && args.test.is_empty() && effort > 0 {
             true => search(registry, args, &mut found, &set.system, effort),
             false => None,
         };
@@ -126,16 +133,22 @@ pub(super) fn check(
             Err(unknown) => out_of_place.push(unknown),
         }
     }
-    let whatever = assessor.whatever_the_policy();
+    let whatever = match whatever {
+        true => assessor.whatever_the_policy(),
+        // The exit code depends on it where no policy was asked for by name; else a verdict has said so.
+        false => assessor.whatever_the_scheduler(),
+    };
     let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
     Checked { set, whatever, policies, out_of_place, witnesses, left_out, affinities, exit }
 }
 
-/// How many jobs are simulated in search of one that is late, if the user does not say. A job costs more where there
-/// are many tasks: a second or two must do for all policies of an ordinary set.
-pub(super) fn usual_effort(system: &System, several: bool) -> u64 {
-    let most = if several { 2_000 } else { 20_000 };
+/// How many jobs are simulated in search of one that is late, at most, if the user does not say.
+pub(super) const EFFORT: u64 = 20_000;
+
+/// The same for this set. A job costs more where there are many tasks: a second or two must do for all policies of an
+/// ordinary set.
+pub(super) fn usual_effort(system: &System, most: u64) -> u64 {
     (50_000 / system.tasks.len().max(1) as u64).clamp(1, most)
 }
 

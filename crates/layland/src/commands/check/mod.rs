@@ -1,6 +1,7 @@
 //! `layland check`: can it be guaranteed? Every analysis that applies, for each policy.
 
 mod args;
+mod batch;
 mod certificate;
 mod checked;
 mod json;
@@ -10,16 +11,16 @@ mod text;
 mod witness;
 
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::input::{self, Set};
+use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::{files, names, terminal, threads};
-use checked::{Checked, check};
+use checked::{Asked, Checked, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
 use layland_guarantee::{AssessOptions, Bound, states};
 use layland_model::Algorithm;
 use layland_policy::Registry;
-use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub(crate) use args::{CheckArgs, EXAMPLES};
@@ -31,61 +32,56 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     for name in &args.test {
         known_test(name)?;
     }
-    let sets = sets(args)?;
-    let several = sets.len() > 1;
     let output =
         args.output.as_deref().map(|path| Output::of(path, &[FileKind::Html])).transpose()?;
-    if several && output.is_some() {
-        let count = sets.len();
-        return Err(Failure::usage(format!("a report shows one set, and there are {count}"))
+    let mut sets = Sets::new(&args.set, &args.more);
+    // One set more than a few is a stream.
+    let mut first: Vec<Result<Set, Failure>> = sets.by_ref().take(batch::FEW + 1).collect();
+    if first.len() > 1 && output.is_some() {
+        return Err(Failure::usage("a report shows one set, and there are several")
             .help("leave -o out, or check each set by itself"));
     }
+    match first.len() {
+        1 => one(registry, args, first.remove(0)?, output.as_ref()),
+        _ => batch::run(registry, args, first, sets),
+    }
+}
+
+/// One set, with all that is known of it.
+fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
     let options = AssessOptions {
         // A report has room for what every test says.
         all: args.all || output.is_some(),
         tests: args.test.clone(),
-        margin: !args.no_margin && !several,
+        margin: !args.no_margin,
         proof: args.certificate.is_some(),
+        every_bound: true,
+        ..AssessOptions::default()
     };
-    let all = || -> Vec<Checked> {
-        sets.into_par_iter().map(|set| check(registry, args, set, &options, several)).collect()
-    };
-    let checked = threads::on(args.threads, all)?;
-    let exit = together(checked.iter().map(|checked| checked.exit));
+    let most_effort = checked::EFFORT;
+    let asked = Asked { args, options, effort: args.effort, most_effort, whatever: true };
+    let checked = threads::on(args.threads, || check(registry, &asked, set))?;
     let text = if args.cite {
-        cite(registry, &checked)
+        let mut cited = Cited::default();
+        cited.add(registry, &checked);
+        cited.text()
     } else if args.json {
-        match &checked[..] {
-            [one] => format!("{:#}\n", json::document(one)),
-            // One line per set.
-            many => many.iter().map(|one| format!("{}\n", json::document(one))).collect(),
-        }
-    } else if several {
-        text::batch(&checked, args)
+        format!("{:#}\n", json::document(&checked))
     } else {
-        checked.iter().map(|one| text::report(registry, one, args)).collect()
+        text::report(registry, &checked, args)
     };
     // On standard output a certificate is what a program reads: nothing else is printed.
     if args.certificate.as_deref() != Some(Path::new("-")) {
         terminal::result(&text)?;
     }
     if let Some(path) = &args.certificate {
-        files::write(path, certificates(registry, &checked).as_bytes())?;
+        let document = certificate::document(registry, &checked);
+        files::write(path, format!("{document:#}\n").as_bytes())?;
     }
-    if let (Some(output), [one]) = (output, &checked[..]) {
-        reports::write(&output.path, &report::report(registry, one), false)?;
+    if let Some(output) = output {
+        reports::write(&output.path, &report::report(registry, &checked), false)?;
     }
-    Ok(exit)
-}
-
-/// One document, or with several sets one line each.
-fn certificates(registry: &Registry, checked: &[Checked]) -> String {
-    match checked {
-        [one] => format!("{:#}\n", certificate::document(registry, one)),
-        many => {
-            many.iter().map(|one| format!("{}\n", certificate::document(registry, one))).collect()
-        }
-    }
+    Ok(checked.exit)
 }
 
 /// The worst: no, unknown, yes.
@@ -113,54 +109,39 @@ fn known_test(name: &str) -> Result<(), Failure> {
         .help(format!("there are {}", names.join(", "))))
 }
 
-/// The sets that are meant. A file that ends in .jsonl has one set per line.
-fn sets(args: &CheckArgs) -> Result<Vec<Set>, Failure> {
-    let mut sets = Vec::new();
-    let first = args.set.set.iter();
-    let names: Vec<Option<String>> = match first.len() {
-        0 => vec![None],
-        _ => first.chain(&args.more).map(|name| Some(name.clone())).collect(),
-    };
-    for name in names {
-        match &name {
-            Some(lines) if lines.ends_with(".jsonl") => {
-                sets.extend(input::lines(lines, &args.set)?)
-            }
-            Some(_) | None => sets.push(input::load(&args.set.with(name))?),
-        }
-    }
-    Ok(sets)
-}
-
 /// The references of what decided, of the bounds, and of the policies.
-fn cite(registry: &Registry, checked: &[Checked]) -> String {
-    let mut entries: Vec<&Citation> = Vec::new();
-    for one in checked {
-        for policy in &one.policies {
+#[derive(Default)]
+struct Cited(BTreeMap<&'static str, &'static str>);
+
+impl Cited {
+    fn add(&mut self, registry: &Registry, checked: &Checked) {
+        let mut cite = |citation: &Citation| {
+            self.0.insert(citation.key, citation.bibtex);
+        };
+        for policy in &checked.policies {
             if let Some(test) = policy.decided_by.and_then(catalogue::test) {
-                entries.extend(test.citations);
+                test.citations.iter().copied().for_each(&mut cite);
             }
             if policy.decided_by == Some(STATES) {
-                entries.extend(states::CITATIONS);
+                states::CITATIONS.iter().copied().for_each(&mut cite);
             }
-            for bound in policy.bounds.values() {
-                entries.extend(of_bound(bound));
-            }
+            policy.bounds.values().flat_map(of_bound).for_each(&mut cite);
             if let Ok((info, options)) = registry.parse(&policy.spec) {
                 // RUN and QPS have an accounting of their own, which they cite.
                 let is_optimal =
                     matches!(info.algorithm(&options), Algorithm::Run | Algorithm::Qps);
                 if policy.inflation.is_some() && !is_optimal {
-                    entries.push(&layland_analysis::overheads::BRANDENBURG);
+                    cite(&layland_analysis::overheads::BRANDENBURG);
                 }
-                entries.extend(&info.citations);
+                info.citations.iter().for_each(&mut cite);
             }
         }
     }
-    entries.sort_by_key(|citation| citation.key);
-    entries.dedup_by_key(|citation| citation.key);
-    let texts: Vec<&str> = entries.iter().map(|citation| citation.bibtex).collect();
-    format!("{}\n", texts.join("\n\n"))
+
+    fn text(&self) -> String {
+        let texts: Vec<&str> = self.0.values().copied().collect();
+        format!("{}\n", texts.join("\n\n"))
+    }
 }
 
 fn of_bound(bound: &Bound) -> Vec<&'static Citation> {

@@ -5,6 +5,7 @@ use super::checked::Checked;
 use super::short::{self, Short};
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
+use clap::builder::styling::AnsiColor;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
@@ -36,6 +37,16 @@ fn word(verdict: Verdict) -> Cell {
         Verdict::No => cell.fg(Color::Red).add_attribute(Attribute::Bold),
         Verdict::Unknown => cell.fg(Color::Yellow),
     }
+}
+
+/// The word of a verdict in its colour.
+pub(super) fn coloured(verdict: Verdict) -> String {
+    let style = match verdict {
+        Verdict::Yes => AnsiColor::Green.on_default(),
+        Verdict::No => AnsiColor::Red.on_default().bold(),
+        Verdict::Unknown => AnsiColor::Yellow.on_default(),
+    };
+    format!("{style}{}{style:#}", verdict.name())
 }
 
 /// What is checked, in a line.
@@ -178,7 +189,7 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
 }
 
 /// What a set was too large for, and how to get it.
-fn left_out(checked: &Checked) -> String {
+pub(super) fn left_out(checked: &Checked) -> String {
     let Some(left_out) = &checked.left_out else { return String::new() };
     let factors = if left_out.margins { ", the factors of WCETs" } else { "" };
     line(&format!(
@@ -200,7 +211,7 @@ fn legend(checked: &Checked) -> String {
     )
 }
 
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     terminal::wrap(text, "") + "\n"
 }
 
@@ -423,41 +434,4 @@ fn findings(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
         all.add_row([Cell::new(said.test.name), kind, says, Cell::new(why)]);
     }
     format!("\n{}\n{all}\n", policy.spec)
-}
-
-/// Of many sets, a line per set and policy.
-pub(super) fn batch(checked: &[Checked], args: &CheckArgs) -> String {
-    let mut sets = table(args);
-    sets.set_header(["set", "policy", "guaranteed", "by"]);
-    for one in checked {
-        for policy in &one.policies {
-            sets.add_row([
-                Cell::new(&one.set.name),
-                Cell::new(&policy.spec),
-                word(policy.verdict),
-                Cell::new(policy.decided_by.unwrap_or("-")),
-            ]);
-        }
-    }
-    let mut text = format!("{sets}\n");
-    // The same policies whatever the set.
-    text += &checked.iter().map(left_out).find(|text| !text.is_empty()).unwrap_or_default();
-    let mut specs: Vec<&str> = Vec::new();
-    for policy in checked.iter().flat_map(|one| &one.policies) {
-        if !specs.contains(&policy.spec.as_str()) {
-            specs.push(&policy.spec);
-        }
-    }
-    for spec in specs {
-        let of = |verdict: Verdict| {
-            let policies = checked.iter().flat_map(|one| &one.policies);
-            policies.filter(|policy| policy.spec == spec && policy.verdict == verdict).count()
-        };
-        let (yes, no, unknown) = (of(Verdict::Yes), of(Verdict::No), of(Verdict::Unknown));
-        text += &line(&format!(
-            "{spec}: {yes} guaranteed, {no} not, {unknown} unknown, of {}",
-            yes + no + unknown
-        ));
-    }
-    text
 }

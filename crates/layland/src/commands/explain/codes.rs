@@ -182,6 +182,16 @@ pub(super) const ERRORS: &[Code] = &[
         "It is read as if it were not there.",
     ),
     (
+        "layland::json::null",
+        "a key without a value",
+        "A key that is left out has its default; null has no meaning of its own.",
+    ),
+    (
+        "layland::lines::several",
+        "a file with a set in each line, where one set is expected",
+        "Commands that take many sets, as `check` does, take all lines; others take one line by itself.",
+    ),
+    (
         "layland::inline::form",
         "a task on the command line of another form",
         "Write NAME=WCET/PERIOD, and a deadline and CPUs if you like: a=1ms/5ms/4ms@0-1.",
