@@ -51,10 +51,10 @@ enum Test {
 /// use layland_offline::criticality::{MixedSet, fjp};
 /// let set = MixedSet::from_ns(2, &[(10, 10, 1, &[4, 6]), (30, 30, 0, &[6, 6])])?;
 /// let found = fjp::safe(&set, fjp::JOBS);
-/// assert_eq!(found.priorities.unwrap().values().as_slice(), [vec![4, 3, 1, 0], vec![2]]);
+/// assert_eq!(found.priorities.unwrap().values().as_slice(), [vec![2, 0], vec![1]]);
 /// let mut rescan = fjp::Rescan::delays(set);
 /// let mut order = Vec::new();
-/// // Two jobs of the first task are left, which cannot come before 5, and one of the second: the lowest comes first.
+/// // The same jobs are left, but the first task cannot have one before 5: the second task may now come first.
 /// assert!(rescan.scan(&[2, 1], &[5, 0], 0, |task, job| order.push((task, job))));
 /// assert_eq!(order, [(0, 1), (0, 0), (1, 0)]);
 /// # Ok::<(), layland_offline::criticality::MixedError>(())
