@@ -1,10 +1,15 @@
-//! Once a run has begun, the manager does not allocate. What its policy does is not counted.
+//! Once a run has begun, the manager does not allocate. What its policy does is counted where it could be tempted:
+//! when it recomputes priorities of jobs.
 
 mod common;
 
 use common::{alone, task, try_run};
-use layland_model::{Duration, ScheduleRule, System, Time};
+use layland_model::{
+    Criticality, Duration, ExecutionModel, Levels, ScheduleRule, Service, System, Time,
+};
 use layland_policy::{Action, Count, Event, Needs, Policy, Registry, State};
+use layland_sim::{SimOptions, simulate};
+use layland_trace::Trace;
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +75,57 @@ impl Policy for Watched {
     }
     fn counts(&self) -> Vec<Count> {
         self.0.counts()
+    }
+}
+
+/// Counts what a policy allocates in its decisions, from some time on.
+#[derive(Clone)]
+struct Inside(Box<dyn Policy>, Time);
+
+impl Policy for Inside {
+    fn on_event(&mut self, now: Time, event: Event) {
+        self.0.on_event(now, event);
+    }
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        COUNTS.set(now >= self.1);
+        self.0.decide(now, actions);
+        COUNTS.set(false);
+    }
+    fn save(&self, now: Time, state: &mut State) {
+        self.0.save(now, state);
+    }
+    fn needs(&self) -> Needs {
+        self.0.needs()
+    }
+    fn rule(&self) -> ScheduleRule {
+        self.0.rule()
+    }
+    fn counts(&self) -> Vec<Count> {
+        self.0.counts()
+    }
+}
+
+/// The short task preempts the others again and again, and each time what is left gets new priorities.
+#[test]
+fn job_priorities_are_recomputed_without_allocating() {
+    let _alone = alone();
+    let mut system = System::new(1, vec![task("a", 1, 5), task("b", 8, 13), task("c", 6, 18)]);
+    for (task, (level, low)) in system.tasks.values_mut().zip([(1, 1), (0, 8), (1, 3)]) {
+        task.criticality = Criticality(level);
+        task.wcet.insert(0, Service::from_ms(low));
+        task.execution = ExecutionModel::List(vec![Service::from_ms(low)]);
+    }
+    system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+    for spec in ["ocbp", "ocbp:releases=together", "ocbp:lists=ija"] {
+        ALLOCATIONS.store(0, Ordering::Relaxed);
+        // By then every queue has had its longest.
+        let policy = Registry::standard().build(spec, &system).unwrap();
+        let policy = Inside(policy, Time::from_ms(1200));
+        let mut trace = Trace::default();
+        let options = SimOptions::until(Time::from_ms(5000));
+        simulate(&system, policy, &mut trace, &options).unwrap();
+        assert!(trace.segments.len() > trace.jobs.len(), "{spec}: nothing is preempted");
+        assert_eq!(ALLOCATIONS.load(Ordering::Relaxed), 0, "{spec}");
     }
 }
 

@@ -128,6 +128,8 @@ pub enum Protection {
     PeriodTransformation,
     /// PLRS: fixed job priorities from lists; an overrun drops jobs of lower criticality.
     PriorityLists,
+    /// OCBP: the same with job priorities that are recomputed at run time.
+    RecomputedPriorities,
 }
 
 /// The fixed priorities of SMC.
@@ -173,6 +175,7 @@ impl fmt::Display for Algorithm {
             Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",
             Algorithm::MixedCriticality(Protection::PeriodTransformation) => "PT",
             Algorithm::MixedCriticality(Protection::PriorityLists) => "PLRS",
+            Algorithm::MixedCriticality(Protection::RecomputedPriorities) => "OCBP",
             Algorithm::Other => "other",
         };
         f.write_str(name)

@@ -168,6 +168,18 @@ impl Citation {
 }",
     };
 
+    /// Li and Baruah 2010: priorities of jobs, recomputed at run time.
+    pub const LI_2010: Citation = Citation {
+        key: "li2010algorithm",
+        text: "H. Li and S. Baruah. An algorithm for scheduling certifiable mixed-criticality sporadic task \
+               systems. RTSS 2010, pages 183-192.",
+        bibtex: "@inproceedings{li2010algorithm,
+  author    = {Haohan Li and Sanjoy Baruah},
+  title     = {An Algorithm for Scheduling Certifiable Mixed-Criticality Sporadic Task Systems},
+  booktitle = {31st IEEE Real-Time Systems Symposium (RTSS)}, pages = {183--192}, year = {2010}
+}",
+    };
+
     /// Guan, Ekberg, Stigge and Yi 2011.
     pub const GUAN_2011: Citation = Citation {
         key: "guan2011effective",

@@ -8,6 +8,7 @@
 //! | `zss.rs` | zero slack | lower tasks are suspended at a job's zero-slack instant |
 //! | `pt.rs` | period transformation | slices make priorities follow criticality |
 //! | `plrs.rs` | priority list reuse | fixed job priorities, and an indicator |
+//! | `ocbp.rs` | job priorities recomputed at run time | the same |
 //!
 //! A mechanism is a [`Mechanism`] for the jobs of one CPU; [`PerCpu`] is the policy
 //! around one instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
@@ -21,6 +22,7 @@ pub mod amc;
 pub mod indicator;
 mod info;
 pub mod mechanism;
+pub mod ocbp;
 pub mod offline;
 pub mod plrs;
 pub mod pt;

@@ -90,7 +90,7 @@ const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
     (
         &["mc", "mixed-criticality", "edf-vd", "vestal"],
         "mixed criticality has several mechanisms",
-        &["smc", "amc", "zss", "pt", "plrs"],
+        &["smc", "amc", "zss", "pt", "plrs", "ocbp"],
     ),
     (
         &["apa", "affinity", "affinities", "weak", "strong", "hpa"],

@@ -3,6 +3,9 @@
 //! Sets of 20 tasks like those of Huang et al. 2014, Section 4: UUniFast, periods 100 to 10,000 us in steps of 100,
 //! levels in turn, `CF = 1.5`; 100 sets per utilization. Two levels for AMC-RT and AMC-MAX, four for the others.
 //! Sets are checked and stored before; a verdict is the whole test, with the search for priorities.
+//!
+//! And what OCBP computes at run time: new priorities for all jobs of the busy period of each set that FJP accepts, the
+//! longest scan there is. The throughput is in jobs, so that 1 / throughput would stay if the work were linear.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use layland_gen::{Periods, Recipe, TwoBudgets, Utilizations};
@@ -78,5 +81,36 @@ fn four_levels(c: &mut Criterion) {
     );
 }
 
-criterion_group!(benches, two_levels, four_levels);
+fn scans(c: &mut Criterion) {
+    for percent in [50, 65, 75, 85] {
+        let scan = |set: MixedSet| {
+            let found = fjp::safe(&set, fjp::JOBS);
+            let counts = found.counts.filter(|_| found.answer.is_yes())?;
+            let left: Vec<usize> = counts.values().map(|&count| count as usize).collect();
+            Some((left, fjp::Rescan::delays(set)))
+        };
+        let mut scans: Vec<_> = sets(4, percent).into_iter().filter_map(scan).collect();
+        if scans.is_empty() {
+            continue;
+        }
+        let jobs: usize = scans.iter().flat_map(|(left, _)| left).sum();
+        let first = vec![0; scans[0].0.len()];
+        let mut group = c.benchmark_group("OCBP-scan");
+        group.throughput(Throughput::Elements(jobs as u64)).sample_size(20);
+        let point = format!("n20-levels4-u0.{percent}");
+        let each = format!("{} sets, {} jobs each", scans.len(), jobs / scans.len());
+        group.bench_function(BenchmarkId::new(point, each), |b| {
+            b.iter(|| {
+                for (left, rescan) in &mut scans {
+                    let mut last = (0, 0);
+                    let placed = rescan.scan(left, &first, 0, |task, job| last = (task, job));
+                    black_box((placed, last));
+                }
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, two_levels, four_levels, scans);
 criterion_main!(benches);

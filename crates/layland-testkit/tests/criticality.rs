@@ -7,6 +7,7 @@ use layland_offline::criticality::{
 };
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
+use layland_testkit::mixed::anew;
 use proptest::prelude::*;
 
 const POINTS: u64 = amc_ia::FIXED_POINTS;
@@ -284,6 +285,45 @@ fn job_priorities_are_found_if_there_are_some() {
             );
         }
         Ok(counts.iter().any(|&jobs| jobs > 1))
+    });
+}
+
+/// The scan at run time is the brute-force one, and finds priorities for whatever is left of an accepted pattern.
+#[test]
+fn what_is_left_of_a_pattern_gets_priorities() {
+    let drawn = (sets(3, 4), prop::collection::vec((0usize..9, 0i64..20, any::<bool>()), 4), 0..3);
+    on_random(20_000, 1_500, drawn, |((levels, tasks), drawn, from)| {
+        let set = set_of(levels, &tasks);
+        let from = (from as usize).min(levels - 1);
+        let mut some = false;
+        for summed in [false, true] {
+            let found = match summed {
+                true => fjp::load_based(&set, 40),
+                false => fjp::safe(&set, 40),
+            };
+            let (Some(counts), Some(_)) = (jobs_of(&found), &found.priorities) else { continue };
+            let left = |i: usize| if tasks[i].level < from { 0 } else { drawn[i].0.min(counts[i]) };
+            let left: Vec<usize> = (0..tasks.len()).map(left).collect();
+            let first = |i: usize| if drawn[i].2 { drawn[i].1.min(tasks[i].period) } else { 0 };
+            let first: Vec<i64> = (0..tasks.len()).map(first).collect();
+            let mut rescan = match summed {
+                true => fjp::Rescan::totals(set.clone()),
+                false => fjp::Rescan::delays(set.clone()),
+            };
+            let slow = anew::rescan(&tasks, &left, &|i, left| match summed {
+                true => anew::summed_job(&tasks, i, left, &first),
+                false => anew::delayed_job(&tasks, i, left, &first, from),
+            });
+            // What a scan remembers must not reach the next one.
+            for _ in 0..2 {
+                let mut order = Vec::new();
+                let placed = rescan.scan(&left, &first, from, |i, job| order.push((i, job)));
+                prop_assert!(placed);
+                prop_assert_eq!(Some(&order), slow.as_ref());
+            }
+            some |= left.iter().filter(|&&jobs| jobs > 0).count() > 1;
+        }
+        Ok(some)
     });
 }
 

@@ -16,8 +16,8 @@ use layland_policy::criticality::plrs::{ListReuse, Lists};
 use layland_policy::criticality::pt::{Slices, Transformed};
 use layland_policy::criticality::zss::{Late, ZeroSlack};
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::differential::mechanism;
-use layland_testkit::mixed::{Literal, SAFE, UNSOUND, broken, describe, try_set};
+use layland_testkit::differential::{mechanism, recomputation};
+use layland_testkit::mixed::{Beside, Literal, SAFE, UNSOUND, beside, broken, describe, try_set};
 use layland_testkit::registry;
 use layland_trace::{MarkKind, Trace};
 use proptest::prelude::*;
@@ -97,6 +97,16 @@ fn every_mechanism_does_what_its_rules_say() {
     (0..3000).into_par_iter().for_each(|index| {
         mechanism(3, index).unwrap_or_else(|how| panic!("{index}: {how}"));
     });
+}
+
+/// OCBP beside brute force at every scan; with lists of the offline stage no scan fails.
+#[test]
+fn recomputed_priorities_are_those_of_brute_force() {
+    let scans: u64 = (0..6000)
+        .into_par_iter()
+        .map(|index| recomputation(5, index).unwrap_or_else(|how| panic!("{index}: {how}")))
+        .sum();
+    assert!(scans > 5000, "{scans}");
 }
 
 proptest! {
@@ -285,6 +295,29 @@ fn c10_floor_and_ceiling() {
     assert!(registry().build("plrs:lists=ija", &system).is_err());
 }
 
+/// Computing priorities anew and reusing lists are different algorithms: their schedules differ. In the first run
+/// lists put the second job of the high task, which overruns, above the second one of the last task. A scan that
+/// knows how few jobs are left finds that it may wait, so that the low job is done before the overrun would drop it.
+#[test]
+fn recomputation_is_not_reuse() {
+    let tasks: [(i64, i64, u8, &[i64]); 3] =
+        [(18, 18, 0, &[5, 5]), (16, 15, 1, &[3, 7]), (22, 22, 0, &[5, 5])];
+    let system = two_levels(&tasks, 2);
+    let runs: [(&[i64], &[i64]); 3] = [(&[11, 29], &[5]), (&[14, 30], &[7]), (&[10, 32], &[5])];
+    for (spec, low_is_late) in [("plrs", true), ("ocbp", false), ("ocbp:releases=together", false)]
+    {
+        let policy = registry().build(spec, &system).unwrap();
+        let trace = run(&with_run(system.clone(), &runs), policy, 54);
+        assert_eq!(missed(&trace, 2, 1), low_is_late, "{spec}");
+        assert!((0..2).all(|seq| !missed(&trace, 1, seq)), "{spec}");
+    }
+    for spec in ["ocbp", "ocbp:releases=together"] {
+        let sets = (0..400).into_par_iter().map(|index| beside(["plrs", spec], 11, index, 20));
+        let found = sets.reduce(Beside::default, Beside::and);
+        assert!(found.sets > 50 && found.differ > 0 && found.differ < found.runs, "{found:?}");
+    }
+}
+
 // --- Bundled sets ------------------------------------------------------------------------------
 
 fn bundled(name: &str) -> System {
@@ -318,7 +351,9 @@ fn bundled_sets_show_what_they_say() {
 fn only_low_criticality_pays_for_overruns() {
     let system = bundled("mixed-overrun");
     let until = Duration::from_ms(2000).ns();
-    for spec in ["smc", "amc", "amc:own_overrun=cut", "zss", "zss:late=demote", "pt", "plrs"] {
+    for spec in
+        ["smc", "amc", "amc:own_overrun=cut", "zss", "zss:late=demote", "pt", "plrs", "ocbp"]
+    {
         let policy = registry().build(spec, &system).unwrap();
         let rule = policy.rule();
         let trace = run(&system, policy, until);
@@ -340,7 +375,8 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
         2,
     );
     system.platform = layland_model::Platform::identical(2);
-    for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "pt:fit=wf"] {
+    for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "ocbp:fit=wfd", "pt:fit=wf"]
+    {
         let policy =
             registry().build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let rule = policy.rule();

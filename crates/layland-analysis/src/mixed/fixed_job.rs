@@ -1,5 +1,5 @@
 //! Fixed job priorities (Li, Baruah 2010; Huang et al. 2014, Section 3.2), with the lists reused at run time as
-//! PLRS does (Guan, Ekberg, Stigge, Yi 2011). **Sufficient** for what [`Subject::Covered`] says.
+//! PLRS does (Guan, Ekberg, Stigge, Yi 2011), or computed anew. **Sufficient** for what [`Subject::Covered`] says.
 //! `layland_offline::criticality::fjp` has the patterns and the tests. More than 20,000 jobs in a busy period
 //! give *unknown*.
 
@@ -7,18 +7,6 @@ use super::{Cpu, PER_CPU, each_cpu};
 use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
-
-/// Li and Baruah 2010.
-pub(super) const LI: Citation = Citation {
-    key: "li2010algorithm",
-    text: "H. Li and S. Baruah. An algorithm for scheduling certifiable mixed-criticality sporadic task \
-           systems. RTSS 2010, pages 183-192.",
-    bibtex: "@inproceedings{li2010algorithm,
-  author    = {Haohan Li and Sanjoy Baruah},
-  title     = {An Algorithm for Scheduling Certifiable Mixed-Criticality Sporadic Task Systems},
-  booktitle = {31st IEEE Real-Time Systems Symposium (RTSS)}, pages = {183--192}, year = {2010}
-}",
-};
 
 /// Li and Baruah 2010: the pattern from the load.
 const LI_LOAD: Citation = Citation {
@@ -33,13 +21,19 @@ const LI_LOAD: Citation = Citation {
 }",
 };
 
-const CITATIONS: &[&Citation] = &[&Citation::HUANG, &LI, &Citation::GUAN_2011];
+/// What reuses lists, and what computes them anew: the guarantee is the same.
+const JOB_PRIORITIES: &[Algorithm] = &[
+    Algorithm::MixedCriticality(Protection::PriorityLists),
+    Algorithm::MixedCriticality(Protection::RecomputedPriorities),
+];
+
+const CITATIONS: &[&Citation] = &[&Citation::HUANG, &Citation::LI_2010, &Citation::GUAN_2011];
 
 /// A pattern that no run exceeds.
 pub const FJP: SchedulabilityTest = SchedulabilityTest {
     name: "FJP",
     title: "fixed job priorities: a job pattern and delays that no run exceeds",
-    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
+    subject: Subject::Covered(JOB_PRIORITIES),
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
     citations: CITATIONS,
@@ -47,20 +41,20 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
 };
 
-/// A pattern from the load: the lists of `plrs:lists=lb`.
+/// A pattern from the load: the lists of `plrs:lists=lb` and `ocbp:lists=lb`.
 pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-LB",
     title: "fixed job priorities: a job pattern from the load",
-    subject: Subject::Covered(&[Algorithm::MixedCriticality(Protection::PriorityLists)]),
+    subject: Subject::Covered(JOB_PRIORITIES),
     kind: TestKind::Sufficient,
     assumptions: PER_CPU,
-    citations: &[&Citation::HUANG, &LI_LOAD, &LI, &Citation::GUAN_2011],
+    citations: &[&Citation::HUANG, &LI_LOAD, &Citation::LI_2010, &Citation::GUAN_2011],
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
 };
 
 const IJA: Subject = Subject::Unsound(
-    &[Algorithm::MixedCriticality(Protection::PriorityLists)],
+    JOB_PRIORITIES,
     "With the job executions of the pattern, which the paper's worked example needs, it accepts the tasks \
      (T,D,level,C) = (3,3,0,[2,2]), (7,7,1,[2,6]), a set that no online scheduler can guarantee.",
 );
@@ -82,7 +76,7 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     name: "FJP-IJA-FLOOR",
     title: "fixed job priorities: the improved job-arrival pattern, read with a floor; not safe",
     subject: Subject::Unsound(
-        &[Algorithm::MixedCriticality(Protection::PriorityLists)],
+        JOB_PRIORITIES,
         "It accepts the tasks (T,D,level,C) = (7,7,0,[4,4]), (18,18,1,[7,11]), in which the high one misses if it \
          overruns between releases of the low one at 2, 9 and 16.",
     ),

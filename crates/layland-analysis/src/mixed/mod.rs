@@ -6,7 +6,7 @@
 //! | `adaptive.rs` | [`AMC_RT`], [`AMC_MAX`], [`AMC_IA`], [`AMC_IA_PAPER`] | `amc` |
 //! | `period_transformation.rs` | [`PT`], [`PT_PAPER`] | `pt` |
 //! | `zero_slack.rs` | [`ZSS`], [`ZSS_PAPER`] | `zss` |
-//! | `fixed_job.rs` | [`FJP`], [`FJP_LB`], [`FJP_IJA_PAPER`], [`FJP_IJA_FLOOR`] | `plrs` |
+//! | `fixed_job.rs` | [`FJP`], [`FJP_LB`], [`FJP_IJA_PAPER`], [`FJP_IJA_FLOOR`] | `plrs`, `ocbp` |
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6) no job executes

@@ -50,7 +50,7 @@ impl Mechanism for Adaptive {
         Some(Choice { member, limit: Some(self.indicator.limit(jobs, member)) })
     }
 
-    fn save(&self, state: &mut State) {
+    fn save(&self, _now: Time, state: &mut State) {
         state.number(self.indicator.level() as i64);
     }
 }

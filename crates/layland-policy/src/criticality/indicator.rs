@@ -1,4 +1,4 @@
-//! The criticality indicator of AMC and PLRS (Baruah, Burns and Davis 2011; Huang, Gill, Lu 2014,
+//! The criticality indicator of AMC, PLRS and OCBP (Baruah, Burns and Davis 2011; Huang, Gill, Lu 2014,
 //! Sections 2.2 and 2.4).
 //!
 //! | event | action |

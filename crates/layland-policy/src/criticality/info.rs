@@ -1,6 +1,6 @@
 //! What the mechanisms say of themselves, with their options.
 
-use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, order, plrs, pt, rms, smc, zss};
+use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, ocbp, order, plrs, pt, rms, smc, zss};
 use crate::Policy;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{self, UNIT_SPEED};
@@ -102,6 +102,15 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         )
         .implementing(is(Protection::PriorityLists))
         .citing([Citation::GUAN_2011, Citation::HUANG]),
+        info(
+            "ocbp",
+            "own criticality-based priorities, recomputed at run time",
+            "plrs, but when a job preempts, priorities are computed anew and not reused",
+            ocbp,
+            vec![lists(), releases(), own_overrun_option()],
+        )
+        .implementing(is(Protection::RecomputedPriorities))
+        .citing([Citation::LI_2010, Citation::HUANG]),
     ]
 }
 
@@ -135,6 +144,15 @@ fn lists() -> OptionInfo {
         "the priorities of jobs: safe (default), lb (from the load), or ija, ija-floor (not safe: they can \
            miss deadlines)",
         Values::one_of(["safe", "lb", "ija", "ija-floor"]),
+    )
+}
+
+fn releases() -> OptionInfo {
+    OptionInfo::new(
+        "releases",
+        "what new priorities expect: each task as soon as possible (default) after its last job; or all \
+           together, at once",
+        Values::one_of(["possible", "together"]),
     )
 }
 

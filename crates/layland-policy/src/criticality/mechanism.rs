@@ -232,8 +232,8 @@ pub trait Mechanism: Clone + Debug + Send + 'static {
     /// What runs.
     fn select(&mut self, jobs: &Jobs, now: Time) -> Option<Choice>;
     /// Writes all that future decisions depend on, beside the jobs.
-    fn save(&self, state: &mut State) {
-        let _ = state;
+    fn save(&self, now: Time, state: &mut State) {
+        let _ = (now, state);
     }
 }
 
@@ -431,7 +431,7 @@ impl<M: Mechanism> Processor<M> {
         state.number(self.running.map_or(-1, |(member, _)| member as i64));
         state.number(self.running.and(self.limit).unwrap_or(-1));
         state.number(i64::from(self.online));
-        self.mechanism.save(state);
+        self.mechanism.save(now, state);
     }
 }
 

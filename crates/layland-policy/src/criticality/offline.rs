@@ -11,6 +11,7 @@ use super::PerCpu;
 use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
 use super::mechanism::Mechanism;
+use super::ocbp::{Recomputed, Releases};
 use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
@@ -24,7 +25,7 @@ use layland_model::{
 };
 use layland_offline::criticality::{
     Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
-    fixed, fjp, period_transformation, rate_monotonic, zero_slack,
+    fixed, fjp, fjp::Rescan, period_transformation, rate_monotonic, zero_slack,
 };
 use layland_offline::{Bins, Heuristic};
 use std::cmp::{Ordering, Reverse};
@@ -202,37 +203,67 @@ pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, S
     build("pt", system, options, &Transformed::new(&[], Vec::new()), plan)
 }
 
+/// The lists of job priorities that the options name, and the scan that made them.
+struct JobLists {
+    lists: Vec<Vec<i64>>,
+    rescan: Rescan,
+    /// Whether what the analysis accepts is guaranteed.
+    sound: bool,
+}
+
+fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String> {
+    let of_pattern = |found: fjp::Pattern| {
+        let counts = found.counts.unwrap_or_default();
+        (found.answer, found.priorities, Rescan::pattern(set.clone(), counts), false)
+    };
+    let of_jobs = |found: fjp::Jobs, rescan: Rescan| (found.answer, found.priorities, rescan, true);
+    let (answer, lists, rescan, sound) = match options.text("lists") {
+        Some("lb") => of_jobs(fjp::load_based(set, fjp::JOBS), Rescan::totals(set.clone())),
+        Some("ija") => of_pattern(fjp::ija_paper(set, fjp::JOBS)),
+        Some("ija-floor") => of_pattern(fjp::ija_floor(set, fjp::JOBS)),
+        _ => of_jobs(fjp::safe(set, fjp::JOBS), Rescan::delays(set.clone())),
+    };
+    let Some(lists) = lists else {
+        return Err(match answer {
+            Answer::GaveUp => "the analysis of its jobs gave up: there are too many".to_owned(),
+            Answer::Schedulable | Answer::NotSchedulable => {
+                "there are no job priorities that its analysis accepts".to_owned()
+            }
+        });
+    };
+    let list = |list: &Vec<u32>| list.iter().map(|&priority| i64::from(priority)).collect();
+    Ok(JobLists { lists: lists.values().map(list).collect(), rescan, sound })
+}
+
 /// Priority list reuse scheduling.
 ///
 /// # Errors
 /// If there are no lists, or a task has no CPU.
 pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
     let (own, levels) = (own_overrun(options)?, system.levels.count());
-    let which = options.text("lists").unwrap_or("safe").to_owned();
     let plan = |set: &MixedSet| {
-        let pattern = |found: fjp::Pattern| (found.answer, found.priorities);
-        let jobs = |found: fjp::Jobs| (found.answer, found.priorities);
-        let (answer, lists) = match which.as_str() {
-            "lb" => jobs(fjp::load_based(set, fjp::JOBS)),
-            "ija" => pattern(fjp::ija_paper(set, fjp::JOBS)),
-            "ija-floor" => pattern(fjp::ija_floor(set, fjp::JOBS)),
-            _ => jobs(fjp::safe(set, fjp::JOBS)),
-        };
-        let Some(lists) = lists else {
-            return Err(match answer {
-                Answer::GaveUp => "the analysis of its jobs gave up: there are too many".to_owned(),
-                Answer::Schedulable | Answer::NotSchedulable => {
-                    "there are no job priorities that its analysis accepts".to_owned()
-                }
-            });
-        };
-        let list = |list: &Vec<u32>| list.iter().map(|&priority| i64::from(priority)).collect();
-        let lists = lists.values().map(list).collect();
-        let sound = matches!(which.as_str(), "safe" | "lb");
+        let JobLists { lists, sound, .. } = job_lists(set, options)?;
         let mechanism = ListReuse::new(lists, true, levels, own);
-        Ok(Plan { mechanism, accepted: answer.is_yes(), sound })
+        Ok(Plan { mechanism, accepted: true, sound })
     };
     build("plrs", system, options, &ListReuse::new(Vec::new(), true, levels, own), plan)
+}
+
+/// Own criticality-based priorities, recomputed at run time.
+///
+/// # Errors
+/// If there are no priorities, or a task has no CPU.
+pub fn ocbp(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
+    let (own, levels) = (own_overrun(options)?, system.levels.count());
+    let values = [("possible", Releases::Possible), ("together", Releases::Together)];
+    let releases = options.one_of("releases", &values)?.unwrap_or_default();
+    let plan = |set: &MixedSet| {
+        let JobLists { lists, rescan, sound } = job_lists(set, options)?;
+        let mechanism = Recomputed::new(lists, Some(rescan), releases, levels, own);
+        Ok(Plan { mechanism, accepted: true, sound })
+    };
+    let idle = Recomputed::new(Vec::new(), None, releases, levels, own);
+    build("ocbp", system, options, &idle, plan)
 }
 
 fn invalid(name: &str, error: &MixedError) -> Refusal {

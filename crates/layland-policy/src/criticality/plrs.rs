@@ -173,7 +173,7 @@ impl Mechanism for ListReuse {
         Some(Choice { member, limit: Some(self.indicator.limit(jobs, member)) })
     }
 
-    fn save(&self, state: &mut State) {
+    fn save(&self, _now: Time, state: &mut State) {
         state.number(self.indicator.level() as i64);
         for list in &self.lists {
             state.number(list.ranges.len() as i64);

@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! mixed [POLICY..] [--sets N] [--runs N] [--seed N]
+//! mixed --beside POLICY POLICY [--sets N] [--runs N] [--seed N]
 //! ```
 //!
 //! For each policy (by default all whose analysis is safe) draws sets until the analysis has accepted N (2000
 //! by default), and simulates each in so many adversarial runs (1000). Prints how many sets were drawn,
 //! accepted and broken; the first broken run of each policy is printed with its releases and
 //! demands. Exits with 1 if a safe one is broken.
+//!
+//! With `--beside` it simulates two policies in the same runs, and says how often their schedules differ.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
-use layland_testkit::mixed::{SAFE, describe, try_set};
+use layland_testkit::mixed::{Beside, SAFE, beside, describe, try_set};
 use rayon::prelude::*;
 use std::process::ExitCode;
 
@@ -18,10 +21,11 @@ use std::process::ExitCode;
 const BATCH: u64 = 256;
 
 fn main() -> ExitCode {
+    let mut compare = false;
     let (mut policies, mut sets, mut runs, mut seed) = (Vec::new(), 2000u64, 1000u64, 1u64);
     let mut words = std::env::args().skip(1);
     let usage = || {
-        eprintln!("usage: mixed [POLICY..] [--sets N] [--runs N] [--seed N]");
+        eprintln!("usage: mixed [POLICY..] [--beside] [--sets N] [--runs N] [--seed N]");
         ExitCode::from(2)
     };
     while let Some(word) = words.next() {
@@ -30,6 +34,10 @@ fn main() -> ExitCode {
             "--sets" => &mut sets,
             "--runs" => &mut runs,
             "--seed" => &mut seed,
+            "--beside" => {
+                compare = true;
+                continue;
+            }
             _ if word.starts_with('-') => return usage(),
             _ => {
                 policies.push(word);
@@ -40,6 +48,28 @@ fn main() -> ExitCode {
             Some(value) => *place = value,
             None => return usage(),
         }
+    }
+    if compare {
+        let [a, b] = &policies[..] else { return usage() };
+        let mut found = Beside::default();
+        let mut drawn = 0;
+        while found.sets < sets && drawn < sets * 1000 {
+            let batch = (drawn..drawn + BATCH).into_par_iter();
+            let all = batch.map(|index| beside([a, b], seed, index, runs));
+            found = found.and(all.reduce(Beside::default, Beside::and));
+            drawn += BATCH;
+        }
+        println!(
+            "{a}, {b}: {} sets that both accept, {} runs, {} schedules differ; jobs missed {}, {}; segments {}, {}",
+            found.sets,
+            found.runs,
+            found.differ,
+            found.missed[0],
+            found.missed[1],
+            found.segments[0],
+            found.segments[1],
+        );
+        return ExitCode::SUCCESS;
     }
     if policies.is_empty() {
         policies.extend(SAFE.iter().map(|&spec| spec.to_owned()));

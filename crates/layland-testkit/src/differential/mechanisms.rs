@@ -1,16 +1,19 @@
 //! The mechanisms of mixed criticality, with any parameters, against their rules.
 
 use super::Agreement;
+use crate::mixed::anew::Anew;
 use crate::mixed::ticks::{self, Ended, Rules};
 use crate::mixed::{describe, draw_run, draw_set};
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
 use layland_model::{ExecutionModel, JobId, ScheduleRule, Service, System, Task, TaskId, Time};
+use layland_offline::criticality::{MixedSet, fjp};
 use layland_policy::Policy;
 use layland_policy::criticality::PerCpu;
 use layland_policy::criticality::amc::Adaptive;
 use layland_policy::criticality::indicator::OwnOverrun;
 use layland_policy::criticality::mechanism::Mechanism;
+use layland_policy::criticality::ocbp::{Recomputed, Releases};
 use layland_policy::criticality::plrs::ListReuse;
 use layland_policy::criticality::pt::{Slices, Transformed};
 use layland_policy::criticality::smc::FixedPriority;
@@ -45,7 +48,24 @@ fn policy(system: &System, rules: &Rules) -> Box<dyn Policy> {
         Rules::Lists { lists, raise_own } => {
             Box::new(one_cpu(system, ListReuse::new(lists, true, levels, own(raise_own))))
         }
+        Rules::Recomputed { lists, anew, raise_own } => {
+            let set = MixedSet::of_system(system).expect("a drawn set is of the model");
+            let releases = if anew.together { Releases::Together } else { Releases::Possible };
+            let rescan =
+                if anew.summed { fjp::Rescan::totals(set) } else { fjp::Rescan::delays(set) };
+            let own = own(raise_own);
+            let mechanism = Recomputed::new(lists, Some(rescan), releases, levels, own);
+            Box::new(one_cpu(system, mechanism))
+        }
     }
+}
+
+/// The lists of the offline stage.
+fn offline(system: &System, summed: bool) -> Option<Vec<Vec<i64>>> {
+    let set = MixedSet::of_system(system).expect("a drawn set is of the model");
+    let found = if summed { fjp::load_based(&set, 200) } else { fjp::safe(&set, 200) };
+    let wide = |list: &Vec<u32>| list.iter().map(|&priority| priority.into()).collect();
+    Some(found.priorities?.values().map(wide).collect())
 }
 
 /// Any parameters, sensible or not.
@@ -79,7 +99,14 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
             let jobs = 3 * count as i64 + below(20);
             let mut lists = vec![Vec::new(); count];
             (0..jobs).rev().for_each(|priority| lists[below(count as i64) as usize].push(priority));
-            Rules::Lists { lists, raise_own: below(2) == 0 }
+            let raise_own = below(2) == 0;
+            if kind == 4 {
+                return Rules::Lists { lists, raise_own };
+            }
+            let anew = Anew { summed: below(4) == 0, together: below(3) == 0 };
+            // Those of the offline stage if there are any: then a scan never fails.
+            let lists = offline(system, anew.summed).unwrap_or(lists);
+            Rules::Recomputed { lists, anew, raise_own }
         }
     }
 }
@@ -89,9 +116,21 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
 /// # Errors
 /// The first job that ends otherwise, and the set.
 pub fn mechanism(seed: u64, index: u64) -> Agreement {
+    agree(seed, index, (index % 6) as i64).map(|_| 1)
+}
+
+/// Priorities that are recomputed, in a random run of a random set: how often they were.
+///
+/// # Errors
+/// As [`mechanism`].
+pub fn recomputation(seed: u64, index: u64) -> Agreement {
+    agree(seed, index, 5)
+}
+
+fn agree(seed: u64, index: u64, kind: i64) -> Agreement {
     let mut random = Random::new(seed, index, Aspect::Criticalities);
     let system = draw_set(&mut random);
-    let rules = draw_rules(&mut random, &system, (index % 5) as i64);
+    let rules = draw_rules(&mut random, &system, kind);
     let until = 120;
     let (mut system, _) = draw_run(&mut random, &system, until);
     for task in system.tasks.values_mut() {
@@ -107,7 +146,7 @@ pub fn mechanism(seed: u64, index: u64) -> Agreement {
     if !report.is_clean() {
         return Err(format!("{report}\n{rules:?}\n{}", describe(&system)));
     }
-    let expected = ticks::simulate(&system, &rules, until);
+    let (expected, (scans, failed)) = ticks::simulate_and_count(&system, &rules, until);
     for (task, jobs) in expected.iter().enumerate() {
         for (seq, &wanted) in jobs.iter().enumerate() {
             let id = JobId { task: TaskId(task as u32), seq: seq as u64 };
@@ -125,5 +164,11 @@ pub fn mechanism(seed: u64, index: u64) -> Agreement {
             }
         }
     }
-    Ok(1)
+    if let Rules::Recomputed { lists, anew, .. } = &rules
+        && failed > 0
+        && offline(&system, anew.summed).is_some_and(|found| found == *lists)
+    {
+        return Err(format!("{failed} scans fail: {rules:?}\n{}", describe(&system)));
+    }
+    Ok(scans)
 }

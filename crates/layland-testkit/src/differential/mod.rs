@@ -11,7 +11,7 @@
 
 mod mechanisms;
 
-pub use mechanisms::mechanism;
+pub use mechanisms::{mechanism, recomputation};
 
 use crate::affinity::drive::{random, random_masks};
 use crate::affinity::twin::{Rule, SlowAffinity};

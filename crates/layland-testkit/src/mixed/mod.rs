@@ -6,6 +6,7 @@
 //! job of a task of level `l` or above may then miss its deadline; and the checker must find the guarantee
 //! of the trace kept, which says the same busy period by busy period.
 
+pub mod anew;
 mod literal;
 mod rule;
 pub mod ticks;
@@ -42,10 +43,20 @@ pub const SAFE: &[&str] = &[
     "plrs",
     "plrs:own_overrun=cut",
     "plrs:lists=lb",
+    "ocbp",
+    "ocbp:own_overrun=cut",
+    "ocbp:releases=together",
+    "ocbp:lists=lb",
 ];
 
 /// Policies with parameters that are known not to be safe: what the search must be able to break.
-pub const UNSOUND: &[&str] = &["zss:instants=paper", "plrs:lists=ija", "plrs:lists=ija-floor"];
+pub const UNSOUND: &[&str] = &[
+    "zss:instants=paper",
+    "plrs:lists=ija",
+    "plrs:lists=ija-floor",
+    "ocbp:lists=ija",
+    "ocbp:lists=ija-floor",
+];
 
 /// A random set for one CPU: 2 to 5 tasks with periods of 4 to 30, 2 to 4 levels.
 pub fn draw_set(random: &mut Random) -> System {
@@ -180,6 +191,72 @@ pub fn try_set(spec: &str, seed: u64, index: u64, runs: u64) -> Tried {
         }
     }
     tried
+}
+
+/// How two policies treat the runs of a set that both accept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Sets that both accept.
+    pub sets: u64,
+    /// Runs of those.
+    pub runs: u64,
+    /// Runs with another schedule.
+    pub differ: u64,
+    /// Jobs that miss their deadlines under either policy: those that their guarantee leaves out.
+    pub missed: [u64; 2],
+    /// Segments of execution: a preemption cuts one in two.
+    pub segments: [u64; 2],
+}
+
+impl Beside {
+    /// Of more sets.
+    #[must_use]
+    pub fn and(self, other: Beside) -> Beside {
+        let both = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
+        Beside {
+            sets: self.sets + other.sets,
+            runs: self.runs + other.runs,
+            differ: self.differ + other.differ,
+            missed: both(self.missed, other.missed),
+            segments: both(self.segments, other.segments),
+        }
+    }
+}
+
+/// Simulates set `index` of a seed in so many runs under both policies.
+///
+/// # Panics
+/// If the simulator fails.
+pub fn beside(specs: [&str; 2], seed: u64, index: u64, runs: u64) -> Beside {
+    let mut random = Random::new(seed, index, Aspect::Criticalities);
+    let system = draw_set(&mut random);
+    let (Some(a), Some(b)) = (accepted(specs[0], &system), accepted(specs[1], &system)) else {
+        return Beside::default();
+    };
+    let longest = system.tasks.values().map(|task| task.period.ns()).max().unwrap_or(1);
+    let until = longest * 5;
+    let mut found = Beside { sets: 1, ..Beside::default() };
+    for _ in 0..runs {
+        let (run, _) = draw_run(&mut random, &system, until);
+        let trace = |policy: &dyn Policy| {
+            let mut trace = Trace::default();
+            let options = SimOptions::until(Time::from_ns(until));
+            simulate(&run, policy.clone_policy(), &mut trace, &options).expect("it runs");
+            trace
+        };
+        let traces = [trace(&*a), trace(&*b)];
+        let missed = |trace: &Trace| {
+            trace.jobs.iter().filter(|record| record.missed(trace.over)).count() as u64
+        };
+        found = found.and(Beside {
+            sets: 0,
+            runs: 1,
+            differ: u64::from(traces[0].segments != traces[1].segments),
+            missed: [missed(&traces[0]), missed(&traces[1])],
+            segments: [traces[0].segments.len() as u64, traces[1].segments.len() as u64],
+        });
+    }
+    found
 }
 
 /// A set in a line, for people: `(T, D, z, C)`.

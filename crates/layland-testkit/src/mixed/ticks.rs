@@ -5,6 +5,7 @@
 //! rules say so, while the policies derive them from the time.
 
 use super::Literal;
+use super::anew::{Anew, Entries};
 use layland_model::{Behaviour, ExecutionModel, System, TaskId};
 
 /// A mechanism with its parameters; tasks by index.
@@ -16,6 +17,7 @@ pub enum Rules {
     ZeroSlack { order: Vec<usize>, zero_slack: Vec<Option<i64>>, suspend: bool },
     Transformed { order: Vec<usize>, slices: Vec<(i64, i64, i64)> },
     Lists { lists: Vec<Vec<i64>>, raise_own: bool },
+    Recomputed { lists: Vec<Vec<i64>>, anew: Anew, raise_own: bool },
 }
 
 /// How a job ended.
@@ -44,6 +46,7 @@ struct Machine<'a> {
     system: &'a System,
     rules: Rules,
     lists: Vec<Literal>,
+    entries: Option<Entries>,
     level: usize,
     pending: Vec<Job>,
     ended: Vec<Vec<Ended>>,
@@ -57,7 +60,10 @@ impl Machine<'_> {
         self.system.tasks[TaskId(task as u32)].wcet[level.min(self.z(task))].ns()
     }
     fn has_indicator(&self) -> bool {
-        matches!(self.rules, Rules::Adaptive { .. } | Rules::Lists { .. })
+        matches!(
+            self.rules,
+            Rules::Adaptive { .. } | Rules::Lists { .. } | Rules::Recomputed { .. }
+        )
     }
     fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &Job) -> bool) {
         let (out, kept): (Vec<Job>, Vec<Job>) =
@@ -77,7 +83,9 @@ impl Machine<'_> {
             Rules::Fixed { .. } | Rules::ZeroSlack { .. } => self.abort(now, at),
             Rules::Transformed { .. } if executed >= self.c(task, z) => self.abort(now, at),
             Rules::Transformed { .. } => {}
-            Rules::Adaptive { raise_own, .. } | Rules::Lists { raise_own, .. } => {
+            Rules::Adaptive { raise_own, .. }
+            | Rules::Lists { raise_own, .. }
+            | Rules::Recomputed { raise_own, .. } => {
                 let next = (self.level + 1..=z).find(|&l| self.c(task, l) > executed);
                 let next = next.or((raise_own && z + 1 < levels).then_some(z + 1));
                 match next {
@@ -98,7 +106,7 @@ impl Machine<'_> {
             Rules::Transformed { .. } => {
                 job.budget == 0 || job.executed >= self.c(job.task, self.z(job.task))
             }
-            Rules::Adaptive { .. } | Rules::Lists { .. } => {
+            Rules::Adaptive { .. } | Rules::Lists { .. } | Rules::Recomputed { .. } => {
                 job.executed >= self.c(job.task, self.level)
             }
         }
@@ -117,6 +125,7 @@ impl Machine<'_> {
         if self.pending.is_empty() {
             self.level = 0;
             self.lists.iter_mut().for_each(Literal::reset);
+            self.entries.iter_mut().for_each(Entries::reset);
         }
     }
     /// The job that runs, as an index into the pending ones.
@@ -140,9 +149,11 @@ impl Machine<'_> {
                     firsts.into_iter().filter(|&at| self.pending[at].budget > 0).collect();
                 best(order, &with_budget)
             }
-            Rules::Lists { .. } => firsts.into_iter().max_by_key(|&at| {
-                (self.pending[at].priority, std::cmp::Reverse(self.pending[at].task))
-            }),
+            Rules::Lists { .. } | Rules::Recomputed { .. } => {
+                firsts.into_iter().max_by_key(|&at| {
+                    (self.pending[at].priority, std::cmp::Reverse(self.pending[at].task))
+                })
+            }
             Rules::ZeroSlack { order, suspend, .. } => {
                 let critical = self.pending.iter().filter(|job| job.critical);
                 let theta = critical.map(|job| self.z(job.task) as i64 - 1).max().unwrap_or(-1);
@@ -170,9 +181,22 @@ impl Machine<'_> {
 /// How every job ends, by task and number, of tasks with explicit releases and demands on one CPU. Demands
 /// are positive.
 pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
+    simulate_and_count(system, rules, until).0
+}
+
+/// The same, and how often priorities were computed, and how often there were none: see [`Entries::scans`].
+pub fn simulate_and_count(
+    system: &System,
+    rules: &Rules,
+    until: i64,
+) -> (Vec<Vec<Ended>>, (u64, u64)) {
     let lists = match rules {
         Rules::Lists { lists, .. } => lists.iter().cloned().map(Literal::new).collect(),
         _ => Vec::new(),
+    };
+    let entries = match rules {
+        Rules::Recomputed { lists, anew, .. } => Some(Entries::new(system, lists.clone(), *anew)),
+        _ => None,
     };
     let releases: Vec<Vec<i64>> = (system.tasks.values())
         .map(|task| match &task.behaviour {
@@ -188,6 +212,7 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
         system,
         rules: rules.clone(),
         lists,
+        entries,
         level: 0,
         pending: Vec::new(),
         ended: releases.iter().map(|times| vec![Ended::Pending; times.len()]).collect(),
@@ -260,6 +285,15 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
             let before = machine.pending.iter().map(|job| job.priority).max().unwrap_or(-1);
             machine.lists.iter_mut().for_each(|list| list.reuse(before));
         }
+        let admitted: Vec<usize> =
+            arriving.iter().map(|job| job.0).filter(|&i| machine.z(i) >= machine.level).collect();
+        let y = machine.pending.iter().map(|job| job.priority).max();
+        let level = machine.level;
+        let mut given = match &mut machine.entries {
+            Some(entries) => entries.arrive(now, &admitted, y, level),
+            None => Vec::new(),
+        }
+        .into_iter();
         for (task, seq) in arriving {
             if machine.has_indicator() && machine.z(task) < machine.level {
                 machine.ended[task][seq] = Ended::Aborted(now);
@@ -270,7 +304,8 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
                 machine.abort_where(now, |_, job| job.task == task);
                 budget = slices[task].2;
             }
-            let priority = machine.lists.get_mut(task).and_then(Literal::take).unwrap_or(-1);
+            let listed = machine.lists.get_mut(task).and_then(Literal::take);
+            let priority = given.next().or(listed).unwrap_or(-1);
             machine.pending.push(Job {
                 task,
                 seq,
@@ -296,5 +331,6 @@ pub fn simulate(system: &System, rules: &Rules, until: i64) -> Vec<Vec<Ended>> {
             job.budget -= 1;
         }
     }
-    machine.ended
+    let scans = machine.entries.map_or((0, 0), |entries| entries.scans);
+    (machine.ended, scans)
 }

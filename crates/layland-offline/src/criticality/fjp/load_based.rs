@@ -14,7 +14,7 @@
 //! time at `x`, so that the walk ends where it is not above the best so far, or at the hyperperiod. After
 //! 200,000 points it is the bound.
 
-use super::scan::{Totals, scan};
+use super::scan::summed;
 use super::{Jobs, LONGEST, utilization};
 use crate::criticality::{Answer, MixedSet};
 use layland_model::Rate;
@@ -49,7 +49,7 @@ pub fn load_based(set: &MixedSet, jobs: u64) -> Jobs {
     }
     Jobs::scanned(set, &busy, jobs, |counts| {
         let demand = |i: usize, _k: usize, l: usize| set.c(l.min(set.z(i)))[i];
-        scan(set, counts, &mut Totals::new(set, counts, demand))
+        summed(set, counts, demand)
     })
 }
 

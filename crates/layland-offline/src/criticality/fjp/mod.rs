@@ -12,15 +12,19 @@
 //! | [`load_based`] | from the load | the same, with full demands | sound |
 //! | [`safe`] | a bound per level | a bound per level on the delay | sound |
 //!
+//! [`Rescan`] gives new priorities at run time to the jobs that are left.
+//!
 //! An analysis that would need more jobs than it may gives up.
 
 mod load_based;
 mod pattern;
+mod rescan;
 mod safe;
 mod scan;
 
 pub use load_based::load_based;
 pub use pattern::{ija_floor, ija_paper};
+pub use rescan::Rescan;
 pub use safe::safe;
 
 use crate::criticality::steps::{ceil, sum};

@@ -20,7 +20,7 @@
 //! Printed otherwise: the indices of `s^m` in `n_i^m` are off by one, and the last release in `B` is `ceil(B /
 //! T) T`. The test of the utilization and the `max` in the counts are additions.
 
-use super::scan::{Totals, scan};
+use super::scan::summed;
 use super::{LONGEST, Pattern, arriving, is_full, prioritised};
 use crate::criticality::steps::{ceil, floor, least, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
@@ -102,7 +102,7 @@ fn ija(set: &MixedSet, limit: u64, count: fn(i64, i64) -> i64) -> Pattern {
             let executes = (0..set.levels()).find(|&m| n[m][i] >= k as i64).unwrap_or(set.z(i));
             set.c(l.min(executes).min(set.z(i)))[i]
         };
-        scan(set, counts, &mut Totals::new(set, counts, demand))
+        summed(set, counts, demand)
     });
     let counts = set.each(|i| n.iter().map(|n| n[i] as u64).collect());
     Pattern { answer, busy: Some(busy), change: Some(change), counts: Some(counts), priorities }

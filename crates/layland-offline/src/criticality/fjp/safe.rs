@@ -27,7 +27,7 @@
 //!
 //! Every set that AMC-RT accepts is accepted, as long as no level has utilization 1 or more.
 
-use super::scan::{Lowest, due, scan};
+use super::scan::{Lowest, release, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
 use crate::criticality::steps::{Reached, ceil, climb, least, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
@@ -62,21 +62,30 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
         }
     }
     Jobs::scanned(set, &busy, jobs, |counts| {
-        let known = vec![Known::default(); set.len()];
-        scan(set, counts, &mut Delay { set, known })
+        let mut known = vec![Known::up_to(set.levels()); set.len()];
+        scan(set, counts, &mut Delay { set, known: &mut known, first: |_| 0, from: 0 })
     })
 }
 
 /// What is known of the `f` of a task.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    /// `f(0), f(1), ..`.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// `f(from), f(from + 1), ..`.
     f: Vec<i64>,
     /// The next ones are above this.
     above: i64,
 }
 
 impl Known {
+    /// Nothing, with room for so many levels.
+    pub(super) fn up_to(levels: usize) -> Known {
+        Known { f: Vec::with_capacity(levels), above: 0 }
+    }
+    /// Nothing again.
+    pub(super) fn forget(&mut self) {
+        self.f.clear();
+        self.above = 0;
+    }
     /// A job was placed that is released then.
     fn placed(&mut self, release: i64) {
         let stay = self.f.iter().take_while(|&&f| f <= release).count();
@@ -88,35 +97,43 @@ impl Known {
     }
 }
 
-struct Delay<'a> {
-    set: &'a MixedSet,
-    known: Vec<Known>,
+/// The test, for jobs of tasks of level `from` and above.
+pub(super) struct Delay<'a, R> {
+    pub(super) set: &'a MixedSet,
+    pub(super) known: &'a mut [Known],
+    /// When the first job of a task is released.
+    pub(super) first: R,
+    pub(super) from: usize,
 }
 
-impl Lowest for Delay<'_> {
+impl<R: Fn(usize) -> i64> Lowest for Delay<'_, R> {
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound> {
-        let set = self.set;
+        let Delay { set, ref first, from, .. } = *self;
         let Known { f, above } = &mut self.known[i];
-        let limit = due(set, i, left[i]);
+        let limit = release(set, i, left[i], first).saturating_add(set.deadline[i]);
         let last = set.z(i);
-        if let Some(&f) = f.get(last) {
+        if let Some(&f) = f.get(last - from) {
             return Ok(f <= limit);
         }
         if *above >= limit {
             return Ok(false);
         }
-        let jobs = |j: usize, f: i64| set.over[j].ceil(f).min(left[j] as i64);
+        let jobs = |j: usize, f: i64| set.over[j].ceil((f - first(j)).max(0)).min(left[j] as i64);
         // No interval is longer than one that suffices for all levels.
         let all = (0..set.len()).map(|j| work(jobs(j, limit), set.c(last.min(set.z(j)))[j]));
         if sum(all) <= limit {
             return Ok(true);
         }
-        for m in f.len()..=last {
+        for m in from + f.len()..=last {
             let c = set.c(m);
             let (mut closed, mut start) = (0i64, 0i64);
             for j in (0..set.len()).filter(|&j| left[j] > 0) {
                 match set.z(j) {
-                    z if z < m => closed = closed.saturating_add(work(jobs(j, f[z]), set.c(z)[j])),
+                    z if z < m => {
+                        closed = closed.saturating_add(work(jobs(j, f[z - from]), set.c(z)[j]));
+                    }
+                    // What comes later is not in every interval.
+                    _ if first(j) > 0 => {}
                     _ => start = start.saturating_add(c[j]),
                 }
             }
@@ -141,7 +158,7 @@ impl Lowest for Delay<'_> {
     }
 
     fn placed(&mut self, i: usize, left: &[usize]) {
-        let release = (left[i] as i64 - 1).saturating_mul(self.set.period[i]);
+        let release = release(self.set, i, left[i], &self.first);
         self.known.iter_mut().for_each(|known| known.placed(release));
     }
 }

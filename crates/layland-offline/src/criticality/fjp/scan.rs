@@ -15,65 +15,108 @@ pub(super) trait Lowest {
     fn placed(&mut self, i: usize, left: &[usize]);
 }
 
+/// The scan, with what it counts in.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    /// How many jobs of each task have no priority yet.
+    left: Vec<usize>,
+    /// The tasks of each level, the highest level first.
+    by_level: Vec<Vec<usize>>,
+}
+
+impl Scan {
+    pub(super) fn new(set: &MixedSet) -> Scan {
+        let of_level = |level| (0..set.len()).filter(|&i| set.z(i) == level).collect();
+        let by_level = (0..set.levels()).rev().map(of_level).collect();
+        Scan { left: vec![0; set.len()], by_level }
+    }
+
+    /// Places so many jobs of each task, from the lowest priority upwards: `place` gets the task and the index of the
+    /// job, from 0.
+    pub(super) fn run(
+        &mut self,
+        counts: &[usize],
+        test: &mut impl Lowest,
+        mut place: impl FnMut(usize, usize),
+    ) -> Result<(), NoBound> {
+        let Scan { left, by_level } = self;
+        left.copy_from_slice(counts);
+        let mut unplaced: usize = counts.iter().sum();
+        while unplaced > 0 {
+            let mut progress = false;
+            for tasks in &*by_level {
+                for &i in tasks {
+                    if left[i] > 0 && test.may_be_lowest(i, left)? {
+                        test.placed(i, left);
+                        left[i] -= 1;
+                        unplaced -= 1;
+                        place(i, left[i]);
+                        progress = true;
+                    }
+                }
+                if progress {
+                    break;
+                }
+            }
+            if !progress {
+                return Err(NoBound::Beyond);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The priorities of the jobs of each task, falling.
 pub(super) fn scan(
     set: &MixedSet,
     counts: &[usize],
     test: &mut impl Lowest,
 ) -> Result<Vec<Vec<u32>>, NoBound> {
-    let mut left = counts.to_vec();
     let mut priorities: Vec<Vec<u32>> = counts.iter().map(|&n| vec![0; n]).collect();
-    let by_level: Vec<Vec<usize>> = (0..set.levels())
-        .rev()
-        .map(|level| (0..set.len()).filter(|&i| set.z(i) == level).collect())
-        .collect();
     let mut next = 0;
-    let all: usize = counts.iter().sum();
-    while (next as usize) < all {
-        let mut progress = false;
-        for tasks in &by_level {
-            for &i in tasks {
-                if left[i] > 0 && test.may_be_lowest(i, &left)? {
-                    test.placed(i, &left);
-                    left[i] -= 1;
-                    priorities[i][left[i]] = next;
-                    next += 1;
-                    progress = true;
-                }
-            }
-            if progress {
-                break;
-            }
-        }
-        if !progress {
-            return Err(NoBound::Beyond);
-        }
-    }
+    Scan::new(set).run(counts, test, |i, job| {
+        priorities[i][job] = next;
+        next += 1;
+    })?;
     Ok(priorities)
 }
 
+/// The priorities of jobs that pass [`Totals`], if all tasks are released together.
+pub(super) fn summed(
+    set: &MixedSet,
+    counts: &[usize],
+    demand: impl Fn(usize, usize, usize) -> i64,
+) -> Result<Vec<Vec<u32>>, NoBound> {
+    let mut total: Vec<i128> =
+        (0..set.levels()).map(|level| total(counts, level, &demand)).collect();
+    scan(set, counts, &mut Totals { set, demand, total: &mut total, first: |_| 0 })
+}
+
 /// The sum of the demands of all jobs that are left, at the level of the task, by its deadline.
-pub(super) struct Totals<'a, D: Fn(usize, usize, usize) -> i64> {
-    set: &'a MixedSet,
+pub(super) struct Totals<'a, D, R> {
+    pub(super) set: &'a MixedSet,
     /// The demand of job `k`, from 1, of a task at a level.
-    demand: D,
-    /// The total of the jobs that are left, per level.
-    total: Vec<i128>,
+    pub(super) demand: D,
+    /// The [`total`] of the jobs that are left, per level.
+    pub(super) total: &'a mut [i128],
+    /// When the first job of a task is released.
+    pub(super) first: R,
 }
 
-impl<'a, D: Fn(usize, usize, usize) -> i64> Totals<'a, D> {
-    pub(super) fn new(set: &'a MixedSet, counts: &[usize], demand: D) -> Totals<'a, D> {
-        let of_task =
-            |i: usize, l: usize| (1..=counts[i]).map(|k| i128::from(demand(i, k, l))).sum::<i128>();
-        let total = (0..set.levels()).map(|l| (0..set.len()).map(|i| of_task(i, l)).sum());
-        let total = total.collect();
-        Totals { set, demand, total }
-    }
+/// The demand of so many jobs of each task at a level.
+pub(super) fn total(
+    counts: &[usize],
+    level: usize,
+    demand: impl Fn(usize, usize, usize) -> i64,
+) -> i128 {
+    let of_task = |(i, &count)| (1..=count).map(|k| i128::from(demand(i, k, level))).sum::<i128>();
+    counts.iter().enumerate().map(of_task).sum()
 }
 
-impl<D: Fn(usize, usize, usize) -> i64> Lowest for Totals<'_, D> {
+impl<D: Fn(usize, usize, usize) -> i64, R: Fn(usize) -> i64> Lowest for Totals<'_, D, R> {
     fn may_be_lowest(&mut self, i: usize, left: &[usize]) -> Result<bool, NoBound> {
-        Ok(self.total[self.set.z(i)] <= i128::from(due(self.set, i, left[i])))
+        let due = release(self.set, i, left[i], &self.first).saturating_add(self.set.deadline[i]);
+        Ok(self.total[self.set.z(i)] <= i128::from(due))
     }
     fn placed(&mut self, i: usize, left: &[usize]) {
         for (level, total) in self.total.iter_mut().enumerate() {
@@ -82,7 +125,7 @@ impl<D: Fn(usize, usize, usize) -> i64> Lowest for Totals<'_, D> {
     }
 }
 
-/// When job `k`, from 1, of the synchronous pattern is due.
-pub(super) fn due(set: &MixedSet, i: usize, k: usize) -> i64 {
-    (k as i64 - 1).saturating_mul(set.period[i]).saturating_add(set.deadline[i])
+/// When job `k`, from 1, is released, if the first one is released then and the others periodically.
+pub(super) fn release(set: &MixedSet, i: usize, k: usize, first: impl Fn(usize) -> i64) -> i64 {
+    (k as i64 - 1).saturating_mul(set.period[i]).saturating_add(first(i))
 }
