@@ -1,5 +1,7 @@
 //! The order of ready jobs, in one number.
 
+use std::hint::select_unpredictable;
+
 /// The priority of a ready job: strict, so that no two jobs have the same.
 ///
 /// The job with the smaller key comes first: with the earlier deadline, or the smaller fixed number. Ties
@@ -19,7 +21,7 @@ impl Priority {
     pub(super) const IDLE: Priority = Priority(0);
 
     #[inline]
-    pub(super) fn new(key: i64, seat: u32) -> Priority {
+    pub(crate) fn new(key: i64, seat: u32) -> Priority {
         // Signed keys in unsigned order, and one more so that IDLE is before all.
         let key = u128::from(key as u64 ^ 1 << 63) + 1;
         Priority(NOT_URGENT | key << 32 | u128::from(seat))
@@ -45,6 +47,18 @@ impl Priority {
     #[inline]
     pub fn is_higher_than(self, other: Priority) -> bool {
         self < other
+    }
+
+    /// The other if `other_is_meant`, and itself if not; without a branch.
+    #[inline(always)]
+    pub(super) fn or(self, other: Priority, other_is_meant: bool) -> Priority {
+        // A choice between numbers of two words becomes a branch.
+        let half = |number: u128, shift: u32| (number >> shift) as u64;
+        let word = |shift| {
+            let choice = (half(other.0, shift), half(self.0, shift));
+            u128::from(select_unpredictable(other_is_meant, choice.0, choice.1)) << shift
+        };
+        Priority(word(0) | word(64))
     }
 
     /// The same job, before all that are not urgent. The order of urgent jobs is the same as before.
