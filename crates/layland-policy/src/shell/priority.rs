@@ -1,7 +1,5 @@
 //! The order of ready jobs, in one number.
 
-use std::hint::select_unpredictable;
-
 /// The priority of a ready job: strict, so that no two jobs have the same.
 ///
 /// The job with the smaller key comes first: with the earlier deadline, or the smaller fixed number. Ties
@@ -49,16 +47,10 @@ impl Priority {
         self < other
     }
 
-    /// The other if `other_is_meant`, and itself if not; without a branch.
-    #[inline(always)]
-    pub(super) fn or(self, other: Priority, other_is_meant: bool) -> Priority {
-        // A choice between numbers of two words becomes a branch.
-        let half = |number: u128, shift: u32| (number >> shift) as u64;
-        let word = |shift| {
-            let choice = (half(other.0, shift), half(self.0, shift));
-            u128::from(select_unpredictable(other_is_meant, choice.0, choice.1)) << shift
-        };
-        Priority(word(0) | word(64))
+    /// The two words of its number, the one that counts more first.
+    #[inline]
+    pub(super) fn words(self) -> (u64, u64) {
+        ((self.0 >> 64) as u64, self.0 as u64)
     }
 
     /// The same job, before all that are not urgent. The order of urgent jobs is the same as before.

@@ -72,14 +72,17 @@ impl GroupCpus {
 
     #[inline]
     fn look_for_lowest(&mut self, running: &CpuMap<Priority>) {
-        let (mut lowest, mut priority) = (None, Priority::IDLE);
+        // Which of two is lower cannot be guessed, so there is no branch; and the compiler makes one of a choice
+        // between numbers of two words, so these are single words.
+        let (mut high, mut low, mut lowest) = (0, 0, NOBODY);
         for &cpu in &self.online_list {
-            // Without a branch: which of two is lower cannot be guessed.
-            let is_lower = priority.is_higher_than(running[cpu]);
-            priority = priority.or(running[cpu], is_lower);
-            lowest = select_unpredictable(is_lower, Some(cpu), lowest);
+            let (its_high, its_low) = running[cpu].words();
+            let is_lower = (high < its_high) | ((high == its_high) & (low < its_low));
+            high = select_unpredictable(is_lower, its_high, high);
+            low = select_unpredictable(is_lower, its_low, low);
+            lowest = select_unpredictable(is_lower, cpu.0, lowest);
         }
-        self.lowest = lowest;
+        self.lowest = (lowest != NOBODY).then_some(CpuId(lowest));
     }
 
     /// The CPU that runs the job of lowest priority.
