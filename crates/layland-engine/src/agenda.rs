@@ -2,6 +2,9 @@
 //!
 //! A tournament tree: every inner node holds the earlier of the two below. Looking is O(1);
 //! changing one time is O(log n), in a loop without a branch that depends on the times.
+//!
+//! Who is first goes up the tree with the time, in registers. A tree of times alone (or of four, half as deep) takes
+//! fewer instructions, and longer: finding out who it is reads back, level by level, what was just written.
 
 use layland_model::Time;
 use std::hint::select_unpredictable;
@@ -13,15 +16,15 @@ struct Entry {
 }
 
 impl Entry {
-    const NEVER: Entry = Entry { at: i64::MAX, id: 0 };
-
-    /// The earlier of the two; of two at the same time the one with the smaller number.
+    /// The earlier of one on this side of a pair and the other; of two at the same time the one with the smaller
+    /// number, which is on side 0.
     ///
     /// Which one it is cannot be predicted, and a processor that guesses wrong loses more time than
     /// this takes: hence no branch.
     #[inline(always)]
-    fn earlier(self, other: Entry) -> Entry {
-        let other_wins = (other.at < self.at) | ((other.at == self.at) & (other.id < self.id));
+    fn earlier(self, side: usize, other: Entry) -> Entry {
+        // Side 1 loses ties: times are whole, so that one less turns `<` into `<=`.
+        let other_wins = other.at - (side as i64) < self.at;
         Entry {
             at: select_unpredictable(other_wins, other.at, self.at),
             id: select_unpredictable(other_wins, other.id, self.id),
@@ -32,8 +35,8 @@ impl Entry {
 /// See the file header. Times are not negative; ties go to the smaller number.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Node 1 is the root. Node `i` wins between the two of pair `i`, which are the nodes `2i` and
-    /// `2i + 1`; the last level has the entries.
+    /// Node 1 is the root. Node `i` is the earlier of pair `i`, which has the nodes `2i` and `2i + 1`; the pairs of the
+    /// second half have the numbers. Pair 0 is not used.
     pairs: Vec<[Entry; 2]>,
     first: Entry,
 }
@@ -42,23 +45,26 @@ impl Agenda {
     /// An empty agenda for the numbers below `size`.
     pub fn new(size: usize) -> Agenda {
         let width = size.next_power_of_two().max(2);
-        let mut agenda = Agenda { pairs: vec![[Entry::NEVER; 2]; width], first: Entry::NEVER };
-        (0..width).for_each(|id| agenda.set(id, Time::NEVER));
-        agenda
+        let never = |id: usize| Entry { at: i64::MAX, id: id as u32 };
+        let mut pairs = vec![[never(0); 2]; width / 2];
+        pairs.extend((0..width / 2).map(|pair| [never(2 * pair), never(2 * pair + 1)]));
+        Agenda { pairs, first: never(0) }
     }
 
     /// Sets the time of a number, in place of an earlier one; [`Time::NEVER`] takes it back.
     #[inline]
     pub fn set(&mut self, id: usize, at: Time) {
-        let mut entry = Entry { at: at.ns(), id: id as u32 };
-        let mut node = self.pairs.len() + id;
+        let pairs = self.pairs.as_mut_slice();
+        let mut winner = Entry { at: at.ns(), id: id as u32 };
+        let mut node = pairs.len() + id;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            pair[node % 2] = entry;
-            entry = entry.earlier(pair[1 - node % 2]);
+            let side = node & 1;
             node /= 2;
+            let pair = &mut pairs[node];
+            pair[side] = winner;
+            winner = winner.earlier(side, pair[side ^ 1]);
         }
-        self.first = entry;
+        self.first = winner;
     }
 
     /// Takes a time back.

@@ -16,18 +16,18 @@ pub(crate) fn arrive(engine: &mut impl Engine, id: TaskId) {
     }
     let ledger = engine.ledger_mut();
     let task = &mut ledger.tasks[id];
-    match task.status {
-        Status::Ready => {
-            if task.on_miss == OnMiss::Skip && !task.endless {
-                skip(engine, id);
-                return;
-            }
-            task.blocked = true;
-            ledger.arrivals.clear(task.position as usize);
+    // Not a `match`: this is one branch that is easy to predict, and a jump through a table is not.
+    if task.status == Status::Ready {
+        if task.on_miss == OnMiss::Skip && !task.endless {
+            skip(engine, id);
             return;
         }
-        Status::Outside => join(engine, id),
-        Status::Idle | Status::Gone => {}
+        task.blocked = true;
+        ledger.arrivals.clear(task.position as usize);
+        return;
+    }
+    if task.status == Status::Outside {
+        join(engine, id);
     }
     release(engine, id);
 }
@@ -63,7 +63,7 @@ fn arrive_followed(engine: &mut impl Engine, id: TaskId) {
         task.skipped -= job.id.seq.wrapping_sub(task.job.id.seq.wrapping_add(1));
         (task.job, task.demand) = (job, demand);
         set_expiry(engine, id);
-        tell_release(engine, id);
+        tell_release(engine, id, job);
     }
     let task = &mut engine.ledger_mut().tasks[id];
     task.blocked = !task.waiting.is_empty();
@@ -92,11 +92,26 @@ fn join(engine: &mut impl Engine, id: TaskId) {
 
 #[inline]
 fn release(engine: &mut impl Engine, id: TaskId) {
-    let task = &mut engine.ledger_mut().tasks[id];
+    let ledger = engine.ledger_mut();
+    let task = &mut ledger.tasks[id];
     task.status = Status::Ready;
     let job = task.next_job();
     task.job = job;
     task.skipped = 0;
+    if let Some(demand) = task.draw_regular() {
+        // Most jobs come this way: their task is looked up once, and is never one that gives up late jobs.
+        task.demand = demand;
+        ledger.arrivals.set(task.position as usize, task.next_release.max(ledger.now));
+    } else {
+        release_irregular(engine, id, job);
+    }
+    tell_release(engine, id, job);
+    engine.ledger_mut().tasks[id].blocked = false;
+}
+
+#[inline(never)]
+fn release_irregular(engine: &mut impl Engine, id: TaskId, job: Job) {
+    let task = &mut engine.ledger_mut().tasks[id];
     let demand = if task.endless {
         task.dated = true;
         task.set_next(None);
@@ -109,17 +124,12 @@ fn release(engine: &mut impl Engine, id: TaskId) {
     // A job that has arrived already is noticed within this round, and waits.
     ledger.notice(id, ledger.tasks[id].next_release.max(ledger.now));
     set_expiry(engine, id);
-    tell_release(engine, id);
-    engine.ledger_mut().tasks[id].blocked = false;
 }
 
 /// What a job that arrives needs; and when the one after it arrives.
 #[inline]
 fn draw<E: Engine>(engine: &mut E, id: TaskId, job: Job) -> i64 {
-    let task = &mut engine.ledger_mut().tasks[id];
-    if let Some((period, demand)) = task.regular {
-        task.next_arrival += period;
-        task.next_release = task.next_arrival;
+    if let Some(demand) = engine.ledger_mut().tasks[id].draw_regular() {
         return demand;
     }
     let stream = &mut engine.ledger_mut().streams[id];
@@ -152,8 +162,8 @@ pub(crate) fn expire(engine: &mut impl Engine) {
 }
 
 #[inline(always)]
-fn tell_release(engine: &mut impl Engine, id: TaskId) {
-    let Job { id: job, release, deadline, .. } = engine.ledger().tasks[id].job;
+fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
+    let Job { id: job, release, deadline, .. } = job;
     tell(engine, Event::Release { job, release, deadline });
     engine.released(id);
 }

@@ -108,6 +108,15 @@ impl<T> TaskRun<T> {
             arrival.map_or((Time::NEVER, Time::NEVER), |arrival| (arrival.at, arrival.release));
     }
 
+    /// A job arrives of a task whose jobs are all alike: what it needs. [`None`] for other tasks.
+    #[inline]
+    pub(crate) fn draw_regular(&mut self) -> Option<i64> {
+        let (period, demand) = self.regular?;
+        self.next_arrival += period;
+        self.next_release = self.next_arrival;
+        Some(demand)
+    }
+
     /// The number of the job that comes next after those that wait.
     #[inline]
     pub fn next_seq(&self) -> u64 {
@@ -314,6 +323,12 @@ impl<P: Policy, T> Ledger<P, T> {
     /// What was asked under this name, until it is answered.
     pub fn asked(&self, request: RequestId) -> Option<Asked> {
         self.asked.iter().find(|(id, ..)| *id == request).map(|&(_, asked, _)| asked)
+    }
+
+    /// Whether there is a request to take.
+    #[inline]
+    pub(crate) fn is_request_due(&self) -> bool {
+        self.requests.get(self.next_request).is_some_and(|request| request.at <= self.now)
     }
 
     pub(crate) fn take_request(&mut self) -> Option<(usize, Request)> {

@@ -12,7 +12,9 @@ use std::sync::Arc;
 /// Asks for everything that is requested by now.
 #[inline]
 pub(crate) fn ask(engine: &mut impl Engine) {
-    while let Some((index, request)) = engine.ledger_mut().take_request() {
+    while engine.ledger().is_request_due()
+        && let Some((index, request)) = engine.ledger_mut().take_request()
+    {
         ask_for(engine, index, request.kind);
     }
 }

@@ -58,8 +58,9 @@ impl CpuSet {
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
         }
-        let new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
+        let slot = &mut self.words[word];
+        let new = *slot & bit == 0;
+        *slot |= bit;
         new
     }
 
@@ -99,8 +100,8 @@ impl CpuSet {
     /// The lowest CPU.
     #[inline]
     pub fn lowest(&self) -> Option<CpuId> {
-        let word = self.words.iter().position(|&word| word != 0)?;
-        Some(CpuId::from_index(word * WORD + self.words[word].trailing_zeros() as usize))
+        let (index, word) = self.words.iter().enumerate().find(|&(_, &word)| word != 0)?;
+        Some(CpuId::from_index(index * WORD + word.trailing_zeros() as usize))
     }
 
     /// The highest CPU.

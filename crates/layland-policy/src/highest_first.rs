@@ -12,22 +12,21 @@
 //!
 //! A release or a completion costs O(log w) for `w` waiting jobs.
 
+use crate::queue::Queue;
 use crate::shell::{Priority, Progress, Scheduler, Turn};
 use layland_model::{Group, JobOrder, ScheduleRule};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Runs the jobs of highest priority: see the file header.
 #[derive(Clone, Debug, Default)]
 pub struct HighestFirst {
-    /// The ready jobs that do not run; the highest priority is on top.
-    waiting: BinaryHeap<Reverse<Priority>>,
+    /// The ready jobs that do not run.
+    waiting: Queue,
 }
 
 impl HighestFirst {
     /// The ready jobs that do not run, in any order.
     pub fn waiting(&self) -> impl Iterator<Item = Priority> + '_ {
-        self.waiting.iter().map(|&Reverse(job)| job)
+        self.waiting.iter()
     }
 }
 
@@ -36,12 +35,12 @@ impl Scheduler for HighestFirst {
 
     #[inline]
     fn wait(&mut self, job: Priority) {
-        self.waiting.push(Reverse(job));
+        self.waiting.push(job);
     }
 
     #[inline]
     fn forget(&mut self, job: Priority) {
-        self.waiting.retain(|&Reverse(other)| other != job);
+        self.waiting.remove(job);
     }
 
     fn clear(&mut self) {
@@ -50,19 +49,20 @@ impl Scheduler for HighestFirst {
 
     #[inline(always)]
     fn decide(&mut self, turn: &mut Turn<'_>) {
-        while let Some(&Reverse(highest)) = self.waiting.peek() {
+        while let Some(highest) = self.waiting.highest() {
             if !turn.has_idle_cpu() {
                 // Every CPU is taken: the lowest of the running jobs gives way, or none does.
                 match turn.lowest_running() {
                     Some(lowest) if highest.is_higher_than(lowest) => {
                         turn.preempt_lowest();
+                        self.waiting.pop();
                         self.wait(lowest);
                     }
                     Some(_) | None => break,
                 }
+            } else {
+                self.waiting.pop();
             }
-            // What was preempted is lower, so the highest is still on top.
-            self.waiting.pop();
             turn.start(highest);
         }
     }

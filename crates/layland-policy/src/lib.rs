@@ -63,6 +63,7 @@ mod highest_first;
 mod info;
 pub mod ordered;
 mod policy;
+mod queue;
 mod registry;
 pub mod shell;
 mod spoken;

@@ -13,12 +13,16 @@ impl Grains {
         let lcm = |a: i64, b: i64| a / gcd(a, b) * b;
         Self { per_ns_of_work: speeds.values().map(|speed| speed.denominator()).fold(1, lcm) }
     }
+    #[inline]
     pub(crate) fn from(self, work: Service) -> i64 {
         work.ns() * self.per_ns_of_work
     }
     /// Rounded to the nearest nanosecond of work below.
+    #[inline]
     pub(crate) fn to_service(self, grains: i64) -> Service {
-        Service::from_ns(grains / self.per_ns_of_work)
+        // A division costs as much as the rest of the end of a job, and most platforms need none.
+        let whole = self.per_ns_of_work == 1;
+        Service::from_ns(if whole { grains } else { grains / self.per_ns_of_work })
     }
     /// Makes the grains so small that a CPU of this speed does a whole number per nanosecond; how
     /// many are one of before.

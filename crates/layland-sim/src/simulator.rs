@@ -24,11 +24,11 @@ use crate::grains::Grains;
 use crate::options::{Horizon, Outcome, SimError, SimOptions};
 use layland_engine::programs::{NoPrograms, Programs};
 use layland_engine::{Agenda, Ledger, Status, rounds};
-use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
+use layland_model::{CpuMap, Duration, Overheads, Service, System, Time};
 use layland_policy::Policy;
 use layland_trace::Recorder;
 use recurrence::Checkpoints;
-use state::{CpuRun, TaskState};
+use state::{CpuRun, Marked, TaskState};
 use std::sync::atomic::Ordering;
 
 /// Simulates a valid system under a policy that was built for it.
@@ -104,7 +104,7 @@ struct Simulator<'a, P, R, G> {
     ends: Agenda,
     next_tick: Time,
     /// The CPUs whose open segment may differ from what they run.
-    dirty: Vec<CpuId>,
+    dirty: Marked,
 }
 
 impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
@@ -137,7 +137,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
             cpus,
             ends: Agenda::new(platform.cpu_count()),
             next_tick,
-            dirty: Vec::with_capacity(platform.cpu_count()),
+            dirty: Marked::new(platform.cpu_count()),
         }
     }
 

@@ -2,6 +2,10 @@
 //!
 //! - Set A: 8 CPUs, 16 tasks, utilization 7.6. Set B: 24 CPUs, 240 tasks, utilization 18. Both:
 //!   RandFixedSum, log-uniform periods of 10 to 100 ms in whole milliseconds, synchronous.
+//! - Sets a0 to a2 and b0 to b2 (`sets/`): the same shapes as other simulators are measured with, from the generators
+//!   of SimSo 0.8.5: `StaffordRandFixedSum(n, U, 5)`, then `gen_periods_loguniform(n, 5, 10, 100,
+//!   round_to_int=True)`, WCETs in whole microseconds, rounded down; `numpy.random.seed` is 802095 for a and
+//!   2410075 for b. P-EDF cannot pack a0 and a2.
 //! - Set L: 256 CPUs, 10,000 tasks, utilization 190.
 //! - Growth: 8 CPUs, 10 to 100,000 tasks (UUniFast), utilization 6, periods that grow with the number
 //!   of tasks, and about twenty jobs of each.
@@ -10,6 +14,7 @@
 //! `statistics` also keeps the distribution of response times; `trace` records everything.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use layland_config::{Format, Host, read};
 use layland_gen::{Periods, Recipe, Utilizations};
 use layland_model::{Duration, Rate, System, Time};
 use layland_policy::Policy;
@@ -30,6 +35,15 @@ fn generated(cpus: usize, utilizations: Utilizations, scale: i64) -> System {
         .map(|index| generator.generate(index).expect("the recipe is feasible"))
         .find(|system| registry().build("p-edf", system).is_ok())
         .expect("one set in a thousand can be packed")
+}
+
+/// A set of the folder `sets`.
+fn listed(name: &str, text: &str, cpus: usize) -> System {
+    let host = Host { default_cpus: Some(cpus), ..Host::default() };
+    match read(name, text.as_bytes(), Format::Plain, &host) {
+        Ok(loaded) => loaded.system,
+        Err(report) => panic!("{name}: {report}"),
+    }
 }
 
 fn fixed_sum(tasks: usize, total: Rate) -> Utilizations {
@@ -73,13 +87,20 @@ fn headline(c: &mut Criterion) {
     let sets = [
         ("A", generated(8, fixed_sum(16, Rate::new(76, 10)), 1), 100),
         ("B", generated(24, fixed_sum(240, Rate::whole(18)), 1), 10),
+        ("a0", listed("a0", include_str!("sets/a0.txt"), 8), 100),
+        ("a1", listed("a1", include_str!("sets/a1.txt"), 8), 100),
+        ("a2", listed("a2", include_str!("sets/a2.txt"), 8), 100),
+        ("b0", listed("b0", include_str!("sets/b0.txt"), 24), 10),
+        ("b1", listed("b1", include_str!("sets/b1.txt"), 24), 10),
+        ("b2", listed("b2", include_str!("sets/b2.txt"), 24), 10),
         ("L", generated(256, fixed_sum(10_000, Rate::whole(190)), 1), 1),
     ];
     for (set, system, seconds) in &sets {
         let until = Time::from_ms(1000 * seconds);
         let (tasks, cpus) = (system.tasks.len(), system.platform.cpu_count());
         for name in ["g-edf", "p-edf"] {
-            let policy = policy(name, system);
+            // Not every listed set can be packed.
+            let Ok(policy) = registry().build(name, system) else { continue };
             let run = (system, &*policy, until);
             bench(c, &format!("{set}/{name}/counters"), run, || Counters::new(tasks, cpus));
             bench(c, &format!("{set}/{name}/statistics"), run, || Statistics::new(tasks, cpus));

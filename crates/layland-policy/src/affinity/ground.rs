@@ -26,6 +26,8 @@ pub(crate) struct Ground<B> {
     /// The CPUs that are online and have no job.
     pub idle: B,
     pub classes: Vec<Class<B>>,
+    /// How many jobs wait, of all classes.
+    pub waiting: usize,
     /// By CPU: the classes that may use it.
     pub classes_of: Vec<Vec<usize>>,
     pub seats: TaskMap<Option<Seat>>,
@@ -40,6 +42,7 @@ impl<B: Bits> Ground<B> {
             online: B::none(cpus),
             idle: B::none(cpus),
             classes: Vec::new(),
+            waiting: 0,
             classes_of: vec![Vec::new(); cpus],
             seats: TaskMap::default(),
             occupant: vec![None; cpus],
@@ -70,6 +73,7 @@ impl<B: Bits> Ground<B> {
         let seat = self.seats[task].as_mut().expect("it is ready");
         seat.cpu = None;
         self.classes[seat.class].waiting.insert(seat.place);
+        self.waiting += 1;
     }
 
     /// A job takes a CPU; whoever was there is somebody else's business.
@@ -100,6 +104,7 @@ impl<B: Bits> Ground<B> {
     pub(crate) fn call(&mut self, place: PlaceInOrder) {
         let class = self.seat(place.task).class;
         self.classes[class].waiting.remove(place);
+        self.waiting -= 1;
     }
 
     /// A job is no longer ready; the CPU that it leaves behind, if it had one.
@@ -107,7 +112,10 @@ impl<B: Bits> Ground<B> {
         let seat = self.seats[task].take()?;
         match seat.cpu {
             Some(cpu) => self.vacate(cpu),
-            None => self.classes[seat.class].waiting.remove(seat.place),
+            None => {
+                self.classes[seat.class].waiting.remove(seat.place);
+                self.waiting -= 1;
+            }
         }
         seat.cpu
     }

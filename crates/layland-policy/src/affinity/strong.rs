@@ -77,6 +77,10 @@ impl<B: Bits> Strong<B> {
 
     /// Rule 1.
     fn place(&mut self, p: TaskId) {
+        // The search would end at once, at the lowest idle CPU of its mask.
+        if let Some(cpu) = self.ground.mask(p).lowest_in(&self.ground.idle) {
+            return self.ground.put(p, cpu);
+        }
         let Self { ground, unseen, frontier, opened_by, .. } = self;
         unseen.clone_from(&ground.online);
         frontier.clear();
@@ -125,6 +129,10 @@ impl<B: Bits> Strong<B> {
 
     /// Rule 2.
     fn fill(&mut self, c0: CpuId) {
+        // Nobody could take it.
+        if self.ground.waiting == 0 {
+            return;
+        }
         let Self { ground, unseen, frontier, next_hop, .. } = self;
         unseen.clone_from(&ground.online);
         unseen.remove(c0);
@@ -132,6 +140,8 @@ impl<B: Bits> Strong<B> {
         frontier.push(c0);
         let mut best: Option<(PlaceInOrder, CpuId)> = None;
         let mut next = 0;
+        // Whether a busy CPU may still be unseen: where masks are wide, the first look sees all.
+        let mut some_unseen = true;
         while let Some(&cpu) = frontier.get(next) {
             next += 1;
             if let Some(first) = ground.first_waiting(cpu)
@@ -139,13 +149,20 @@ impl<B: Bits> Strong<B> {
             {
                 best = Some((first, cpu));
             }
+            if !std::mem::take(&mut some_unseen) {
+                continue;
+            }
             for (at, place) in ground.occupant.iter().enumerate() {
-                let Some(place) = place else { continue };
-                let x = CpuId::from_index(at);
-                if unseen.contains(x) && ground.mask(place.task).contains(cpu) {
+                let (Some(place), x) = (place, CpuId::from_index(at)) else { continue };
+                if !unseen.contains(x) {
+                    continue;
+                }
+                if ground.mask(place.task).contains(cpu) {
                     unseen.remove(x);
                     next_hop[at] = cpu;
                     frontier.push(x);
+                } else {
+                    some_unseen = true;
                 }
             }
         }

@@ -19,7 +19,7 @@ impl Priority {
     pub(super) const IDLE: Priority = Priority(0);
 
     #[inline]
-    pub(super) fn new(key: i64, seat: u32) -> Priority {
+    pub(crate) fn new(key: i64, seat: u32) -> Priority {
         // Signed keys in unsigned order, and one more so that IDLE is before all.
         let key = u128::from(key as u64 ^ 1 << 63) + 1;
         Priority(NOT_URGENT | key << 32 | u128::from(seat))
@@ -45,6 +45,12 @@ impl Priority {
     #[inline]
     pub fn is_higher_than(self, other: Priority) -> bool {
         self < other
+    }
+
+    /// The two words of its number, the one that counts more first.
+    #[inline]
+    pub(super) fn words(self) -> (u64, u64) {
+        ((self.0 >> 64) as u64, self.0 as u64)
     }
 
     /// The same job, before all that are not urgent. The order of urgent jobs is the same as before.

@@ -12,7 +12,8 @@
 use super::priority::Priority;
 use super::tasks::Tasks;
 use crate::Action;
-use layland_model::{CpuId, CpuMap, CpuSet, Service, TaskId, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, Service, Time};
+use std::hint::select_unpredictable;
 
 /// The CPUs of a group.
 #[derive(Clone, Debug, Default)]
@@ -69,27 +70,54 @@ impl GroupCpus {
         self.lowest = None;
     }
 
+    #[inline]
+    fn look_for_lowest(&mut self, running: &CpuMap<Priority>) {
+        // Which of two is lower cannot be guessed, so there is no branch; and the compiler makes one of a choice
+        // between numbers of two words, so these are single words.
+        let (mut high, mut low, mut lowest) = (0, 0, NOBODY);
+        for &cpu in &self.online_list {
+            let (its_high, its_low) = running[cpu].words();
+            let is_lower = (high < its_high) | ((high == its_high) & (low < its_low));
+            high = select_unpredictable(is_lower, its_high, high);
+            low = select_unpredictable(is_lower, its_low, low);
+            lowest = select_unpredictable(is_lower, cpu.0, lowest);
+        }
+        self.lowest = (lowest != NOBODY).then_some(CpuId(lowest));
+    }
+
     /// The CPU that runs the job of lowest priority.
     #[inline]
     fn lowest_running(&mut self, running: &CpuMap<Priority>) -> Option<CpuId> {
         if self.lowest.is_none() {
-            self.lowest = self.online_list.iter().copied().max_by_key(|&cpu| running[cpu]);
+            self.look_for_lowest(running);
         }
-        self.lowest.filter(|&cpu| running[cpu] != Priority::IDLE)
+        self.lowest
     }
 }
 
 /// What placing several jobs needs, kept from turn to turn so that no turn allocates.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch {
-    starting: Vec<Priority>,
-    /// By CPU: whom it prefers, and until when that task ran there.
-    claims: CpuMap<Option<(Time, TaskId)>>,
+    starting: Vec<Starting>,
+    /// By CPU: whom it prefers, as a position in `starting`; [`NOBODY`] between turns.
+    preferred: CpuMap<u32>,
 }
+
+/// A job that starts in this turn.
+#[derive(Clone, Copy, Debug)]
+struct Starting {
+    job: Priority,
+    /// Where its task ran last, if that CPU is idle, and until when.
+    last: Option<(CpuId, Time)>,
+    placed: bool,
+}
+
+const NOBODY: u32 = u32::MAX;
 
 impl Scratch {
     pub(super) fn new(cpus: usize) -> Self {
-        Self { starting: Vec::with_capacity(cpus), claims: CpuMap::filled(None, cpus) }
+        let preferred = CpuMap::filled(NOBODY, cpus);
+        Self { starting: Vec::with_capacity(cpus), preferred }
     }
 }
 
@@ -132,7 +160,7 @@ impl Turn<'_> {
 
     /// Stops the running job of lowest priority: its CPU is idle, and nobody has told the scheduler that it
     /// waits.
-    #[inline]
+    #[inline(always)]
     pub fn preempt_lowest(&mut self) {
         if let Some(cpu) = self.cpus.lowest_running(self.running) {
             let victim = self.tasks.task(self.running[cpu]);
@@ -146,7 +174,7 @@ impl Turn<'_> {
     #[inline]
     pub fn start(&mut self, job: Priority) {
         debug_assert!(self.has_idle_cpu(), "there is an idle CPU for each job that starts");
-        self.scratch.starting.push(job);
+        self.scratch.starting.push(Starting { job, last: None, placed: false });
     }
 
     /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
@@ -181,16 +209,29 @@ impl Turn<'_> {
     /// Places the jobs that start.
     #[inline(always)]
     pub(super) fn finish(&mut self) {
-        if let &[job] = self.scratch.starting.as_slice() {
-            let last = self.tasks.job(job).0.last();
-            let own = last.map(|(cpu, _)| cpu).filter(|&cpu| self.cpus.idle.contains(cpu));
-            self.run(job, own.unwrap_or_else(|| self.lowest_idle()));
-        } else if !self.scratch.starting.is_empty() {
-            self.place();
+        match *self.scratch.starting.as_slice() {
+            [] => return,
+            [Starting { job, .. }] => {
+                let cpu = self.own_idle(job).map_or_else(|| self.lowest_idle(), |(cpu, _)| cpu);
+                self.run(job, cpu);
+            }
+            _ => {
+                // Out of the way, with a turn of its own: the fields of this one stay in registers.
+                let Turn { now, wake_at, .. } = *self;
+                let Turn { cpus, tasks, running, scratch, actions, .. } = self;
+                Turn { now, cpus, tasks, running, scratch, actions, wake_at }.place();
+            }
         }
         self.scratch.starting.clear();
     }
 
+    /// Where the task of a job ran last, if that CPU is idle, and until when.
+    #[inline]
+    fn own_idle(&self, job: Priority) -> Option<(CpuId, Time)> {
+        self.tasks.job(job).0.last().filter(|&(cpu, _)| self.cpus.idle.contains(cpu))
+    }
+
+    #[inline]
     fn lowest_idle(&self) -> CpuId {
         self.cpus.idle.lowest().expect("there is an idle CPU for each job that starts")
     }
@@ -198,27 +239,29 @@ impl Turn<'_> {
     /// Places several jobs, by the rule of the file header.
     #[inline(never)]
     fn place(&mut self) {
-        for &job in &self.scratch.starting {
-            let (state, id) = self.tasks.job(job);
-            let Some((cpu, time)) = state.last() else { continue };
-            let claim = &mut self.scratch.claims[cpu];
-            if self.cpus.idle.contains(cpu) && claim.is_none_or(|(recent, _)| time > recent) {
-                *claim = Some((time, id.task));
+        for at in 0..self.scratch.starting.len() {
+            let last = self.own_idle(self.scratch.starting[at].job);
+            self.scratch.starting[at].last = last;
+            let Some((cpu, until)) = last else { continue };
+            let Scratch { starting, preferred } = &mut *self.scratch;
+            let most_recent = starting.get(preferred[cpu] as usize).and_then(|other| other.last);
+            if most_recent.is_none_or(|(_, recent)| until > recent) {
+                preferred[cpu] = at as u32;
             }
         }
         // The CPUs that prefer somebody are all different, so these can start first.
         for at in 0..self.scratch.starting.len() {
-            let job = self.scratch.starting[at];
-            let (state, id) = self.tasks.job(job);
-            let Some((cpu, _)) = state.last() else { continue };
-            if self.scratch.claims[cpu].is_some_and(|(_, preferred)| preferred == id.task) {
-                self.scratch.claims[cpu] = None;
+            let Starting { job, last, .. } = self.scratch.starting[at];
+            let Some((cpu, _)) = last else { continue };
+            if self.scratch.preferred[cpu] == at as u32 {
+                self.scratch.preferred[cpu] = NOBODY;
+                self.scratch.starting[at].placed = true;
                 self.run(job, cpu);
             }
         }
         for at in 0..self.scratch.starting.len() {
-            let job = self.scratch.starting[at];
-            if self.tasks.job(job).0.cpu().is_none() {
+            let Starting { job, placed, .. } = self.scratch.starting[at];
+            if !placed {
                 self.run(job, self.lowest_idle());
             }
         }

@@ -11,15 +11,10 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// Accounts for what the job on a CPU did since it was last accounted for.
     #[inline]
     pub(super) fn charge(&mut self, cpu: CpuId) {
-        let cpu = &mut self.cpus[cpu];
-        if cpu.task == NONE || self.ledger.now <= cpu.progress_from {
-            return;
+        let run = &mut self.cpus[cpu];
+        if run.task != NONE {
+            run.charge(self.ledger.now, &mut self.ledger.tasks[TaskId(run.task)].own);
         }
-        let length = self.ledger.now - cpu.progress_from;
-        let done = length.ns() * cpu.per_ns;
-        cpu.progress_from = self.ledger.now;
-        cpu.segment_progress += length;
-        self.ledger.tasks[TaskId(cpu.task)].own.remaining -= done;
     }
 
     /// Puts the next end on a CPU, of its job or of its budget, among the events.
@@ -35,21 +30,25 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     /// Takes the job off a CPU, which then runs nothing. The job stays ready.
     #[inline]
     pub(super) fn detach(&mut self, cpu: CpuId) {
-        self.charge(cpu);
-        let task = std::mem::replace(&mut self.cpus[cpu].task, NONE);
-        if task != NONE {
-            self.ledger.tasks[TaskId(task)].own.cpu = NONE;
+        if self.unload(cpu) {
             self.ends.clear(cpu.index());
-            self.mark_dirty(cpu);
+            self.dirty.mark(cpu);
         }
     }
 
+    /// The same for a CPU that another job takes at once: the agenda and the segments follow that one. Whether it
+    /// ran a job.
     #[inline]
-    pub(super) fn mark_dirty(&mut self, cpu: CpuId) {
-        if !self.cpus[cpu].dirty {
-            self.cpus[cpu].dirty = true;
-            self.dirty.push(cpu);
+    fn unload(&mut self, cpu: CpuId) -> bool {
+        let run = &mut self.cpus[cpu];
+        if run.task == NONE {
+            return false;
         }
+        let own = &mut self.ledger.tasks[TaskId(run.task)].own;
+        run.charge(self.ledger.now, own);
+        own.cpu = NONE;
+        run.task = NONE;
+        true
     }
 
     #[inline]
@@ -70,9 +69,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         if from != NONE {
             self.detach(CpuId(from));
         }
-        if self.cpus[cpu].task != NONE {
-            self.detach(cpu);
-        }
+        self.unload(cpu);
         if self.costs.is_some() {
             self.pay_dispatch(cpu, job);
         }
@@ -82,48 +79,36 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         run.budget_end = budget_end;
         run.progress_from = self.ledger.now.max(run.busy_until);
         self.schedule_end(cpu);
-        self.mark_dirty(cpu);
-    }
-
-    /// Ends the open segment of a CPU now.
-    #[inline]
-    pub(super) fn close_segment(&mut self, cpu: CpuId) {
-        let run = &mut self.cpus[cpu];
-        let task = std::mem::replace(&mut run.shown, NONE);
-        if task != NONE && self.ledger.now > run.segment_start {
-            let job = JobId { task: TaskId(task), seq: run.shown_seq };
-            let overhead = (self.ledger.now - run.segment_start) - run.segment_progress;
-            let owner = &mut self.ledger.tasks[job.task];
-            if owner.job.id.seq == job.seq {
-                owner.own.last_cpu = cpu.0;
-            }
-            let segment =
-                Segment { job, cpu, start: run.segment_start, end: self.ledger.now, overhead };
-            self.recorder.executed(&segment);
-        }
+        self.dirty.mark(cpu);
     }
 
     /// Brings the segments up to what the CPUs run at the end of an instant.
     #[inline]
     pub(super) fn show(&mut self) {
-        if self.dirty.len() > 1 {
-            self.dirty.sort_unstable();
+        while let Some(cpu) = self.dirty.take_lowest() {
+            self.show_on(cpu);
         }
-        for at in 0..self.dirty.len() {
-            let cpu = self.dirty[at];
-            let run = &mut self.cpus[cpu];
-            run.dirty = false;
-            let task = run.task;
-            let seq = if task == NONE { 0 } else { self.ledger.tasks[TaskId(task)].job.id.seq };
-            if task == run.shown && (task == NONE || seq == run.shown_seq) {
-                continue;
+    }
+
+    #[inline(always)]
+    fn show_on(&mut self, cpu: CpuId) {
+        let (run, now) = (&mut self.cpus[cpu], self.ledger.now);
+        let (task, shown) = (run.task, run.shown);
+        let seq = if task == NONE { 0 } else { self.ledger.tasks[TaskId(task)].job.id.seq };
+        if (task, seq) == (shown, run.shown_seq) {
+            return;
+        }
+        let (job, start) = (JobId { task: TaskId(shown), seq: run.shown_seq }, run.segment_start);
+        let overhead = (now - start) - run.segment_progress;
+        (run.shown, run.shown_seq) = (task, seq);
+        run.segment_start = now;
+        run.segment_progress = Duration::ZERO;
+        if shown != NONE && now > start {
+            let owner = &mut self.ledger.tasks[job.task];
+            if owner.job.id.seq == job.seq {
+                owner.own.last_cpu = cpu.0;
             }
-            self.close_segment(cpu);
-            let run = &mut self.cpus[cpu];
-            (run.shown, run.shown_seq) = (task, seq);
-            run.segment_start = self.ledger.now;
-            run.segment_progress = Duration::ZERO;
+            self.recorder.executed(&Segment { job, cpu, start, end: now, overhead });
         }
-        self.dirty.clear();
     }
 }

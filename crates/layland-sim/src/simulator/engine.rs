@@ -159,7 +159,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         let cpu = CpuId(self.ledger.tasks[id].own.cpu);
         if cpu.0 != NONE {
             self.charge(cpu);
-            self.mark_dirty(cpu);
+            self.dirty.mark(cpu);
         }
         let task = &mut self.ledger.tasks[id];
         let executed = self.grains.to_service(task.demand - task.own.remaining);
@@ -222,7 +222,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         }
         self.cpus[cpu].task = NONE;
         self.ends.clear(cpu.index());
-        self.mark_dirty(cpu);
+        self.dirty.mark(cpu);
         let then = jobs::complete(self, id);
         rounds::tell(self, Event::Completion { job, cpu, then });
     }

@@ -1,6 +1,6 @@
 //! What the simulator keeps of each task and of each CPU, besides what is in the ledger.
 
-use layland_model::{Duration, JobId, Time};
+use layland_model::{CpuId, Duration, Index, JobId, Time};
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -31,14 +31,12 @@ pub(super) struct CpuRun {
     pub(super) progress_from: Time,
     /// When the budget that the policy granted ends, [`Time::NEVER`] if it is unlimited.
     pub(super) budget_end: Time,
-    /// The job whose segment is open: task (or [`NONE`]) and sequence number.
+    /// The job whose segment is open: task (or [`NONE`]) and sequence number (or 0).
     pub(super) shown: u32,
     pub(super) shown_seq: u64,
     pub(super) segment_start: Time,
     /// How long the job of the open segment has made progress in it.
     pub(super) segment_progress: Duration,
-    /// Whether what it runs may differ from what its open segment shows.
-    pub(super) dirty: bool,
     /// For overheads: the end of the work of the kernel, the job loaded last, and the last time
     /// that the CPU itself had reason to schedule.
     pub(super) busy_until: Time,
@@ -57,10 +55,56 @@ impl CpuRun {
             shown_seq: 0,
             segment_start: Time::ZERO,
             segment_progress: Duration::ZERO,
-            dirty: false,
             busy_until: Time::ZERO,
             loaded: None,
             entered_at: Time::NEVER,
         }
+    }
+}
+
+impl CpuRun {
+    /// Accounts for what the job that it runs did since it was last accounted for.
+    #[inline]
+    pub(super) fn charge(&mut self, now: Time, job: &mut TaskState) {
+        if now <= self.progress_from {
+            return;
+        }
+        let length = now - self.progress_from;
+        self.progress_from = now;
+        self.segment_progress += length;
+        job.remaining -= length.ns() * self.per_ns;
+    }
+}
+
+/// CPUs to look at, each once, in their order.
+#[derive(Clone, Debug)]
+pub(super) struct Marked {
+    words: Vec<u64>,
+}
+
+impl Marked {
+    const WORD: usize = u64::BITS as usize;
+
+    /// None of so many CPUs.
+    pub(super) fn new(cpus: usize) -> Self {
+        Self { words: vec![0; cpus.div_ceil(Marked::WORD)] }
+    }
+
+    #[inline]
+    pub(super) fn mark(&mut self, cpu: CpuId) {
+        self.words[cpu.index() / Marked::WORD] |= 1 << (cpu.index() % Marked::WORD);
+    }
+
+    /// Takes out the lowest.
+    #[inline]
+    pub(super) fn take_lowest(&mut self) -> Option<CpuId> {
+        for (at, word) in self.words.iter_mut().enumerate() {
+            if *word != 0 {
+                let cpu = at * Marked::WORD + word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                return Some(CpuId::from_index(cpu));
+            }
+        }
+        None
     }
 }

@@ -9,8 +9,8 @@ use layland_model::{Duration, Index, Service, TaskId, TaskMap, Time};
 /// [`Counters`], and the distribution of the response times of each task and of all.
 ///
 /// Minimum, mean and maximum are exact; a percentile is at most 0.1 % too large and never too
-/// small (a histogram with three significant digits). A histogram takes about 16 kB, plus 8 kB for
-/// every doubling of the largest response time beyond 2 µs; a task gets one with its 257th completed
+/// small (a histogram with three significant digits). Beyond 2 µs it takes about 8 kB for every doubling
+/// between the smallest and the largest response time; a task gets one with its 257th completed
 /// job, and until then a list, so that a hundred thousand tasks with few jobs each fit into memory.
 ///
 /// ```
@@ -34,47 +34,48 @@ pub struct Statistics {
     responses: TaskMap<Responses>,
 }
 
-/// The response times of a task. Both kinds give the same percentiles.
+/// The response times of a task.
+///
+/// A completion only appends to a short list. The counts are hundreds of kilobytes for many tasks, so that counting
+/// one value waits for memory; of those of a whole list, the waits overlap.
 #[derive(Clone, Debug)]
-enum Responses {
-    Few(Vec<u64>),
-    Many(Box<Histogram<u64>>),
+struct Responses {
+    /// Those that are not counted yet.
+    fresh: Vec<u64>,
+    /// As many of these are counted at once.
+    batch: usize,
+    counts: Counts,
 }
 
 impl Responses {
-    /// A list of so many takes 2 kB.
+    /// Up to here there are no counts. A list of so many takes 2 kB.
     const FEW: usize = 256;
+    /// As many are counted at once from then on.
+    const BATCH: usize = 32;
+
+    fn new() -> Responses {
+        Responses { fresh: Vec::new(), batch: Responses::FEW + 1, counts: Counts::default() }
+    }
 
     #[inline]
     fn record(&mut self, response: u64) {
-        match self {
-            Responses::Few(list) if list.len() < Responses::FEW => list.push(response),
-            Responses::Few(_) => self.record_many(response),
-            Responses::Many(histogram) => {
-                histogram.record(response).expect("the histogram resizes itself");
-            }
+        self.fresh.push(response);
+        if self.fresh.len() >= self.batch {
+            self.count();
         }
     }
 
-    #[cold]
     #[inline(never)]
-    fn record_many(&mut self, response: u64) {
-        let mut histogram = empty_histogram();
-        self.add_to(&mut histogram);
-        histogram.record(response).expect("the histogram resizes itself");
-        *self = Responses::Many(Box::new(histogram));
+    fn count(&mut self) {
+        self.batch = Responses::BATCH;
+        self.counts.add(&self.fresh);
+        self.fresh.clear();
     }
 
     fn add_to(&self, all: &mut Histogram<u64>) {
-        match self {
-            Responses::Few(list) => {
-                for &response in list {
-                    all.record(response).expect("the histogram resizes itself");
-                }
-            }
-            Responses::Many(histogram) => {
-                all.add(&**histogram).expect("the histogram resizes itself");
-            }
+        self.counts.add_to(all);
+        for &response in &self.fresh {
+            all.record(response).expect("the histogram resizes itself");
         }
     }
 
@@ -84,24 +85,83 @@ impl Responses {
         largest: Duration,
         work: impl Fn(&dyn Fn(f64) -> Duration) -> T,
     ) -> T {
-        match self {
-            Responses::Few(list) => {
-                // As the histogram has it: the rank is rounded up, the value to its bucket's end.
-                let mut sorted = list.clone();
-                sorted.sort_unstable();
-                let buckets = empty_histogram();
-                work(&|share: f64| {
-                    let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
-                    let value = sorted[rank.clamp(1, sorted.len()) - 1];
-                    let value = if share <= 0.0 {
-                        buckets.lowest_equivalent(value)
-                    } else {
-                        buckets.highest_equivalent(value)
-                    };
-                    as_duration(value).min(largest)
-                })
-            }
-            Responses::Many(histogram) => work(&|share| quantile(histogram, share, largest)),
+        if !self.counts.is_empty() {
+            let mut histogram = empty_histogram();
+            self.add_to(&mut histogram);
+            return work(&|share| quantile(&histogram, share, largest));
+        }
+        // As the histogram has it: the rank is rounded up, the value to its bucket's end.
+        let mut sorted = self.fresh.clone();
+        sorted.sort_unstable();
+        let buckets = empty_histogram();
+        work(&|share: f64| {
+            let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
+            let value = sorted[rank.clamp(1, sorted.len()) - 1];
+            let value = if share <= 0.0 {
+                buckets.lowest_equivalent(value)
+            } else {
+                buckets.highest_equivalent(value)
+            };
+            as_duration(value).min(largest)
+        })
+    }
+}
+
+/// How many values there are in each bucket of a histogram with three significant digits.
+///
+/// The buckets are those of [`empty_histogram`], but only from the lowest to the highest that is not empty: response
+/// times of one task are seldom apart by more than a few doublings, and what is small stays in the cache.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    /// The bucket of the first count.
+    lowest: usize,
+    counts: Vec<u64>,
+}
+
+impl Counts {
+    /// Buckets are one wide up to 2 to this power; from there on every doubling has half as many.
+    const DIGITS: u32 = 11;
+
+    /// The bucket of a value.
+    #[inline]
+    fn bucket(value: u64) -> usize {
+        let doublings = (u64::BITS - value.leading_zeros()).saturating_sub(Counts::DIGITS);
+        ((doublings as usize) << (Counts::DIGITS - 1)) + (value >> doublings) as usize
+    }
+
+    /// The least value of a bucket.
+    fn least(bucket: usize) -> u64 {
+        let doublings = (bucket >> (Counts::DIGITS - 1)).saturating_sub(1);
+        ((bucket - (doublings << (Counts::DIGITS - 1))) as u64) << doublings
+    }
+
+    fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
+    fn add(&mut self, values: &[u64]) {
+        let least = values.iter().copied().min().map_or(self.lowest, Counts::bucket);
+        let highest = values.iter().copied().max().map_or(0, Counts::bucket);
+        if self.counts.is_empty() {
+            self.lowest = least;
+        }
+        if least < self.lowest {
+            let more = std::iter::repeat_n(0, self.lowest - least);
+            self.counts.splice(0..0, more);
+            self.lowest = least;
+        }
+        if highest >= self.lowest + self.counts.len() {
+            self.counts.resize(highest - self.lowest + 1, 0);
+        }
+        for &value in values {
+            self.counts[Counts::bucket(value) - self.lowest] += 1;
+        }
+    }
+
+    fn add_to(&self, all: &mut Histogram<u64>) {
+        for (at, &count) in self.counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
+            let value = Counts::least(self.lowest + at);
+            all.record_n(value, count).expect("the histogram resizes itself");
         }
     }
 }
@@ -130,7 +190,7 @@ impl Statistics {
     pub fn new(tasks: usize, cpus: usize) -> Statistics {
         Statistics {
             counters: Counters::new(tasks, cpus),
-            responses: (0..tasks).map(|_| Responses::Few(Vec::new())).collect(),
+            responses: (0..tasks).map(|_| Responses::new()).collect(),
         }
     }
 
@@ -186,7 +246,7 @@ impl Statistics {
     #[inline(never)]
     fn grow(&mut self, task: TaskId) {
         while self.responses.len() <= task.index() {
-            self.responses.push(Responses::Few(Vec::new()));
+            self.responses.push(Responses::new());
         }
     }
 }
@@ -231,26 +291,40 @@ impl Recorder for Statistics {
 mod tests {
     use super::*;
 
+    /// Values of all sizes, from a generator with this start.
+    fn values(start: u64) -> impl Iterator<Item = u64> {
+        let step = |value: &u64| {
+            Some(
+                value
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407),
+            )
+        };
+        std::iter::successors(Some(start), step).map(|value| value >> (1 + (value >> 7) % 62))
+    }
+
     #[test]
-    fn few_and_many_responses_have_the_same_quantiles() {
-        let mut few = Responses::Few(Vec::new());
+    fn few_and_many_responses_have_the_quantiles_of_the_histogram() {
+        let mut responses = Responses::new();
         let mut histogram = empty_histogram();
-        let mut value = 1u64;
-        for _ in 0..Responses::FEW {
-            value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let response = value >> (20 + value % 40);
-            few.record(response);
+        for (index, response) in values(1).take(1000).enumerate() {
+            responses.record(response);
             histogram.record(response).unwrap();
+            assert_eq!(responses.counts.is_empty(), index < Responses::FEW);
             let largest = as_duration(histogram.max());
             for share in [0.0, 0.001, 0.25, 0.5, 0.95, 0.99, 0.999, 1.0] {
                 let expected = quantile(&histogram, share, largest);
-                assert_eq!(few.with_quantiles(largest, |at| at(share)), expected);
+                assert_eq!(responses.with_quantiles(largest, |at| at(share)), expected);
             }
         }
-        assert!(matches!(few, Responses::Few(_)));
-        few.record(7);
-        histogram.record(7).unwrap();
-        let Responses::Many(many) = few else { panic!("one more is many") };
-        assert_eq!(*many, histogram);
+    }
+
+    #[test]
+    fn buckets_are_those_of_the_histogram() {
+        let histogram = empty_histogram();
+        let edges = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
+        for value in edges.chain(values(7).take(10_000)).chain([u64::MAX]) {
+            assert_eq!(Counts::least(Counts::bucket(value)), histogram.lowest_equivalent(value));
+        }
     }
 }
