@@ -772,7 +772,8 @@ def late_below(k, higher):
 def run_misses(system, tasks, proof, order):
     """A run: its releases are legal, and the job that is named is not done by its deadline."""
     jobs, late = proof["jobs"], proof["late"]
-    end, of, short = late["deadline_ns"], {task.name: [] for task in tasks}, set()
+    # When the first job of each task that is not named must have come at the latest.
+    end, of, missing = late["deadline_ns"], {task.name: [] for task in tasks}, {}
     names = {task.name: task for task in tasks}
     need(not system.costs and not system.other_speeds and not system.changes and not system.mixed, "not simulated")
     for job in jobs:
@@ -789,8 +790,7 @@ def run_misses(system, tasks, proof, order):
         if task.kind == "explicit":
             times = [at for at in task.times if at < end][: task.jobs]
             need(arrivals == times[: len(arrivals)], f"{task.name} comes at other times")
-            if any(at + task.J < end for at in times[len(arrivals) :]):
-                short.add(task.name)
+            missing[task.name] = min((at + task.J for at in times[len(arrivals) :]), default=end)
             continue
         need(task.jobs is None or len(arrivals) <= task.jobs, f"{task.name} has too many jobs")
         following = task.offset
@@ -800,22 +800,27 @@ def run_misses(system, tasks, proof, order):
             following = at + task.T
         more = task.jobs is None or len(arrivals) < task.jobs
         # A job that may be ready by the end only may be left out.
-        last = following + (task.extra if arrivals else 0) + task.J
-        if not free and more and last < end:
-            short.add(task.name)
+        if not free and more:
+            missing[task.name] = following + (task.extra if arrivals else 0) + task.J
     due = [job for job in of[late["task"]] if job["arrival_ns"] == late["arrival_ns"]]
     need(len(due) == 1 and end == late["arrival_ns"] + names[late["task"]].D, "there is no such job")
-    left = simulate(tasks, of, order, end)
-    need(left[late["task"]][of[late["task"]].index(due[0])] > 0, "the job is done in time")
-    for name in short:
+    job = of[late["task"]].index(due[0])
+    left, skipped = simulate(tasks, of, order, end)
+    need(left[late["task"]][job] > 0, "the job is done in time")
+    if (late["task"], job) in skipped:
+        # It never runs, whatever comes later.
+        end = skipped[late["task"], job]
+        left, _ = simulate(tasks, of, order, end)
+    for name, by in missing.items():
         # What waits behind a job of its own task has run for nothing yet.
-        need(left[name] and left[name][-1] > 0, f"a job of {name} is missing")
+        need(by >= end or (left[name] and left[name][-1] > 0), f"a job of {name} is missing")
 
 
 def simulate(tasks, of, order, end):
-    """What is left of each job at `end` when on each group of CPUs the first jobs in the order run."""
+    """What is left of each job at `end` when on each group of CPUs the first jobs in the order run; and when which jobs
+    were skipped."""
     left = {name: [job["execution_ns"] for job in jobs] for name, jobs in of.items()}
-    head, seen, skipped = {name: 0 for name in of}, {name: 0 for name in of}, set()
+    head, seen, skipped = {name: 0 for name in of}, {name: 0 for name in of}, {}
     fixed = order != "edf" and priority(order)
     now = 0
     while now < end:
@@ -827,7 +832,7 @@ def simulate(tasks, of, order, end):
             while seen[name] < len(jobs) and jobs[seen[name]]["ready_ns"] <= now:
                 # A task that skips has no job wait for the one before it.
                 if task.late == "skip" and head[name] < seen[name]:
-                    skipped.add((name, seen[name]))
+                    skipped[name, seen[name]] = now
                 seen[name] += 1
             if seen[name] < len(jobs):
                 following = min(following, jobs[seen[name]]["ready_ns"])
@@ -846,7 +851,7 @@ def simulate(tasks, of, order, end):
         for name in running:
             left[name][head[name]] -= following - now
         now = following
-    return left
+    return left, skipped
 
 
 # ---- The answers ----------------------------------------------------------------------------------------------------
