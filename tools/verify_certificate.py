@@ -870,6 +870,8 @@ def verify(system, answer):
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"
     need(yes or answer["verdict"] == "no", "nothing is decided")
+    # A job that is skipped is missed, and tests let it wait.
+    need(not yes or all(task.late != "skip" or task.D <= task.T for task in tasks), "a job may be skipped in time")
     one_each = all(len(cpus) == 1 for cpus in groups)
     name, _, of_order = (test or "").rpartition("-")
     if test == "WITNESS":

@@ -54,7 +54,7 @@ use layland_analysis::{
     Verdict, catalogue,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
+    Algorithm, Behaviour, Duration, OnMiss, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
@@ -273,8 +273,15 @@ impl<'a> Assessor<'a> {
         let known = self.memo.of(self.system);
         (catalogue::TESTS.iter())
             .filter(|test| is_meant(&test.subject) && self.options.has(test.name))
-            .map(|test| Said { test, finding: known.test(test) })
+            .map(|test| Said { test, finding: known.test(test).map(|found| self.believed(found)) })
             .collect()
+    }
+
+    fn believed(&self, finding: Finding) -> Finding {
+        match finding.verdict == Verdict::Yes && may_skip_in_time(self.system) {
+            true => Finding::new(Verdict::Unknown, Reason::Holds(SKIPS_IN_TIME)),
+            false => finding,
+        }
     }
 }
 
@@ -486,6 +493,12 @@ impl Assessment {
             _ if matches!(test.subject, Subject::Unsound(..)) => {}
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
             Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
+            Ok(Finding { verdict: Verdict::Yes, .. }) if may_skip_in_time(system) => {
+                if self.verdict == Verdict::Unknown {
+                    self.reasons
+                        .push(format!("{} counts on jobs that would be skipped", test.name));
+                }
+            }
             Ok(finding) => {
                 let text = |reason: &Reason| {
                     let what = if admission { "not admitted: " } else { "" };
@@ -508,6 +521,15 @@ impl Assessment {
         }
         self.said.push(Said { test, finding });
     }
+}
+
+const SKIPS_IN_TIME: &str = "a job may come while the one before it has time left, and be skipped";
+
+/// Whether a job may be skipped although none is late: one that comes while the one before it, which has until after
+/// its period, still runs. Analyses let it wait, and a skipped job is a miss.
+fn may_skip_in_time(system: &System) -> bool {
+    let skips = |task: &Task| task.on_miss == OnMiss::Skip && task.deadline > task.period;
+    system.tasks.values().any(skips)
 }
 
 fn is_of_threads(algorithm: Algorithm) -> bool {

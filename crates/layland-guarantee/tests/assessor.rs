@@ -1,7 +1,8 @@
 //! What several policies of one system share does not change what is said of each.
 
+use layland_analysis::Verdict;
 use layland_guarantee::{AssessOptions, Assessment, Assessor, assess};
-use layland_model::{Criticality, Duration, Levels, Service, System, Task};
+use layland_model::{Criticality, Duration, Levels, OnMiss, Service, System, Task};
 use layland_policy::Registry;
 
 /// Everything that is known of a policy, as text.
@@ -56,4 +57,31 @@ fn policies_side_by_side_are_told_what_each_is_told_alone() {
             }
         }
     }
+}
+
+/// A job that comes while the one before it still runs is skipped, and missed, though none would be late.
+#[test]
+fn what_may_be_skipped_in_time_is_not_guaranteed() {
+    let ms = Duration::from_ms;
+    let system = |way: OnMiss, deadline: i64| {
+        let first = Task::implicit("first", Service::from_ms(6), ms(20));
+        let mut second = Task::implicit("second", Service::from_ms(3), ms(5));
+        (second.deadline, second.on_miss, second.rank) = (ms(deadline), way, 1);
+        second.priority = Some(2);
+        System::new(1, vec![Task { priority: Some(1), ..first }, second])
+    };
+    let registry = Registry::standard();
+    for policy in ["p-fp", "g-fp", "p-edf", "g-edf"] {
+        let verdict = |way, deadline| {
+            let options = AssessOptions { margin: true, ..AssessOptions::default() };
+            let found = assess(&registry, policy, &system(way, deadline), &options);
+            let found = found.expect("it is in the registry");
+            (found.verdict, found.margin.map(|margin| margin.thousandths))
+        };
+        assert_eq!(verdict(OnMiss::Continue, 10).0, Verdict::Yes, "{policy}");
+        assert_eq!(verdict(OnMiss::Skip, 10), (Verdict::Unknown, Some(0)), "{policy}");
+    }
+    // With deadlines within periods, only what is late makes others be skipped.
+    let found = assess(&registry, "p-edf", &system(OnMiss::Skip, 5), &AssessOptions::default());
+    assert_eq!(found.expect("it is in the registry").verdict, Verdict::Yes);
 }
