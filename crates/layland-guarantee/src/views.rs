@@ -41,8 +41,10 @@
 //!
 //! **Reclaiming** (`grub=on` and a task that says `reclaim`). A thread that reclaims may run for longer than its
 //! budget, so response times of EDF do not hold, and on one of several CPUs of a cluster nothing does: what is
-//! reserved on all of them is lent on each (`demo:reclaim-defect`). Alone in its cluster, or with threads that are
-//! tied to it and `lend=cpu`, a CPU keeps deadlines, with *D = T* and bandwidths that are at most `Umax` together
+//! reserved on all of them is lent on each (`demo:reclaim-defect`). There are two exceptions, with *D = T*.
+//!
+//! *One CPU.* Alone in its cluster, or with threads that are tied to it and `lend=cpu`, a CPU keeps deadlines if the
+//! bandwidths are at most `Umax` together
 //! (Lipari and Baruah 2000). Suppose that a job is pending a nanosecond before its deadline `d`, in a stretch from
 //! `t0` on in which the CPU runs threads due by `d` alone. What runs pays at least `running / Umax` for each
 //! nanosecond, and the integral of `running` is what the servers are entitled to by `d - 1 ns`. Each of `n` servers
@@ -51,6 +53,30 @@
 //! nanoseconds: budgets of microseconds have that room with any `Umax` clearly below 1, and others with a WCET
 //! below. With the kernel's arithmetic every charge is rounded down, as often as something happens, and nothing is
 //! promised.
+//!
+//! *Several CPUs* with threads that may use all `m` of them and `lend=parallel`, if the bandwidths are at most
+//! `m Umax - (m - 1) umax` together, `umax` the largest (Abeni, Lipari, Parri and Sun 2016; the proof is ours). Let
+//! `U(t)` be the bandwidth in use. Whoever runs pays at least `b / Umax` and at most 1 for each nanosecond, with
+//! `m b = U + (m - 1) umax`. Fix a deadline `d`, and look at the pieces (point 1) that are due by `d`. The lag of a
+//! server is what it is entitled to, `u` for each nanosecond up to its zero-lag time, less what it has paid; it
+//! is 0 when it wakes up with a new deadline, and is dropped when it becomes inactive. `L` is the sum of the lags.
+//! Suppose that `L` rises above 0. Then some server `j` has a positive lag; let it be contending since `r`, when its lag
+//! was not positive. Since `r` it runs, for a total price of `P`, or all `m` CPUs run pieces due by `d`.
+//! - While all run, `L` changes by at most `U - m b = -(m - 1) umax` for each nanosecond.
+//! - While `j` runs, by at most `U` less its price, and `U = m b - (m - 1) umax` is at most `m Umax` times its
+//!   price, less `(m - 1) umax`.
+//! - So `L` has changed by at most `(m Umax - 1) P - (m - 1) umax (t - r)`, and `P < u_j (t - r)`, because the lag has
+//!   grown: `L` has fallen by `m (1 - Umax) u_j (t - r)` or more. It did not rise above 0.
+//!
+//! Budgets that end at whole nanoseconds are overdrawn by less than one; where that debt goes into a piece that is due
+//! later, count it on. Now suppose that a job is pending at `e = d - 1 ns`. It has run since its release with a full
+//! budget, so `r = d - T`, and its server has `Q - C` left at least. By `r` the sum was not positive, so that by `e` it
+//! is at most `(m - 1) u - m (1 - Umax) Q`. On the other hand nobody has paid more than its entitlement by `d`, but for
+//! a nanosecond: the sum is above `Q - C - (n - 1)` less the sum of all `u`, which is at most `m`. That is a
+//! contradiction if `(Q - C) + m (1 - Umax) Q >= n + 2 m` nanoseconds (with `m Umax >= 1`; below, `m - 1` stands for
+//! `m (1 - Umax)`). It holds for hogs with `C = Q`, and so no server
+//! is used up at or after its deadline: there is no bypass (point 3). A job above its budget would be continued in
+//! a piece that begins with a part of the budget, where the argument about `r` fails: none may be.
 //!
 //! Options: `exhaust=postpone` lets a thread go on beyond its budget: nothing is promised. `lag_reset=on` starts
 //! late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`, `limit` and `kernel` change
@@ -128,8 +154,49 @@ fn reclaims(system: &System, options: &PolicyOptions) -> bool {
     options.switch("grub", false).unwrap_or(true) && system.tasks.values().any(|task| task.reclaim)
 }
 
-/// What can be analysed where threads reclaim, each on a CPU that is alone in its cluster; `is_admitted` by admission
-/// control.
+/// What the threads of CPUs that lend to each other have reserved.
+#[derive(Clone)]
+struct Lender {
+    threads: i64,
+    total: RateSum,
+    widest: Rate,
+}
+
+impl Lender {
+    fn add(&mut self, u: &Rate) {
+        self.threads += 1;
+        self.total.add(u);
+        self.widest = self.widest.clone().max(u.clone());
+    }
+}
+
+/// Why nothing is known of threads that reclaim here, if so. A cluster of several CPUs has to lend what belongs to its
+/// threads: each CPU its own where all are tied, all of them together where all may migrate.
+fn lends_too_much(system: &System, options: &PolicyOptions) -> Option<&'static str> {
+    let lend = options.text("lend").unwrap_or("domain");
+    let of_cluster = |(index, cluster): (usize, &CpuSet)| {
+        let mut own = system.tasks.iter().filter(|(_, task)| task.cluster == index).peekable();
+        own.peek()?;
+        let migrate = own.all(|(id, _)| system.allowed_cpus(id) == *cluster);
+        match (cluster.len(), migrate, lend) {
+            (1, _, _) | (_, true, "parallel") | (_, false, "cpu") => None,
+            (_, false, "parallel") => Some(
+                "with lend=parallel CPUs lend to each other, and threads that are tied to one cannot follow",
+            ),
+            (_, true, "cpu") => Some(
+                "with lend=cpu a CPU lends what its own threads leave, and here threads migrate: say lend=parallel",
+            ),
+            (_, _, _) => Some(
+                "threads reclaim on CPUs that share a cluster: what is reserved on all of them is lent on each \
+                        (demo:reclaim-defect)",
+            ),
+        }
+    };
+    system.platform.clusters.iter().enumerate().find_map(of_cluster)
+}
+
+/// What can be analysed where threads reclaim: the clusters of `placed` lend to nobody else. `is_admitted` by
+/// admission control.
 fn of_reclaiming(
     placed: &System,
     budgets: &System,
@@ -144,27 +211,45 @@ fn of_reclaiming(
     let given = |name: &str| options.text(name).and_then(|text| text.parse::<Rate>().ok());
     let limit = || given("limit").unwrap_or_else(|| Rate::new(19, 20)).min(Rate::ONE);
     let umax = given("umax").unwrap_or_else(|| if is_admitted { limit() } else { Rate::ONE });
-    let mut bandwidths = vec![(0, RateSum::default()); placed.platform.clusters.len()];
+    let none = Lender { threads: 0, total: RateSum::default(), widest: Rate::ZERO };
+    let mut lenders = vec![none; placed.platform.clusters.len()];
     for task in budgets.tasks.values() {
         if task.deadline != task.period {
             return Err(
                 "threads reclaim, and what is known of that needs deadlines at the ends of periods",
             );
         }
-        let (count, sum) = &mut bandwidths[task.cluster];
-        *count += 1;
-        sum.add(&task.utilization());
+        lenders[task.cluster].add(&task.utilization());
     }
-    if bandwidths.iter().any(|(_, sum)| !sum.fits(&Rate::ZERO, &umax)) {
-        return Err("threads reclaim, and reserve more of a CPU than they may reclaim (umax)");
+    for (lender, cluster) in lenders.iter().zip(&placed.platform.clusters) {
+        let m = cluster.len() as i64;
+        let keeps = &Rate::whole(m - 1) * &lender.widest;
+        let all = &(&Rate::whole(m) * &umax) - &keeps;
+        if !lender.total.fits(&Rate::ZERO, &all) {
+            return Err(match m {
+                1 => "threads reclaim, and reserve more of a CPU than they may reclaim (umax)",
+                _ => {
+                    "threads reclaim, and reserve more of m CPUs than global EDF can lend: m umax, less m - 1 times \
+                     the largest bandwidth"
+                }
+            });
+        }
     }
     for (task, with_budget) in placed.tasks.values().zip(budgets.tasks.values()) {
         let budget = with_budget.own_wcet();
         let is_hog = task.behaviour == Behaviour::Hog;
-        let longest = if is_hog { budget } else { longest_execution(task).min(budget) };
-        let more = &(&Rate::ONE / &umax) - &Rate::ONE;
-        let room = &Rate::whole((budget - longest).ns()) + &(&more * &Rate::whole(budget.ns()));
-        if room < Rate::whole(bandwidths[task.cluster].0 + 1) {
+        let longest = if is_hog { budget } else { longest_execution(task) };
+        let m = placed.platform.clusters[task.cluster].len() as i64;
+        if m > 1 && longest > budget {
+            return Err("threads reclaim on several CPUs, and a job may need more than its budget");
+        }
+        let (more, needed) = match m {
+            1 => (&(&Rate::ONE / &umax) - &Rate::ONE, 1),
+            _ => ((&Rate::whole(m) * &(&Rate::ONE - &umax)).min(Rate::whole(m - 1)), 2 * m),
+        };
+        let spare = Rate::whole((budget - longest.min(budget)).ns());
+        let room = &spare + &(&more * &Rate::whole(budget.ns()));
+        if room < Rate::whole(lenders[task.cluster].threads + needed) {
             return Err(
                 "threads reclaim, and budgets end at whole nanoseconds, which may be nanoseconds too late: \
                         say umax=19/20, or give budgets above the WCETs",
@@ -202,13 +287,8 @@ pub(crate) fn of_threads(
     let algorithms = algorithms(Algorithm::Ordered(Form::Clustered, Order::Deadline), &placed);
     let budgets = with_budgets(&placed);
     if reclaims(system, options) {
-        // Where threads are tied to CPUs, those are analysed alone; but what they lend is a matter of their cluster.
-        let shares = system.platform.clusters.iter().any(|cluster| cluster.len() > 1);
-        if !one_cpu_each || shares && options.text("lend") != Some("cpu") {
-            return Err(
-                "threads reclaim on CPUs that share a cluster: what is reserved on all of them is lent on each \
-                        (demo:reclaim-defect)",
-            );
+        if let Some(reason) = lends_too_much(system, options) {
+            return Err(reason);
         }
         let admitted = algorithm == Algorithm::SemiPartitionedDeadline;
         let is_admitted = options.switch("ac", admitted).unwrap_or(true);

@@ -49,6 +49,19 @@ pub const LIPARI_BARUAH: Citation = Citation {
 }",
 };
 
+/// Abeni et al. 2016.
+pub const ABENI_RECLAIMING: Citation = Citation {
+    key: "abeni2016multicore",
+    text: "L. Abeni, G. Lipari, A. Parri and Y. Sun. Multicore CPU reclaiming: parallel or sequential? \
+           SAC 2016, pages 1877-1884.",
+    bibtex: "@inproceedings{abeni2016multicore,
+  author    = {Luca Abeni and Giuseppe Lipari and Andrea Parri and Youcheng Sun},
+  title     = {Multicore {CPU} Reclaiming: Parallel or Sequential?},
+  booktitle = {31st Annual ACM Symposium on Applied Computing (SAC)}, pages = {1877--1884}, year = {2016},
+  doi       = {10.1145/2851613.2851743}
+}",
+};
+
 /// Lelli et al. 2016.
 pub const LELLI: Citation = Citation {
     key: "lelli2016deadline",
@@ -95,7 +108,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         grub_pa(),
         start(),
     ])
-    .citing([LELLI, ABENI_BUTTAZZO, LIPARI_BARUAH, Citation::TANG]);
+    .citing([LELLI, ABENI_BUTTAZZO, LIPARI_BARUAH, ABENI_RECLAIMING, Citation::TANG]);
     let dl_sp = PolicyInfo::new(
         "dl-sp",
         "SCHED_DEADLINE, repaired for semi-partitioned systems",
@@ -121,7 +134,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         grub_pa(),
         start(),
     ])
-    .citing([Citation::TANG, LIPARI_BARUAH, ABENI_BUTTAZZO]);
+    .citing([Citation::TANG, LIPARI_BARUAH, ABENI_RECLAIMING, ABENI_BUTTAZZO]);
     vec![dl, dl_sp]
 }
 

@@ -1,5 +1,5 @@
-//! Reclaiming (GRUB): the bundled example of what it does wrong with several CPUs in a domain, and what it keeps on
-//! CPUs that lend what is their own.
+//! Reclaiming (GRUB): the bundled example of what it does wrong with several CPUs in a domain, what it keeps on
+//! CPUs that lend what is their own, and on CPUs that lend in parallel (M-GRUB).
 
 use layland_analysis::Verdict;
 use layland_checker::check;
@@ -59,6 +59,16 @@ fn an_admitted_thread_is_late_where_cpus_lend_what_is_not_theirs() {
     let rest = 4_000_000_u64 - ((4_000_000 * 716_185) >> 20);
     let lasts = 4_000_000 + (rest << 20).div_ceil(716_185) as i64;
     assert_eq!(first_tardiness(&kernel, 1), lasts + 5_000_000 - 10_000_000);
+    // The two take more than the CPU has, for ever.
+    let latest = |until: Time| {
+        let trace = run(&system, "dl-sp:grub=on", until);
+        let late = trace
+            .jobs
+            .iter()
+            .filter_map(|record| record.completion().map(|end| record.job.tardiness(end).ns()));
+        late.max().expect("jobs end")
+    };
+    assert!(latest(Time::from_ms(10_000)) > 8 * latest(Time::from_ms(1000)));
     // Linux asks nobody if admission control is off.
     assert_eq!(first_tardiness(&run(&system, "dl:grub=on", until), 1), 1_153_847);
     for spec in ["dl:grub=on", "dl-sp:grub=on", "dl-sp:grub=on:arith=kernel"] {
@@ -122,9 +132,15 @@ fn a_soft_reservation_and_theorems_about_hard_ones() {
 
 /// Tasks on one CPU with bandwidths of at most `umax` together.
 fn on_one_cpu(umax: Rate) -> impl Strategy<Value = System> {
+    on_cpus(1, umax)
+}
+
+/// Tasks on `m` CPUs with bandwidths of at most `m umax` together, less `m - 1` times the largest.
+fn on_cpus(m: usize, umax: Rate) -> impl Strategy<Value = System> {
     let task = (2i64..14, 1i64..9, 0i64..12, any::<bool>(), any::<bool>(), 1i64..101);
-    prop::collection::vec(task, 1..6).prop_map(move |tasks| {
-        let (mut total, mut kept) = (Rate::ZERO, Vec::new());
+    prop::collection::vec(task, 1..4 + 2 * m).prop_map(move |tasks| {
+        let (mut total, mut widest, mut kept) = (Rate::ZERO, Rate::ZERO, Vec::new());
+        let (all, others) = (&Rate::whole(m as i64) * &umax, Rate::whole(m as i64 - 1));
         for (at, (period, budget, offset, is_hog, reclaims, percent)) in
             tasks.into_iter().enumerate()
         {
@@ -142,17 +158,116 @@ fn on_one_cpu(umax: Rate) -> impl Strategy<Value = System> {
                 let least = Service::from_ns((budget * percent / 100).max(1));
                 task.execution = ExecutionModel::Uniform { min: least, max: task.own_wcet() };
             }
-            let all = &total + &task.utilization();
-            if all <= umax {
-                total = all;
+            let more = &total + &task.utilization();
+            let wider = widest.clone().max(task.utilization());
+            if &more + &(&others * &wider) <= all {
+                (total, widest) = (more, wider);
                 kept.push(task);
             }
         }
         if kept.is_empty() {
             kept.push(Task::implicit("t", Service::from_ns(1000), Duration::from_ns(2000)));
         }
-        System::new(1, kept)
+        System::new(m, kept)
     })
+}
+
+/// Hogs and jobs that end early on two to four CPUs, which reclaim in parallel.
+fn in_parallel() -> impl Strategy<Value = System> {
+    let any = (2usize..5).prop_flat_map(|m| on_cpus(m, Rate::new(19, 20)));
+    prop_oneof![any, beside_hogs()]
+}
+
+/// The worst that is known: hogs that reclaim go first, and one thread needs all that they leave. The bandwidths are what
+/// the condition allows with `umax=19/20`.
+fn beside_hogs() -> impl Strategy<Value = System> {
+    (2i64..5, 3_000i64..8_000, 0i64..4).prop_map(|(m, wide, more)| {
+        let period = Duration::from_ns(10_000);
+        let others = m * (9_500 - wide);
+        let count = (others + wide - 1) / wide + more;
+        let hogs = (0..count).map(|at| {
+            let budget = Service::from_ns((others / count).max(1));
+            let mut hog = Task::implicit(format!("hog{at}"), budget, period);
+            (hog.behaviour, hog.reclaim, hog.rank) = (Behaviour::Hog, true, at);
+            hog
+        });
+        let mut last = Task::implicit("last", Service::from_ns(wide), period);
+        last.rank = count;
+        System::new(m as usize, hogs.chain([last]).collect())
+    })
+}
+
+#[test]
+fn global_edf_lends_what_it_can_spare() {
+    // Two hogs with half a CPU each, and three threads that mostly sleep: m - (m - 1) umax is 3/2.
+    let ms = Service::from_ms;
+    let task =
+        |name: &str, budget, period| Task::implicit(name, ms(budget), Duration::from_ms(period));
+    let mut tasks: Vec<Task> = ["a", "b"].map(|name| task(name, 4, 10)).into();
+    for hog in &mut tasks {
+        (hog.behaviour, hog.reclaim) = (Behaviour::Hog, true);
+    }
+    tasks.extend([task("c", 2, 5), task("d", 1, 9), task("e", 1, 9)]);
+    for sleeper in &mut tasks[2..] {
+        sleeper.execution = ExecutionModel::List(vec![Service::from_us(100)]);
+    }
+    let system = System::new(2, tasks);
+    for policy in ["dl", "dl-sp"] {
+        let spec = format!("{policy}:grub=on:umax=19/20:lend=parallel");
+        let (answer, reasons) = verdict(&spec, &system);
+        assert_eq!(answer, Verdict::Yes, "{spec}: {reasons}");
+        let trace = run(&system, &spec, Time::from_ms(1000));
+        assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)), "{spec}");
+        // With all asleep but the hogs a nanosecond costs (8/10 + 4/10) / 2 / (19/20) = 12/19: more than 0.6 of a CPU.
+        let got = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
+        let got: i64 = got.map(|record| record.executed.ns()).sum();
+        assert!(got > 560_000_000, "{spec}: {got}");
+    }
+    let silent = [
+        ("dl:grub=on:umax=19/20", "demo:reclaim-defect"),
+        ("dl:grub=on:umax=19/20:lend=cpu", "say lend=parallel"),
+        ("dl:grub=on:umax=17/20:lend=parallel", "more of m CPUs than global EDF can lend"),
+        ("dl:grub=on:umax=19/20:lend=parallel:arith=kernel", "by roundings"),
+        ("dl:grub=on:umax=1:lend=parallel", "budgets end at whole nanoseconds"),
+    ];
+    for (spec, part) in silent {
+        let (answer, reasons) = verdict(spec, &system);
+        assert_eq!(answer, Verdict::Unknown, "{spec}");
+        assert!(reasons.contains(part), "{spec}: {reasons}");
+    }
+    let mut tied = system;
+    for (at, task) in tied.tasks.values_mut().enumerate() {
+        task.affinity = Some(CpuSet::single(CpuId(at as u32 % 2)));
+    }
+    let (answer, reasons) = verdict("dl:grub=on:umax=19/20:lend=parallel", &tied);
+    assert_eq!(answer, Verdict::Unknown);
+    assert!(reasons.contains("tied to one cannot follow"), "{reasons}");
+    let (answer, reasons) = verdict("dl:grub=on:umax=19/20:lend=cpu", &tied);
+    assert_eq!(answer, Verdict::Yes, "{reasons}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Under the condition no server is late, and nobody gets less than without reclaiming.
+    #[test]
+    fn in_parallel_no_server_is_late(system in in_parallel(), seed in any::<u64>(), repaired in any::<bool>()) {
+        let policy = if repaired { "dl-sp:ac=off" } else { "dl" };
+        let spec = format!("{policy}:grub=on:umax=19/20:lend=parallel");
+        let (answer, reasons) = verdict(&spec, &system);
+        prop_assert_eq!(answer, Verdict::Yes, "{}", reasons);
+        let until = Time::from_ns(200_000);
+        let mut trace = Trace::default();
+        let options = SimOptions { seed, ..SimOptions::until(until) };
+        simulate(&system, registry().build(&spec, &system).unwrap(), &mut trace, &options).unwrap();
+        prop_assert!(trace.jobs.iter().all(|record| !record.missed(trace.over)));
+        for (id, hog) in system.tasks.iter().filter(|(_, task)| task.behaviour == Behaviour::Hog) {
+            let own = trace.jobs.iter().filter(|record| record.job.id.task == id);
+            let got: i64 = own.map(|record| record.executed.ns()).sum();
+            let periods = (until - Time::ZERO - hog.offset).ns() / hog.period.ns();
+            prop_assert!(got >= periods * hog.own_wcet().ns(), "{id:?} got {got}");
+        }
+    }
 }
 
 proptest! {
@@ -325,12 +440,19 @@ impl Slow {
     }
 }
 
-/// Who runs in each unit of time on the only CPU, by deadlines and ranks.
-fn slow_schedule(system: &System, umax: &Rate, horizon: i64) -> Vec<Option<u32>> {
+/// Runs the servers for `horizon` units of time. `pick` says who runs in the unit that begins at a time.
+fn run_servers(
+    system: &System,
+    umax: &Rate,
+    horizon: i64,
+    mut pick: impl FnMut(i64, &[Slow]) -> Result<Vec<usize>, TestCaseError>,
+) -> Result<(), TestCaseError> {
     let mut threads: Vec<Slow> = system.tasks.values().map(Slow::of).collect();
-    let (mut running, mut schedule): (Option<usize>, Vec<Option<u32>>) = (None, Vec::new());
+    let m = system.platform.cpu_count();
+    let whole = |number: usize| Rate::whole(number as i64);
+    let mut running: Vec<usize> = Vec::new();
     for t in 0..horizon {
-        if let Some(p) = running {
+        for &p in &running {
             threads[p].ran_until(t);
         }
         for thread in &mut threads {
@@ -349,16 +471,17 @@ fn slow_schedule(system: &System, umax: &Rate, horizon: i64) -> Vec<Option<u32>>
                 thread.wake(t);
             }
         }
-        running = (0..threads.len())
-            .filter(|&p| threads[p].is_ready())
-            .min_by_key(|&p| (threads[p].d, p));
-        schedule.push(running.map(|p| p as u32));
+        running = pick(t, &threads)?;
         let active: Rate =
             threads.iter().filter(|thread| thread.is_active).map(|thread| thread.u.clone()).sum();
-        if let Some(p) = running {
+        let entered = threads.iter().filter(|thread| thread.has_entered);
+        let widest = entered.map(|thread| thread.u.clone()).max().unwrap_or(Rate::ZERO);
+        let kept = &(&active + &(&whole(m - 1) * &widest)) / &whole(m);
+        for &p in &running {
             let thread = &mut threads[p];
             let price = match thread.reclaims {
-                true => &active.max(thread.u.clone()) / umax,
+                true if m == 1 => &active.clone().max(thread.u.clone()) / umax,
+                true => &kept.clone().min(umax.clone()).max(thread.u.clone()) / umax,
                 false => Rate::ONE,
             };
             thread.q = &thread.q - &price;
@@ -367,15 +490,15 @@ fn slow_schedule(system: &System, umax: &Rate, horizon: i64) -> Vec<Option<u32>>
             }
         }
     }
-    schedule
+    Ok(())
 }
 
-/// Threads with hogs, jobs of any length, early wake-ups and short deadlines, on one CPU that may be overloaded.
-fn any_on_one_cpu() -> impl Strategy<Value = System> {
+/// Threads with hogs, jobs of any length, early wake-ups and short deadlines, on CPUs that may be overloaded.
+fn any_on(m: usize) -> impl Strategy<Value = System> {
     let jobs = prop::collection::btree_map(0i64..60, 1i64..7, 1..8);
     let task = (2i64..13, 1i64..8, 0i64..4, any::<bool>(), 0u32..4, jobs);
-    prop::collection::vec(task, 1..5).prop_map(|tasks| {
-        let mut system = System::new(1, Vec::new());
+    prop::collection::vec(task, 1..4 + m).prop_map(move |tasks| {
+        let mut system = System::new(m, Vec::new());
         for (at, (period, budget, less, reclaims, kind, jobs)) in tasks.into_iter().enumerate() {
             let deadline = (period - less).max(1);
             let budget = Service::from_ns(i64::min(budget, deadline));
@@ -401,17 +524,54 @@ fn any_on_one_cpu() -> impl Strategy<Value = System> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
+    /// By deadlines and ranks.
     #[test]
-    fn schedules_are_those_of_the_twin(system in any_on_one_cpu(), umax in 0usize..3) {
-        let (umax, spec) = [(Rate::ONE, "1"), (Rate::new(19, 20), "19/20"), (Rate::new(3, 4), "3/4")][umax].clone();
-        let trace = run(&system, &format!("dl:tie=rank:grub=on:umax={spec}"), Time::from_ns(120));
-        let mut found = vec![None; 120];
-        for segment in &trace.segments {
-            let units = segment.start.ns() as usize..segment.end.ns() as usize;
-            found[units].fill(Some(segment.job.task.0));
-        }
-        prop_assert_eq!(found, slow_schedule(&system, &umax, 120));
+    fn schedules_are_those_of_the_twin(system in any_on(1), umax in 0usize..3) {
+        let (umax, found) = units(&system, "dl:tie=rank:grub=on", umax);
+        run_servers(&system, &umax, 120, |t, threads| {
+            let ready = (0..threads.len()).filter(|&p| threads[p].is_ready());
+            let first: Vec<usize> = ready.min_by_key(|&p| (threads[p].d, p)).into_iter().collect();
+            prop_assert_eq!(&found[t as usize], &first, "at {}", t);
+            Ok(first)
+        })?;
     }
+
+    /// By deadlines; who goes first of those that are due at the same time is a matter of queues. `dl-sp`, because `dl`
+    /// replenishes in place a server that is used up after its deadline, and lets it run on.
+    #[test]
+    fn servers_in_parallel_are_those_of_the_twin(
+        system in (2usize..4).prop_flat_map(any_on),
+        umax in 0usize..3,
+    ) {
+        let m = system.platform.cpu_count();
+        let (umax, found) = units(&system, "dl-sp:ac=off:grub=on:lend=parallel", umax);
+        run_servers(&system, &umax, 120, |t, threads| {
+            let running = &found[t as usize];
+            let (ready, not_ready): (Vec<usize>, Vec<usize>) =
+                (0..threads.len()).partition(|&p| threads[p].is_ready());
+            prop_assert!(!running.iter().any(|p| not_ready.contains(p)), "at {}: {:?} run", t, running);
+            prop_assert_eq!(running.len(), m.min(ready.len()), "at {}", t);
+            let latest = running.iter().map(|&p| threads[p].d).max();
+            let waits = |p: &&usize| !running.contains(p);
+            let earliest = ready.iter().filter(waits).map(|&p| threads[p].d).min();
+            prop_assert!(earliest.is_none() || latest <= earliest, "at {}: {:?} run", t, running);
+            Ok(running.clone())
+        })?;
+    }
+}
+
+/// The share that may be reclaimed, and who runs in each unit of time.
+fn units(system: &System, spec: &str, umax: usize) -> (Rate, Vec<Vec<usize>>) {
+    let (umax, text) =
+        [(Rate::ONE, "1"), (Rate::new(19, 20), "19/20"), (Rate::new(3, 4), "3/4")][umax].clone();
+    let trace = run(system, &format!("{spec}:umax={text}"), Time::from_ns(120));
+    let mut found: Vec<Vec<usize>> = vec![Vec::new(); 120];
+    for segment in &trace.segments {
+        for unit in segment.start.ns()..segment.end.ns() {
+            found[unit as usize].push(segment.job.task.0 as usize);
+        }
+    }
+    (umax, found)
 }
 
 /// With `grub_pa=on` the bandwidth of a thread that sleeps stays active until its zero-lag time.

@@ -19,12 +19,20 @@
 //!
 //! **On one of several CPUs of a domain nothing is guaranteed.** `extra` spreads what is reserved over the CPUs of
 //! the domain, wherever its threads are: two threads with 4 and 5 in 10 on CPU 0 of 2 pay 9/20 and 1/2, and
-//! together take more than the CPU has. This is the kernel's rule, which relies on threads that migrate. The two
-//! rules for global EDF of Abeni, Lipari, Parri and Sun 2016 (parallel and sequential reclaiming, M-GRUB) have
-//! conditions that are not in the public sources at hand, and are not here.
+//! together take more than the CPU has. This is the kernel's rule, which relies on threads that migrate, and with
+//! threads that do migrate it breaks deadlines as well. There are two repairs:
 //!
-//! The repair is [`Lend::Cpu`]: a CPU lends what its own threads leave, and the price is `max(u, running) / Umax`.
-//! Where each thread is tied to a CPU, every CPU is then as the only one of a domain, and keeps deadlines as such.
+//! - [`Lend::Cpu`], where each thread is tied to a CPU: a CPU lends what its own threads leave, and the price is
+//!   `max(u, running) / Umax`. Every CPU is then as the only one of a domain, and keeps deadlines as such.
+//! - [`Lend::Parallel`], where threads migrate: **M-GRUB** with parallel reclaiming (Abeni, Lipari, Parri and Sun
+//!   2016). Global EDF needs a share of `(m - 1) umax` for the widest server, `umax = max u`, and can lend the rest to
+//!   all that run, in equal parts: the price is `(running + (m - 1) umax) / (m Umax)`, with `running` that of
+//!   the whole domain. No server is late if the bandwidths are at most `m Umax - (m - 1) umax` together, the
+//!   condition of Goossens, Funk and Baruah 2003. `layland-guarantee` has a proof (`views.rs`), since the text of the
+//!   paper is not at hand. Above that limit the price stays at 1, as without reclaiming. On one CPU it is
+//!   `running / Umax`, as above.
+//!
+//! Their other rule, sequential reclaiming, has conditions that are not in the public sources at hand, and is not here.
 //!
 //! Two arithmetics. *Exact*: rationals. *Kernel*: whole multiples of 2^-20, rounded where the kernel rounds: the
 //! bandwidth of a thread, its share of `extra`, `1 / Umax` (in 2^-8), the price, and each charge. `extra` can fall
@@ -35,6 +43,7 @@ use super::price::{Arith, BW_SHIFT, Price, to_ratio};
 use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, Values};
 use layland_model::{CpuId, CpuMap, CpuSet, Duration, Rate, Service};
+use std::collections::BTreeMap;
 
 const RATIO_SHIFT: u32 = 8;
 /// One CPU in the kernel's units.
@@ -44,8 +53,9 @@ pub(crate) fn lend() -> OptionInfo {
     OptionInfo::new(
         "lend",
         "what a CPU lends with grub=on: domain (default, as Linux: its share of what all threads of its cluster \
-           leave) or cpu (what its own threads leave, which keeps deadlines where all threads are tied to CPUs)",
-        Values::one_of(["domain", "cpu"]),
+           leave), cpu (what its own threads leave, which keeps deadlines where all threads are tied to CPUs), or \
+           parallel (M-GRUB: what global EDF can spare, which keeps them where all threads may migrate)",
+        Values::one_of(["domain", "cpu", "parallel"]),
     )
 }
 
@@ -57,11 +67,13 @@ pub enum Lend {
     Domain,
     /// What its own threads leave.
     Cpu,
+    /// Its share of what global EDF on its domain can spare.
+    Parallel,
 }
 
 impl Lend {
     pub(crate) fn of(options: &PolicyOptions) -> Result<Lend, Refusal> {
-        let values = [("domain", Lend::Domain), ("cpu", Lend::Cpu)];
+        let values = [("domain", Lend::Domain), ("cpu", Lend::Cpu), ("parallel", Lend::Parallel)];
         Ok(options.one_of("lend", &values)?.unwrap_or_default())
     }
 }
@@ -75,6 +87,36 @@ pub struct Account {
     pub running: Rate,
     /// What is lent besides.
     pub extra: Rate,
+    /// What parallel reclaiming keeps for those that have reserved it: `(running + (m - 1) umax) / m` of its domain, and
+    /// at most `Umax`.
+    kept: Rate,
+}
+
+/// CPUs that lend to each other.
+#[derive(Clone, Debug)]
+struct Domain {
+    cpus: CpuSet,
+    /// How many threads have each bandwidth.
+    reserved: BTreeMap<Rate, usize>,
+}
+
+impl Domain {
+    fn add(&mut self, u: &Rate) {
+        *self.reserved.entry(u.clone()).or_default() += 1;
+    }
+
+    fn remove(&mut self, u: &Rate) {
+        let count = self.reserved.get_mut(u).expect("it was reserved");
+        *count -= 1;
+        if *count == 0 {
+            self.reserved.remove(u);
+        }
+    }
+
+    /// The bandwidth of the widest server.
+    fn widest(&self) -> Rate {
+        self.reserved.last_key_value().map_or(Rate::ZERO, |(u, _)| u.clone())
+    }
 }
 
 /// See the file header.
@@ -87,11 +129,12 @@ pub struct Accounts {
     /// `1 / Umax` in 2^-8, which the kernel counts with.
     bw_ratio: i64,
     cpus: CpuMap<Account>,
+    domains: Vec<Domain>,
 }
 
 impl Accounts {
-    /// The accounts of so many CPUs without threads. `umax` is above 0 and at most 1.
-    pub fn new(arith: Arith, umax: &Rate, cpus: usize) -> Accounts {
+    /// The accounts of so many CPUs without threads, in these domains. `umax` is above 0 and at most 1.
+    pub fn new(arith: Arith, umax: &Rate, cpus: usize, domains: &[CpuSet]) -> Accounts {
         let (numerator, denominator) = umax.as_i64_pair().unwrap_or((1, 1));
         let (unit, bw_ratio) = match arith {
             Arith::Exact => (umax.clone(), 1 << RATIO_SHIFT),
@@ -100,15 +143,20 @@ impl Accounts {
                 to_ratio(numerator, denominator) >> (BW_SHIFT - RATIO_SHIFT),
             ),
         };
-        let account = Account { this: Rate::ZERO, running: Rate::ZERO, extra: unit.clone() };
+        let zero = || Rate::ZERO;
+        let account = Account { this: zero(), running: zero(), extra: unit.clone(), kept: zero() };
         let (lend, cpus) = (Lend::Domain, CpuMap::filled(account, cpus));
-        Accounts { arith, lend, umax: unit, bw_ratio, cpus }
+        let domain = |cpus: &CpuSet| Domain { cpus: cpus.clone(), reserved: BTreeMap::new() };
+        let domains = domains.iter().map(domain).collect();
+        Accounts { arith, lend, umax: unit, bw_ratio, cpus, domains }
     }
 
     /// The same, with other lending.
     #[must_use]
-    pub fn lending(self, lend: Lend) -> Accounts {
-        Accounts { lend, ..self }
+    pub fn lending(mut self, lend: Lend) -> Accounts {
+        self.lend = lend;
+        (0..self.domains.len()).for_each(|domain| self.keep_anew(domain));
+        self
     }
 
     /// How they are counted.
@@ -152,19 +200,25 @@ impl Accounts {
     }
 
     /// A domain has a thread more.
-    pub fn reserve(&mut self, u: &Rate, domain: &CpuSet) {
-        let share = self.share(u, domain);
-        for c in domain.iter() {
+    pub fn reserve(&mut self, u: &Rate, domain: usize) {
+        self.domains[domain].add(u);
+        let cpus = &self.domains[domain].cpus;
+        let share = self.share(u, cpus);
+        for c in cpus.iter() {
             self.cpus[c].extra = &self.cpus[c].extra - &share;
         }
+        self.keep_anew(domain);
     }
 
     /// A domain has a thread less.
-    pub fn unreserve(&mut self, u: &Rate, domain: &CpuSet) {
-        let share = self.share(u, domain);
-        for c in domain.iter() {
+    pub fn unreserve(&mut self, u: &Rate, domain: usize) {
+        self.domains[domain].remove(u);
+        let cpus = &self.domains[domain].cpus;
+        let share = self.share(u, cpus);
+        for c in cpus.iter() {
             self.cpus[c].extra = &self.cpus[c].extra + &share;
         }
+        self.keep_anew(domain);
     }
 
     /// A thread belongs to a CPU. It is not active.
@@ -178,21 +232,58 @@ impl Accounts {
     }
 
     /// Counts what is lent anew, after the CPUs of a domain have changed: all threads of the domain.
-    pub fn rebuild<'a>(&mut self, domain: &CpuSet, threads: impl Iterator<Item = &'a Rate>) {
-        let all = threads.fold(Rate::ZERO, |sum, u| &sum + &self.share(u, domain));
-        for c in domain.iter() {
+    pub fn rebuild<'a>(
+        &mut self,
+        domain: usize,
+        cpus: &CpuSet,
+        threads: impl Iterator<Item = &'a Rate>,
+    ) {
+        let mut new = Domain { cpus: cpus.clone(), reserved: BTreeMap::new() };
+        let mut all = Rate::ZERO;
+        for u in threads {
+            new.add(u);
+            all = &all + &self.share(u, cpus);
+        }
+        self.domains[domain] = new;
+        for c in cpus.iter() {
             self.cpus[c].extra = &self.umax - &all;
         }
+        self.keep_anew(domain);
     }
 
     /// A thread becomes active.
     pub fn activate(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].running = &self.cpus[cpu].running + u;
+        self.keep_anew_of(cpu);
     }
 
     /// A thread is no longer active.
     pub fn deactivate(&mut self, u: &Rate, cpu: CpuId) {
         self.cpus[cpu].running = &self.cpus[cpu].running - u;
+        self.keep_anew_of(cpu);
+    }
+
+    /// Counts anew what parallel reclaiming keeps where a CPU is.
+    fn keep_anew_of(&mut self, cpu: CpuId) {
+        if self.lend == Lend::Parallel
+            && let Some(domain) = self.domains.iter().position(|domain| domain.cpus.contains(cpu))
+        {
+            self.keep_anew(domain);
+        }
+    }
+
+    fn keep_anew(&mut self, domain: usize) {
+        if self.lend != Lend::Parallel {
+            return;
+        }
+        let domain = &self.domains[domain];
+        let m = domain.cpus.len() as i64;
+        let running: Rate = domain.cpus.iter().map(|c| self.cpus[c].running.clone()).sum();
+        let others = &Rate::whole(m - 1) * &domain.widest();
+        let kept = (&(&running + &others) / &Rate::whole(m.max(1))).min(self.umax.clone());
+        for c in domain.cpus.iter() {
+            self.cpus[c].kept = kept.clone();
+        }
     }
 
     /// A thread belongs to another CPU.
@@ -207,10 +298,11 @@ impl Accounts {
 
     /// What a nanosecond on a CPU costs a thread of bandwidth `u` that reclaims.
     pub fn price(&self, u: &Rate, cpu: CpuId) -> Price {
-        let Account { this, running, extra } = &self.cpus[cpu];
+        let Account { this, running, extra, kept } = &self.cpus[cpu];
         let spare = match self.lend {
             Lend::Domain => &(this - running) + extra,
             Lend::Cpu => &self.umax - running,
+            Lend::Parallel => &self.umax - kept,
         };
         match self.arith {
             Arith::Exact => {
@@ -239,10 +331,10 @@ mod tests {
 
     /// The two threads of the file header.
     fn two_on_one_of(cpus: u32) -> (Accounts, Rate, Rate) {
-        let mut accounts = Accounts::new(Arith::Exact, &Rate::ONE, cpus as usize);
+        let mut accounts = Accounts::new(Arith::Exact, &Rate::ONE, cpus as usize, &[set(cpus)]);
         let (four, five) = (Rate::new(4, 10), Rate::new(5, 10));
         for u in [&four, &five] {
-            accounts.reserve(u, &set(cpus));
+            accounts.reserve(u, 0);
             accounts.enter(u, CpuId(0));
             accounts.activate(u, CpuId(0));
         }
@@ -255,7 +347,7 @@ mod tests {
         assert_eq!(accounts.price(&four, CpuId(0)), Price::exact(Rate::new(9, 10)));
         accounts.deactivate(&five, CpuId(0));
         assert_eq!(accounts.price(&four, CpuId(0)), Price::exact(Rate::new(4, 10)));
-        accounts.unreserve(&five, &set(1));
+        accounts.unreserve(&five, 0);
         accounts.leave(&five, CpuId(0));
         assert_eq!(accounts.of(CpuId(0)).extra, Rate::new(6, 10));
         assert_eq!(accounts.price(&four, CpuId(0)), Price::exact(Rate::new(4, 10)));
@@ -279,6 +371,26 @@ mod tests {
     }
 
     #[test]
+    fn cpus_lend_in_parallel_what_global_edf_can_spare() {
+        let (accounts, four, five) = two_on_one_of(2);
+        let mut accounts = accounts.lending(Lend::Parallel);
+        // (4/10 + 5/10 + 5/10) / 2, on every CPU.
+        for cpu in [CpuId(0), CpuId(1)] {
+            assert_eq!(accounts.price(&four, cpu), Price::exact(Rate::new(7, 10)));
+        }
+        // What has been reserved and is not active still is the widest.
+        accounts.deactivate(&five, CpuId(0));
+        assert_eq!(accounts.price(&four, CpuId(1)), Price::exact(Rate::new(9, 20)));
+        accounts.unreserve(&five, 0);
+        assert_eq!(accounts.price(&four, CpuId(1)), Price::exact(Rate::new(4, 10)));
+        // Nobody pays more than without reclaiming.
+        for _ in 0..5 {
+            accounts.activate(&five, CpuId(1));
+        }
+        assert_eq!(accounts.price(&four, CpuId(0)), Price::Unit);
+    }
+
+    #[test]
     fn a_thread_takes_its_bandwidth_along() {
         let (mut accounts, four, _) = two_on_one_of(2);
         accounts.transfer(&four, [CpuId(0), CpuId(1)], true);
@@ -291,7 +403,7 @@ mod tests {
     #[test]
     fn the_domain_is_counted_anew() {
         let (mut accounts, four, five) = two_on_one_of(2);
-        accounts.rebuild(&set(1), [&four, &five].into_iter());
+        accounts.rebuild(0, &set(1), [&four, &five].into_iter());
         assert_eq!(accounts.of(CpuId(0)).extra, Rate::new(1, 10));
     }
 }

@@ -95,7 +95,8 @@ pub(crate) fn keep_accounts(
         rq.scale_speeds(system)?;
     }
     if slows || reclaims {
-        let accounts = Accounts::new(rq.arith(), &umax, system.platform.cpu_count());
+        let cpus = system.platform.cpu_count();
+        let accounts = Accounts::new(rq.arith(), &umax, cpus, &rq.usable);
         rq.keep_accounts(accounts.lending(Lend::of(options)?), reclaims);
     }
     Ok(())

@@ -71,7 +71,8 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
     let count = integer(&vector["cpus"], "number of CPUs")?;
     let domain: CpuSet = (0..count as u32).map(CpuId).collect();
     let arith = if vector["arith"] == "kernel" { Arith::Kernel } else { Arith::Exact };
-    let mut accounts = Accounts::new(arith, &umax(&vector["rt"])?, count as usize);
+    let mut accounts =
+        Accounts::new(arith, &umax(&vector["rt"])?, count as usize, std::slice::from_ref(&domain));
     let expect = &vector["expect"];
     if let (Some(max_bw), Some(bw_ratio)) = (expect["max_bw"].as_i64(), expect["bw_ratio"].as_i64())
     {
@@ -98,7 +99,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
                 if !vector["rt"].is_null() && &total + &u > room {
                     result = json!("EBUSY");
                 } else {
-                    accounts.reserve(&u, &domain);
+                    accounts.reserve(&u, 0);
                     accounts.enter(&u, cpu()?);
                     threads.insert(id, Reserved { u, cpu: cpu()?, is_active: false });
                     result = json!("ok");
@@ -124,7 +125,7 @@ fn run_ledger(vector: &Value) -> Read<Option<String>> {
             Some("leave") => {
                 let (u, cpu) = known(&threads)?;
                 accounts.leave(&u, cpu);
-                accounts.unreserve(&u, &domain);
+                accounts.unreserve(&u, 0);
                 threads.remove(&id);
             }
             Some("charge") => {

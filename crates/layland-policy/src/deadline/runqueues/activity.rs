@@ -120,7 +120,7 @@ impl RunQueues {
         self.account(|accounts, rq| {
             let thread = &mut rq.threads[p];
             thread.activity = Activity::Inactive;
-            accounts.reserve(&thread.bandwidth, &rq.usable[thread.cluster]);
+            accounts.reserve(&thread.bandwidth, thread.cluster);
             accounts.enter(&thread.bandwidth, thread.cpu);
         });
     }
@@ -184,8 +184,8 @@ impl RunQueues {
         self.account(|accounts, rq| {
             let thread = &rq.threads[p];
             if thread.activity != Activity::Outside {
-                accounts.unreserve(&thread.bandwidth, &rq.usable[thread.cluster]);
-                accounts.reserve(&thread.bandwidth, &rq.usable[cluster]);
+                accounts.unreserve(&thread.bandwidth, thread.cluster);
+                accounts.reserve(&thread.bandwidth, cluster);
             }
         });
         self.threads[p].cluster = cluster;
@@ -204,7 +204,7 @@ impl RunQueues {
             if thread.activity == Activity::Outside {
                 return;
             }
-            let (new, c, domain) = (&thread.bandwidth, thread.cpu, &rq.usable[thread.cluster]);
+            let (new, c, domain) = (&thread.bandwidth, thread.cpu, thread.cluster);
             if thread.activity.is_active() {
                 accounts.deactivate(&old, c);
                 accounts.activate(new, c);
@@ -245,10 +245,10 @@ impl RunQueues {
     pub(super) fn release_departed(&mut self) {
         while let Some(at) = self.departed.iter().position(|departed| departed.until <= self.now) {
             let Departed { bandwidth, cpu, cluster, .. } = self.departed.swap_remove(at);
-            self.account(|accounts, rq| {
+            self.account(|accounts, _| {
                 accounts.deactivate(&bandwidth, cpu);
                 accounts.leave(&bandwidth, cpu);
-                accounts.unreserve(&bandwidth, &rq.usable[cluster]);
+                accounts.unreserve(&bandwidth, cluster);
             });
         }
     }
@@ -256,13 +256,14 @@ impl RunQueues {
     /// The CPUs of clusters have changed.
     pub(super) fn rebuild_accounts(&mut self) {
         self.account(|accounts, rq| {
-            for (cluster, domain) in rq.usable.iter().enumerate() {
+            for (cluster, cpus) in rq.usable.iter().enumerate() {
                 let own = rq.threads.values().filter(|thread| {
                     thread.cluster == cluster && thread.activity != Activity::Outside
                 });
                 let departed = rq.departed.iter().filter(|departed| departed.cluster == cluster);
                 let bandwidths = own.map(|thread| &thread.bandwidth);
-                accounts.rebuild(domain, bandwidths.chain(departed.map(|gone| &gone.bandwidth)));
+                let departed = departed.map(|gone| &gone.bandwidth);
+                accounts.rebuild(cluster, cpus, bandwidths.chain(departed));
             }
         });
     }
