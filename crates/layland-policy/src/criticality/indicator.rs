@@ -11,7 +11,9 @@
 //! Levels at which the bound is the same are skipped: a task with two bounds goes from 0 to its own level
 //! at once. Aborted jobs never compete again.
 
-use super::mechanism::{Jobs, Pending};
+use super::mechanism::{Choice, Jobs, Pending};
+use crate::Note;
+use std::cmp::Reverse;
 
 /// What a job that exceeds its own bound does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -22,6 +24,9 @@ pub enum OwnOverrun {
     /// It is aborted.
     Cut,
 }
+
+/// The priority of a job for which a list has no entry: below all others.
+const UNLISTED: i64 = -1;
 
 /// The indicator of a CPU.
 #[derive(Clone, Debug)]
@@ -86,5 +91,30 @@ impl Indicator {
     /// What a job of a task may get until the indicator has to be looked at.
     pub(super) fn limit(&self, jobs: &Jobs, member: usize) -> i64 {
         jobs.members()[member].bound(self.level)
+    }
+
+    /// A job arrives, with the next entry of its task's list if it is admitted.
+    pub(super) fn arrive(
+        &self,
+        jobs: &mut Jobs,
+        member: usize,
+        job: Pending,
+        take: impl FnOnce() -> Option<i64>,
+    ) {
+        if self.admits(jobs, member, job) {
+            let priority = take().unwrap_or_else(|| {
+                let task = jobs.members()[member].task;
+                jobs.note(Note::Unlisted { task });
+                UNLISTED
+            });
+            jobs.admit(member, Pending { priority, ..job });
+        }
+    }
+
+    /// The job of the highest priority, until the indicator has to be looked at.
+    pub(super) fn highest(&self, jobs: &Jobs) -> Option<Choice> {
+        let priority = |member: usize| jobs.first(member).map(|job| job.priority);
+        let member = jobs.pending().max_by_key(|&member| (priority(member), Reverse(member)))?;
+        Some(Choice { member, limit: Some(self.limit(jobs, member)) })
     }
 }

@@ -74,10 +74,9 @@
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
-use crate::{Note, State};
+use crate::State;
 use layland_model::Time;
 use layland_offline::criticality::fjp::Rescan;
-use std::cmp::Reverse;
 
 /// When the next job of a task can come, to a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -134,9 +133,6 @@ impl Entries {
         self.remaining[last - job] = priority;
     }
 }
-
-/// The priority of a job for which there is none: below all others.
-const UNLISTED: i64 = -1;
 
 /// Fixed job priorities that are recomputed, with an indicator.
 #[derive(Clone, Debug)]
@@ -238,21 +234,12 @@ impl Mechanism for Recomputed {
         for &(member, job) in arrivals {
             let entries = &mut self.entries[member];
             entries.next_release = job.release.ns().saturating_add(jobs.members()[member].period);
-            if self.indicator.admits(jobs, member, job) {
-                let priority = entries.take().unwrap_or_else(|| {
-                    let task = jobs.members()[member].task;
-                    jobs.note(Note::Unlisted { task });
-                    UNLISTED
-                });
-                jobs.admit(member, Pending { priority, ..job });
-            }
+            self.indicator.arrive(jobs, member, job, || entries.take());
         }
     }
 
     fn select(&mut self, jobs: &Jobs, _now: Time) -> Option<Choice> {
-        let priority = |member: usize| jobs.first(member).map(|job| job.priority);
-        let member = jobs.pending().max_by_key(|&member| (priority(member), Reverse(member)))?;
-        Some(Choice { member, limit: Some(self.indicator.limit(jobs, member)) })
+        self.indicator.highest(jobs)
     }
 
     fn save(&self, now: Time, state: &mut State) {

@@ -30,9 +30,8 @@
 
 use super::indicator::{Indicator, OwnOverrun};
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
-use crate::{Note, State};
+use crate::State;
 use layland_model::Time;
-use std::cmp::Reverse;
 use std::ops::Range;
 
 /// The remaining list of a task as ranges of its offline list: in order, disjoint and not empty.
@@ -108,9 +107,6 @@ impl Lists {
     }
 }
 
-/// The priority of a job for which there is none: below all others.
-const UNLISTED: i64 = -1;
-
 /// Fixed job priorities with an indicator.
 #[derive(Clone, Debug)]
 pub struct ListReuse {
@@ -156,21 +152,12 @@ impl Mechanism for ListReuse {
             self.lists.iter_mut().for_each(|list| list.reuse(y));
         }
         for &(member, job) in arrivals {
-            if self.indicator.admits(jobs, member, job) {
-                let priority = self.lists[member].take().unwrap_or_else(|| {
-                    let task = jobs.members()[member].task;
-                    jobs.note(Note::Unlisted { task });
-                    UNLISTED
-                });
-                jobs.admit(member, Pending { priority, ..job });
-            }
+            self.indicator.arrive(jobs, member, job, || self.lists[member].take());
         }
     }
 
     fn select(&mut self, jobs: &Jobs, _now: Time) -> Option<Choice> {
-        let priority = |member: usize| jobs.first(member).map(|job| job.priority);
-        let member = jobs.pending().max_by_key(|&member| (priority(member), Reverse(member)))?;
-        Some(Choice { member, limit: Some(self.indicator.limit(jobs, member)) })
+        self.indicator.highest(jobs)
     }
 
     fn save(&self, _now: Time, state: &mut State) {
