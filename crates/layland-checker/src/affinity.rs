@@ -175,7 +175,8 @@ impl Checker<'_> {
         }
         // Stable: edges of one instant are all applied before the state is looked at.
         edges.sort_by_key(|&(at, edge)| (at, !matches!(edge, Edge::Stop(..))));
-        assert!(*order != JobOrder::ZeroLaxity, "no rule with affinities counts laxity");
+        let is_known = matches!(order, JobOrder::Deadline | JobOrder::Fixed(_));
+        assert!(is_known, "no rule with affinities counts laxity, or who runs");
         let keys = self.keys(order);
         let mut state = State {
             mask_of,

@@ -1,7 +1,11 @@
 //! The rule [`ScheduleRule::HighestFirst`](layland_model::ScheduleRule::HighestFirst) at every instant of a
 //! trace: no CPU of a group is idle while a job waits, and no waiting job comes before a running one.
 //!
-//! A sweep over the instants at which something changes.
+//! A sweep over the instants at which something changes. Where running jobs go first among equal deadlines
+//! ([`JobOrder::DeadlineThenRunning`]), a job that starts is held to more than one that goes on: no job of the same
+//! deadline loses its CPU to it, unless an earlier deadline has come, and none of a smaller rank has been waiting. What
+//! becomes ready in the same instant may come a moment later to a policy, and a trace does not tell. On a machine
+//! with latencies it does not say either what was known when a job was started, and equal deadlines are left alone.
 
 use super::{Checker, Violation};
 use layland_model::{
@@ -83,7 +87,7 @@ impl Checker<'_> {
         for (group, mut edges) in groups.iter().zip(edges) {
             // Stable: edges of one instant are all applied before the state is looked at.
             edges.sort_by_key(|&(at, _)| at);
-            self.sweep(&group.cpus, &edges, &mut keys);
+            self.sweep(&group.cpus, &edges, &mut keys, order);
         }
     }
 
@@ -132,7 +136,9 @@ impl Checker<'_> {
         let key = |(index, record): (usize, &JobRecord)| {
             let task = record.job.id.task;
             let first = match order {
-                JobOrder::Deadline | JobOrder::ZeroLaxity => record.job.deadline.ns(),
+                JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
+                    record.job.deadline.ns()
+                }
                 JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
             };
             let rank = self.system.tasks.get(task).map_or(i64::MAX, |task| task.rank);
@@ -141,7 +147,8 @@ impl Checker<'_> {
         self.trace.jobs.iter().enumerate().map(key).collect()
     }
 
-    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &mut [Key]) {
+    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &mut [Key], order: &JobOrder) {
+        let running_first = *order == JobOrder::DeadlineThenRunning;
         let cpu_count = self.system.platform.cpu_count();
         let mut state = Sweep {
             is_ready: BTreeSet::new(),
@@ -156,6 +163,11 @@ impl Checker<'_> {
         let mut overtaken_since = Since::default();
         let mut edges = edges.iter().peekable();
         while let Some(&(now, edge)) = edges.next() {
+            let ran = state.running.iter().filter(|_| running_first);
+            let mut ran: Vec<(usize, CpuId)> =
+                ran.map(|key| (key.job, state.cpu_of(key.job))).collect();
+            let waited = state.waiting.iter().filter(|_| running_first);
+            let waited: Vec<usize> = waited.map(|key| key.job).collect();
             state.apply(edge, cpus, keys);
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 state.apply(edge, cpus, keys);
@@ -163,6 +175,8 @@ impl Checker<'_> {
             if now >= self.trace.over {
                 break;
             }
+            // A job that loses its CPU waits as any other.
+            ran.retain(|&(_, cpu)| !state.offline.contains(cpu));
             let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
             let Some(&first_waiting) = state.waiting.first() else {
                 (idle_since, overtaken_since) = (Since::default(), Since::default());
@@ -177,8 +191,17 @@ impl Checker<'_> {
                 self.report.blame(&violation);
                 self.violated(|_| violation);
             }
-            let last_running = state.running.last().filter(|&&last| first_waiting < last);
-            let overtaken = last_running.map(|last| (waiting, last.job));
+            let overtaken = match running_first {
+                false => state
+                    .running
+                    .last()
+                    .filter(|&&last| first_waiting < last)
+                    .map(|last| (waiting, last.job)),
+                true => {
+                    let ties = (self.latency == Duration::ZERO).then_some((&*ran, &*waited));
+                    state.overtaken_by_start(ties)
+                }
+            };
             if let Some(((waiting, running), at)) =
                 overtaken_since.lasts(overtaken, now, until, self.latency)
             {
@@ -290,6 +313,34 @@ struct Sweep {
 }
 
 impl Sweep {
+    /// A waiting job and a running one that should not run before it, where running jobs go first among equal deadlines
+    /// and those of `ties` ran and waited until now. Without them equal deadlines are not looked at.
+    fn overtaken_by_start(
+        &self,
+        ties: Option<(&[(usize, CpuId)], &[usize])>,
+    ) -> Option<(usize, usize)> {
+        let (first, last) = (self.waiting.first()?, self.running.last()?);
+        if first.first < last.first {
+            return Some((first.job, last.job));
+        }
+        let (ran, waited) = ties?;
+        if first.first > last.first {
+            return None;
+        }
+        let equal = |set: &BTreeSet<Key>| -> Vec<Key> {
+            set.iter().filter(|key| key.first == first.first).copied().collect()
+        };
+        let (waiting, running) = (equal(&self.waiting), equal(&self.running));
+        let has_run = |key: &&Key| ran.iter().any(|&(job, _)| job == key.job);
+        let started = running.iter().rev().find(|job| !has_run(job))?;
+        let is_displaced = self.running.iter().any(|key| key.first < first.first && !has_run(&key));
+        let stopped = waiting.iter().filter(|_| !is_displaced).find(has_run);
+        let has_waited = |key: &&Key| waited.contains(&key.job);
+        let passed_over = || waiting.iter().filter(has_waited).find(|&job| job < started);
+        let before = stopped.or_else(passed_over)?;
+        Some((before.job, started.job))
+    }
+
     fn apply(&mut self, edge: Edge, cpus: &CpuSet, keys: &mut [Key]) {
         match edge {
             Edge::Ready(job) => {

@@ -58,11 +58,14 @@ pub struct Group {
     pub tasks: Vec<TaskId>,
 }
 
-/// A strict order of ready jobs; ties go to the smaller rank, then to the smaller task id.
+/// A strict order of ready jobs; ties go to the smaller rank, then to the smaller task id, unless it says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobOrder {
     /// Earliest absolute deadline first.
     Deadline,
+    /// Earliest absolute deadline first; of equal deadlines the jobs that already run. No rule but
+    /// [`ScheduleRule::HighestFirst`] has this order.
+    DeadlineThenRunning,
     /// Jobs without laxity first, then the others; among both, earliest absolute deadline first. The laxity
     /// of a job is the time to its deadline, less what is left of its WCET: it has none if that is zero or
     /// negative. Overheads count as execution. No rule but [`ScheduleRule::HighestFirst`] has this order.

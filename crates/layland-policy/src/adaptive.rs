@@ -8,7 +8,7 @@ pub mod a2pedf;
 pub mod apedf;
 
 use crate::deadline::ABENI_BUTTAZZO;
-use crate::deadline::options::{lag_reset, start, tie};
+use crate::deadline::options::{QUEUE_TIES, lag_reset, start, tie};
 use crate::deadline::parameters::CONSTRAINED;
 use crate::info::{OptionInfo, PolicyInfo, Values};
 use crate::shell::groups::UNIT_SPEED;
@@ -53,6 +53,9 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     let complete = |info: PolicyInfo| {
         info.implementing(Algorithm::AdaptivePartitioning)
             .refusing([CONSTRAINED, UNIT_SPEED])
+            .breaking_ties(format!(
+                "{QUEUE_TIES}; of CPUs that suit a thread alike, the lowest is taken"
+            ))
             .with_options([fallback(), tie(), lag_reset(), start()])
             .citing([STEVANATO, Citation::ABENI_CUCINOTTA, ABENI_BUTTAZZO])
     };

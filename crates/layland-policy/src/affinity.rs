@@ -25,6 +25,7 @@ pub mod weak;
 
 use crate::Policy;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
+use crate::ordered::tie_rule;
 use crate::shell::groups::PRIORITIES;
 use layland_model::{Algorithm, Citation, Form, Order, System};
 
@@ -88,6 +89,7 @@ fn info(
     PolicyInfo::new(algorithm.to_string(), title, summary, build)
         .implementing(algorithm)
         .refusing(refuses)
+        .breaking_ties(tie_rule(order))
 }
 
 fn weak_info(order: Order) -> PolicyInfo {

@@ -19,7 +19,7 @@ pub use runqueues::{Threads, Tie};
 
 use crate::info::{OptionInfo, PolicyInfo, Values};
 use layland_model::{Algorithm, Citation};
-use options::{exhaust, grub, grub_pa, lag_reset, start, tie, umax};
+use options::{QUEUE_TIES, exhaust, grub, grub_pa, lag_reset, start, tie, umax};
 use parameters::CONSTRAINED;
 
 /// Abeni and Buttazzo 1998.
@@ -86,6 +86,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     )
     .implementing(Algorithm::SchedDeadline)
     .refusing([CONSTRAINED])
+    .breaking_ties(QUEUE_TIES)
     .with_options([
         tie(),
         lag_reset(),
@@ -117,6 +118,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     )
     .implementing(Algorithm::SemiPartitionedDeadline)
     .refusing([CONSTRAINED, SEMI_PARTITIONED])
+    .breaking_ties(QUEUE_TIES)
     .with_options([
         tie(),
         lag_reset(),

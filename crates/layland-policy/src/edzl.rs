@@ -63,6 +63,10 @@ pub(crate) fn policy() -> PolicyInfo {
         |system, options| Ok(Box::new(edzl(system, options)?)),
     )
     .refusing([ONE_CLUSTER, UNIT_SPEED])
+    .breaking_ties(
+        "among jobs without laxity, and among the others, equal deadlines go to the smaller rank, then to the task that \
+           comes first",
+    )
     .citing([LEE, CHO])
 }
 
@@ -122,7 +126,7 @@ impl Scheduler for Edzl {
         turn.wake_at(next.unwrap_or(Time::NEVER));
     }
 
-    fn rule(groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
+    fn rule(&self, groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
         ScheduleRule::HighestFirst { groups, order: JobOrder::ZeroLaxity }
     }
 }

@@ -110,6 +110,10 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     )
     .implementing(Algorithm::Run)
     .refusing([ONE_CLUSTER, IMPLICIT, PERIODIC, OVERLOAD, UNIT_SPEED])
+    .breaking_ties(
+        "among equal deadlines the client that a server picked last goes first, then tasks by rank and servers in the \
+           order in which they were made",
+    )
     .with_options([run_fit(), dual_fit(), fill(), run_packing(), duals()])
     .citing([Citation::REGNIER, Citation::COMPAGNIN]);
     let qps = PolicyInfo::new(
@@ -120,6 +124,10 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     )
     .implementing(Algorithm::Qps)
     .refusing([ONE_CLUSTER, IMPLICIT, SPORADIC, OVERLOAD, UNIT_SPEED])
+    .breaking_ties(
+        "among equal deadlines the client that was picked last goes first, then a task before a master, then tasks by \
+           rank",
+    )
     .with_options([qps_fit(), master(), qps_packing()])
     .citing([Citation::MASSA, Citation::COMPAGNIN]);
     vec![run, qps]

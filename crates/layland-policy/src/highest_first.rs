@@ -8,22 +8,66 @@
 //!
 //! The order of jobs is strict ([`Priority`]): ties of keys go to the smaller rank, then to the smaller id of
 //! the task. So the set of jobs that run is unique, and a job that has started keeps its priority until it
-//! ends. Where a job runs is decided by the shell.
+//! ends. With [`Ties::Running`] a job that runs goes first among equal keys, and the others by rank as before: a
+//! preemption that helps no deadline is spared. Where a job runs is decided by the shell.
 //!
 //! A release or a completion costs O(log w) for `w` waiting jobs.
 
+use crate::Refusal;
+use crate::info::{OptionInfo, PolicyOptions, Values};
 use crate::queue::Queue;
 use crate::shell::{Priority, Progress, Scheduler, Turn};
 use layland_model::{Group, JobOrder, ScheduleRule};
 
+/// Whether a job that waits preempts one of equal key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ties {
+    /// By rank: if its rank is smaller.
+    #[default]
+    Rank,
+    /// No: the job that runs goes on.
+    Running,
+}
+
+impl Ties {
+    pub(crate) fn option() -> OptionInfo {
+        OptionInfo::new(
+            "tie",
+            "equal deadlines: rank (default; a running job gives way to a smaller rank) or running (it keeps its CPU)",
+            Values::one_of(["rank", "running"]),
+        )
+    }
+
+    pub(crate) fn of(options: &PolicyOptions) -> Result<Ties, Refusal> {
+        let values = [("rank", Ties::Rank), ("running", Ties::Running)];
+        Ok(options.one_of("tie", &values)?.unwrap_or_default())
+    }
+}
+
 /// Runs the jobs of highest priority: see the file header.
 #[derive(Clone, Debug, Default)]
 pub struct HighestFirst {
+    ties: Ties,
     /// The ready jobs that do not run.
     waiting: Queue,
 }
 
 impl HighestFirst {
+    /// With what equal keys mean. [`Ties::Running`] is for deadlines alone: analyses of fixed priorities count with
+    /// ranks.
+    pub fn new(ties: Ties) -> HighestFirst {
+        HighestFirst { ties, waiting: Queue::default() }
+    }
+
+    /// Whether a waiting job takes the CPU of a running one.
+    #[inline(always)]
+    fn preempts(&self, waiting: Priority, running: Priority) -> bool {
+        match self.ties {
+            Ties::Rank => waiting.is_higher_than(running),
+            Ties::Running => waiting.has_smaller_key(running),
+        }
+    }
+
     /// The ready jobs that do not run, in any order.
     pub fn waiting(&self) -> impl Iterator<Item = Priority> + '_ {
         self.waiting.iter()
@@ -53,7 +97,7 @@ impl Scheduler for HighestFirst {
             if !turn.has_idle_cpu() {
                 // Every CPU is taken: the lowest of the running jobs gives way, or none does.
                 match turn.lowest_running() {
-                    Some(lowest) if highest.is_higher_than(lowest) => {
+                    Some(lowest) if self.preempts(highest, lowest) => {
                         turn.preempt_lowest();
                         self.waiting.pop();
                         self.wait(lowest);
@@ -67,7 +111,11 @@ impl Scheduler for HighestFirst {
         }
     }
 
-    fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+    fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+        let order = match (self.ties, order) {
+            (Ties::Running, JobOrder::Deadline) => JobOrder::DeadlineThenRunning,
+            (_, order) => order,
+        };
         ScheduleRule::HighestFirst { groups, order }
     }
 }

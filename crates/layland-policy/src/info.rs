@@ -38,6 +38,8 @@ pub struct PolicyInfo {
     pub refuses: Vec<Text>,
     /// Its options.
     pub options: Vec<OptionInfo>,
+    /// What decides between equal jobs, in a sentence; empty if it does not say.
+    pub ties: Text,
     /// Whom to cite.
     pub citations: Vec<Citation>,
     algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
@@ -64,6 +66,7 @@ impl PolicyInfo {
             summary: summary.into(),
             refuses: Vec::new(),
             options: Vec::new(),
+            ties: Text::default(),
             citations: Vec::new(),
             algorithm: Arc::new(|_| Algorithm::Other),
             build: Arc::new(build),
@@ -95,6 +98,12 @@ impl PolicyInfo {
     #[must_use]
     pub fn with_options(self, options: impl IntoIterator<Item = OptionInfo>) -> PolicyInfo {
         PolicyInfo { options: options.into_iter().collect(), ..self }
+    }
+
+    /// It decides so between equal jobs.
+    #[must_use]
+    pub fn breaking_ties(self, ties: impl Into<Text>) -> PolicyInfo {
+        PolicyInfo { ties: ties.into(), ..self }
     }
 
     /// It comes from these papers.

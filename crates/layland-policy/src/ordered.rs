@@ -6,10 +6,11 @@
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
 //! for ties and placement.
 
-use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
+use crate::Policy;
+use crate::highest_first::{HighestFirst, Ties};
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
-use crate::{HighestFirst, Policy};
 use layland_model::{Algorithm, Citation, Form, Order, System};
 
 /// Dhall and Liu 1978.
@@ -102,7 +103,32 @@ fn info(
         move |system: &System, options: &PolicyOptions| -> Result<Box<dyn Policy>, SystemRefusal> {
             Ok(Box::new(build(order, system, options)?))
         };
-    PolicyInfo::new(algorithm.to_string(), title, summary, build).implementing(algorithm)
+    PolicyInfo::new(algorithm.to_string(), title, summary, build)
+        .implementing(algorithm)
+        .breaking_ties(tie_rule(order))
+}
+
+/// What decides between equal jobs.
+pub(crate) fn tie_rule(order: Order) -> String {
+    let equal = match order {
+        Order::Deadline => "deadlines",
+        Order::RateMonotonic => "periods",
+        Order::DeadlineMonotonic => "relative deadlines",
+        Order::Given => "priorities",
+    };
+    format!("equal {equal} go to the smaller rank, then to the task that comes first")
+}
+
+/// The option of an order, if it has one.
+fn tie_option(order: Order) -> Option<OptionInfo> {
+    (order == Order::Deadline).then(Ties::option)
+}
+
+fn ties(order: Order, options: &PolicyOptions) -> Result<Ties, SystemRefusal> {
+    match order {
+        Order::Deadline => Ok(Ties::of(options)?),
+        Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => Ok(Ties::Rank),
+    }
 }
 
 fn g(order: Order) -> PolicyInfo {
@@ -115,6 +141,7 @@ fn g(order: Order) -> PolicyInfo {
     let summary = format!("the m {first} run, on any CPU");
     info(Form::Global, order, title("global", order), summary, global)
         .refusing(refuses(ONE_CLUSTER, order))
+        .with_options(tie_option(order))
         .citing(citations(order))
 }
 
@@ -127,7 +154,7 @@ fn c(order: Order) -> PolicyInfo {
     let summary = format!("global {} within each cluster", algorithm(order));
     info(Form::Clustered, order, title("clustered", order), summary, clustered)
         .refusing(refuses(WHOLE_CLUSTER, order))
-        .with_options([groups::size(), groups::cluster_fit()])
+        .with_options([groups::size(), groups::cluster_fit()].into_iter().chain(tie_option(order)))
         .citing(citations)
 }
 
@@ -139,7 +166,7 @@ fn p(order: Order) -> PolicyInfo {
     let summary = format!("{} on each CPU; {placed}", algorithm(order));
     info(Form::Partitioned, order, title("partitioned", order), summary, partitioned)
         .refusing(refuses(PACKED, order))
-        .with_options([groups::fit()])
+        .with_options([groups::fit()].into_iter().chain(tie_option(order)))
         .citing(citations(order))
 }
 
@@ -153,7 +180,14 @@ pub fn global(
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Global, order).to_string();
-    Grouped::new(name, Scope::Global, order, system, options, HighestFirst::default())
+    Grouped::new(
+        name,
+        Scope::Global,
+        order,
+        system,
+        options,
+        HighestFirst::new(ties(order, options)?),
+    )
 }
 
 /// Global within each cluster.
@@ -167,7 +201,14 @@ pub fn clustered(
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Clustered, order).to_string();
-    Grouped::new(name, Scope::Clustered, order, system, options, HighestFirst::default())
+    Grouped::new(
+        name,
+        Scope::Clustered,
+        order,
+        system,
+        options,
+        HighestFirst::new(ties(order, options)?),
+    )
 }
 
 /// Uniprocessor scheduling on each CPU; tasks are assigned before the start and never migrate.
@@ -180,5 +221,12 @@ pub fn partitioned(
     options: &PolicyOptions,
 ) -> Result<Grouped<HighestFirst>, SystemRefusal> {
     let name = Algorithm::Ordered(Form::Partitioned, order).to_string();
-    Grouped::new(name, Scope::Partitioned, order, system, options, HighestFirst::default())
+    Grouped::new(
+        name,
+        Scope::Partitioned,
+        order,
+        system,
+        options,
+        HighestFirst::new(ties(order, options)?),
+    )
 }

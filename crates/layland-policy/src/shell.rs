@@ -45,7 +45,7 @@
 //!             turn.start(self.queue.remove(0));
 //!         }
 //!     }
-//!     fn rule(_groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
+//!     fn rule(&self, _groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
 //!         ScheduleRule::None
 //!     }
 //! }
@@ -112,5 +112,5 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
     fn decide(&mut self, turn: &mut Turn<'_>);
 
     /// What the schedule of these groups satisfies.
-    fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule;
+    fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule;
 }

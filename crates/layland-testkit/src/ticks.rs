@@ -37,6 +37,8 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
     };
     let mut pending: Vec<Ready> = Vec::new();
     let mut finished = Vec::new();
+    // The jobs that ran in the tick before.
+    let mut ran: Vec<(TaskId, u64)> = Vec::new();
     for now in 0..until.ns() {
         let aborts = |job: &Ready| system.tasks[job.task].on_miss == OnMiss::Abort;
         pending.retain(|job| !(aborts(job) && job.deadline <= now));
@@ -61,8 +63,11 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 Order::Given => task.priority.unwrap_or(i64::MAX),
             };
             let has_laxity = *rule_order != JobOrder::ZeroLaxity || job.deadline - now > job.left;
-            (has_laxity, key, task.rank, job.task, job.seq)
+            let gives_way =
+                *rule_order == JobOrder::DeadlineThenRunning && !ran.contains(&(job.task, job.seq));
+            (has_laxity, key, gives_way, task.rank, job.task, job.seq)
         };
+        let mut runs = Vec::new();
         for group in groups {
             let mut chosen: Vec<usize> = (0..pending.len())
                 .filter(|&at| {
@@ -76,8 +81,10 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
                 .collect();
             chosen.sort_by_key(|&at| key(&pending[at]));
             chosen.truncate(group.cpus.len());
+            runs.extend(chosen.iter().map(|&at| (pending[at].task, pending[at].seq)));
             chosen.into_iter().for_each(|at| pending[at].left -= 1);
         }
+        ran = runs;
         let done = pending.extract_if(.., |job| job.left == 0);
         finished.extend(done.map(|job| Finished {
             finish: now + 1,

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct SlowHighestFirst {
     order: Order,
+    /// Whether a running job goes first among equals.
+    running_first: bool,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
     tasks: BTreeMap<TaskId, Task>,
     online: CpuSet,
@@ -30,11 +32,12 @@ impl SlowHighestFirst {
     /// # Panics
     /// If the rule is not [`ScheduleRule::HighestFirst`].
     pub fn of(system: &System, rule: &ScheduleRule, order: Order) -> Self {
-        let ScheduleRule::HighestFirst { groups, .. } = rule else {
+        let ScheduleRule::HighestFirst { groups, order: job_order } = rule else {
             panic!("only highest-first policies have this twin")
         };
         Self {
             order,
+            running_first: *job_order == JobOrder::DeadlineThenRunning,
             groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
             tasks: system.tasks.iter().map(|(id, task)| (id, task.clone())).collect(),
             online: CpuSet::new(),
@@ -45,7 +48,7 @@ impl SlowHighestFirst {
         }
     }
 
-    fn key(&self, task: TaskId) -> (i64, i64, TaskId) {
+    fn key(&self, task: TaskId) -> (i64, bool, i64, TaskId) {
         let parameters = &self.tasks[&task];
         let key = match self.order {
             Order::Deadline => self.ready[&task].1.ns(),
@@ -53,7 +56,8 @@ impl SlowHighestFirst {
             Order::DeadlineMonotonic => parameters.deadline.ns(),
             Order::Given => parameters.priority.unwrap_or(i64::MAX),
         };
-        (key, parameters.rank, task)
+        let runs = || self.running.values().any(|&running| running == task);
+        (key, self.running_first && !runs(), parameters.rank, task)
     }
 
     /// Takes a task off its CPU.

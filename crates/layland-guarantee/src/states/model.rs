@@ -29,7 +29,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
             parts.iter_mut().for_each(|part| part.tasks.sort_unstable());
             Ok(parts)
         }
-        JobOrder::ZeroLaxity => Err("priorities of jobs change while they wait".to_owned()),
+        JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => {
+            Err("priorities of jobs change while they wait".to_owned())
+        }
     }
 }
 
@@ -136,7 +138,9 @@ impl Model {
                 period: units(task.period.ns())?,
                 fixed: match order {
                     JobOrder::Fixed(keys) => Some(keys[id]),
-                    JobOrder::Deadline | JobOrder::ZeroLaxity => None,
+                    JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
+                        None
+                    }
                 },
                 rank: task.rank,
                 cpus: places(&allowed(id)),

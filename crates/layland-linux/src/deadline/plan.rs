@@ -198,7 +198,12 @@ impl Plan {
         margin: Option<&Margin>,
         is_forced: bool,
     ) -> Result<Plan, Refusal> {
-        let ScheduleRule::HighestFirst { groups, order: JobOrder::Deadline } = rule else {
+        // The kernel breaks ties in its own way.
+        let ScheduleRule::HighestFirst {
+            groups,
+            order: JobOrder::Deadline | JobOrder::DeadlineThenRunning,
+        } = rule
+        else {
             return Err(Refusal::NotEdf);
         };
         if !system.requests.is_empty() {

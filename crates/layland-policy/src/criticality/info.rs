@@ -18,8 +18,18 @@ const REJECTED: &str = "task sets for which its analysis finds no parameters, or
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     type Build = fn(&System, &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal>;
     let info = |name, title, summary, build: Build, own: Vec<OptionInfo>| {
+        let ties = match name {
+            "plrs" | "ocbp" => {
+                "the priorities of jobs all differ; what lists leave equal goes to the smaller rank"
+            }
+            _ => {
+                "the priorities of tasks all differ; what is equal in their order goes to the smaller rank, then to the \
+                 task that comes first"
+            }
+        };
         PolicyInfo::new(name, title, summary, build)
             .refusing([MODEL, REJECTED, UNIT_SPEED])
+            .breaking_ties(ties)
             .with_options(own.into_iter().chain([groups::fit(), sort()]))
     };
     let is = |protection| Algorithm::MixedCriticality(protection);

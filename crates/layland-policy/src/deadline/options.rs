@@ -8,12 +8,14 @@ use crate::Refusal;
 use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
 use layland_model::{Rate, System, TaskId};
 
+pub(crate) const QUEUE_TIES: &str = "equal deadlines in a queue are decided by the option `tie`; between queues a thread is moved only for an earlier one";
+
 pub(crate) fn tie() -> OptionInfo {
     OptionInfo::new(
         "tie",
-        "equal deadlines in a queue: sticky (default: the running thread first, then by rank), rank, \
+        "equal deadlines in a queue: running (default: the running thread first, then by rank), rank, \
            or fifo (as Linux)",
-        Values::one_of(["sticky", "rank", "fifo"]),
+        Values::one_of(["running", "rank", "fifo"]),
     )
 }
 
@@ -109,8 +111,8 @@ pub(crate) fn run_queues(
 ) -> Result<RunQueues, SystemRefusal> {
     let check = |(id, task)| check_parameters(task).map_err(|refusal| refusal.about(id));
     system.tasks.iter().try_for_each(check)?;
-    let ties = [("sticky", Tie::Sticky), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
-    let tie = options.one_of("tie", &ties)?.unwrap_or(Tie::Sticky);
+    let ties = [("running", Tie::Running), ("rank", Tie::Rank), ("fifo", Tie::Fifo)];
+    let tie = options.one_of("tie", &ties)?.unwrap_or(Tie::Running);
     let mut rq = RunQueues::new(system, tie, options.switch("lag_reset", false)?);
     if let Some(cpus) = options.cpus("start")? {
         let list = options.text("start").unwrap_or_default();

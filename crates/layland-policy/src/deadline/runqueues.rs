@@ -12,7 +12,7 @@
 //! | `p.cpu` | [`Thread::cpu`] | the queue that `p` is in, or was in last |
 //! | `earliest(c)` | [`RunQueues::earliest`] | the earliest deadline queued on `c` |
 //!
-//! Order within a queue, by the option `tie`: `sticky`: deadline, then the running thread, then the
+//! Order within a queue, by the option `tie`: `running`: deadline, then the running thread, then the
 //! smaller rank; `rank`: deadline, then rank; `fifo`: deadline, then the time of enqueueing.
 //!
 //! What happens in one instant, and in which order, is in `instant.rs`; speeds that follow bandwidths are in
@@ -51,7 +51,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// The running thread first, then by rank.
-    Sticky,
+    Running,
     /// By rank.
     Rank,
     /// By the time of enqueueing, as Linux does.
@@ -184,7 +184,7 @@ impl RunQueues {
         let &(d, _, first) = self.queues[c].order.first()?;
         match self.curr[c] {
             Some(p)
-                if self.tie == Tie::Sticky
+                if self.tie == Tie::Running
                     && self.is_queued_on(p, c)
                     && self.threads[p].server.deadline() == d =>
             {
@@ -271,7 +271,7 @@ impl RunQueues {
         debug_assert!(!thread.queued);
         thread.tie = match self.tie {
             Tie::Fifo => self.enqueued,
-            Tie::Sticky | Tie::Rank => i64::from(thread.seat),
+            Tie::Running | Tie::Rank => i64::from(thread.seat),
         };
         thread.queued = true;
         thread.server.state = ServerState::Eligible;

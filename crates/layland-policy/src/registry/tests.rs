@@ -26,7 +26,7 @@ fn errors_name_what_is_wrong() {
     };
     assert_eq!(message("gg-edf"), "there is no policy `gg-edf`: did you mean `g-edf`?");
     assert_eq!(message("magic"), "there is no policy `magic`");
-    assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit");
+    assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit, tie");
     assert_eq!(
         message("p-edf:fit=xyz"),
         "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \
@@ -116,5 +116,12 @@ proptest::proptest! {
         let registry = Registry::standard();
         let _ = registry.build(&text, &system());
         let _ = registry.build(&option, &system());
+    }
+}
+
+#[test]
+fn every_policy_says_what_breaks_ties() {
+    for info in Registry::standard().iter() {
+        assert!(!info.ties.is_empty(), "{}", info.name);
     }
 }

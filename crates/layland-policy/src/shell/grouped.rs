@@ -258,6 +258,8 @@ impl<S: Scheduler> Policy for Grouped<S> {
             }
             if task.ready {
                 state.number(i64::from(task.priority.is_urgent()));
+                // Who runs may decide who goes on.
+                state.number(i64::from(task.cpu().is_some()));
                 self.tasks.left(id, now).into_iter().for_each(|left| state.number(left.ns()));
             }
             // How recently it ran matters only against others that ran last on the same CPU.
@@ -296,7 +298,11 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 JobOrder::Fixed(self.tasks.fixed_keys())
             }
         };
-        S::rule(groups.collect(), order)
+        let groups: Vec<Group> = groups.collect();
+        match self.groups.first() {
+            Some(group) => group.scheduler.rule(groups, order),
+            None => ScheduleRule::None,
+        }
     }
 
     fn counts(&self) -> Vec<Count> {

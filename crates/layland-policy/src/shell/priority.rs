@@ -47,6 +47,12 @@ impl Priority {
         self < other
     }
 
+    /// Whether its job runs before the job of the other, whatever breaks ties.
+    #[inline]
+    pub fn has_smaller_key(self, other: Priority) -> bool {
+        self.0 >> 32 < other.0 >> 32
+    }
+
     /// The two words of its number, the one that counts more first.
     #[inline]
     pub(super) fn words(self) -> (u64, u64) {

@@ -54,26 +54,31 @@ fn clean(trace: &Trace, system: &System, rule: &ScheduleRule, what: &str) -> Res
 }
 
 /// Every policy that runs the first jobs of each group of CPUs, with its order, and the system as it needs it.
-fn ordered(system: &System) -> Vec<(Algorithm, Order, System)> {
+fn ordered(system: &System) -> Vec<(String, Order, System)> {
     let mut cases = Vec::new();
     for order in Order::ALL {
-        for form in [Form::Global, Form::Partitioned] {
-            cases.push((Algorithm::Ordered(form, order), order, system.clone()));
+        let options: &[&str] = if order == Order::Deadline { &["", ":tie=running"] } else { &[""] };
+        for (form, option) in [Form::Global, Form::Partitioned, Form::Clustered]
+            .into_iter()
+            .flat_map(|form| options.iter().map(move |option| (form, option)))
+        {
+            let spec = format!("{}{option}", Algorithm::Ordered(form, order));
+            let system = match form {
+                Form::Clustered => clustered(system.clone(), 2),
+                _ => system.clone(),
+            };
+            cases.push((spec, order, system));
         }
-        let clusters = clustered(system.clone(), 2);
-        cases.push((Algorithm::Ordered(Form::Clustered, order), order, clusters));
     }
     cases
 }
 
 /// Partitioned policies refuse what they cannot pack; the others take every system.
-fn build(algorithm: Algorithm, system: &System) -> Result<Option<Box<dyn Policy>>, String> {
-    match registry().build(&algorithm.to_string(), system) {
+fn build(spec: &str, system: &System) -> Result<Option<Box<dyn Policy>>, String> {
+    match registry().build(spec, system) {
         Ok(policy) => Ok(Some(policy)),
-        Err(error) => match algorithm {
-            Algorithm::Ordered(Form::Partitioned, _) => Ok(None),
-            _ => Err(format!("{algorithm}: {error}")),
-        },
+        Err(_) if spec.starts_with("p-") => Ok(None),
+        Err(error) => Err(format!("{spec}: {error}")),
     }
 }
 
@@ -84,14 +89,13 @@ fn build(algorithm: Algorithm, system: &System) -> Result<Option<Box<dyn Policy>
 /// How two of them differ.
 pub fn sorted_lists(system: &System) -> Agreement {
     let mut agreed = 0;
-    for (algorithm, order, system) in ordered(system) {
-        let Some(policy) = build(algorithm, &system)? else { continue };
+    for (spec, order, system) in ordered(system) {
+        let Some(policy) = build(&spec, &system)? else { continue };
         let (rule, options) = (policy.rule(), SimOptions::until(HORIZON));
         let fast = run(&system, policy, &options);
         let slow = run(&system, SlowHighestFirst::of(&system, &rule, order), &options);
-        let what = algorithm.to_string();
-        same(&fast, &slow, &what, &system)?;
-        clean(&fast, &system, &rule, &what)?;
+        same(&fast, &slow, &spec, &system)?;
+        clean(&fast, &system, &rule, &spec)?;
         agreed += 1;
     }
     Ok(agreed)
@@ -103,8 +107,8 @@ pub fn sorted_lists(system: &System) -> Agreement {
 /// How two of them differ.
 pub fn unit_by_unit(system: &System) -> Agreement {
     let mut agreed = 0;
-    for (algorithm, order, system) in ordered(system) {
-        let Some(policy) = build(algorithm, &system)? else { continue };
+    for (spec, order, system) in ordered(system) {
+        let Some(policy) = build(&spec, &system)? else { continue };
         let rule = policy.rule();
         let trace = run(&system, policy, &SimOptions::until(HORIZON));
         let finished = |record: &layland_trace::JobRecord| {
@@ -118,7 +122,7 @@ pub fn unit_by_unit(system: &System) -> Agreement {
         let mut events: Vec<_> = trace.jobs.iter().filter_map(finished).collect();
         events.sort_unstable();
         let expected = ticks::simulate(&system, &rule, order, HORIZON);
-        same(&events, &expected, &algorithm.to_string(), &system)?;
+        same(&events, &expected, &spec, &system)?;
         agreed += 1;
     }
     Ok(agreed)

@@ -64,7 +64,7 @@ impl Model {
         let fixed = |task: TaskId| match order {
             JobOrder::Deadline => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),
-            JobOrder::ZeroLaxity => None,
+            JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => None,
         };
         let cpus = system.platform.cpu_count();
         if system.tasks.len() > TASKS || cpus > CPUS {

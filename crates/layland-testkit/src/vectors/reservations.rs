@@ -317,7 +317,9 @@ fn run_schedule(vector: &Value) -> Read<Option<String>> {
     options.give("grub", "on");
     options.give("umax", umax(&given["rt"])?.to_string());
     options.give("arith", if given["arith"] == "kernel" { "kernel" } else { "exact" });
-    options.give("tie", given["tie"].as_str().unwrap_or("sticky"));
+    // The vectors call it as the reference does.
+    let tie = given["tie"].as_str().unwrap_or("sticky");
+    options.give("tie", if tie == "sticky" { "running" } else { tie });
     options.give("exhaust", given["exhaust"].as_str().unwrap_or("throttle"));
     options.give("grub_pa", if given["speed"] == "grub_pa" { "on" } else { "off" });
     let policy = dl(&system, &options).map_err(|refusal| refusal.to_string())?;

@@ -75,6 +75,7 @@ fn as_json(info: &PolicyInfo) -> serde_json::Value {
         "summary": info.summary,
         "refuses": info.refuses,
         "options": options,
+        "ties": info.ties,
         "citations": citations,
     })
 }
@@ -90,6 +91,10 @@ fn explain(info: &PolicyInfo) -> String {
         info.options
             .iter()
             .for_each(|option| text += &line(&format!("{}=..  {}", option.name, option.help)));
+    }
+    if !info.ties.is_empty() {
+        text += "\nTies\n";
+        text += &line(&format!("{}.", info.ties));
     }
     text += "\nReferences\n";
     info.citations.iter().for_each(|citation| text += &line(citation.text));

@@ -1,0 +1,68 @@
+//! Who goes first of two jobs with the same deadline: `tie=rank` and `tie=running`. Random systems are held against
+//! slow twins with both (`differential`).
+
+use layland_checker::check;
+use layland_model::{Duration, Service, System, Task, TaskId, Time};
+use layland_sim::{SimOptions, simulate};
+use layland_testkit::registry;
+use layland_trace::Trace;
+
+/// `late` arrives while `early` runs, is due with it at 10, and has the smaller rank.
+fn two_due_at_once() -> System {
+    let ms = |ms| Duration::from_ms(ms);
+    let mut late = Task::implicit("late", Service::from_ms(2), ms(8));
+    late.offset = ms(2);
+    let mut early = Task::implicit("early", Service::from_ms(4), ms(10));
+    early.rank = 1;
+    System::new(1, vec![late, early])
+}
+
+fn run(system: &System, spec: &str) -> Trace {
+    let policy = registry().build(spec, system).unwrap();
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, &SimOptions::until(Time::from_ms(10))).unwrap();
+    trace
+}
+
+fn follows(trace: &Trace, system: &System, spec: &str) -> bool {
+    let rule = registry().build(spec, system).unwrap().rule();
+    check(trace, system, &rule, 5).is_clean()
+}
+
+#[test]
+fn a_running_job_keeps_its_cpu_or_gives_way() {
+    let system = two_due_at_once();
+    for policy in ["g-edf", "c-edf", "p-edf"] {
+        let (by_rank, running) = (policy.to_owned(), format!("{policy}:tie=running"));
+        let first_end = |trace: &Trace| {
+            let early = trace.segments.iter().find(|segment| segment.job.task == TaskId(1));
+            early.expect("it runs").end
+        };
+        let traces = [run(&system, &by_rank), run(&system, &running)];
+        assert_eq!(first_end(&traces[0]), Time::from_ms(2));
+        assert_eq!(first_end(&traces[1]), Time::from_ms(4));
+        assert!(follows(&traces[0], &system, &by_rank) && follows(&traces[1], &system, &running));
+        // The checker tells one from the other.
+        assert!(!follows(&traces[0], &system, &running));
+        assert!(!follows(&traces[1], &system, &by_rank));
+    }
+}
+
+#[test]
+fn a_job_that_starts_has_the_smaller_rank() {
+    let mut system = two_due_at_once();
+    for task in system.tasks.values_mut() {
+        (task.offset, task.period, task.deadline) =
+            (Duration::ZERO, Duration::from_ms(10), Duration::from_ms(10));
+    }
+    // It goes first, and leaves both others waiting when it ends.
+    let first = Task::implicit("first", Service::from_ms(1), Duration::from_ms(5));
+    system.tasks.push(first);
+    let trace = run(&system, "g-edf:tie=running");
+    let order: Vec<u32> = trace.segments.iter().map(|segment| segment.job.task.0).collect();
+    assert_eq!(order[..2], [2, 0]);
+    assert!(follows(&trace, &system, "g-edf:tie=running"));
+    // The same trace, of tasks whose ranks are the other way round.
+    system.tasks[TaskId(0)].rank = 2;
+    assert!(!follows(&trace, &system, "g-edf:tie=running"));
+}
