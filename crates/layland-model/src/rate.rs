@@ -38,7 +38,25 @@ impl Rate {
     /// # Panics
     /// If the denominator is zero.
     pub fn new(numerator: i64, denominator: i64) -> Rate {
-        Rate(Small(Ratio::new(numerator.into(), denominator.into())))
+        match (u64::try_from(numerator), u64::try_from(denominator)) {
+            // The divisor of 64-bit numbers takes a fraction of the time of one of 128 bits.
+            (Ok(n), Ok(d)) if d > 0 => {
+                let divisor = num_integer::Integer::gcd(&n, &d);
+                Rate(Small(Ratio::new_raw((n / divisor).into(), (d / divisor).into())))
+            }
+            _ => Rate(Small(Ratio::new(numerator.into(), denominator.into()))),
+        }
+    }
+
+    /// The same of long numbers.
+    ///
+    /// # Panics
+    /// If the denominator is zero.
+    pub fn of_wide(numerator: i128, denominator: i128) -> Rate {
+        match (i64::try_from(numerator), i64::try_from(denominator)) {
+            (Ok(numerator), Ok(denominator)) => Rate::new(numerator, denominator),
+            _ => Rate(Small(Ratio::new(numerator, denominator))),
+        }
     }
 
     /// A whole number.
@@ -78,23 +96,18 @@ impl Rate {
         }
     }
 
-    /// `floor(self * 2^64)` and whether that is exact, for a value in `[0, 2^63)`.
-    fn fixed_point(&self) -> (u128, bool) {
+    /// At most and at least the value in units of 2^-64, for one in `[0, 2^63)`: a unit apart or not at all if numerator
+    /// and denominator fit 64 bits, and otherwise perhaps some units.
+    fn enclosure(&self) -> (u128, u128) {
         match &self.0 {
-            Small(ratio) => {
-                let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
-                let (whole, rest) = (numerator / denominator, numerator % denominator);
-                // The whole part is below 2^63 by contract; only the remainder can overflow the shift.
-                if let Some(shifted) = rest.checked_mul(1 << 64) {
-                    return ((whole << 64) + shifted / denominator, shifted % denominator == 0);
-                }
+            Small(ratio) => enclosure(*ratio.numer() as u128, *ratio.denom() as u128),
+            Big(ratio) => {
+                let shifted: BigInt = ratio.numer() << 64;
+                let (quotient, rest) = num_integer::Integer::div_rem(&shifted, ratio.denom());
+                let floor = quotient.to_u128().unwrap_or(u128::MAX - 1);
+                (floor, floor + u128::from(!rest.is_zero()))
             }
-            Big(_) => {}
         }
-        let big = self.to_big();
-        let shifted: BigInt = big.numer() << 64;
-        let (quotient, rest) = num_integer::Integer::div_rem(&shifted, big.denom());
-        (quotient.to_u128().unwrap_or(u128::MAX), rest.is_zero())
     }
 
     fn to_big(&self) -> BigRational {
@@ -127,6 +140,26 @@ impl Rate {
         }
         Rate::from_big(big(self.to_big(), other.to_big()))
     }
+}
+
+/// [`Rate::enclosure`] of a fraction.
+fn enclosure(numerator: u128, denominator: u128) -> (u128, u128) {
+    let floor = |n: u64, d: u64| (u128::from(n) << 64) / u128::from(d);
+    if let (Ok(n), Ok(d)) = (u64::try_from(numerator), u64::try_from(denominator)) {
+        let low = floor(n, d);
+        return (low, low + u128::from(low * u128::from(d) != u128::from(n) << 64));
+    }
+    let (whole, rest) = (numerator / denominator, numerator % denominator);
+    let (low, high) = match u64::try_from(denominator) {
+        Ok(_) => enclosure(rest, denominator),
+        Err(_) => {
+            // The first 63 digits of the denominator, and as many fewer of what is smaller.
+            let fewer = u128::BITS - denominator.leading_zeros() - 63;
+            let (n, d) = ((rest >> fewer) as u64, (denominator >> fewer) as u64);
+            (floor(n, d + 1), floor(n + 1, d) + 1)
+        }
+    };
+    ((whole << 64) + low, (whole << 64) + high)
 }
 
 /// The sum of these rates.
@@ -286,34 +319,61 @@ pub struct RateSum {
 }
 
 impl RateSum {
+    /// Nothing yet, with room for so many rates.
+    pub fn with_capacity(rates: usize) -> RateSum {
+        RateSum { addends: Vec::with_capacity(rates), ..RateSum::default() }
+    }
+
     /// Adds a rate, which must not be negative.
     pub fn add(&mut self, rate: &Rate) {
-        let (floor, exact) = rate.fixed_point();
-        // Rounded down on one side and up on the other: the sum lies between the two.
-        self.low += floor;
-        self.high += floor + u128::from(!exact);
-        self.addends.push(rate.clone());
+        self.put(rate.clone());
+    }
+
+    /// Adds `numerator / denominator`, which is below 2^63: in lowest terms it is put only when the exact sum is asked
+    /// for.
+    ///
+    /// # Panics
+    /// If the denominator is zero.
+    pub fn add_fraction(&mut self, numerator: u128, denominator: u128) {
+        let small = |n: u128| i128::try_from(n).ok();
+        self.put(match (small(numerator), small(denominator)) {
+            (Some(n), Some(d)) => Rate(Small(Ratio::new_raw(n, d))),
+            _ => Rate::from_big(BigRational::new(numerator.into(), denominator.into())),
+        });
+    }
+
+    fn put(&mut self, addend: Rate) {
+        let (low, high) = addend.enclosure();
+        self.low += low;
+        self.high += high;
+        self.addends.push(addend);
+    }
+
+    /// Adds all that was added to another sum.
+    pub fn add_all(&mut self, other: &RateSum) {
+        self.low += other.low;
+        self.high += other.high;
+        self.addends.extend_from_slice(&other.addends);
     }
 
     /// Takes one addend of this value away again, if there is one.
     pub fn remove(&mut self, rate: &Rate) {
         if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
-            self.addends.swap_remove(at);
-            let (floor, exact) = rate.fixed_point();
-            self.low -= floor;
-            self.high -= floor + u128::from(!exact);
+            let (low, high) = self.addends.swap_remove(at).enclosure();
+            self.low -= low;
+            self.high -= high;
         }
     }
 
     /// Whether the sum with one more `rate` is at most `bound`. Exact.
     pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
-        let ((rate_floor, rate_exact), (bound_floor, bound_exact)) =
-            (rate.fixed_point(), bound.fixed_point());
+        let ((rate_low, rate_high), (bound_low, bound_high)) =
+            (rate.enclosure(), bound.enclosure());
         // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
-        if self.high + rate_floor + u128::from(!rate_exact) <= bound_floor {
+        if self.high + rate_high <= bound_low {
             return true;
         }
-        if self.low + rate_floor > bound_floor + u128::from(!bound_exact) {
+        if self.low + rate_low > bound_high {
             return false;
         }
         &self.exact() + rate <= *bound
@@ -335,6 +395,27 @@ impl RateSum {
         sum_of(&self.addends)
     }
 
+    /// The smallest whole number that is not below the sum, if it fits.
+    pub fn ceil(&self) -> Option<i64> {
+        let up = |fixed: u128| fixed.div_ceil(1 << 64);
+        match up(self.low) == up(self.high) {
+            true => i64::try_from(up(self.low)).ok(),
+            false => self.exact().ceil(),
+        }
+    }
+
+    /// The sum as [`Rate::to_f64`] of [`exact`](Self::exact) prints with six decimals, in millionths: if that can be
+    /// told without the exact sum, which is no whole number then.
+    pub fn millionths(&self) -> Option<u64> {
+        // A floating-point number is within 2^-53 of the sum, relative to it.
+        let rounding = (self.high >> 50) + 1;
+        let (low, high) = (self.low.checked_sub(rounding)?, self.high + rounding);
+        let may_be_whole = high >> 64 << 64 >= low;
+        let millionths = |fixed: u128| Some((fixed.checked_mul(1_000_000)? + (1 << 63)) >> 64);
+        let (least, most) = (millionths(low)?, millionths(high)?);
+        (!may_be_whole && least == most).then_some(u64::try_from(least).ok()).flatten()
+    }
+
     /// The nearest floating-point number, to draw and to print.
     pub fn to_f64(&self) -> f64 {
         (self.low as f64 / 2.0 + self.high as f64 / 2.0) / 2f64.powi(64)
@@ -345,6 +426,13 @@ impl RateSum {
         self.addends.is_empty()
     }
 }
+
+impl PartialEq for RateSum {
+    fn eq(&self, other: &RateSum) -> bool {
+        self.cmp_sum(other) == Ordering::Equal
+    }
+}
+impl Eq for RateSum {}
 
 #[cfg(test)]
 mod tests {
@@ -390,6 +478,38 @@ mod tests {
             let (sum, slow) = (sum_of(&rates), add(&rates));
             prop_assert_eq!(&sum, &slow);
             prop_assert_eq!(sum.to_string(), slow.to_string());
+        }
+
+        #[test]
+        fn what_an_enclosed_sum_tells_is_what_the_exact_one_tells(
+            fractions in prop::collection::vec((0u128..3_000_000, 1u128..2_000_000), 0..30),
+            whole in any::<bool>(),
+            shift in 0u32..106,
+        ) {
+            let (mut quick, mut slow) = (RateSum::default(), RateSum::default());
+            for &(n, d) in &fractions {
+                let (n, d) = if whole { (n - n % d, d) } else { (n << shift, d << shift) };
+                quick.add_fraction(n, d);
+                slow.add(&Rate::of_wide(n as i128, d as i128));
+            }
+            prop_assert_eq!(&quick, &slow);
+            let exact = quick.exact();
+            prop_assert_eq!(exact.to_string(), slow.exact().to_string());
+            prop_assert_eq!(quick.ceil(), exact.ceil());
+            if let Some(millionths) = quick.millionths() {
+                let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+                prop_assert_eq!(text, format!("{:.6}", exact.to_f64()));
+                prop_assert!(exact.as_i64_pair().is_none_or(|(_, denominator)| denominator != 1));
+            }
+            let mut both = slow.clone();
+            both.add_all(&quick);
+            prop_assert_eq!(both.exact(), &exact + &exact);
+        }
+
+        #[test]
+        fn a_rate_is_in_lowest_terms(n in -1000i64..1000, d in 1i64..1000, by in 1i64..1000) {
+            prop_assert_eq!(Rate::new(n * by, d * by).to_string(), Ratio::new(n, d).to_string());
+            prop_assert_eq!(Rate::new(n * by, -d * by).to_string(), Ratio::new(-n, d).to_string());
         }
 
         #[test]
