@@ -341,7 +341,7 @@ impl<'a> Assessor<'a> {
         let Assessor { registry, system, options, memo } = self;
         let (info, policy_options) = registry.parse(spec)?;
         let policy = Asked { spec, info, options: policy_options, memo };
-        let mut found = verdict(&policy, &Cow::Borrowed(*system), options);
+        let mut found = verdict(&policy, Cow::Borrowed(*system), options);
         if options.wanted.more.has_margin() && found.refused.is_none() {
             found.margin = margin(&policy, system, options, found.verdict);
         }
@@ -416,9 +416,10 @@ impl<'a> Seen<'a> {
 /// [`assess`] of the system as it is, without a margin.
 pub(crate) fn verdict<'a>(
     asked: &Asked<'_, 'a>,
-    system: &Cow<'a, System>,
+    system: Cow<'a, System>,
     options: &AssessOptions,
 ) -> Assessment {
+    let system = &system;
     let mut found = Assessment {
         spec: asked.spec.to_owned(),
         verdict: Verdict::Unknown,

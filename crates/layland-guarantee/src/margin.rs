@@ -40,7 +40,7 @@ pub(crate) fn margin(
     let options = options.for_another_system();
     let accepted = |thousandths: i64| {
         let scaled = Cow::Owned(scaled(system, thousandths));
-        verdict(policy, &scaled, &options).verdict == Verdict::Yes
+        verdict(policy, scaled, &options).verdict == Verdict::Yes
     };
     // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
     let alone = system.tasks.values().map(|task| {
