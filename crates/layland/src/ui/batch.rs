@@ -14,8 +14,8 @@ pub(crate) enum Go {
     Stop,
 }
 
-/// Does some work on each set, on so many threads ([`threads::on`]), and tells what came of it in the order of the sets.
-/// Each thread has so many sets at a time: enough to share them out, and few enough to see them soon.
+/// Does some work on each set, on so many threads ([`threads::on`]), and tells what came of it in the order of the
+/// sets. Each thread has so many sets at a time: enough to share them out, and few enough to see them soon.
 ///
 /// # Errors
 /// If a set cannot be read, or what came of one cannot be told. What came before it is told.

@@ -1,5 +1,5 @@
-//! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the work,
-//! and a tree of values would double it.
+//! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the
+//! work, and a tree of values would double it.
 
 use super::checked::Checked;
 use super::text;

@@ -104,13 +104,12 @@ fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
 
 /// One set. None if that was interrupted: the figures of a part of its time say nothing beside the others.
 fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<Answer>, Failure> {
-    let &Simulate { registry, args, interrupt, .. } = asked;
+    let &Simulate { registry, args, .. } = asked;
     let specs = policies(specs.to_vec(), set);
     let in_set = |failure: Failure| failure.about(&set.name);
     let bounds = bounds(registry, args, &specs, set).map_err(in_set)?;
     let comparison = Comparison::simulate(asked, &specs, set).map_err(in_set)?;
-    let is_partial = comparison.ran().any(|ran| ran.outcome.interrupted);
-    if is_partial || (comparison.cut && interrupt.load(Ordering::SeqCst)) {
+    if comparison.cut {
         return Ok(None);
     }
     let held = comparison.held(&bounds);
