@@ -14,18 +14,25 @@ impl<'a> Group<'a> {
     /// The clusters that have tasks, in the order of their lowest CPU. For tasks that may use all
     /// of their cluster.
     pub(crate) fn clusters(system: &'a System) -> Vec<Group<'a>> {
-        Group::by(system, |task| system.platform.clusters[system.tasks[task].cluster].clone())
+        // Clusters are disjoint: each is a group, and none is looked for.
+        let group = |cpus: &CpuSet| Group { cpus: cpus.clone(), tasks: Vec::new() };
+        let mut groups: Vec<Group<'a>> = system.platform.clusters.iter().map(group).collect();
+        if let [only] = &mut groups[..] {
+            only.tasks.reserve_exact(system.tasks.len());
+        }
+        for (id, task) in system.tasks.iter() {
+            groups[task.cluster].tasks.push((id, task));
+        }
+        groups.retain(|group| !group.tasks.is_empty());
+        groups.sort_by_key(|group| group.cpus.lowest());
+        groups
     }
 
     /// The sets of CPUs that are the affinity of some task, in the order of their lowest CPU.
     pub(crate) fn affinities(system: &'a System) -> Vec<Group<'a>> {
-        Group::by(system, |task| system.allowed_cpus(task))
-    }
-
-    fn by(system: &'a System, cpus_of: impl Fn(TaskId) -> CpuSet) -> Vec<Group<'a>> {
         let mut groups: BTreeMap<_, Group<'a>> = BTreeMap::new();
         for (id, task) in system.tasks.iter() {
-            let cpus = cpus_of(id);
+            let cpus = system.allowed_cpus(id);
             let group = groups
                 .entry((cpus.lowest(), cpus.clone()))
                 .or_insert_with(|| Group { cpus, tasks: Vec::new() });
@@ -54,8 +61,8 @@ impl<'a> Group<'a> {
 
     /// `U`.
     pub(crate) fn utilization(&self) -> RateSum {
-        let mut sum = RateSum::default();
-        self.tasks().for_each(|task| sum.add(&task.utilization()));
+        let mut sum = RateSum::with_capacity(self.tasks.len());
+        self.tasks().for_each(|task| task.add_utilization(&mut sum));
         sum
     }
 }

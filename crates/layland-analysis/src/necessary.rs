@@ -45,10 +45,16 @@ fn capacity(system: &System) -> Finding {
 }
 
 fn as_it_is(system: &System) -> Finding {
+    let is_unit_speed = system.platform.is_unit_speed();
     for (id, task) in system.tasks.iter() {
-        let allowed = system.allowed_cpus(id);
-        let times = allowed.iter().map(|cpu| system.platform.speeds[cpu].time_for(task.own_wcet()));
-        let shortest = times.min().unwrap_or(task.own_wcet().at_unit_speed());
+        let shortest = if is_unit_speed {
+            task.own_wcet().at_unit_speed()
+        } else {
+            let allowed = system.allowed_cpus(id);
+            let times =
+                allowed.iter().map(|cpu| system.platform.speeds[cpu].time_for(task.own_wcet()));
+            times.min().unwrap_or(task.own_wcet().at_unit_speed())
+        };
         if shortest > task.deadline {
             let quantity = |ns: i64| Quantity::of_ns(ns.into());
             let (value, bound) = (quantity(shortest.ns()), quantity(task.deadline.ns()));
@@ -58,18 +64,21 @@ fn as_it_is(system: &System) -> Finding {
         }
     }
     let sum = system.utilization();
-    let capacity: Rate = system.platform.speeds.values().map(|speed| speed.rate()).sum();
+    let capacity = match is_unit_speed {
+        true => Rate::whole(system.platform.cpu_count() as i64),
+        false => system.platform.speeds.values().map(|speed| speed.rate()).sum(),
+    };
     let holds = sum.fits(&Rate::ZERO, &capacity);
     let mut finding =
-        Finding::new(crate::TestKind::Necessary.verdict(holds), load(&sum, capacity, holds));
+        Finding::new(crate::TestKind::Necessary.verdict(holds), load(sum, capacity, holds));
     weaken_if_finite(system, &mut finding);
     finding
 }
 
 /// The sum of the utilizations of all tasks, and its limit.
-pub(crate) fn load(sum: &RateSum, capacity: Rate, holds: bool) -> Reason {
-    let value = Quantity::Number(sum.exact());
-    Reason::compared("the utilization", Scope::default(), value, Quantity::Number(capacity), holds)
+pub(crate) fn load(sum: RateSum, capacity: Rate, holds: bool) -> Reason {
+    let (value, capacity) = (Quantity::Sum(sum), Quantity::Number(capacity));
+    Reason::compared("the utilization", Scope::default(), value, capacity, holds)
 }
 
 #[cfg(test)]

@@ -66,7 +66,13 @@ impl SchedulabilityTest {
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<Finding, Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        Ok((self.decide)(system))
+        Ok(self.run_unchecked(system))
+    }
+
+    /// The same on a valid system that keeps [the assumptions](Self::assumptions): for who runs many tests on it and
+    /// checks what they have in common once.
+    pub fn run_unchecked(&self, system: &System) -> Finding {
+        (self.decide)(system)
     }
 
     /// Whether the test applies to a valid system.
@@ -102,7 +108,12 @@ impl BoundTest {
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<Tardiness, Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        Ok((self.bound)(system))
+        Ok(self.run_unchecked(system))
+    }
+
+    /// The same on a valid system that keeps [the assumptions](Self::assumptions).
+    pub fn run_unchecked(&self, system: &System) -> Tardiness {
+        (self.bound)(system)
     }
 
     /// Whether the analysis applies to a valid system.
@@ -140,7 +151,12 @@ impl ResponseTest {
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        Ok((self.bound)(system))
+        Ok(self.run_unchecked(system))
+    }
+
+    /// The same on a valid system that keeps [the assumptions](Self::assumptions).
+    pub fn run_unchecked(&self, system: &System) -> TaskMap<Option<ResponseBound>> {
+        (self.bound)(system)
     }
 }
 

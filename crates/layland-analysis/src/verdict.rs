@@ -1,7 +1,9 @@
 //! The answer of a test: a verdict, and the numbers that explain it.
 
 use crate::fixed_point::Diverged;
-use layland_model::{CpuId, CpuSet, Duration, Rate, System, TaskId, TaskMap, counted};
+use layland_model::{CpuId, CpuSet, Duration, Rate, RateSum, System, TaskId, TaskMap, counted};
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 
 /// Which of its answers a test can be trusted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,39 +115,73 @@ impl Scope {
 }
 
 /// A number that was compared.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Quantity {
     /// A plain number: a utilization, a sum of densities.
     Number(Rate),
+    /// A plain number that is a sum: it is added up when somebody wants to know it exactly, which few do.
+    Sum(RateSum),
     /// A time in nanoseconds, perhaps a fraction of one.
     Time(Rate),
 }
 
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Quantity) -> bool {
+        match (self, other) {
+            (Quantity::Sum(a), Quantity::Sum(b)) => a == b,
+            (Quantity::Time(_), Quantity::Number(_) | Quantity::Sum(_))
+            | (Quantity::Number(_) | Quantity::Sum(_), Quantity::Time(_)) => false,
+            _ => self.exact() == other.exact(),
+        }
+    }
+}
+impl Eq for Quantity {}
+
 impl Quantity {
     /// A time.
     pub fn of_ns(ns: i128) -> Quantity {
-        let rate = match i64::try_from(ns) {
-            Ok(ns) => Rate::whole(ns),
-            Err(_) => ns.to_string().parse().unwrap_or(Rate::whole(i64::MAX)),
-        };
-        Quantity::Time(rate)
+        Quantity::Time(Rate::of_wide(ns, 1))
     }
 
-    fn text(&self, exact: bool) -> String {
+    /// The exact value.
+    pub fn exact(&self) -> Cow<'_, Rate> {
         match self {
-            Quantity::Number(rate) | Quantity::Time(rate) if exact => match self {
-                Quantity::Number(_) => rate.to_string(),
-                Quantity::Time(_) => format!("{rate} ns"),
-            },
-            Quantity::Number(rate) => match rate.as_i64_pair() {
-                Some((whole, 1)) => whole.to_string(),
-                Some(_) | None => format!("{:.6}", rate.to_f64()),
-            },
-            Quantity::Time(rate) => match rate.as_i64_pair() {
-                Some((whole, 1)) => Duration::from_ns(whole).to_string(),
-                Some(_) | None => format!("{:.3}us", rate.to_f64() / 1e3),
-            },
+            Quantity::Number(rate) | Quantity::Time(rate) => Cow::Borrowed(rate),
+            Quantity::Sum(sum) => Cow::Owned(sum.exact()),
         }
+    }
+
+    /// With six or three decimals, unless it is whole.
+    fn write(&self, text: &mut String) {
+        // Writing to a string never fails.
+        let _ = match self {
+            Quantity::Sum(sum) => match sum.millionths() {
+                Some(millionths) => {
+                    write!(text, "{}.{:06}", millionths / 1_000_000, millionths % 1_000_000)
+                }
+                None => write_number(&sum.exact(), text),
+            },
+            Quantity::Number(rate) => write_number(rate, text),
+            Quantity::Time(rate) => match rate.as_i64_pair() {
+                Some((whole, 1)) => write!(text, "{}", Duration::from_ns(whole)),
+                Some(_) | None => write!(text, "{:.3}us", rate.to_f64() / 1e3),
+            },
+        };
+    }
+
+    /// With all its digits.
+    fn write_exact(&self, text: &mut String) {
+        let _ = match self {
+            Quantity::Number(_) | Quantity::Sum(_) => write!(text, "{}", self.exact()),
+            Quantity::Time(rate) => write!(text, "{rate} ns"),
+        };
+    }
+}
+
+fn write_number(rate: &Rate, text: &mut String) -> fmt::Result {
+    match rate.as_i64_pair() {
+        Some((whole, 1)) => write!(text, "{whole}"),
+        Some(_) | None => write!(text, "{:.6}", rate.to_f64()),
     }
 }
 
@@ -218,9 +254,12 @@ impl Reason {
         match self {
             Reason::Compared(comparison) => {
                 let Comparison { what, scope, value, bound, holds } = &**comparison;
-                let mut text = (*what).to_owned();
+                let mut text = String::with_capacity(128);
+                text += what;
                 if let Some(task) = &scope.task {
-                    text += &format!(" of {}", name(task));
+                    text += " of `";
+                    text += &system.tasks[*task].name;
+                    text += "`";
                 }
                 if let Some(cpus) = &scope.cpus
                     && *cpus != system.platform.all_cpus()
@@ -229,13 +268,24 @@ impl Reason {
                     text += &format!(" on {word} {cpus}");
                 }
                 if let Some(interval) = &scope.interval {
-                    text += &format!(" in {interval}");
+                    // Writing to a string never fails.
+                    let _ = write!(text, " in {interval}");
                 }
+                text += " is ";
+                let start = text.len();
+                value.write(&mut text);
+                let end = text.len();
+                text += if *holds { ", within " } else { ", not within " };
+                let middle = text.len();
+                bound.write(&mut text);
                 // Numbers that look alike are written out.
-                let exact = value != bound && value.text(false) == bound.text(false);
-                let verb = if *holds { "within" } else { "not within" };
-                let (value, bound) = (value.text(exact), bound.text(exact));
-                format!("{text} is {value}, {verb} {bound}")
+                if text[start..end] == text[middle..] && value != bound {
+                    text.truncate(start);
+                    value.write_exact(&mut text);
+                    text += if *holds { ", within " } else { ", not within " };
+                    bound.write_exact(&mut text);
+                }
+                text
             }
             Reason::Partition(cpu_of) => {
                 let each: Vec<String> =

@@ -37,7 +37,8 @@ pub(crate) fn read(
     if let (Some(_), Some((at, _))) = (lines.next(), lines.next()) {
         let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();
         let problem = Problem::error("layland::lines::several", "there is more than one set");
-        let help = "take one line by itself, as in `sed -n 1p FILE`; `check` takes them all";
+        let help =
+            "take one line by itself, as in `sed -n 1p FILE`; `check` and `sim` take them all";
         problems.push(problem.at(start..start + 1, "the second one").help(help));
         return None;
     }

@@ -1,9 +1,10 @@
 //! What affinities are to policies: which keep them, which refuse them and why, and what they cost.
 
-use crate::{Asked, AssessOptions, Wanted, verdict};
+use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
 use layland_model::System;
 use layland_policy::{Registry, Text};
+use std::borrow::Cow;
 
 /// What the policies of the registry, without options, make of the affinities of a system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,14 +72,14 @@ pub fn affinities(registry: &Registry, system: &System) -> Option<Affinities> {
 
 /// The verdict on the system without its affinities; none if it has none.
 pub(crate) fn verdict_without(
-    policy: &Asked<'_>,
+    policy: &Asked<'_, '_>,
     system: &System,
     options: &AssessOptions,
 ) -> Option<Verdict> {
     if !has_affinities(system) {
         return None;
     }
-    let options = options.for_another_system();
-    let found = verdict(policy, &without_affinities(system), &options, Wanted::Verdict);
+    let free = Cow::Owned(without_affinities(system));
+    let found = verdict(policy, free, &options.for_another_system());
     found.refused.is_none().then_some(found.verdict)
 }

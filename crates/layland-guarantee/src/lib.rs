@@ -23,7 +23,7 @@
 //! use layland_policy::Registry;
 //! let task = |name| Task::implicit(name, Service::from_ms(2), Duration::from_ms(4));
 //! let system = System::new(1, vec![task("a"), task("b")]);
-//! let options = AssessOptions { margin: true, ..AssessOptions::default() };
+//! let options = AssessOptions::with_margin();
 //! let found = assess(&Registry::standard(), "p-edf", &system, &options).unwrap();
 //! assert_eq!((found.verdict, found.decided_by), (Verdict::Yes, Some("QPA")));
 //! // The CPU is full: nothing may grow.
@@ -48,7 +48,7 @@ pub use placed::placed;
 pub use proven::{Analysed, Proven};
 
 use layland_analysis::deadline::admission::{self, Limit};
-use layland_analysis::overheads::{Inflation, inflate_placed};
+use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
     Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness, TestKind,
     Verdict, catalogue,
@@ -59,44 +59,143 @@ use layland_model::{
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
 use memo::{Known, Memo};
+use placed::placed_anew;
+use std::borrow::Cow;
 use std::sync::Arc;
 use views::{Answers, Bounds, View, algorithms};
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
 pub struct AssessOptions {
-    /// Run every test, also after one has decided.
-    pub all: bool,
     /// Only these tests, by name; all of them if empty.
     pub tests: Vec<String>,
-    /// Look for the [`Margin`].
-    pub margin: bool,
-    /// Keep what was analysed, and what proves the answer ([`Assessment::proven`]).
-    pub proof: bool,
-    /// Leave out the bounds of the tasks, which can take longer than all tests.
-    pub no_bounds: bool,
-    /// Ask every analysis for bounds, also those that are not in `tests`.
-    pub every_bound: bool,
-    /// Leave out what searches ([`catalogue::LONG`]), unless it is named in `tests`.
-    pub no_search: bool,
+    /// What is wanted.
+    pub wanted: Wanted,
+    /// How hard to try.
+    pub effort: Effort,
+}
+
+/// What is wanted of an assessment: by default the verdict with its reasons, and bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// What is told of the tests.
+    pub findings: Findings,
+    /// Whom to ask for bounds of the tasks.
+    pub bounds: BoundsBy,
+    /// What else.
+    pub more: More,
+}
+
+/// What is told of the tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Findings {
+    /// The verdict, and the test that decides; no reasons.
+    Verdict,
+    /// What tests say up to the one that decides, with reasons.
+    #[default]
+    UntilDecided,
+    /// What every test says, also after one has decided.
+    All,
+}
+
+/// Who is asked for bounds of the tasks, which can take longer than all tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BoundsBy {
+    /// Nobody.
+    Nobody,
+    /// The analyses that are [named](AssessOptions::tests).
+    #[default]
+    Named,
+    /// Every analysis, also one that is not named.
+    All,
+}
+
+/// What is wanted besides the verdict and the bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum More {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The [`Margin`].
+    Margin,
+    /// What was analysed, and what proves the answer ([`Assessment::proven`]).
+    Proof,
+    /// Both.
+    MarginAndProof,
+}
+
+impl More {
+    /// These.
+    pub const fn of(margin: bool, proof: bool) -> More {
+        match (margin, proof) {
+            (false, false) => More::Nothing,
+            (true, false) => More::Margin,
+            (false, true) => More::Proof,
+            (true, true) => More::MarginAndProof,
+        }
+    }
+
+    /// The same but for the margin.
+    #[must_use]
+    pub const fn without_margin(self) -> More {
+        More::of(false, self.has_proof())
+    }
+
+    /// Whether the margin is wanted.
+    pub const fn has_margin(self) -> bool {
+        matches!(self, More::Margin | More::MarginAndProof)
+    }
+
+    /// Whether a proof is wanted.
+    pub const fn has_proof(self) -> bool {
+        matches!(self, More::Proof | More::MarginAndProof)
+    }
+}
+
+/// How hard to try.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// Leave out what searches ([`catalogue::LONG`]), unless it is [named](AssessOptions::tests).
+    Quick,
+    /// Whatever may decide.
+    #[default]
+    Thorough,
 }
 
 impl AssessOptions {
+    /// The verdict with its reasons, bounds, and the [`Margin`].
+    pub fn with_margin() -> AssessOptions {
+        let wanted = Wanted { more: More::Margin, ..Wanted::default() };
+        AssessOptions { wanted, ..AssessOptions::default() }
+    }
+
+    /// What every test says, and bounds.
+    pub fn of_every_test() -> AssessOptions {
+        let wanted = Wanted { findings: Findings::All, ..Wanted::default() };
+        AssessOptions { wanted, ..AssessOptions::default() }
+    }
+
     fn has(&self, name: &str) -> bool {
         match self.tests.is_empty() {
-            true => !(self.no_search && catalogue::LONG.contains(&name)),
+            true => self.effort == Effort::Thorough || !catalogue::LONG.contains(&name),
             false => self.tests.iter().any(|test| test.eq_ignore_ascii_case(name)),
         }
     }
 
     fn bounds_by(&self, name: &str) -> bool {
-        self.has(name) || (self.every_bound && !self.tests.is_empty())
+        match self.wanted.bounds {
+            BoundsBy::Nobody => false,
+            BoundsBy::Named => self.has(name),
+            BoundsBy::All => self.has(name) || !self.tests.is_empty(),
+        }
     }
 
     /// The same for a verdict that is compared with that of the system as it is.
     fn for_another_system(&self) -> AssessOptions {
-        let AssessOptions { tests, no_search, .. } = self;
-        AssessOptions { tests: tests.clone(), no_search: *no_search, ..AssessOptions::default() }
+        let AssessOptions { tests, wanted: _, effort } = self;
+        let wanted =
+            Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+        AssessOptions { tests: tests.clone(), wanted, effort: *effort }
     }
 }
 
@@ -221,7 +320,7 @@ pub struct Assessor<'a> {
     registry: &'a Registry,
     system: &'a System,
     options: &'a AssessOptions,
-    memo: Memo,
+    memo: Memo<'a>,
 }
 
 impl<'a> Assessor<'a> {
@@ -242,8 +341,8 @@ impl<'a> Assessor<'a> {
         let Assessor { registry, system, options, memo } = self;
         let (info, policy_options) = registry.parse(spec)?;
         let policy = Asked { spec, info, options: policy_options, memo };
-        let mut found = verdict(&policy, system, options, Wanted::Everything);
-        if options.margin && found.refused.is_none() {
+        let mut found = verdict(&policy, Cow::Borrowed(*system), options);
+        if options.wanted.more.has_margin() && found.refused.is_none() {
             found.margin = margin(&policy, system, options, found.verdict);
         }
         if found.refused.is_none() {
@@ -270,10 +369,10 @@ impl<'a> Assessor<'a> {
     }
 
     fn said_about(&self, is_meant: impl Fn(&Subject) -> bool) -> Vec<Said> {
-        let known = self.memo.of(self.system);
-        (catalogue::TESTS.iter())
-            .filter(|test| is_meant(&test.subject) && self.options.has(test.name))
-            .map(|test| Said { test, finding: known.test(test).map(|found| self.believed(found)) })
+        let known = self.memo.of(Cow::Borrowed(self.system));
+        (catalogue::TESTS.iter().enumerate())
+            .filter(|(_, test)| is_meant(&test.subject) && self.options.has(test.name))
+            .map(|(at, test)| Said { test, finding: known.test(at).map(|it| self.believed(it)) })
             .collect()
     }
 
@@ -286,35 +385,41 @@ impl<'a> Assessor<'a> {
 }
 
 /// The policy that is asked about.
-pub(crate) struct Asked<'a> {
-    spec: &'a str,
-    info: &'a PolicyInfo,
+pub(crate) struct Asked<'s, 'a> {
+    spec: &'s str,
+    info: &'s PolicyInfo,
     options: layland_policy::PolicyOptions,
-    memo: &'a Memo,
+    memo: &'s Memo<'a>,
 }
 
-/// A view, and what is known of its system.
+/// A [view](View), with what is known of its system.
 struct Seen<'a> {
-    view: &'a View<'a>,
-    known: Arc<Known>,
+    algorithms: Vec<Algorithm>,
+    answers: Answers,
+    bounds: Bounds,
+    tells: &'static str,
+    known: Arc<Known<'a>>,
 }
 
-/// What is wanted of an assessment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// The verdict and the bounds.
-    Everything,
-    /// The verdict: bounds can take longer than all tests.
-    Verdict,
+impl<'a> Seen<'a> {
+    fn of(view: View<'a>, memo: &Memo<'a>) -> Seen<'a> {
+        let View { algorithms, system, answers, bounds, tells } = view;
+        Seen { algorithms, answers, bounds, tells, known: memo.of(system) }
+    }
+
+    /// Whether it is about one of these.
+    fn is_about(&self, algorithms: &[Algorithm]) -> bool {
+        algorithms.iter().any(|about| self.algorithms.contains(about))
+    }
 }
 
 /// [`assess`] of the system as it is, without a margin.
-pub(crate) fn verdict(
-    asked: &Asked<'_>,
-    system: &System,
+pub(crate) fn verdict<'a>(
+    asked: &Asked<'_, 'a>,
+    system: Cow<'a, System>,
     options: &AssessOptions,
-    wanted: Wanted,
 ) -> Assessment {
+    let system = &system;
     let mut found = Assessment {
         spec: asked.spec.to_owned(),
         verdict: Verdict::Unknown,
@@ -338,7 +443,7 @@ pub(crate) fn verdict(
         }
     };
     let rule = policy.rule();
-    let placed = placed(system, &rule);
+    let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
     let inflated = match (&rule, system.platform.overheads.is_zero()) {
         (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(&placed, system) {
             Ok(inflated) => Some(inflated),
@@ -357,12 +462,18 @@ pub(crate) fn verdict(
             _,
         ) => None,
     };
-    let analysed = inflated.as_ref().map_or(&placed, |inflated| &inflated.system);
     let algorithm = asked.info.algorithm(&asked.options);
     let theory = match is_of_threads(algorithm) && views::is_another_theory(system, &asked.options)
     {
         true => Vec::new(),
         false => algorithms(algorithm, &placed),
+    };
+    let analysed = match inflated {
+        Some(Inflated { system, tasks }) => {
+            found.inflation = Some(tasks);
+            Cow::Owned(system)
+        }
+        None => placed,
     };
     let mut views = vec![View::plain(theory, analysed)];
     // Why there is nothing to analyse but what is said of the algorithm itself.
@@ -378,9 +489,8 @@ pub(crate) fn verdict(
             Err(why) => nothing_more = Some(why),
         }
     }
-    let views: Vec<Seen<'_>> =
-        views.iter().map(|view| Seen { view, known: asked.memo.of(&view.system) }).collect();
-    let known = asked.memo.of(system);
+    let views: Vec<Seen<'_>> = views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
+    let known = asked.memo.of(system.clone());
     // A policy may run with parameters (an order, instants, lists) that no sound analysis accepts.
     let uncovered = match &rule {
         ScheduleRule::MixedCriticality { guaranteed, .. } => {
@@ -403,46 +513,54 @@ pub(crate) fn verdict(
             | Subject::SomePriorities
             | Subject::Admission(_) => false,
         });
-    // What is not admitted does not run, whatever the other tests say of it.
-    let is_admission = |test: &&SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
-    let others = catalogue::TESTS.iter().filter(|test| !is_admission(test));
-    if options.proof {
-        found.proven = Some(Proven::open(views[0].view));
+    if options.wanted.more.has_proof() {
+        found.proven = Some(Proven::open(&views[0]));
     }
-    for test in catalogue::TESTS.iter().filter(is_admission).chain(others) {
+    // What is not admitted does not run, whatever the other tests say of it.
+    let is_admission = |test: &SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
+    let tests = || catalogue::TESTS.iter().enumerate();
+    let admissions = tests().filter(|(_, test)| is_admission(test));
+    let others = tests().filter(|(_, test)| !is_admission(test));
+    for (at, test) in admissions.chain(others) {
         let mut by = None;
         let finding = match test.subject {
-            _ if !options.has(test.name) => continue,
-            Subject::SomeScheduler if covered_only => continue,
+            Subject::SomeScheduler if !covered_only && options.has(test.name) => known.test(at),
             Subject::Covered(_) if uncovered => continue,
-            Subject::SomeScheduler => known.test(test),
-            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _) => {
-                match on_views(test, about, &views) {
+            Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _)
+                if views.iter().any(|seen| seen.is_about(about)) && options.has(test.name) =>
+            {
+                match on_views(at, about, &views) {
                     Some((finding, seen)) => {
-                        by = Some(seen.view);
+                        by = Some(seen);
                         finding
                     }
                     None => continue,
                 }
             }
-            Subject::Admission(about) if about.contains(&algorithm) => {
+            Subject::Admission(about) if about.contains(&algorithm) && options.has(test.name) => {
                 admission(algorithm, system, &asked.options)
             }
-            Subject::Admission(_) | Subject::SomePartition | Subject::SomePriorities => continue,
+            Subject::SomeScheduler
+            | Subject::Algorithms(_)
+            | Subject::Covered(_)
+            | Subject::Unsound(..)
+            | Subject::Admission(_)
+            | Subject::SomePartition
+            | Subject::SomePriorities => continue,
         };
         let was_open = found.verdict == Verdict::Unknown;
-        found.listen(test, finding, system);
+        found.listen(test, finding, system, options.wanted.findings);
         let decided = found.said.last().and_then(|said| said.finding.as_ref().ok());
-        if let (true, true, Some(finding)) = (options.proof, was_open, decided)
+        if let (true, true, Some(finding)) = (options.wanted.more.has_proof(), was_open, decided)
             && found.verdict != Verdict::Unknown
         {
             found.proven = Some(Proven::by(test, finding, by, system, algorithm));
         }
-        if found.verdict != Verdict::Unknown && !options.all {
+        if found.verdict != Verdict::Unknown && options.wanted.findings != Findings::All {
             break;
         }
     }
-    let wants_bounds = wanted == Wanted::Everything && !options.no_bounds;
+    let wants_bounds = options.wanted.bounds != BoundsBy::Nobody;
     if wants_bounds && !turned_away {
         found.bounds = bounds(algorithm, &views, system, &found, options);
     }
@@ -457,7 +575,6 @@ pub(crate) fn verdict(
                 .push("no test says that deadlines are met; tardiness is bounded".to_owned());
         }
     }
-    found.inflation = inflated.map(|inflated| inflated.tasks);
     let is_optimal = matches!(rule, ScheduleRule::Optimal { .. });
     if is_optimal && !system.platform.overheads.is_zero() {
         match optimal::inflated(system, &asked.options) {
@@ -485,7 +602,9 @@ impl Assessment {
         test: &'static SchedulabilityTest,
         finding: Result<Finding, Refusal>,
         system: &System,
+        wanted: Findings,
     ) {
+        let tells = wanted != Findings::Verdict;
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
         match &finding {
@@ -494,7 +613,7 @@ impl Assessment {
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
             Ok(Finding { verdict: Verdict::Yes, .. }) if admission || about_any => {}
             Ok(Finding { verdict: Verdict::Yes, .. }) if may_skip_in_time(system) => {
-                if self.verdict == Verdict::Unknown {
+                if self.verdict == Verdict::Unknown && tells {
                     self.reasons
                         .push(format!("{} counts on jobs that would be skipped", test.name));
                 }
@@ -508,13 +627,14 @@ impl Assessment {
                 if finding.verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
                     self.verdict = finding.verdict;
                     self.decided_by = Some(test.name);
-                    self.reasons = finding.reasons.iter().map(text).collect();
-                } else if self.verdict == Verdict::Unknown && !about_any {
+                    let told = if tells { &finding.reasons[..] } else { &[] };
+                    self.reasons = told.iter().map(text).collect();
+                } else if self.verdict == Verdict::Unknown && !about_any && tells {
                     let first = finding.reasons.first().map(text).unwrap_or_default();
                     self.reasons.push(format!("{}: {first}", test.name));
                 }
             }
-            Err(refusal) if self.verdict == Verdict::Unknown && !about_any => {
+            Err(refusal) if self.verdict == Verdict::Unknown && !about_any && tells => {
                 self.reasons.push(format!("{} does not apply: {refusal}", test.name));
             }
             Err(_) => {}
@@ -547,33 +667,29 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
 
 /// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
 /// first that does not, or else the first refusal; and the view. None if it is about none.
-fn on_views<'a>(
-    test: &SchedulabilityTest,
+fn on_views<'s, 'a>(
+    test: usize,
     about: &[Algorithm],
-    views: &'a [Seen<'a>],
-) -> Option<(Result<Finding, Refusal>, &'a Seen<'a>)> {
+    views: &'s [Seen<'a>],
+) -> Option<(Result<Finding, Refusal>, &'s Seen<'a>)> {
     let mut first: Option<(Result<Finding, Refusal>, &Seen<'_>)> = None;
-    for seen in views {
-        let Seen { view, known } = seen;
-        if !about.iter().any(|about| view.algorithms.contains(about)) {
-            continue;
-        }
-        let mut finding = known.test(test);
+    for seen in views.iter().filter(|seen| seen.is_about(about)) {
+        let mut finding = seen.known.test(test);
         if let Ok(finding) = &mut finding {
             let holds = match finding.verdict {
-                Verdict::Yes => view.answers != Answers::No,
-                Verdict::No => view.answers != Answers::Yes,
+                Verdict::Yes => seen.answers != Answers::No,
+                Verdict::No => seen.answers != Answers::Yes,
                 Verdict::Unknown => true,
             };
             if !holds {
                 finding.verdict = Verdict::Unknown;
             }
-            if !view.tells.is_empty() {
-                finding.reasons.push(Reason::Holds(view.tells));
+            if !seen.tells.is_empty() {
+                finding.reasons.push(Reason::Holds(seen.tells));
             }
-            if finding.verdict != Verdict::Unknown {
-                return Some((Ok(finding.clone()), seen));
-            }
+        }
+        if finding.as_ref().is_ok_and(|finding| finding.verdict != Verdict::Unknown) {
+            return Some((finding, seen));
         }
         match (&first, &finding) {
             (None, _) | (Some((Err(_), _)), Ok(_)) => first = Some((finding, seen)),
@@ -642,19 +758,17 @@ fn bounds(
         if is_hog { task.period - task.deadline } else { Duration::ZERO }
     };
     let mut bounds = TaskMap::filled(Bound::Unknown, system.tasks.len());
-    for Seen { view, known } in views.iter().filter(|seen| seen.view.bounds != Bounds::None) {
+    for seen in views.iter().filter(|seen| seen.bounds != Bounds::None) {
         for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
-            if !options.bounds_by(analysis.name)
-                || !analysis.algorithms.iter().any(|about| view.algorithms.contains(about))
-            {
+            if !seen.is_about(analysis.algorithms) || !options.bounds_by(analysis.name) {
                 continue;
             }
-            let Ok(responses) = known.responses(at) else { continue };
+            let Ok(responses) = seen.known.responses(at) else { continue };
             let in_time = |(id, response): (TaskId, &Option<ResponseBound>)| {
-                let deadline = view.system.tasks[id].deadline;
+                let deadline = seen.known.system().tasks[id].deadline;
                 response.as_ref().is_some_and(|response| response.response <= deadline)
             };
-            if view.bounds == Bounds::InTime && !responses.iter().all(in_time) {
+            if seen.bounds == Bounds::InTime && !responses.iter().all(in_time) {
                 continue;
             }
             for response in responses.values().flatten() {
@@ -662,7 +776,7 @@ fn bounds(
                 let within = response.response + sooner(response.task);
                 if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
                     let by = analysis.name;
-                    let kind = match view.bounds {
+                    let kind = match seen.bounds {
                         Bounds::All => analysis.kind,
                         Bounds::Above | Bounds::InTime | Bounds::None => TestKind::Sufficient,
                     };
@@ -684,15 +798,13 @@ fn bounds(
         }
         return bounds;
     }
-    let of_late = |seen: &&Seen<'_>| matches!(seen.view.bounds, Bounds::All | Bounds::Above);
-    for Seen { view, known } in views.iter().filter(of_late) {
-        for analysis in catalogue::BOUNDS {
-            if !options.bounds_by(analysis.name)
-                || !analysis.algorithms.iter().any(|about| view.algorithms.contains(about))
-            {
+    let of_late = |seen: &&Seen<'_>| matches!(seen.bounds, Bounds::All | Bounds::Above);
+    for seen in views.iter().filter(of_late) {
+        for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
+            if !seen.is_about(analysis.algorithms) || !options.bounds_by(analysis.name) {
                 continue;
             }
-            let Ok(Tardiness::Bounded(found)) = known.tardiness(analysis) else { continue };
+            let Ok(Tardiness::Bounded(found)) = seen.known.tardiness(at) else { continue };
             for tardiness in found.values() {
                 let bound = &mut bounds[tardiness.task];
                 let closer = match bound {

@@ -1,8 +1,9 @@
 //! The distance to the limit: by which factor all WCETs could grow, or would have to shrink.
 
-use crate::{Asked, AssessOptions, Wanted, verdict};
+use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
 use layland_model::{Rate, Service, System, TIME_LIMIT};
+use std::borrow::Cow;
 
 /// The factors are multiples of a thousandth.
 const UNIT: i64 = 1000;
@@ -31,15 +32,15 @@ impl Margin {
 /// The margin of a policy that takes the system and has this verdict on it. None if what is needed
 /// is beyond the range of times.
 pub(crate) fn margin(
-    policy: &Asked<'_>,
+    policy: &Asked<'_, '_>,
     system: &System,
     options: &AssessOptions,
     now: Verdict,
 ) -> Option<Margin> {
     let options = options.for_another_system();
     let accepted = |thousandths: i64| {
-        let scaled = scaled(system, thousandths);
-        verdict(policy, &scaled, &options, Wanted::Verdict).verdict == Verdict::Yes
+        let scaled = Cow::Owned(scaled(system, thousandths));
+        verdict(policy, scaled, &options).verdict == Verdict::Yes
     };
     // Beyond this factor some task is longer than its deadline, or the CPUs cannot do the load.
     let alone = system.tasks.values().map(|task| {

@@ -4,10 +4,9 @@
 //! leave every CPU to every task. A search for the margin meets the same scaled systems under each of them. Analyses
 //! are functions of the system alone, so what one said under one policy is what it says under all.
 
-use layland_analysis::{
-    BoundTest, Finding, Refusal, ResponseBound, SchedulabilityTest, Tardiness, catalogue,
-};
+use layland_analysis::{Assumption, Finding, Refusal, ResponseBound, Tardiness, catalogue};
 use layland_model::{System, Task, TaskMap};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -16,28 +15,29 @@ const TASKS: usize = 200_000;
 
 /// The systems that were asked about.
 #[derive(Default)]
-pub(crate) struct Memo {
-    kept: Mutex<Kept>,
+pub(crate) struct Memo<'a> {
+    kept: Mutex<Kept<'a>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct Kept<'a> {
     /// By the number of clusters and the sums of WCETs and of deadlines: equal systems are under one key.
-    systems: BTreeMap<(usize, i128, i128), Vec<Arc<Known>>>,
+    systems: BTreeMap<(usize, i128, i128), Vec<Arc<Known<'a>>>>,
     tasks: usize,
 }
 
-/// What is known of a system.
-pub(crate) struct Known {
-    system: System,
-    tests: Answers<&'static str, Result<Finding, Refusal>>,
-    responses: Answers<usize, Result<TaskMap<Option<ResponseBound>>, Refusal>>,
-    tardiness: Answers<&'static str, Result<Tardiness, Refusal>>,
+/// What is known of a system. Tests and analyses are named by their places in the catalogue.
+pub(crate) struct Known<'a> {
+    system: Cow<'a, System>,
+    assumptions: [OnceLock<Result<(), Refusal>>; Assumption::ALL.len()],
+    tests: Answers<Result<Finding, Refusal>>,
+    responses: Answers<Result<TaskMap<Option<ResponseBound>>, Refusal>>,
+    tardiness: Answers<Result<Tardiness, Refusal>>,
 }
 
-impl Memo {
+impl<'a> Memo<'a> {
     /// What is known of this system.
-    pub(crate) fn of(&self, system: &System) -> Arc<Known> {
+    pub(crate) fn of(&self, system: Cow<'a, System>) -> Arc<Known<'a>> {
         let work = |task: &Task| -> i128 { task.wcet.iter().map(|c| i128::from(c.ns())).sum() };
         let key = (
             system.platform.clusters.len(),
@@ -46,58 +46,89 @@ impl Memo {
         );
         let mut kept = lock(&self.kept);
         let alike = kept.systems.get(&key).into_iter().flatten();
-        if let Some(known) = alike.clone().find(|known| known.system == *system) {
+        let is_it = |known: &&Arc<Known<'a>>| {
+            std::ptr::eq(&*known.system, &*system) || known.system == system
+        };
+        if let Some(known) = alike.clone().find(is_it) {
             return Arc::clone(known);
         }
-        let known = Arc::new(Known::new(system.clone()));
-        if kept.tasks + system.tasks.len() <= TASKS {
-            kept.tasks += system.tasks.len();
+        let tasks = system.tasks.len();
+        let known = Arc::new(Known::new(system));
+        if kept.tasks + tasks <= TASKS {
+            kept.tasks += tasks;
             kept.systems.entry(key).or_default().push(Arc::clone(&known));
         }
         known
     }
 }
 
-impl Known {
-    fn new(system: System) -> Known {
+impl<'a> Known<'a> {
+    fn new(system: Cow<'a, System>) -> Known<'a> {
         Known {
             system,
-            tests: Answers::default(),
-            responses: Answers::default(),
-            tardiness: Answers::default(),
+            assumptions: [const { OnceLock::new() }; Assumption::ALL.len()],
+            tests: Answers::new(catalogue::TESTS.len()),
+            responses: Answers::new(catalogue::RESPONSES.len()),
+            tardiness: Answers::new(catalogue::BOUNDS.len()),
         }
     }
 
-    /// What a test says.
-    pub(crate) fn test(&self, test: &SchedulabilityTest) -> Result<Finding, Refusal> {
-        self.tests.get(test.name, || test.run(&self.system))
+    pub(crate) fn system(&self) -> &System {
+        &self.system
     }
 
-    /// The response times that an analysis finds, the one in this place of the catalogue: their names are not unique.
+    /// Whether the system keeps an assumption, of which many tests have most in common.
+    fn keeps(&self, assumptions: &[Assumption]) -> Result<(), Refusal> {
+        assumptions.iter().try_for_each(|assumption| {
+            let known = &self.assumptions[*assumption as usize];
+            known.get_or_init(|| assumption.check(&self.system)).clone()
+        })
+    }
+
+    /// What a test says.
+    pub(crate) fn test(&self, at: usize) -> Result<Finding, Refusal> {
+        let test = &catalogue::TESTS[at];
+        self.tests.get(at, || {
+            self.keeps(test.assumptions)?;
+            Ok(test.run_unchecked(&self.system))
+        })
+    }
+
+    /// The response times that an analysis finds.
     pub(crate) fn responses(&self, at: usize) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
-        self.responses.get(at, || catalogue::RESPONSES[at].run(&self.system))
+        let analysis = &catalogue::RESPONSES[at];
+        self.responses.get(at, || {
+            self.keeps(analysis.assumptions)?;
+            Ok(analysis.run_unchecked(&self.system))
+        })
     }
 
     /// The tardiness that an analysis finds.
-    pub(crate) fn tardiness(&self, analysis: &BoundTest) -> Result<Tardiness, Refusal> {
-        self.tardiness.get(analysis.name, || analysis.run(&self.system))
+    pub(crate) fn tardiness(&self, at: usize) -> Result<Tardiness, Refusal> {
+        let analysis = &catalogue::BOUNDS[at];
+        self.tardiness.get(at, || {
+            self.keeps(analysis.assumptions)?;
+            Ok(analysis.run_unchecked(&self.system))
+        })
     }
 }
 
-/// Answers by who gave them.
-struct Answers<K, T>(Mutex<BTreeMap<K, Arc<OnceLock<T>>>>);
+/// Answers by the place of who gave them.
+struct Answers<T>(Box<[OnceLock<T>]>);
 
-impl<K, T> Default for Answers<K, T> {
-    fn default() -> Answers<K, T> {
-        Answers(Mutex::default())
+impl<T: Clone> Answers<T> {
+    fn new(count: usize) -> Answers<T> {
+        Answers((0..count).map(|_| OnceLock::new()).collect())
     }
-}
 
-impl<K: Ord, T: Clone> Answers<K, T> {
     /// The answer, which is computed once: who asks meanwhile waits for it.
-    fn get(&self, who: K, compute: impl FnOnce() -> T) -> T {
-        let answer = Arc::clone(lock(&self.0).entry(who).or_default());
-        answer.get_or_init(compute).clone()
+    fn get(&self, who: usize, compute: impl FnOnce() -> T) -> T {
+        self.0[who].get_or_init(compute).clone()
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.0.iter().filter(|answer| answer.get().is_some()).count()
     }
 }
 
@@ -122,18 +153,18 @@ mod tests {
         System::new(4, (0..12).map(task).collect())
     }
 
-    impl Memo {
+    impl Memo<'_> {
         /// How many tests have run, on how many systems.
         fn runs(&self) -> (usize, usize) {
             let kept = lock(&self.kept);
             let systems = || kept.systems.values().flatten();
-            (systems().map(|known| lock(&known.tests.0).len()).sum(), systems().count())
+            (systems().map(|known| known.tests.len()).sum(), systems().count())
         }
     }
 
     #[test]
     fn an_answer_is_computed_once() {
-        let (answers, asked) = (Answers::<u8, u8>::default(), Cell::new(0));
+        let (answers, asked) = (Answers::<usize>::new(3), Cell::new(0));
         let ask = |who| {
             answers.get(who, || {
                 asked.set(asked.get() + 1);
@@ -145,10 +176,39 @@ mod tests {
     }
 
     #[test]
+    fn the_places_of_assumptions_are_those_of_the_list() {
+        for (at, &assumption) in Assumption::ALL.iter().enumerate() {
+            assert_eq!(assumption as usize, at, "{assumption}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_assumptions_is_what_a_test_says_alone() {
+        let mut odd = system(50);
+        let ids: Vec<_> = odd.tasks.ids().collect();
+        odd.tasks[ids[3]].deadline = odd.tasks[ids[3]].period + Duration::from_us(1);
+        odd.tasks[ids[5]].jitter = Duration::from_us(1);
+        odd.tasks[ids[7]].affinity = "0-1".parse().ok();
+        for system in [system(50), odd] {
+            let known = Known::new(Cow::Borrowed(&system));
+            for (at, test) in catalogue::TESTS.iter().enumerate() {
+                assert_eq!(known.test(at), test.run(&system), "{}", test.name);
+            }
+            for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
+                assert_eq!(known.responses(at), analysis.run(&system), "{}", analysis.name);
+            }
+            for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
+                assert_eq!(known.tardiness(at), analysis.run(&system), "{}", analysis.name);
+            }
+        }
+    }
+
+    #[test]
     fn equal_systems_are_one_and_others_are_not() {
         let memo = Memo::default();
-        let first = memo.of(&system(50));
-        assert!(Arc::ptr_eq(&first, &memo.of(&system(50))));
+        let of = |system| memo.of(Cow::Owned(system));
+        let first = of(system(50));
+        assert!(Arc::ptr_eq(&first, &of(system(50))));
         // The same sums, and not the same system.
         let mut other = system(50);
         other.tasks.values_mut().for_each(|task| task.period += Duration::from_ns(1));
@@ -158,14 +218,14 @@ mod tests {
         same_sums.tasks[ids[0]].wcet[0] = Service::from_us(49);
         same_sums.tasks[ids[1]].wcet[0] = Service::from_us(52);
         for different in [system(51), other, same_sums] {
-            assert!(!Arc::ptr_eq(&first, &memo.of(&different)));
+            assert!(!Arc::ptr_eq(&first, &of(different)));
         }
     }
 
     #[test]
     fn policies_that_become_the_same_system_share_its_tests_and_those_of_the_margin() {
         let (registry, system) = (Registry::standard(), system(150));
-        let options = AssessOptions { margin: true, ..AssessOptions::default() };
+        let options = AssessOptions::with_margin();
         let assessor = Assessor::new(&registry, &system, &options);
         let first = assessor.assess("g-edf").unwrap();
         let before = assessor.memo.runs();

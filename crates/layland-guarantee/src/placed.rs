@@ -1,21 +1,35 @@
 //! What a policy makes of a system before it starts: which CPUs serve which tasks.
 
-use layland_model::{CpuSet, Group, ScheduleRule, System};
+use layland_model::{CpuSet, Group, ScheduleRule, System, TaskId};
+use std::borrow::Cow;
 
 /// The system whose clusters are the groups of the rule (highest first, mixed criticality), each with the
 /// tasks that it serves; under a
 /// rule about affinities the affinities, where any two are equal or disjoint, and single CPUs that are
 /// in none. Otherwise the system as it is.
 pub fn placed(system: &System, rule: &ScheduleRule) -> System {
+    placed_anew(system, rule).unwrap_or_else(|| system.clone())
+}
+
+/// [`placed`], if that is another system.
+pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
-        | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
-        ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => match disjoint(system) {
-            Some(groups) => groups,
-            None => return system.clone(),
-        },
-        ScheduleRule::Optimal { .. } | ScheduleRule::None => return system.clone(),
+        | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
+        ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),
+        ScheduleRule::Optimal { .. } | ScheduleRule::None => return None,
     };
+    let clusters = &system.platform.clusters;
+    let is_there = |(cluster, group): (usize, &Group)| {
+        let is_in = |&task: &TaskId| {
+            let task = &system.tasks[task];
+            task.cluster == cluster && task.affinity.is_none()
+        };
+        clusters[cluster] == group.cpus && group.tasks.iter().all(is_in)
+    };
+    if groups.len() == clusters.len() && groups.iter().enumerate().all(is_there) {
+        return None;
+    }
     let mut placed = system.clone();
     placed.platform.clusters = groups.iter().map(|group: &Group| group.cpus.clone()).collect();
     for (cluster, group) in groups.iter().enumerate() {
@@ -24,7 +38,7 @@ pub fn placed(system: &System, rule: &ScheduleRule) -> System {
             placed.tasks[task].affinity = None;
         }
     }
-    placed
+    Some(placed)
 }
 
 /// The affinities with their tasks, if any two are equal or disjoint, in the order of their first

@@ -1,7 +1,7 @@
 //! What proves the answer about a policy: the system that was analysed in its place, and the proof of the test that
 //! decided.
 
-use crate::views::View;
+use crate::Seen;
 use layland_analysis::{Finding, Proof, SchedulabilityTest, Verdict};
 use layland_model::{AdaptiveOrder, Algorithm, Protection, System};
 
@@ -15,8 +15,8 @@ pub struct Analysed {
 }
 
 impl Analysed {
-    fn of(view: &View<'_>) -> Analysed {
-        Analysed { system: view.system.clone().into_owned(), tells: view.tells }
+    fn of(seen: &Seen<'_>) -> Analysed {
+        Analysed { system: seen.known.system().clone(), tells: seen.tells }
     }
 }
 
@@ -31,20 +31,20 @@ pub struct Proven {
 
 impl Proven {
     /// Nothing is decided yet.
-    pub(crate) fn open(view: &View<'_>) -> Proven {
-        Proven { analysed: Analysed::of(view), proof: Err("nothing is decided") }
+    pub(crate) fn open(seen: &Seen<'_>) -> Proven {
+        Proven { analysed: Analysed::of(seen), proof: Err("nothing is decided") }
     }
 
-    /// By what a test finds of a view, or of the system as it is.
+    /// By what a test finds of what was seen, or of the system as it is.
     pub(crate) fn by(
         test: &SchedulabilityTest,
         finding: &Finding,
-        view: Option<&View<'_>>,
+        seen: Option<&Seen<'_>>,
         system: &System,
         algorithm: Algorithm,
     ) -> Proven {
         let as_given = || Analysed { system: system.clone(), tells: "" };
-        let analysed = view.map_or_else(as_given, Analysed::of);
+        let analysed = seen.map_or_else(as_given, Analysed::of);
         // A response time per level is one under the priorities that the analysis finds.
         let has_other_order = match algorithm {
             Algorithm::MixedCriticality(Protection::Adaptive(order)) => {

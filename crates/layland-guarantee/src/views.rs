@@ -127,9 +127,9 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     /// The system as the policy has it.
-    pub(crate) fn plain(algorithms: Vec<Algorithm>, system: &'a System) -> View<'a> {
+    pub(crate) fn plain(algorithms: Vec<Algorithm>, system: Cow<'a, System>) -> View<'a> {
         let (answers, bounds) = (Answers::All, Bounds::All);
-        View { algorithms, system: Cow::Borrowed(system), answers, bounds, tells: "" }
+        View { algorithms, system, answers, bounds, tells: "" }
     }
 }
 

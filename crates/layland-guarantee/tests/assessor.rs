@@ -46,8 +46,7 @@ fn sets() -> Vec<System> {
 #[test]
 fn policies_side_by_side_are_told_what_each_is_told_alone() {
     let registry = Registry::standard();
-    for (margin, all) in [(true, false), (false, true)] {
-        let options = AssessOptions { margin, all, ..AssessOptions::default() };
+    for options in [AssessOptions::with_margin(), AssessOptions::of_every_test()] {
         for system in sets() {
             let assessor = Assessor::new(&registry, &system, &options);
             for info in &registry {
@@ -73,7 +72,7 @@ fn what_may_be_skipped_in_time_is_not_guaranteed() {
     let registry = Registry::standard();
     for policy in ["p-fp", "g-fp", "p-edf", "g-edf"] {
         let verdict = |way, deadline| {
-            let options = AssessOptions { margin: true, ..AssessOptions::default() };
+            let options = AssessOptions::with_margin();
             let found = assess(&registry, policy, &system(way, deadline), &options);
             let found = found.expect("it is in the registry");
             (found.verdict, found.margin.map(|margin| margin.thousandths))

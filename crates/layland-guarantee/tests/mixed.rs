@@ -21,7 +21,7 @@ fn system(tasks: &[(i64, u8, i64, i64)]) -> System {
 }
 
 fn check(spec: &str, system: &System) -> Assessment {
-    let options = AssessOptions { all: true, ..AssessOptions::default() };
+    let options = AssessOptions::of_every_test();
     assess(&Registry::standard(), spec, system, &options).expect("the policy exists")
 }
 

@@ -130,7 +130,7 @@ fn global_sets_are_accepted_with_a_nanosecond_to_spare() {
 #[test]
 fn admission_control_is_told_and_decides_only_where_it_is_on() {
     let full = System::new(1, vec![task("a", 5, 10), task("b", 5, 10)]);
-    let options = AssessOptions { all: true, ..AssessOptions::default() };
+    let options = AssessOptions::of_every_test();
     let found = assess(&Registry::standard(), "dl", &full, &options).unwrap();
     assert_eq!(found.verdict, Verdict::Yes);
     let admission = found.said.iter().find(|said| said.test.name == "AC").unwrap();
@@ -160,7 +160,7 @@ fn sets_with_too_many_pairs_are_told_so() {
     let tasks = (0..20_000).map(|at| task(&format!("t{at}"), 1, 1_000_000));
     let system = System::new(4, tasks.collect());
     for spec in ["g-dm", "dl", "weak-rm"] {
-        let options = AssessOptions { all: true, ..AssessOptions::default() };
+        let options = AssessOptions::of_every_test();
         let found = assess(&Registry::standard(), spec, &system, &options).unwrap();
         let refused = found.said.iter().filter_map(|said| said.finding.as_ref().err());
         let told = refused.map(ToString::to_string).find(|text| text.contains("pairs of tasks"));

@@ -9,7 +9,7 @@ pub struct Confined {
     /// The CPUs.
     pub cpus: CpuSet,
     /// The sum of the utilizations of these tasks.
-    pub utilization: Rate,
+    pub utilization: RateSum,
     /// Whether the sum is at most the number of CPUs.
     pub fits: bool,
 }
@@ -21,7 +21,7 @@ impl System {
         let mut affinities: BTreeMap<_, RateSum> = BTreeMap::new();
         for (id, task) in self.tasks.iter() {
             let cpus = self.allowed_cpus(id);
-            affinities.entry((cpus.lowest(), cpus)).or_default().add(&task.utilization());
+            task.add_utilization(affinities.entry((cpus.lowest(), cpus)).or_default());
         }
         affinities.into_iter().map(|((_, cpus), sum)| (cpus, sum)).collect()
     }
@@ -63,7 +63,7 @@ impl System {
                 if !masks[child].0.is_subset(mask) {
                     return None;
                 }
-                sum.add(&confined[child].exact());
+                sum.add_all(&confined[child]);
             }
             mask.iter().for_each(|cpu| top[cpu.index()] = Some(at));
             if violated.is_none() && !sum.fits(&Rate::ZERO, &Rate::whole(mask.len() as i64)) {
@@ -73,7 +73,7 @@ impl System {
         }
         // Not at the first violation: a later mask may show that the affinities are not laminar.
         let at = violated.unwrap_or(masks.len() - 1);
-        let (cpus, utilization) = (masks[at].0.clone(), confined[at].exact());
+        let (cpus, utilization) = (masks[at].0.clone(), confined.swap_remove(at));
         Some(Confined { cpus, utilization, fits: violated.is_none() })
     }
 }

@@ -1,5 +1,9 @@
 //! Exact rationals: utilizations, densities, fractions. They decide; [`Rate::to_f64`] only draws.
 
+mod sum;
+
+pub use sum::RateSum;
+
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, ToPrimitive, Zero};
@@ -38,7 +42,25 @@ impl Rate {
     /// # Panics
     /// If the denominator is zero.
     pub fn new(numerator: i64, denominator: i64) -> Rate {
-        Rate(Small(Ratio::new(numerator.into(), denominator.into())))
+        match (u64::try_from(numerator), u64::try_from(denominator)) {
+            // The divisor of 64-bit numbers takes a fraction of the time of one of 128 bits.
+            (Ok(n), Ok(d)) if d > 0 => {
+                let divisor = num_integer::Integer::gcd(&n, &d);
+                Rate(Small(Ratio::new_raw((n / divisor).into(), (d / divisor).into())))
+            }
+            _ => Rate(Small(Ratio::new(numerator.into(), denominator.into()))),
+        }
+    }
+
+    /// The same of long numbers.
+    ///
+    /// # Panics
+    /// If the denominator is zero.
+    pub fn of_wide(numerator: i128, denominator: i128) -> Rate {
+        match (i64::try_from(numerator), i64::try_from(denominator)) {
+            (Ok(numerator), Ok(denominator)) => Rate::new(numerator, denominator),
+            _ => Rate(Small(Ratio::new(numerator, denominator))),
+        }
     }
 
     /// A whole number.
@@ -78,23 +100,18 @@ impl Rate {
         }
     }
 
-    /// `floor(self * 2^64)` and whether that is exact, for a value in `[0, 2^63)`.
-    fn fixed_point(&self) -> (u128, bool) {
+    /// At most and at least the value in units of 2^-64, for one in `[0, 2^63)`: a unit apart or not at all if
+    /// numerator and denominator fit 64 bits, and otherwise perhaps some units.
+    fn enclosure(&self) -> (u128, u128) {
         match &self.0 {
-            Small(ratio) => {
-                let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
-                let (whole, rest) = (numerator / denominator, numerator % denominator);
-                // The whole part is below 2^63 by contract; only the remainder can overflow the shift.
-                if let Some(shifted) = rest.checked_mul(1 << 64) {
-                    return ((whole << 64) + shifted / denominator, shifted % denominator == 0);
-                }
+            Small(ratio) => enclosure(*ratio.numer() as u128, *ratio.denom() as u128),
+            Big(ratio) => {
+                let shifted: BigInt = ratio.numer() << 64;
+                let (quotient, rest) = num_integer::Integer::div_rem(&shifted, ratio.denom());
+                let floor = quotient.to_u128().unwrap_or(u128::MAX - 1);
+                (floor, floor + u128::from(!rest.is_zero()))
             }
-            Big(_) => {}
         }
-        let big = self.to_big();
-        let shifted: BigInt = big.numer() << 64;
-        let (quotient, rest) = num_integer::Integer::div_rem(&shifted, big.denom());
-        (quotient.to_u128().unwrap_or(u128::MAX), rest.is_zero())
     }
 
     fn to_big(&self) -> BigRational {
@@ -129,39 +146,24 @@ impl Rate {
     }
 }
 
-/// The sum of these rates.
-///
-/// Addition by addition, a long sum would be reduced each time by the greatest common divisor of two long numbers. Once
-/// it has outgrown 128 bits, what is left is therefore put over one common denominator and reduced once.
-fn sum_of(rates: &[Rate]) -> Rate {
-    let mut sum = Ratio::new_raw(0i128, 1);
-    let mut rest = rates;
-    while let [Rate(Small(first)), others @ ..] = rest
-        && let Some(more) = CheckedAdd::checked_add(&sum, first)
-    {
-        (sum, rest) = (more, others);
+/// [`Rate::enclosure`] of a fraction.
+fn enclosure(numerator: u128, denominator: u128) -> (u128, u128) {
+    let floor = |n: u64, d: u64| (u128::from(n) << 64) / u128::from(d);
+    if let (Ok(n), Ok(d)) = (u64::try_from(numerator), u64::try_from(denominator)) {
+        let low = floor(n, d);
+        return (low, low + u128::from(low * u128::from(d) != u128::from(n) << 64));
     }
-    if rest.is_empty() {
-        return Rate(Small(sum));
-    }
-    let mut fractions: Vec<(BigInt, BigInt)> = Vec::with_capacity(rest.len() + 1);
-    fractions.push(((*sum.numer()).into(), (*sum.denom()).into()));
-    fractions.extend(rest.iter().map(|rate| match &rate.0 {
-        Small(ratio) => ((*ratio.numer()).into(), (*ratio.denom()).into()),
-        Big(ratio) => (ratio.numer().clone(), ratio.denom().clone()),
-    }));
-    let mut common = BigInt::from(1);
-    for (_, denominator) in &fractions {
-        // The divisor of two short numbers: the common denominator soon is hundreds of digits long.
-        let rest = &common % denominator;
-        if !rest.is_zero() {
-            common *= denominator / num_integer::Integer::gcd(&rest, denominator);
+    let (whole, rest) = (numerator / denominator, numerator % denominator);
+    let (low, high) = match u64::try_from(denominator) {
+        Ok(_) => enclosure(rest, denominator),
+        Err(_) => {
+            // The first 63 digits of the denominator, and as many fewer of what is smaller.
+            let fewer = u128::BITS - denominator.leading_zeros() - 63;
+            let (n, d) = ((rest >> fewer) as u64, (denominator >> fewer) as u64);
+            (floor(n, d + 1), floor(n + 1, d) + 1)
         }
-    }
-    let parts =
-        fractions.iter().map(|(numerator, denominator)| numerator * (&common / denominator));
-    let numerator: BigInt = parts.sum();
-    Rate::from_big(BigRational::new(numerator, common))
+    };
+    ((whole << 64) + low, (whole << 64) + high)
 }
 
 macro_rules! operator {
@@ -187,7 +189,7 @@ operator!(Div, div, CheckedDiv::checked_div, /);
 
 impl std::iter::Sum for Rate {
     fn sum<I: Iterator<Item = Rate>>(items: I) -> Rate {
-        sum_of(&items.collect::<Vec<Rate>>())
+        sum::sum_of(&items.collect::<Vec<Rate>>())
     }
 }
 
@@ -262,90 +264,6 @@ pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
     Some((sign * whole.checked_mul(denominator)?.checked_add(fraction)?, denominator))
 }
 
-/// A sum of many non-negative rates that is compared with a bound: exact, but fast where the
-/// answer is not close.
-///
-/// The sum is enclosed between two 64.64 fixed-point numbers; only when the bound lies between
-/// them are the addends summed exactly. This matters where thousands of utilizations with
-/// unrelated periods are packed: their exact sums have denominators of hundreds of digits.
-///
-/// ```
-/// use layland_model::{Rate, RateSum};
-/// let mut load = RateSum::default();
-/// load.add(&Rate::new(2, 3));
-/// assert!(load.fits(&Rate::new(1, 3), &Rate::ONE));
-/// assert!(!load.fits(&Rate::new(334, 1000), &Rate::ONE));
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct RateSum {
-    /// At most the sum, in units of 2^-64.
-    low: u128,
-    /// At least the sum, in the same unit.
-    high: u128,
-    addends: Vec<Rate>,
-}
-
-impl RateSum {
-    /// Adds a rate, which must not be negative.
-    pub fn add(&mut self, rate: &Rate) {
-        let (floor, exact) = rate.fixed_point();
-        // Rounded down on one side and up on the other: the sum lies between the two.
-        self.low += floor;
-        self.high += floor + u128::from(!exact);
-        self.addends.push(rate.clone());
-    }
-
-    /// Takes one addend of this value away again, if there is one.
-    pub fn remove(&mut self, rate: &Rate) {
-        if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
-            self.addends.swap_remove(at);
-            let (floor, exact) = rate.fixed_point();
-            self.low -= floor;
-            self.high -= floor + u128::from(!exact);
-        }
-    }
-
-    /// Whether the sum with one more `rate` is at most `bound`. Exact.
-    pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
-        let ((rate_floor, rate_exact), (bound_floor, bound_exact)) =
-            (rate.fixed_point(), bound.fixed_point());
-        // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
-        if self.high + rate_floor + u128::from(!rate_exact) <= bound_floor {
-            return true;
-        }
-        if self.low + rate_floor > bound_floor + u128::from(!bound_exact) {
-            return false;
-        }
-        &self.exact() + rate <= *bound
-    }
-
-    /// How two sums compare. Exact.
-    pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
-        if self.high < other.low {
-            Ordering::Less
-        } else if self.low > other.high {
-            Ordering::Greater
-        } else {
-            self.exact().cmp(&other.exact())
-        }
-    }
-
-    /// The exact sum.
-    pub fn exact(&self) -> Rate {
-        sum_of(&self.addends)
-    }
-
-    /// The nearest floating-point number, to draw and to print.
-    pub fn to_f64(&self) -> f64 {
-        (self.low as f64 / 2.0 + self.high as f64 / 2.0) / 2f64.powi(64)
-    }
-
-    /// Whether nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.addends.is_empty()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,40 +295,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_sum_is_what_its_additions_give(
-            rates in prop::collection::vec((-2_000_000i64..2_000_000, 1i64..1 << 40), 0..40),
-            twice in any::<bool>(),
-        ) {
-            let mut rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();
-            let add = |rates: &[Rate]| rates.iter().fold(Rate::ZERO, |sum, rate| &sum + rate);
-            if twice {
-                // An addend that is itself beyond 128 bits.
-                rates.insert(rates.len() / 2, add(&rates));
-            }
-            let (sum, slow) = (sum_of(&rates), add(&rates));
-            prop_assert_eq!(&sum, &slow);
-            prop_assert_eq!(sum.to_string(), slow.to_string());
-        }
-
-        #[test]
-        fn enclosed_sums_decide_as_exact_sums(
-            rates in prop::collection::vec((0i64..2_000_000, 1i64..2_000_000), 0..12),
-            (n, d) in (0i64..1000, 1i64..1000),
-        ) {
-            let rate = Rate::new(n, d);
-            let mut sum = RateSum::default();
-            for &(n, d) in &rates {
-                sum.add(&Rate::new(n % d, d));
-            }
-            let exact = sum.exact();
-            for bound in [Rate::ONE, &exact + &rate, Rate::new(n, d)] {
-                prop_assert_eq!(sum.fits(&rate, &bound), &exact + &rate <= bound);
-            }
-            if let Some(&(n, d)) = rates.first() {
-                let before = sum.clone();
-                sum.remove(&Rate::new(n % d, d));
-                prop_assert_eq!(before.cmp_sum(&sum), before.exact().cmp(&sum.exact()));
-            }
+        fn a_rate_is_in_lowest_terms(n in -1000i64..1000, d in 1i64..1000, by in 1i64..1000) {
+            prop_assert_eq!(Rate::new(n * by, d * by).to_string(), Ratio::new(n, d).to_string());
+            prop_assert_eq!(Rate::new(n * by, -d * by).to_string(), Ratio::new(-n, d).to_string());
         }
     }
 }

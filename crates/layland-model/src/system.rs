@@ -96,8 +96,8 @@ impl System {
 
     /// The sum of the utilizations.
     pub fn utilization(&self) -> RateSum {
-        let mut sum = RateSum::default();
-        self.tasks.values().for_each(|task| sum.add(&task.utilization()));
+        let mut sum = RateSum::with_capacity(self.tasks.len());
+        self.tasks.values().for_each(|task| task.add_utilization(&mut sum));
         sum
     }
 

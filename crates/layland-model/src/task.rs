@@ -1,6 +1,6 @@
 //! Tasks: how often jobs come, how long they run, where they may run.
 
-use crate::{CpuSet, Duration, Rate, Service, Time};
+use crate::{CpuSet, Duration, Rate, RateSum, Service, Time};
 use std::fmt;
 
 /// A criticality level: 0 is the lowest.
@@ -240,9 +240,27 @@ impl Task {
         Rate::new(self.own_wcet().ns(), self.period.ns())
     }
 
+    /// Adds the [utilization](Self::utilization) of a task of a valid system to a sum: faster than as a rate.
+    pub fn add_utilization(&self, sum: &mut RateSum) {
+        add_fraction(sum, self.own_wcet().ns(), self.period.ns());
+    }
+
+    /// The same for the [density](Self::density).
+    pub fn add_density(&self, sum: &mut RateSum) {
+        add_fraction(sum, self.own_wcet().ns(), self.deadline.min(self.period).ns());
+    }
+
     /// WCET over the smaller of deadline and period.
     pub fn density(&self) -> Rate {
         Rate::new(self.own_wcet().ns(), self.deadline.min(self.period).ns())
+    }
+}
+
+fn add_fraction(sum: &mut RateSum, numerator: i64, denominator: i64) {
+    match (u128::try_from(numerator), u128::try_from(denominator)) {
+        (Ok(numerator), Ok(denominator)) => sum.add_fraction(numerator, denominator),
+        // In a system that is not valid a time may be negative.
+        _ => sum.add(&Rate::new(numerator, denominator)),
     }
 }
 

@@ -199,7 +199,7 @@ fn the_margin_is_accepted_and_the_next_step_is_not() {
         }
         let mut any = false;
         for spec in ["g-edf", "p-dm", "p-edf"] {
-            let options = AssessOptions { margin: true, ..AssessOptions::default() };
+            let options = AssessOptions::with_margin();
             let found = assess(registry(), spec, &system, &options).expect("the policy exists");
             let Some(margin) = found.margin else { continue };
             let verdict = |thousandths: i64| {

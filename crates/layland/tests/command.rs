@@ -753,11 +753,156 @@ fn what_comes_before_a_broken_line_is_answered() {
     assert_eq!(text(&output.stdout).lines().count(), 3);
     assert!(text(&output.stderr).contains("<stdin>:4:1:65"), "{output:?}");
     assert!(text(&output.stderr).contains("a time needs a unit"), "{output:?}");
+    // The file of certificates is whole or not there.
+    let folder = folder("broken-line");
+    let (path, proof) = (folder.join("sets.jsonl"), folder.join("proof.jsonl"));
+    std::fs::write(&path, &sets).expect("it can be written");
+    std::fs::write(&proof, "kept").expect("it can be written");
+    let certify = ["check", name(&path), "-p", "p-edf", "--certificate", name(&proof)];
+    let output = run(&certify);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert_eq!(text(&output.stdout).matches(":3 ").count(), 1, "{output:?}");
+    assert_eq!(std::fs::read_to_string(&proof).expect("it is there"), "kept");
+    let names: Vec<_> = std::fs::read_dir(&folder).expect("it is there").collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    let printed = run(&["check", name(&path), "-p", "p-edf", "--certificate", "-"]);
+    assert_eq!(printed.status.code(), Some(3), "{printed:?}");
+    assert_eq!(text(&printed.stdout).lines().count(), 3);
+    std::fs::write(&path, format!("{set}\n{set}\n")).expect("it can be written");
+    assert_eq!(run(&certify).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&proof).expect("it is there").lines().count(), 2);
     // What takes one set says so.
     let output =
-        run_with_input(&["sim", "--from", "jsonl", "-", "--until", "10ms"], sets.as_bytes());
+        run_with_input(&["convert", "--from", "jsonl", "-", "--to", "toml"], sets.as_bytes());
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(text(&output.stderr).contains("there is more than one set"), "{output:?}");
+}
+
+#[test]
+fn a_stream_of_sets_is_simulated_as_each_would_be_alone() {
+    let folder = folder("sim-stream");
+    let path = folder.join("sets.jsonl");
+    let recipe = ["gen", "-n", "6", "-u", "2.7", "--cpus", "3", "--sets", "40", "--seed", "5"];
+    let sets = run(&[&recipe[..], &["--to", "jsonl"]].concat()).stdout;
+    std::fs::write(&path, &sets).expect("it can be written");
+    let how = ["-p", "g-edf,p-edf", "--until", "300ms", "--check"];
+    let all = [&["sim", name(&path)], &how[..]].concat();
+    let lines = run(&[&all[..], &["--json"]].concat());
+    let documents: Vec<Value> =
+        text(&lines.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(documents.len(), 40);
+    // Each document is that of the set alone, but for its name.
+    let mut exits = Vec::new();
+    for (at, (line, document)) in text(&sets).lines().zip(&documents).enumerate() {
+        assert_eq!(document["set"]["name"], format!("{}:{}", name(&path), at + 1));
+        exits.push(document["exit"]["code"].as_i64());
+        if at % 8 == 3 {
+            let alone = run_with_input(
+                &[&["sim", "--from", "jsonl", "-", "--json"], &how[..]].concat(),
+                line.as_bytes(),
+            );
+            let mut found: Value = serde_json::from_slice(&alone.stdout).expect("JSON");
+            found["set"]["name"] = document["set"]["name"].clone();
+            assert_eq!(found, *document);
+            assert_eq!(alone.status.code().map(i64::from), exits[at]);
+        }
+    }
+    assert!(exits.contains(&Some(0)) && exits.contains(&Some(1)), "{exits:?}");
+    assert_eq!(lines.status.code(), Some(1), "the worst of them");
+    // The table says the same, with as many threads as one likes.
+    let table = run(&[&all[..], &["--threads", "3"]].concat());
+    assert_eq!(table.stdout, run(&[&all[..], &["--threads", "1"]].concat()).stdout);
+    let table = text(&table.stdout);
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.trim_matches(['│', ' ']).split_whitespace().collect())
+        .filter(|cells: &Vec<&str>| cells.first().is_some_and(|cell| cell.starts_with(name(&path))))
+        .collect();
+    assert_eq!(rows.len(), 80);
+    let results = documents.iter().flat_map(|document| {
+        let name = document["set"]["name"].as_str().unwrap_or_default();
+        let results = document["results"].as_array().expect("there are two");
+        results.iter().map(move |result| (name, result))
+    });
+    let mut met = [0, 0, 0];
+    for (row, (set, result)) in rows.iter().zip(results) {
+        assert_eq!(row[..2], [set, result["policy"].as_str().unwrap_or_default()]);
+        let total = &result["summary"]["total"];
+        match total["missed"].as_u64() {
+            Some(missed) => {
+                let released = total["released"].as_u64().unwrap_or_default();
+                assert_eq!(row[2..4], [released.to_string(), missed.to_string()]);
+                met[usize::from(missed > 0)] += usize::from(row[1] == "g-edf");
+            }
+            None => assert_eq!(row[2..], ["refused", "-", "-", "-", "-", "-"]),
+        }
+    }
+    let [all_met, missed, _] = met;
+    let counts = format!("g-edf: {all_met} met every deadline, {missed} did not, 0 refused, of 40");
+    assert!(table.contains(&counts), "{counts}\n{table}");
+    // A stream on standard input, several files, and limits.
+    let piped = [&["sim", "--from", "jsonl", "-", "--json"], &how[..]].concat();
+    let piped = run_with_input(&piped, &sets);
+    assert_eq!(
+        text(&piped.stdout).replace("<stdin>:", &format!("{}:", name(&path))),
+        text(&lines.stdout)
+    );
+    let several = run(&["sim", "demo:robot", "demo:dhall", name(&path), "--until", "50ms"]);
+    let several = text(&several.stdout);
+    assert!(several.contains("demo:dhall ") && several.trim_end().ends_with("of 42"), "{several}");
+    let limited = run(&[&all[..], &["--fail-on", "misses>1000000"]].concat());
+    assert_eq!(limited.status.code(), Some(1), "p-edf refuses some: {limited:?}");
+    let limited = ["sim", name(&path), "--until", "300ms", "--fail-on", "misses>1000000"];
+    assert_eq!(run(&limited).status.code(), Some(0));
+}
+
+#[test]
+fn what_comes_before_a_broken_line_is_simulated() {
+    let set =
+        r#"{"layland":1,"platform":{"cpus":1},"task":[{"name":"a","period":"5ms","wcet":"1ms"}]}"#;
+    let sets = format!("{set}\n\n{set}\n{set}\n{}\n{set}\n", set.replace("5ms", "5"));
+    let sim = |more: &[&str], sets: &str| {
+        let args = [&["sim", "--from", "jsonl", "-", "--until", "10ms"], more].concat();
+        run_with_input(&args, sets.as_bytes())
+    };
+    for threads in ["1", "2", "7"] {
+        let output = sim(&["--json", "--threads", threads], &sets);
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert_eq!(text(&output.stdout).lines().count(), 3);
+        assert!(text(&output.stderr).contains("<stdin>:5:1:65"), "{output:?}");
+        let said = text(&output.stderr).matches("a time needs a unit").count();
+        assert_eq!(said, 1, "{output:?}");
+    }
+    let output = sim(&[], &sets);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(text(&output.stdout).contains("3 met every deadline, 0 did not, 0 refused, of 3"));
+    // A set that cannot be simulated as asked ends the stream as well, and is named.
+    let task = |name: &str, period: &str| {
+        format!(r#"{{"name":"{name}","period":"{period}","wcet":"1ns"}}"#)
+    };
+    let tasks = [("a", "999999937ns"), ("b", "999999929ns"), ("c", "999999893ns")]
+        .map(|(name, period)| task(name, period));
+    let endless =
+        format!(r#"{{"layland":1,"platform":{{"cpus":1}},"task":[{}]}}"#, tasks.join(","));
+    let sets = format!("{set}\n{endless}\n{set}\n");
+    let args = ["sim", "--from", "jsonl", "-", "--hyperperiods", "1", "--json"];
+    let output = run_with_input(&args, sets.as_bytes());
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert!(text(&output.stderr).contains("error: <stdin>:2: "), "{output:?}");
+    // What shows one set is refused before anything is simulated.
+    for (more, what) in [
+        (&["-o", "x.svg"][..], "-o writes files of one set"),
+        (&["--chart", "cpus"], "--chart shows one set"),
+        (&["--window", "0ms..1ms"], "--window is of the charts"),
+        (&["--tasks"], "--tasks shows the tasks"),
+        (&["--junit", "x.xml"], "--junit writes a file"),
+    ] {
+        let output = sim(more, &format!("{set}\n{set}\n"));
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(output.stdout.is_empty() && text(&output.stderr).contains(what), "{output:?}");
+    }
+    assert_eq!(sim(&["--chart", "none"], &format!("{set}\n{set}\n")).status.code(), Some(0));
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// the assumptions.
 pub fn by_hall(system: &System) -> Option<Finding> {
     let Confined { cpus, utilization, fits } = system.hall()?;
-    Some(finding(system, &cpus, utilization, fits))
+    Some(finding(system, &cpus, Quantity::Sum(utilization), fits))
 }
 
 /// The utilizations sent to CPUs by a maximum flow (Dinic 1970). For a system that keeps the
@@ -115,7 +115,7 @@ pub fn by_flow(system: &System) -> Finding {
     let all = system.platform.all_cpus();
     let total = |within: &CpuSet| {
         let inside = masks.iter().zip(&sums).filter(|((mask, _), _)| mask.is_subset(within));
-        inside.fold(Rate::ZERO, |total, (_, sum)| &total + sum)
+        Quantity::Number(inside.fold(Rate::ZERO, |total, (_, sum)| &total + sum))
     };
     match cut {
         Some(cpus) => finding(system, &cpus, total(&cpus), false),
@@ -123,7 +123,7 @@ pub fn by_flow(system: &System) -> Finding {
     }
 }
 
-fn finding(system: &System, cpus: &CpuSet, sum: Rate, hall: bool) -> Finding {
+fn finding(system: &System, cpus: &CpuSet, value: Quantity, hall: bool) -> Finding {
     // A task alone, whatever its affinity.
     let heavy = system.tasks.iter().find(|(_, task)| task.own_wcet().at_unit_speed() > task.period);
     if let Some((id, task)) = heavy {
@@ -132,7 +132,7 @@ fn finding(system: &System, cpus: &CpuSet, sum: Rate, hall: bool) -> Finding {
         let reason = Reason::compared("the utilization", scope, value, bound, false);
         return exact_in_the_long_run(system, false, reason);
     }
-    let (value, bound) = (Quantity::Number(sum), Quantity::Number(Rate::whole(cpus.len() as i64)));
+    let bound = Quantity::Number(Rate::whole(cpus.len() as i64));
     let what = "the utilization of the tasks confined to these CPUs";
     let reason = Reason::compared(what, Scope::cpus(cpus), value, bound, hall);
     exact_in_the_long_run(system, hall, reason)

@@ -196,7 +196,7 @@ fn at_most(group: &Group<'_>, capacity: &Rate, limit: &Limit, what: &'static str
             (bound, holds)
         }
     };
-    let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
+    let (value, bound) = (Quantity::Sum(sum), Quantity::Number(bound));
     let reason = Reason::compared(what, Scope::cpus(&group.cpus), value, bound, holds);
     Finding::new(TestKind::Exact.verdict(holds), reason)
 }

@@ -56,21 +56,23 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 };
 
 fn bak(group: &Group<'_>) -> Finding {
-    let m = group.cpu_count();
+    let (m, tasks) = (group.cpu_count(), group.sporadic());
     let mut reasons = Vec::new();
-    for &(id, tau_k) in &group.tasks {
+    // The exact sums are for who reads them: those of a test that fails are about the first task that fails.
+    let shown = match first_failing(&tasks, group.cpus.len()) {
+        Some(k) => k..k + 1,
+        None => 0..tasks.len(),
+    };
+    for &(id, tau_k) in &group.tasks[shown] {
         // sum over i, k included, of min(1, beta_i) <= m (1 - lambda) + lambda.
         let lambda = tau_k.density();
         let bound = &Rate::whole(m) - &(&Rate::whole(m - 1) * &lambda);
-        let mut sum = RateSum::default();
-        group
-            .tasks()
-            .for_each(|tau_i| sum.add(&beta(&tau_i.into(), &tau_k.into(), &lambda).min(Rate::ONE)));
+        let sum = window(&tasks, &tau_k.into(), &lambda);
         let holds = sum.fits(&Rate::ZERO, &bound);
         let reason = Reason::compared(
             "the load of a window before the deadline",
             Scope::task(id, &group.cpus),
-            Quantity::Number(sum.exact()),
+            Quantity::Sum(sum),
             Quantity::Number(bound),
             holds,
         );
@@ -85,11 +87,16 @@ fn bak(group: &Group<'_>) -> Finding {
 /// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same
 /// decision in fixed point, and exactly where that cannot tell.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
+    first_failing(tasks, cpus).is_none()
+}
+
+/// The first task whose condition does not hold.
+fn first_failing(tasks: &[Sporadic], cpus: usize) -> Option<usize> {
     /// Binary digits behind the point of what is summed, and how long a period may be for it.
     const FINE: u32 = 32;
     const LONGEST: i64 = 1 << 40;
     if tasks.iter().any(|task| task.period.ns() > LONGEST) {
-        return (0..tasks.len()).all(|k| exactly(tasks, cpus, k));
+        return (0..tasks.len()).find(|&k| !exactly(tasks, cpus, k));
     }
     // Of each task: u_i, and u_i (T_i - D_i); each rounded down by less than a unit.
     let shares: Vec<(u128, u128)> = tasks
@@ -100,7 +107,7 @@ pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
             (fixed(C, T), lead)
         })
         .collect();
-    (0..tasks.len()).all(|k| {
+    (0..tasks.len()).find(|&k| {
         let [C_k, D_k, _] = tasks[k].ns();
         let lambda = fixed(C_k, D_k);
         let most = (D_k as u128) << FINE;
@@ -118,17 +125,41 @@ pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
             high += (base + carried + ROUNDING).min(most);
         }
         let room = (cpus as u128 * (D_k - C_k) as u128 + C_k as u128) << FINE;
-        high <= room || (low <= room && exactly(tasks, cpus, k))
+        !(high <= room || (low <= room && exactly(tasks, cpus, k)))
     })
 }
 
 #[cold]
 fn exactly(tasks: &[Sporadic], cpus: usize, k: usize) -> bool {
     let lambda = Rate::new(tasks[k].wcet.ns(), tasks[k].deadline.ns());
-    let mut sum = RateSum::default();
-    tasks.iter().for_each(|tau_i| sum.add(&beta(tau_i, &tasks[k], &lambda).min(Rate::ONE)));
+    let sum = window(tasks, &tasks[k], &lambda);
     let m = cpus as i64;
     sum.fits(&Rate::ZERO, &(&Rate::whole(m) - &(&Rate::whole(m - 1) * &lambda)))
+}
+
+/// The sum over `i` of `min(1, beta_i)`.
+fn window(tasks: &[Sporadic], tau_k: &Sporadic, lambda: &Rate) -> RateSum {
+    let mut sum = RateSum::with_capacity(tasks.len());
+    for tau_i in tasks {
+        match small_beta(tau_i, tau_k) {
+            Some((numerator, denominator)) if numerator >= denominator => sum.add(&Rate::ONE),
+            Some((numerator, denominator)) => sum.add_fraction(numerator, denominator),
+            None => sum.add(&beta(tau_i, tau_k, lambda).min(Rate::ONE)),
+        }
+    }
+    sum
+}
+
+/// [`beta`] as a fraction of 128-bit integers, if they suffice: `D_k^2 T_i` is the denominator.
+fn small_beta(tau_i: &Sporadic, tau_k: &Sporadic) -> Option<(u128, u128)> {
+    let [C_i, D_i, T_i] = tau_i.ns().map(i128::from);
+    let [C_k, D_k, _] = tau_k.ns().map(i128::from);
+    let denominator = (D_k * T_i).checked_mul(D_k)?;
+    let base = (C_i * (D_k + T_i - D_i)).checked_mul(D_k)?;
+    // `T_i (C_i D_k - C_k T_i)` if `u_i > lambda`.
+    let carried = T_i.checked_mul((C_i * D_k - C_k * T_i).max(0))?;
+    let numerator = base.checked_add(carried)?;
+    Some((numerator.try_into().ok()?, denominator.try_into().ok()?))
 }
 
 /// `beta_i = u_i (1 + (T_i - D_i) / D_k)`, and `(C_i - lambda T_i) / D_k` more if `u_i > lambda`.

@@ -19,7 +19,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::{Rival, rivals, sum};
+use super::workload::{Rival, rivals, share, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
@@ -96,8 +96,7 @@ fn grow(tasks: &[Sporadic], cpus: usize, grown: impl FnMut(usize, i64)) -> Slack
         let of = |(tau_i, &S_i): (&Rival, &i64)| tau_i.interference(D_k).with_slack(S_i).min(most);
         let all = sum(rivals.iter().zip(S).map(of));
         let others = all - i128::from(of((&rivals[k], &S[k])));
-        (others < i128::from(m) * i128::from(most))
-            .then(|| D_k - C_k - (others / i128::from(m)) as i64)
+        (others < i128::from(m) * i128::from(most)).then(|| D_k - C_k - share(others, m))
     })
 }
 

@@ -17,7 +17,7 @@ use crate::{
     Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
     TestKind,
 };
-use layland_model::{Rate, RateSum};
+use layland_model::{Rate, RateSum, Task};
 
 /// Goossens, Funk and Baruah 2003.
 pub const GOOSSENS: Citation = Citation {
@@ -56,15 +56,23 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
 /// `sum delta_i <= m - (m - 1) max delta_i`.
 fn gfb(group: &Group<'_>) -> Finding {
     let m = group.cpu_count();
-    let mut sum = RateSum::default();
-    group.tasks().for_each(|task| sum.add(&task.density()));
-    let largest = group.tasks().map(|task| task.density()).max().unwrap_or(Rate::ZERO);
+    let mut sum = RateSum::with_capacity(group.tasks.len());
+    group.tasks().for_each(|task| task.add_density(&mut sum));
+    let fraction = |task: &Task| {
+        let [C, D] = [task.own_wcet().ns(), task.deadline.min(task.period).ns()];
+        (i128::from(C), i128::from(D))
+    };
+    let densest = group.tasks().max_by(|a, b| {
+        let ((a, b), (c, d)) = (fraction(a), fraction(b));
+        (a * d).cmp(&(c * b))
+    });
+    let largest = densest.map_or(Rate::ZERO, Task::density);
     let bound = &Rate::whole(m) - &(&Rate::whole(m - 1) * &largest);
     let holds = sum.fits(&Rate::ZERO, &bound);
     let reason = Reason::compared(
         "the sum of the densities",
         Scope::cpus(&group.cpus),
-        Quantity::Number(sum.exact()),
+        Quantity::Sum(sum),
         Quantity::Number(bound),
         holds,
     );

@@ -101,30 +101,27 @@ fn finding(group: &Group<'_>) -> Finding {
     let tasks = group.sporadic();
     let m = group.cpu_count();
     let (numerator, denominator) = bound(&tasks, m);
-    let rate = |n: i128, d: i128| &number(n) / &number(d);
+    let rate = |n: i128, d: i128| Rate::of_wide(n, d);
     let bound = rate(numerator, denominator);
     let scope = |interval| Scope { interval, ..Scope::cpus(&group.cpus) };
-    let compared = |value: Rate, interval: Option<Duration>, holds: bool| {
-        let (value, bound) = (Quantity::Number(value), Quantity::Number(bound.clone()));
+    let compared = |value: Quantity, interval: Option<Duration>, holds: bool| {
+        let bound = Quantity::Number(bound.clone());
         Reason::compared("the load", scope(interval), value, bound, holds)
     };
     match load(&tasks, m as usize) {
         Load::Within => {
-            Finding::new(Verdict::Yes, compared(group.utilization().exact(), None, true))
+            Finding::new(Verdict::Yes, compared(Quantity::Sum(group.utilization()), None, true))
         }
-        Load::NoRoom | Load::NoEnd => {
-            Finding::new(Verdict::Unknown, compared(group.utilization().exact(), None, false))
-        }
+        Load::NoRoom | Load::NoEnd => Finding::new(
+            Verdict::Unknown,
+            compared(Quantity::Sum(group.utilization()), None, false),
+        ),
         Load::Above(t) => {
             let demand: i128 = tasks.iter().map(|tau_i| i128::from(tau_i.demand(t.ns()))).sum();
-            let value = rate(demand, i128::from(t.ns()));
+            let value = Quantity::Number(rate(demand, i128::from(t.ns())));
             Finding::new(Verdict::Unknown, compared(value, Some(t), false))
         }
     }
-}
-
-fn number(n: i128) -> Rate {
-    n.to_string().parse().unwrap_or(Rate::ZERO)
 }
 
 /// The larger of `mu - (ceil(mu) - 1) delta_max` and the same with `ceil(mu) - 1` for `mu`, as a fraction.

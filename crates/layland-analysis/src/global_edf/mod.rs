@@ -86,7 +86,7 @@ fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rat
                 false,
             ));
         } else if !sum.fits(&Rate::ZERO, &capacity) {
-            failed.push(load_of(&sum, capacity, false));
+            failed.push(load_of(sum, capacity, false));
         } else {
             all.extend(bounds(&group));
         }
@@ -101,7 +101,7 @@ fn each_cluster(system: &System, bounds: impl Fn(&Group<'_>) -> Vec<(TaskId, Rat
 
 /// `ceil(U)`, of a set with at least one task.
 fn ceil_of_load(group: &Group<'_>) -> usize {
-    group.utilization().exact().ceil().and_then(|u| usize::try_from(u).ok()).unwrap_or(usize::MAX)
+    group.utilization().ceil().and_then(|u| usize::try_from(u).ok()).unwrap_or(usize::MAX)
 }
 
 /// The result of an iteration over slacks.

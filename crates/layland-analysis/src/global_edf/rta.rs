@@ -19,7 +19,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::{Rival, rivals, sum};
+use super::workload::{Rival, rivals, share, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
 use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
@@ -115,13 +115,15 @@ fn surely_late(tasks: &[Sporadic], rivals: &[Rival], m: i64) -> Option<usize> {
             let [C_k, D_k, _] = tasks[k].ns();
             let before = R[k];
             most.clear();
-            most.extend((0..n).filter(|&i| i != k).map(|i| {
-                let I_i = rivals[i].interference(D_k).with_slack(S[i]);
-                I_i.min(rivals[i].workload(before, S[i]))
-            }));
+            let of = |(tau_i, &S_i): (&Rival, &i64)| {
+                let I_i = tau_i.interference(D_k).with_slack(S_i);
+                I_i.min(tau_i.workload(before, S_i))
+            };
+            most.extend(rivals[..k].iter().zip(&S[..k]).map(of));
+            most.extend(rivals[k + 1..].iter().zip(&S[k + 1..]).map(of));
             for _ in 0..STEPS {
                 let others = sum(most.iter().map(|&most| most.min(R[k] - C_k + 1)));
-                let next = C_k + (others / i128::from(m)) as i64;
+                let next = C_k + share(others, m);
                 if next <= R[k] {
                     break;
                 }
@@ -166,10 +168,29 @@ pub(crate) fn response_among(
     }));
     // Tasks that cannot interfere, whatever R is.
     room.retain(|other| other.I_i > 0);
+    // What a task does grows with R until it is all that it can do, I_i: from then on it is not asked again while R
+    // grows. Those that are still asked are in front.
+    let (mut asked, mut settled, mut last) = (room.len(), 0i128, C_k);
     super::fixed_point_bound(C_k, D_k, |R| {
+        if R < last {
+            (asked, settled) = (room.len(), 0);
+        }
+        last = R;
         let most = R - C_k + 1;
-        let of = |&Other { tau_i, S_i, I_i }: &Other| I_i.min(most).min(tau_i.workload(R, S_i));
-        C_k + (sum(room.iter().map(of)) / i128::from(m)) as i64
+        let (mut others, mut at) = (settled, 0);
+        while at < asked {
+            let Other { tau_i, S_i, I_i } = room[at];
+            let does = I_i.min(most).min(tau_i.workload(R, S_i));
+            others += i128::from(does);
+            if does == I_i {
+                settled += i128::from(does);
+                asked -= 1;
+                room.swap(at, asked);
+            } else {
+                at += 1;
+            }
+        }
+        C_k + share(others, m)
     })
 }
 

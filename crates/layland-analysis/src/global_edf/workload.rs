@@ -70,6 +70,16 @@ impl Rival {
     }
 }
 
+/// `floor(sum / m)` of a sum that is not negative: most fit 64 bits, whose division takes a part of the time.
+#[inline]
+pub(crate) fn share(sum: i128, m: i64) -> i64 {
+    debug_assert!(sum >= 0);
+    match u64::try_from(sum) {
+        Ok(sum) => (sum / m as u64) as i64,
+        Err(_) => (sum / i128::from(m)) as i64,
+    }
+}
+
 /// The sum of lengths of time, each at most [`TIME_LIMIT`](layland_model::TIME_LIMIT) and a nanosecond:
 /// eight fit 64 bits, in which most of the sum is done.
 #[inline]

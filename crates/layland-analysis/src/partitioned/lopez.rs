@@ -98,7 +98,7 @@ fn within_bound(system: &System, utilization: impl Fn(&Task) -> Rate) -> Finding
     let mut sum = RateSum::default();
     system.tasks.values().for_each(|task| sum.add(&utilization(task)));
     let holds = sum.fits(&Rate::ZERO, &bound);
-    let (value, bound) = (Quantity::Number(sum.exact()), Quantity::Number(bound));
+    let (value, bound) = (Quantity::Sum(sum), Quantity::Number(bound));
     let reason = Reason::compared("the utilization", Scope::default(), value, bound, holds);
     Finding::new(TestKind::Sufficient.verdict(holds), reason)
 }

@@ -127,7 +127,7 @@ pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
 }
 
 fn load_of(group: &Group<'_>, holds: bool) -> Reason {
-    let mut reason = load(&group.utilization(), Rate::ONE, holds);
+    let mut reason = load(group.utilization(), Rate::ONE, holds);
     if let Reason::Compared(comparison) = &mut reason {
         comparison.scope = Scope::cpus(&group.cpus);
     }

@@ -55,7 +55,7 @@ fn arguments() -> Result<Asked, String> {
 
 /// The tests that accept the system under the policy, in the order of the catalogue; of all that were asked.
 fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
-    let options = AssessOptions { all: true, ..AssessOptions::default() };
+    let options = AssessOptions::of_every_test();
     let found = assess(registry(), spec, system, &options).expect("the policy exists");
     let sufficient = found
         .said

@@ -41,6 +41,18 @@ impl Exit {
         }
     }
 
+    /// What to end with after several answers: the worst of them.
+    pub(crate) fn worst(answers: impl Iterator<Item = Exit>) -> Exit {
+        let rank = |exit: &Exit| match exit {
+            Exit::Bug => 4,
+            Exit::Interrupted => 3,
+            Exit::No => 2,
+            Exit::Unknown => 1,
+            Exit::Yes | Exit::Usage | Exit::BadInput | Exit::Refused | Exit::Untrusted => 0,
+        };
+        answers.max_by_key(rank).unwrap_or(Exit::Yes)
+    }
+
     /// The name, for JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -108,6 +120,13 @@ impl Failure {
     /// Invalid input, with a report that is drawn already.
     pub(crate) fn report(drawn: String) -> Failure {
         Failure { exit: Exit::BadInput, message: Message::Drawn(drawn) }
+    }
+    /// Says which set of several it is about; a report that is drawn does.
+    pub(crate) fn about(mut self, set: &str) -> Failure {
+        if let Message::Plain(message, _) = &mut self.message {
+            *message = format!("{set}: {message}");
+        }
+        self
     }
     /// Says what to do, too.
     pub(crate) fn help(mut self, text: impl Into<String>) -> Failure {

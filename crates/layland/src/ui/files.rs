@@ -49,6 +49,14 @@ impl Stream {
         }
     }
 
+    /// No more comes, and more was to come: what is printed stays printed, and a file is not made.
+    pub(crate) fn give_up(self) -> Result<(), Failure> {
+        match self {
+            Stream::File(..) => Ok(()),
+            Stream::Out(mut out) => out.flush(),
+        }
+    }
+
     /// All of it is written.
     pub(crate) fn keep(self) -> Result<(), Failure> {
         match self {

@@ -7,6 +7,7 @@ use layland_config::{Format, Host, Loaded, Position, Report, Unit};
 use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the names of bundled sets begin with.
@@ -48,8 +49,11 @@ pub(crate) struct SetArgs {
 impl SetArgs {
     /// What the user and the machine say.
     fn host(&self) -> Host {
+        // Asking reads half a dozen files of the kernel: once for all sets of a stream.
+        static CPUS: OnceLock<Option<usize>> = OnceLock::new();
+        let count = || std::thread::available_parallelism().ok().map(usize::from);
         Host {
-            cpus: std::thread::available_parallelism().ok().map(usize::from),
+            cpus: *CPUS.get_or_init(count),
             default_cpus: self.cpus.map(|cpus| cpus as usize),
             unit: self.unit,
         }
@@ -73,11 +77,21 @@ pub(crate) struct Set {
     pub policy: Option<&'static str>,
     /// Where the first of its tasks are in a file of the user; none if that is not known.
     places: Vec<Position>,
+    /// The name and the places if it is the only set of its file, where that has a set in each line.
+    alone: Option<(String, Vec<Position>)>,
     /// What was assumed because the file does not say it, in sentences without full stops.
     pub assumed: Vec<String>,
 }
 
 impl Set {
+    /// The same as the only set of its file: it is named by that, and its places are known.
+    pub(crate) fn alone(mut self) -> Set {
+        if let Some((name, places)) = self.alone.take() {
+            (self.name, self.places) = (name, places);
+        }
+        self
+    }
+
     /// Why the set is refused, with the place of the task that the reason is about, if it is about one.
     pub(crate) fn located(&self, reason: String, task: Option<TaskId>) -> String {
         match task.and_then(|task| self.places.get(task.index())) {
@@ -109,6 +123,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             until: None,
             policy: None,
             places: Vec::new(),
+            alone: None,
             assumed: Vec::new(),
         },
         Some(name) => {
@@ -126,7 +141,8 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
                 places.clear();
             }
             let assumed = assumed(&warnings);
-            Set { name: name.to_owned(), system, until, policy, places, assumed }
+            let name = name.to_owned();
+            Set { name, system, until, policy, places, alone: None, assumed }
         }
     };
     for text in &args.task {
@@ -291,12 +307,15 @@ impl Lines {
     fn set(&self, args: &SetArgs) -> Result<Set, Failure> {
         let name = format!("{}:{}", self.name, self.read);
         // The name says which line it is.
-        let Loaded { system, warnings, until, policy, places: _ } =
+        let Loaded { system, warnings, until, policy, places: mut in_file } =
             layland_config::read(&name, &self.line, Format::Lines, &args.host())
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
         let assumed = assumed(&warnings);
-        let mut set = Set { name, system, until, policy, places: Vec::new(), assumed };
+        in_file.iter_mut().for_each(|place| place.line += self.read - 1);
+        let alone = Some((self.name.clone(), in_file));
+        let places = Vec::new();
+        let mut set = Set { name, system, until, policy, places, alone, assumed };
         other_cpus(&mut set, args)?;
         sense::warn(&set);
         Ok(set)

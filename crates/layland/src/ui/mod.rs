@@ -1,5 +1,6 @@
 //! What the commands share: reading a task set, writing files, tables and charts, exit codes.
 
+pub(crate) mod batch;
 pub(crate) mod chart;
 pub(crate) mod exit;
 pub(crate) mod export;
@@ -15,6 +16,7 @@ pub(crate) mod progress;
 #[cfg(target_os = "linux")]
 pub(crate) mod recorded;
 pub(crate) mod report;
+pub(crate) mod rows;
 mod sense;
 pub(crate) mod table;
 pub(crate) mod terminal;

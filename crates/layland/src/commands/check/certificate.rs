@@ -181,9 +181,7 @@ fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
     match reason {
         Reason::Compared(comparison) => {
             let Comparison { what, scope, value, bound, holds } = &**comparison;
-            let exact = |quantity: &Quantity| match quantity {
-                Quantity::Number(rate) | Quantity::Time(rate) => rate.to_string(),
-            };
+            let exact = |quantity: &Quantity| quantity.exact().to_string();
             vec![json!({
                 "what": what,
                 "task": scope.task.map(name),

@@ -78,18 +78,36 @@ impl LeftOut {
 pub(super) struct Asked<'a> {
     pub args: &'a CheckArgs,
     pub options: AssessOptions,
-    /// How many jobs and states the search may look at, if the user says so.
-    pub effort: Option<u64>,
-    /// How many they are at most, if not.
-    pub most_effort: u64,
+    /// How many jobs and states the search may look at.
+    pub jobs: Jobs,
     /// Whether to show what does not depend on the policy.
     pub whatever: bool,
 }
 
+/// How many jobs are simulated in search of one that is late, and states looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Jobs {
+    /// As many as the user says.
+    Asked(u64),
+    /// As many as are worth it for the set, and at most so many.
+    Usual { most: u64 },
+}
+
+impl Jobs {
+    /// For this set. A job costs more where there are many tasks: a second or two must do for all policies of an
+    /// ordinary set.
+    fn of(self, system: &System) -> u64 {
+        match self {
+            Jobs::Asked(jobs) => jobs,
+            Jobs::Usual { most } => (50_000 / system.tasks.len().max(1) as u64).clamp(1, most),
+        }
+    }
+}
+
 /// Holds every policy that was asked for against the analyses.
 pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked {
-    let &Asked { args, ref options, effort, most_effort, whatever } = asked;
-    let left_out = LeftOut::of(registry, args, &set.system, options.margin);
+    let &Asked { args, ref options, jobs, whatever } = asked;
+    let left_out = LeftOut::of(registry, args, &set.system, options.wanted.more.has_margin());
     let is_left_out =
         |name: &String| left_out.as_ref().is_some_and(|left_out| left_out.policies.contains(name));
     let asked: Vec<String> = match args.policy.is_empty() {
@@ -100,9 +118,12 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
             .filter(|name| !is_left_out(name))
             .collect(),
     };
-    let options = AssessOptions { margin: options.margin && left_out.is_none(), ..options.clone() };
+    let mut options = options.clone();
+    if left_out.is_some() {
+        options.wanted.more = options.wanted.more.without_margin();
+    }
     let assessor = Assessor::new(registry, &set.system, &options);
-    let effort = effort.unwrap_or_else(|| usual_effort(&set.system, most_effort));
+    let effort = jobs.of(&set.system);
     let is_searched = left_out.is_none() || args.effort.is_some();
     let assessed = asked.par_iter().map(|spec| {
         let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
@@ -135,8 +156,10 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     }
     let whatever = match whatever {
         true => assessor.whatever_the_policy(),
-        // The exit code depends on it where no policy was asked for by name; else a verdict has said so.
-        false => assessor.whatever_the_scheduler(),
+        // The exit code depends on it.
+        false if args.policy.is_empty() => assessor.whatever_the_scheduler(),
+        // What no scheduler can do the verdicts have said already: it is asked first of all.
+        false => Vec::new(),
     };
     let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
@@ -145,12 +168,6 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
 
 /// How many jobs are simulated in search of one that is late, at most, if the user does not say.
 pub(super) const EFFORT: u64 = 20_000;
-
-/// The same for this set. A job costs more where there are many tasks: a second or two must do for all policies of an
-/// ordinary set.
-pub(super) fn usual_effort(system: &System, most: u64) -> u64 {
-    (50_000 / system.tasks.len().max(1) as u64).clamp(1, most)
-}
 
 /// Searches for a run that misses where no test decides, or for the proof that there is none, and writes down what that
 /// says of the policy.

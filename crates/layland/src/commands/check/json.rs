@@ -1,133 +1,288 @@
-//! The answer as one JSON document.
+//! The answer as one JSON document. It is written straight from the answer: of a stream of sets that is most of the
+//! work, and a tree of values would double it.
 
 use super::checked::Checked;
 use super::text;
-use super::witness::Witness;
-use layland_analysis::Verdict;
+use super::witness::Witness as Run;
+use crate::ui::exit::Exit;
+use layland_analysis::{Reason, Verdict};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::System;
+use layland_model::{System, TaskId};
+use layland_policy::Text;
 use layland_trace::JobRecord;
-use serde_json::{Value, json};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
-/// Of one set.
-pub(super) fn document(checked: &Checked) -> Value {
-    let system = &checked.set.system;
-    json!({
-        "layland": env!("CARGO_PKG_VERSION"),
-        "command": "check",
-        "set": {
-            "name": checked.set.name,
-            "tasks": system.tasks.len(),
-            "cpus": system.platform.cpu_count(),
-            "utilization": system.utilization().to_f64(),
-            "assumed": checked.set.assumed,
-        },
-        "policies": checked.policies.iter()
-            .map(|policy| {
-                let mut value = of(policy, system);
-                value["witness"] = json!(checked.witnesses.get(&policy.spec).map(|found| witness(found, system)));
-                value
-            })
-            .collect::<Vec<_>>(),
-        "any_policy": checked.whatever.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
-        "not_applicable": checked.not_assessed()
-            .map(|(spec, why)| json!({ "policy": spec, "reason": why }))
-            .collect::<Vec<_>>(),
-        "affinities": checked.affinities.as_ref().map(|found| json!({
-            "kept_by": found.kept_by,
-            "refused_by": found.refused_by.iter()
-                .map(|(why, policies)| json!({ "reason": why, "policies": policies }))
-                .collect::<Vec<_>>(),
-        })),
-        "exit": checked.exit,
-    })
+/// Of one set, for people and programs.
+pub(super) fn document(checked: &Checked) -> String {
+    // What has names for keys can always be written.
+    serde_json::to_string_pretty(&Document::of(checked)).unwrap_or_default() + "\n"
 }
 
-fn of(policy: &Assessment, system: &System) -> Value {
-    json!({
-        "policy": policy.spec,
-        "verdict": policy.verdict.name(),
-        "decided_by": policy.decided_by,
-        "verdict_without_affinities": policy.without_affinities.map(Verdict::name),
-        "reasons": policy.reasons,
-        "refused": policy.refused.as_ref().map(|refusal| &refusal.answer.reason),
-        "margin": policy.margin.map(|margin| json!({
-            "wcet_factor": margin.factor().to_f64(),
-            "resolution": 0.001,
-            "speed": margin.speed().map(|speed| speed.to_f64()),
-        })),
-        "bounds": policy.bounds.iter().map(|(id, found)| {
-            let mut value = bound(found);
-            value["task"] = json!(system.tasks[id].name);
-            if found.is_useless(&system.tasks[id]) {
-                value["useless"] = json!(true);
-            }
-            if let Bound::Response { per_level, .. } = found
-                && !per_level.is_empty()
-            {
-                let levels = text::by_level(per_level, system);
-                value["per_level"] =
-                    levels.map(|(level, length)| json!({ "level": level, "ns": length.ns() })).collect();
-            }
-            value
-        }).collect::<Vec<_>>(),
-        "overheads": policy.inflation.as_ref().map(|tasks| tasks.iter().map(|(id, task)| json!({
-            "task": system.tasks[id].name,
-            "wcet_ns": system.tasks[id].own_wcet().ns(),
-            "inflated_ns": task.wcet.ns(),
-            "terms": task.terms.iter()
-                .map(|(name, length)| json!({ "name": name, "ns": length.ns() }))
-                .collect::<Vec<_>>(),
-            "divided_by": task.left.to_string(),
-        })).collect::<Vec<_>>()),
-        "tests": policy.said.iter().map(|said| finding(said, system)).collect::<Vec<_>>(),
-    })
+/// Of one set, in one line.
+pub(super) fn line(checked: &Checked) -> String {
+    serde_json::to_string(&Document::of(checked)).unwrap_or_default() + "\n"
 }
 
-fn witness(Witness { record, origin, over, .. }: &Witness, system: &System) -> Value {
+#[derive(Serialize)]
+struct Document<'a> {
+    layland: &'static str,
+    command: &'static str,
+    set: Set<'a>,
+    policies: Vec<Policy<'a>>,
+    any_policy: Vec<Test<'a>>,
+    not_applicable: Vec<NotApplicable>,
+    affinities: Option<Affinities<'a>>,
+    exit: Exit,
+}
+
+#[derive(Serialize)]
+struct Set<'a> {
+    name: &'a str,
+    tasks: usize,
+    cpus: usize,
+    utilization: f64,
+    assumed: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Policy<'a> {
+    policy: &'a str,
+    verdict: &'static str,
+    decided_by: Option<&'static str>,
+    verdict_without_affinities: Option<&'static str>,
+    reasons: &'a [String],
+    refused: Option<&'a str>,
+    margin: Option<Margin>,
+    bounds: Vec<OfTask<'a>>,
+    overheads: Option<Vec<Overheads<'a>>>,
+    tests: Vec<Test<'a>>,
+    witness: Option<Witness<'a>>,
+}
+
+#[derive(Serialize)]
+struct Margin {
+    wcet_factor: f64,
+    resolution: f64,
+    speed: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Overheads<'a> {
+    task: &'a str,
+    wcet_ns: i64,
+    inflated_ns: i64,
+    terms: Vec<Term<'a>>,
+    divided_by: String,
+}
+
+#[derive(Serialize)]
+struct Term<'a> {
+    name: &'a str,
+    ns: i64,
+}
+
+#[derive(Serialize)]
+struct Level<'a> {
+    level: &'a str,
+    ns: i64,
+}
+
+#[derive(Serialize)]
+struct Witness<'a> {
+    task: &'a str,
+    job: u64,
+    arrival_ns: i64,
+    deadline_ns: i64,
+    end_ns: Option<i64>,
+    over_ns: i64,
+    found_by: &'static str,
+    seed: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct NotApplicable {
+    policy: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Affinities<'a> {
+    kept_by: &'a [Text],
+    refused_by: Vec<RefusedBy<'a>>,
+}
+
+#[derive(Serialize)]
+struct RefusedBy<'a> {
+    reason: &'a str,
+    policies: &'a [Text],
+}
+
+/// The bound of a task.
+struct OfTask<'a> {
+    system: &'a System,
+    task: TaskId,
+    bound: &'a Bound,
+}
+
+/// What a test said.
+struct Test<'a> {
+    system: &'a System,
+    said: &'a Said,
+}
+
+/// What a test does not apply to.
+#[derive(Serialize)]
+struct DoesNotApply<'a> {
+    assumption: &'static str,
+    reason: &'a str,
+    help: &'static str,
+}
+
+impl<'a> Document<'a> {
+    fn of(checked: &'a Checked) -> Document<'a> {
+        let system = &checked.set.system;
+        let not_applicable = checked.not_assessed();
+        Document {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "check",
+            set: Set {
+                name: &checked.set.name,
+                tasks: system.tasks.len(),
+                cpus: system.platform.cpu_count(),
+                utilization: system.utilization().to_f64(),
+                assumed: &checked.set.assumed,
+            },
+            policies: (checked.policies.iter())
+                .map(|policy| Policy {
+                    witness: (checked.witnesses.get(&policy.spec)).map(|run| witness(run, system)),
+                    ..Policy::of(policy, system)
+                })
+                .collect(),
+            any_policy: checked.whatever.iter().map(|said| Test { system, said }).collect(),
+            not_applicable: not_applicable
+                .map(|(policy, reason)| NotApplicable { policy, reason })
+                .collect(),
+            affinities: checked.affinities.as_ref().map(|found| Affinities {
+                kept_by: &found.kept_by,
+                refused_by: (found.refused_by.iter())
+                    .map(|(reason, policies)| RefusedBy { reason, policies })
+                    .collect(),
+            }),
+            exit: checked.exit,
+        }
+    }
+}
+
+impl<'a> Policy<'a> {
+    fn of(policy: &'a Assessment, system: &'a System) -> Policy<'a> {
+        let bounds = policy.bounds.iter();
+        Policy {
+            policy: &policy.spec,
+            verdict: policy.verdict.name(),
+            decided_by: policy.decided_by,
+            verdict_without_affinities: policy.without_affinities.map(Verdict::name),
+            reasons: &policy.reasons,
+            refused: policy.refused.as_ref().map(|refusal| refusal.answer.reason.as_str()),
+            margin: policy.margin.map(|margin| Margin {
+                wcet_factor: margin.factor().to_f64(),
+                resolution: 0.001,
+                speed: margin.speed().map(|speed| speed.to_f64()),
+            }),
+            bounds: bounds.map(|(task, bound)| OfTask { system, task, bound }).collect(),
+            overheads: policy.inflation.as_ref().map(|tasks| {
+                let of = |(id, task): (TaskId, &'a layland_analysis::overheads::Inflation)| {
+                    let terms = task.terms.iter();
+                    Overheads {
+                        task: &system.tasks[id].name,
+                        wcet_ns: system.tasks[id].own_wcet().ns(),
+                        inflated_ns: task.wcet.ns(),
+                        terms: terms.map(|(name, length)| Term { name, ns: length.ns() }).collect(),
+                        divided_by: task.left.to_string(),
+                    }
+                };
+                tasks.iter().map(of).collect()
+            }),
+            tests: policy.said.iter().map(|said| Test { system, said }).collect(),
+            witness: None,
+        }
+    }
+}
+
+fn witness<'a>(Run { record, origin, over, .. }: &'a Run, system: &'a System) -> Witness<'a> {
     let JobRecord { job, end, .. } = record;
-    json!({
-        "task": system.tasks[job.id.task].name,
-        "job": job.id.seq,
-        "arrival_ns": job.arrival.ns(),
-        "deadline_ns": job.deadline.ns(),
-        "end_ns": end.map(|(at, _)| at.ns()),
-        "over_ns": over.ns(),
-        "found_by": origin.name(),
-        "seed": origin.seed(),
-    })
-}
-
-fn bound(bound: &Bound) -> Value {
-    match bound {
-        Bound::Unknown => json!({ "kind": "unknown" }),
-        Bound::Response { within, by, kind, .. } => {
-            json!({ "kind": "response", "ns": within.ns(), "by": by, "worth": kind.name() })
-        }
-        Bound::Tardiness { within, by } => json!({
-            "kind": "tardiness", "ns": within.ceil(), "exact_ns": within.to_string(), "by": by,
-        }),
+    Witness {
+        task: &system.tasks[job.id.task].name,
+        job: job.id.seq,
+        arrival_ns: job.arrival.ns(),
+        deadline_ns: job.deadline.ns(),
+        end_ns: end.map(|(at, _)| at.ns()),
+        over_ns: over.ns(),
+        found_by: origin.name(),
+        seed: origin.seed(),
     }
 }
 
-fn finding(said: &Said, system: &System) -> Value {
-    let test = said.test;
-    let keys: Vec<&str> = test.citations.iter().map(|citation| citation.key).collect();
-    let mut value = json!({ "test": test.name, "kind": test.kind.name(), "cite": keys });
-    match &said.finding {
-        Ok(finding) => {
-            value["verdict"] = json!(finding.verdict.name());
-            value["reasons"] =
-                finding.reasons.iter().map(|reason| json!(reason.describe(system))).collect();
+impl Serialize for OfTask<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let OfTask { system, task, bound } = *self;
+        let mut map = serializer.serialize_map(None)?;
+        match bound {
+            Bound::Unknown => map.serialize_entry("kind", "unknown")?,
+            Bound::Response { within, by, kind, .. } => {
+                map.serialize_entry("kind", "response")?;
+                map.serialize_entry("ns", &within.ns())?;
+                map.serialize_entry("by", by)?;
+                map.serialize_entry("worth", kind.name())?;
+            }
+            Bound::Tardiness { within, by } => {
+                map.serialize_entry("kind", "tardiness")?;
+                map.serialize_entry("ns", &within.ceil())?;
+                map.serialize_entry("exact_ns", &within.to_string())?;
+                map.serialize_entry("by", by)?;
+            }
         }
-        Err(refusal) => {
-            value["verdict"] = Value::Null;
-            value["does_not_apply"] = json!({
-                "assumption": refusal.assumption.code(),
-                "reason": refusal.to_string(),
-                "help": refusal.help,
-            });
+        map.serialize_entry("task", &system.tasks[task].name)?;
+        if bound.is_useless(&system.tasks[task]) {
+            map.serialize_entry("useless", &true)?;
         }
+        if let Bound::Response { per_level, .. } = bound
+            && !per_level.is_empty()
+        {
+            let levels = text::by_level(per_level, system);
+            let levels: Vec<Level<'_>> =
+                levels.map(|(level, length)| Level { level, ns: length.ns() }).collect();
+            map.serialize_entry("per_level", &levels)?;
+        }
+        map.end()
     }
-    value
+}
+
+impl Serialize for Test<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Test { system, said: Said { test, finding } } = *self;
+        let keys: Vec<&str> = test.citations.iter().map(|citation| citation.key).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("test", test.name)?;
+        map.serialize_entry("kind", test.kind.name())?;
+        map.serialize_entry("cite", &keys)?;
+        match finding {
+            Ok(finding) => {
+                let describe = |reason: &Reason| reason.describe(system);
+                let reasons: Vec<String> = finding.reasons.iter().map(describe).collect();
+                map.serialize_entry("verdict", finding.verdict.name())?;
+                map.serialize_entry("reasons", &reasons)?;
+            }
+            Err(refusal) => {
+                map.serialize_entry("verdict", &None::<&str>)?;
+                let why = DoesNotApply {
+                    assumption: refusal.assumption.code(),
+                    reason: &refusal.message,
+                    help: refusal.help,
+                };
+                map.serialize_entry("does_not_apply", &why)?;
+            }
+        }
+        map.end()
+    }
 }

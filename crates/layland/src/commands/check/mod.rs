@@ -10,14 +10,14 @@ mod short;
 mod text;
 mod witness;
 
-use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::exit::{Failure, Outcome};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
 use crate::ui::{files, names, terminal, threads};
-use checked::{Asked, Checked, check};
+use checked::{Asked, Checked, Jobs, check};
 use layland_analysis::{BoundTest, Citation, ResponseTest, catalogue};
-use layland_guarantee::{AssessOptions, Bound, states};
+use layland_guarantee::{AssessOptions, Bound, BoundsBy, Effort, Findings, More, Wanted, states};
 use layland_model::Algorithm;
 use layland_policy::Registry;
 use std::collections::BTreeMap;
@@ -49,24 +49,24 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
 
 /// One set, with all that is known of it.
 fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
+    // A report has room for what every test says.
+    let findings =
+        if args.all || output.is_some() { Findings::All } else { Findings::UntilDecided };
+    let more = More::of(!args.no_margin, args.certificate.is_some());
     let options = AssessOptions {
-        // A report has room for what every test says.
-        all: args.all || output.is_some(),
         tests: args.test.clone(),
-        margin: !args.no_margin,
-        proof: args.certificate.is_some(),
-        every_bound: true,
-        ..AssessOptions::default()
+        wanted: Wanted { findings, bounds: BoundsBy::All, more },
+        effort: Effort::Thorough,
     };
-    let most_effort = checked::EFFORT;
-    let asked = Asked { args, options, effort: args.effort, most_effort, whatever: true };
+    let jobs = args.effort.map_or(Jobs::Usual { most: checked::EFFORT }, Jobs::Asked);
+    let asked = Asked { args, options, jobs, whatever: true };
     let checked = threads::on(args.threads, || check(registry, &asked, set))?;
     let text = if args.cite {
         let mut cited = Cited::default();
         cited.add(registry, &checked);
         cited.text()
     } else if args.json {
-        format!("{:#}\n", json::document(&checked))
+        json::document(&checked)
     } else {
         text::report(registry, &checked, args)
     };
@@ -82,22 +82,6 @@ fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>)
         reports::write(&output.path, &report::report(registry, &checked), false)?;
     }
     Ok(checked.exit)
-}
-
-/// The worst: no, unknown, yes.
-fn together(exits: impl Iterator<Item = Exit>) -> Exit {
-    let rank = |exit: &Exit| match exit {
-        Exit::No => 2,
-        Exit::Unknown => 1,
-        Exit::Yes
-        | Exit::Usage
-        | Exit::BadInput
-        | Exit::Refused
-        | Exit::Untrusted
-        | Exit::Interrupted
-        | Exit::Bug => 0,
-    };
-    exits.max_by_key(rank).unwrap_or(Exit::Yes)
 }
 
 fn known_test(name: &str) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use super::checked::Checked;
 use super::short::{self, Short};
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
-use clap::builder::styling::AnsiColor;
+use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
@@ -39,14 +39,13 @@ fn word(verdict: Verdict) -> Cell {
     }
 }
 
-/// The word of a verdict in its colour.
-pub(super) fn coloured(verdict: Verdict) -> String {
-    let style = match verdict {
+/// The colour of a verdict.
+pub(super) fn style(verdict: Verdict) -> Style {
+    match verdict {
         Verdict::Yes => AnsiColor::Green.on_default(),
         Verdict::No => AnsiColor::Red.on_default().bold(),
         Verdict::Unknown => AnsiColor::Yellow.on_default(),
-    };
-    format!("{style}{}{style:#}", verdict.name())
+    }
 }
 
 /// What is checked, in a line.

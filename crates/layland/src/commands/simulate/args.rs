@@ -22,14 +22,21 @@ Examples:
       an rt-app file, and an option of a policy
   layland sim robot.toml --policy p-edf --fail-on 'misses>0.1%' --junit result.xml
       for continuous integration: which figures fail, and a file that it shows
+  layland sim sets/*.toml --policy g-edf --until 10s
+      many sets at once, on all CPUs; a file that ends in .jsonl has a set in each line
+  layland gen -n 20 -u 7 --cpus 8 --sets 1000 --to jsonl | layland sim --from jsonl - -p g-edf --json
+      a stream of sets, each answered as it comes
 
 A policy is written name:option=value; `layland policies NAME` lists its options.
-Exits with 0 if every deadline was met under every policy, and with 1 if not.";
+Exits with 0 if every deadline was met under every policy, of every set, and with 1 if not.";
 
 #[derive(Args)]
 pub(crate) struct SimArgs {
     #[command(flatten)]
     pub set: SetArgs,
+    /// More task sets
+    #[arg(value_name = "MORE")]
+    pub more: Vec<String>,
     /// Policies, separated by commas; by default the one that the file asks for (SimSo), or else g-edf.
     /// `layland policies` lists them
     #[arg(short, long, value_name = "P,..", value_delimiter = ',')]
@@ -70,9 +77,9 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, help_heading = "Output")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=5_000_000))]
     pub segments: u64,
-    /// What the chart in the terminal shows
-    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Chart::Tasks, help_heading = "Output")]
-    pub chart: Chart,
+    /// What the chart in the terminal shows; by default the tasks, and with several sets there is none
+    #[arg(long, value_name = "WHAT", value_enum, help_heading = "Output")]
+    pub chart: Option<Chart>,
     /// Exit with 1 only if this is exceeded under a policy: misses>N, misses>SHARE%, tardiness>TIME, response>TIME
     /// (also response.p50, .p99, .p99.9), response>bound (what `layland check` guarantees), for one task as in
     /// control:response.p99>3ms. May be repeated
@@ -87,7 +94,7 @@ pub(crate) struct SimArgs {
     /// Check the schedule against the rules of the policy and of every schedule
     #[arg(long, help_heading = "Output")]
     pub check: bool,
-    /// Print the result as one JSON document
+    /// Print the result as JSON: one document, or with several sets one line each
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Draw with ASCII characters only
@@ -96,7 +103,7 @@ pub(crate) struct SimArgs {
     /// Show no progress, and do not list the files written
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-    /// Simulate this many policies in parallel; by default one per CPU
+    /// Simulate this many sets and policies in parallel; by default one per CPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
 }

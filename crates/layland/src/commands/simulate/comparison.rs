@@ -18,6 +18,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// By default at most this much time is simulated.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 
+/// How sets are simulated.
+pub(super) struct Simulate<'a> {
+    pub registry: &'a Registry,
+    pub args: &'a SimArgs,
+    /// Whether whole traces are needed.
+    pub keeps_all: bool,
+    /// Whether nothing is said of the progress.
+    pub quiet: bool,
+    pub interrupt: &'a AtomicBool,
+}
+
 /// A task set under each policy that was asked for.
 pub(super) struct Comparison<'a> {
     pub args: &'a SimArgs,
@@ -51,15 +62,13 @@ pub(super) struct Ran {
 }
 
 impl<'a> Comparison<'a> {
-    /// Simulates every policy, on all CPUs of this machine. `keeps_all` says whether whole traces are needed.
+    /// Simulates every policy, on all CPUs of this machine.
     pub(super) fn simulate(
-        registry: &Registry,
-        args: &'a SimArgs,
+        asked: &Simulate<'a>,
         specs: &[String],
         set: &'a Set,
-        keeps_all: bool,
-        interrupt: &'a AtomicBool,
     ) -> Result<Comparison<'a>, Failure> {
+        let &Simulate { args, keeps_all, interrupt, .. } = asked;
         let horizon = horizon(args, set);
         if let (Some((from, _)), Some(end)) = (args.window, end(&set.system, horizon))
             && from >= end
@@ -76,7 +85,7 @@ impl<'a> Comparison<'a> {
         {
             fits(arrivals(&set.system, end), end)?;
         }
-        let policies = simulate_all(registry, args, specs, set, horizon, interrupt)?;
+        let policies = simulate_all(asked, specs, set, horizon)?;
         let cut = interrupt.load(Ordering::SeqCst);
         Ok(Comparison { args, set, horizon, policies, cut, interrupt })
     }
@@ -168,15 +177,14 @@ fn cannot_start(error: SimError) -> Failure {
 }
 
 fn simulate_all(
-    registry: &Registry,
-    args: &SimArgs,
+    asked: &Simulate<'_>,
     specs: &[String],
     set: &Set,
     horizon: Horizon,
-    interrupt: &AtomicBool,
 ) -> Result<Vec<Simulated>, Failure> {
-    let bar = progress_bar(args, &set.system, horizon);
-    let lines = Lines::new(args.quiet);
+    let &Simulate { registry, args, quiet, interrupt, .. } = asked;
+    let bar = progress_bar(asked, &set.system, horizon);
+    let lines = Lines::new(quiet);
     let all = end(&set.system, horizon);
     let reached: Vec<AtomicU64> = specs.iter().map(|_| AtomicU64::new(0)).collect();
     let policies = specs.par_iter().enumerate().map(|(index, spec)| {
@@ -258,9 +266,10 @@ fn broken_rules(
 }
 
 /// A bar on standard error, if that is a terminal; otherwise there are lines.
-fn progress_bar(args: &SimArgs, system: &System, horizon: Horizon) -> ProgressBar {
+fn progress_bar(asked: &Simulate<'_>, system: &System, horizon: Horizon) -> ProgressBar {
+    let &Simulate { args, quiet, .. } = asked;
     let length = end(system, horizon).map(|end| end.ns() as u64);
-    if args.quiet {
+    if quiet {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));

@@ -1,9 +1,11 @@
 //! `layland sim`: a task set under one or more policies, side by side.
 //!
 //! Each policy is simulated once with streaming statistics, so that memory does not grow with
-//! simulated time; what charts and files show is simulated again, which gives the same schedule.
+//! simulated time; what charts and files show is simulated again, which gives the same schedule. Several sets are
+//! simulated one after the other (`batch.rs`).
 
 mod args;
+mod batch;
 mod chart;
 mod comparison;
 mod files;
@@ -11,11 +13,12 @@ mod json;
 mod report;
 mod text;
 
-use crate::ui::exit::{Exit, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::gate::{Bounds, Held};
+use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
-use comparison::{Comparison, Simulated};
+use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
 use std::sync::atomic::Ordering;
 
@@ -26,18 +29,31 @@ const DEFAULT: &str = "g-edf";
 
 pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
     let outputs = Output::all(&args.output, &[])?;
-    let mut specs = names::all(registry, &args.policy)?;
-    let set = input::load(&args.set)?;
-    if specs.is_empty() {
-        specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
+    let specs = names::all(registry, &args.policy)?;
+    let mut sets = Sets::new(&args.set, &args.more).peekable();
+    // Without a name there is the set of the arguments.
+    let first = sets.next().unwrap_or_else(|| input::load(&args.set))?;
+    match sets.peek() {
+        None => one(registry, args, specs, &first.alone(), &outputs),
+        Some(_) => batch::run(registry, args, &specs, first, sets),
     }
-    gate::known(&args.fail_on, &set.system)?;
-    let bounds = specs.iter().map(|spec| gate::bounds(&args.fail_on, registry, spec, &set.system));
-    let bounds: Vec<Bounds> = bounds.collect::<Result<_, _>>()?;
+}
+
+/// One set, with all that is known of it.
+fn one(
+    registry: &Registry,
+    args: &SimArgs,
+    specs: Vec<String>,
+    set: &Set,
+    outputs: &[Output],
+) -> Outcome {
+    let specs = policies(specs, set);
+    let bounds = bounds(registry, args, &specs, set)?;
     let interrupt = interrupt::listen();
     let is_whole = |output: &Output| matches!(output.kind, FileKind::Json | FileKind::Export(_));
     let keeps_all = args.check || outputs.iter().any(is_whole);
-    let simulate = || Comparison::simulate(registry, args, &specs, &set, keeps_all, interrupt);
+    let asked = Simulate { registry, args, keeps_all, quiet: args.quiet, interrupt };
+    let simulate = || Comparison::simulate(&asked, &specs, set);
     let comparison = threads::on(args.threads, simulate)??;
     // What was simulated up to an interrupt is drawn and written: the second one ends that.
     if comparison.cut && !outputs.is_empty() {
@@ -64,6 +80,25 @@ pub(crate) fn run(registry: &Registry, args: &SimArgs) -> Outcome {
         comparison.write_junit(path, held.clone())?;
     }
     Ok(exit())
+}
+
+/// The policies that were asked for, or else the one that the set asks for.
+fn policies(mut specs: Vec<String>, set: &Set) -> Vec<String> {
+    if specs.is_empty() {
+        specs.push(set.policy.unwrap_or(DEFAULT).to_owned());
+    }
+    specs
+}
+
+/// What is guaranteed under each policy, as far as a limit asks for it.
+fn bounds(
+    registry: &Registry,
+    args: &SimArgs,
+    specs: &[String],
+    set: &Set,
+) -> Result<Vec<Bounds>, Failure> {
+    gate::known(&args.fail_on, &set.system)?;
+    specs.iter().map(|spec| gate::bounds(&args.fail_on, registry, spec, &set.system)).collect()
 }
 
 /// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule; of misses, those count

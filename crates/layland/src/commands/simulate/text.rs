@@ -1,6 +1,7 @@
 //! The answer of `layland sim` as text: charts, a table of the policies, and remarks.
 
 use super::comparison::{Comparison, Ran, Simulated};
+use crate::ui::chart::Chart;
 use crate::ui::exit::Failure;
 use crate::ui::table::{self, figures};
 use crate::ui::{chart, report, terminal};
@@ -28,7 +29,7 @@ impl Comparison<'_> {
         let style = table::Style { ascii: self.args.ascii, colours: terminal::colours() };
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
-            if let Some(rows) = self.args.chart.rows() {
+            if let Some(rows) = self.args.chart.unwrap_or(Chart::Tasks).rows() {
                 match self.chart_trace(ran, window)? {
                     Some(trace) => {
                         chart::tell_if_idle(self.args.window, &trace, &policy.spec);

@@ -1,0 +1,253 @@
+//! Sums of many rates: compared, and told, without adding up where that need not be.
+
+use super::Rate;
+use super::Repr::{Big, Small};
+use num_bigint::BigInt;
+use num_rational::{BigRational, Ratio};
+use num_traits::{CheckedAdd, Zero};
+use std::cmp::Ordering;
+
+/// The sum of these rates.
+///
+/// Addition by addition, a long sum would be reduced each time by the greatest common divisor of two long numbers. Once
+/// it has outgrown 128 bits, what is left is therefore put over one common denominator and reduced once.
+pub(super) fn sum_of(rates: &[Rate]) -> Rate {
+    let mut sum = Ratio::new_raw(0i128, 1);
+    let mut rest = rates;
+    while let [Rate(Small(first)), others @ ..] = rest
+        && let Some(more) = CheckedAdd::checked_add(&sum, first)
+    {
+        (sum, rest) = (more, others);
+    }
+    if rest.is_empty() {
+        return Rate(Small(sum));
+    }
+    let mut fractions: Vec<(BigInt, BigInt)> = Vec::with_capacity(rest.len() + 1);
+    fractions.push(((*sum.numer()).into(), (*sum.denom()).into()));
+    fractions.extend(rest.iter().map(|rate| match &rate.0 {
+        Small(ratio) => ((*ratio.numer()).into(), (*ratio.denom()).into()),
+        Big(ratio) => (ratio.numer().clone(), ratio.denom().clone()),
+    }));
+    let mut common = BigInt::from(1);
+    for (_, denominator) in &fractions {
+        // The divisor of two short numbers: the common denominator soon is hundreds of digits long.
+        let rest = &common % denominator;
+        if !rest.is_zero() {
+            common *= denominator / num_integer::Integer::gcd(&rest, denominator);
+        }
+    }
+    let parts =
+        fractions.iter().map(|(numerator, denominator)| numerator * (&common / denominator));
+    let numerator: BigInt = parts.sum();
+    Rate::from_big(BigRational::new(numerator, common))
+}
+
+/// A sum of many non-negative rates that is compared with a bound: exact, but fast where the
+/// answer is not close.
+///
+/// The sum is enclosed between two 64.64 fixed-point numbers; only when the bound lies between
+/// them are the addends summed exactly. This matters where thousands of utilizations with
+/// unrelated periods are packed: their exact sums have denominators of hundreds of digits.
+///
+/// ```
+/// use layland_model::{Rate, RateSum};
+/// let mut load = RateSum::default();
+/// load.add(&Rate::new(2, 3));
+/// assert!(load.fits(&Rate::new(1, 3), &Rate::ONE));
+/// assert!(!load.fits(&Rate::new(334, 1000), &Rate::ONE));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RateSum {
+    /// At most the sum, in units of 2^-64.
+    low: u128,
+    /// At least the sum, in the same unit.
+    high: u128,
+    addends: Vec<Rate>,
+}
+
+impl RateSum {
+    /// Nothing yet, with room for so many rates.
+    pub fn with_capacity(rates: usize) -> RateSum {
+        RateSum { addends: Vec::with_capacity(rates), ..RateSum::default() }
+    }
+
+    /// Adds a rate, which must not be negative.
+    pub fn add(&mut self, rate: &Rate) {
+        self.put(rate.clone());
+    }
+
+    /// Adds `numerator / denominator`, which is below 2^63: in lowest terms it is put only when the exact sum is asked
+    /// for.
+    ///
+    /// # Panics
+    /// If the denominator is zero.
+    pub fn add_fraction(&mut self, numerator: u128, denominator: u128) {
+        let small = |n: u128| i128::try_from(n).ok();
+        self.put(match (small(numerator), small(denominator)) {
+            (Some(n), Some(d)) => Rate(Small(Ratio::new_raw(n, d))),
+            _ => Rate::from_big(BigRational::new(numerator.into(), denominator.into())),
+        });
+    }
+
+    fn put(&mut self, addend: Rate) {
+        let (low, high) = addend.enclosure();
+        self.low += low;
+        self.high += high;
+        self.addends.push(addend);
+    }
+
+    /// Adds all that was added to another sum.
+    pub fn add_all(&mut self, other: &RateSum) {
+        self.low += other.low;
+        self.high += other.high;
+        self.addends.extend_from_slice(&other.addends);
+    }
+
+    /// Takes one addend of this value away again, if there is one.
+    pub fn remove(&mut self, rate: &Rate) {
+        if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
+            let (low, high) = self.addends.swap_remove(at).enclosure();
+            self.low -= low;
+            self.high -= high;
+        }
+    }
+
+    /// Whether the sum with one more `rate` is at most `bound`. Exact.
+    pub fn fits(&self, rate: &Rate, bound: &Rate) -> bool {
+        let ((rate_low, rate_high), (bound_low, bound_high)) =
+            (rate.enclosure(), bound.enclosure());
+        // *Yes* compares the largest possible sum with the smallest possible bound, *no* the other way round.
+        if self.high + rate_high <= bound_low {
+            return true;
+        }
+        if self.low + rate_low > bound_high {
+            return false;
+        }
+        &self.exact() + rate <= *bound
+    }
+
+    /// How two sums compare. Exact.
+    pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
+        if self.high < other.low {
+            Ordering::Less
+        } else if self.low > other.high {
+            Ordering::Greater
+        } else {
+            self.exact().cmp(&other.exact())
+        }
+    }
+
+    /// The exact sum.
+    pub fn exact(&self) -> Rate {
+        sum_of(&self.addends)
+    }
+
+    /// The smallest whole number that is not below the sum, if it fits.
+    pub fn ceil(&self) -> Option<i64> {
+        let up = |fixed: u128| fixed.div_ceil(1 << 64);
+        match up(self.low) == up(self.high) {
+            true => i64::try_from(up(self.low)).ok(),
+            false => self.exact().ceil(),
+        }
+    }
+
+    /// The sum as [`Rate::to_f64`] of [`exact`](Self::exact) prints with six decimals, in millionths: if that can be
+    /// told without the exact sum, which is no whole number then.
+    pub fn millionths(&self) -> Option<u64> {
+        // A floating-point number is within 2^-53 of the sum, relative to it.
+        let rounding = (self.high >> 50) + 1;
+        let (low, high) = (self.low.checked_sub(rounding)?, self.high + rounding);
+        let may_be_whole = high >> 64 << 64 >= low;
+        let millionths = |fixed: u128| Some((fixed.checked_mul(1_000_000)? + (1 << 63)) >> 64);
+        let (least, most) = (millionths(low)?, millionths(high)?);
+        (!may_be_whole && least == most).then_some(u64::try_from(least).ok()).flatten()
+    }
+
+    /// The nearest floating-point number, to draw and to print.
+    pub fn to_f64(&self) -> f64 {
+        (self.low as f64 / 2.0 + self.high as f64 / 2.0) / 2f64.powi(64)
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.addends.is_empty()
+    }
+}
+
+impl PartialEq for RateSum {
+    fn eq(&self, other: &RateSum) -> bool {
+        self.cmp_sum(other) == Ordering::Equal
+    }
+}
+impl Eq for RateSum {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_sum_is_what_its_additions_give(
+            rates in prop::collection::vec((-2_000_000i64..2_000_000, 1i64..1 << 40), 0..40),
+            twice in any::<bool>(),
+        ) {
+            let mut rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();
+            let add = |rates: &[Rate]| rates.iter().fold(Rate::ZERO, |sum, rate| &sum + rate);
+            if twice {
+                // An addend that is itself beyond 128 bits.
+                rates.insert(rates.len() / 2, add(&rates));
+            }
+            let (sum, slow) = (sum_of(&rates), add(&rates));
+            prop_assert_eq!(&sum, &slow);
+            prop_assert_eq!(sum.to_string(), slow.to_string());
+        }
+
+        #[test]
+        fn what_an_enclosed_sum_tells_is_what_the_exact_one_tells(
+            fractions in prop::collection::vec((0u128..3_000_000, 1u128..2_000_000), 0..30),
+            whole in any::<bool>(),
+            shift in 0u32..106,
+        ) {
+            let (mut quick, mut slow) = (RateSum::default(), RateSum::default());
+            for &(n, d) in &fractions {
+                let (n, d) = if whole { (n - n % d, d) } else { (n << shift, d << shift) };
+                quick.add_fraction(n, d);
+                slow.add(&Rate::of_wide(n as i128, d as i128));
+            }
+            prop_assert_eq!(&quick, &slow);
+            let exact = quick.exact();
+            prop_assert_eq!(exact.to_string(), slow.exact().to_string());
+            prop_assert_eq!(quick.ceil(), exact.ceil());
+            if let Some(millionths) = quick.millionths() {
+                let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+                prop_assert_eq!(text, format!("{:.6}", exact.to_f64()));
+                prop_assert!(exact.as_i64_pair().is_none_or(|(_, denominator)| denominator != 1));
+            }
+            let mut both = slow.clone();
+            both.add_all(&quick);
+            prop_assert_eq!(both.exact(), &exact + &exact);
+        }
+
+        #[test]
+        fn enclosed_sums_decide_as_exact_sums(
+            rates in prop::collection::vec((0i64..2_000_000, 1i64..2_000_000), 0..12),
+            (n, d) in (0i64..1000, 1i64..1000),
+        ) {
+            let rate = Rate::new(n, d);
+            let mut sum = RateSum::default();
+            for &(n, d) in &rates {
+                sum.add(&Rate::new(n % d, d));
+            }
+            let exact = sum.exact();
+            for bound in [Rate::ONE, &exact + &rate, Rate::new(n, d)] {
+                prop_assert_eq!(sum.fits(&rate, &bound), &exact + &rate <= bound);
+            }
+            if let Some(&(n, d)) = rates.first() {
+                let before = sum.clone();
+                sum.remove(&Rate::new(n % d, d));
+                prop_assert_eq!(before.cmp_sum(&sum), before.exact().cmp(&sum.exact()));
+            }
+        }
+    }
+}

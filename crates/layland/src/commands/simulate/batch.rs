@@ -1,0 +1,247 @@
+//! Many sets, one after the other ([`batch`]): a line for each set and policy, and no charts and no files.
+
+use super::comparison::{Comparison, Simulate, Simulated};
+use super::{SimArgs, bounds, policies, verdict};
+use crate::ui::batch::{self, Go};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::gate::{self, Held};
+use crate::ui::input::Set;
+use crate::ui::rows::{Counts, Rows};
+use crate::ui::table::{self, figures};
+use crate::ui::{interrupt, terminal};
+use clap::builder::styling::AnsiColor;
+use layland_model::counted;
+use layland_policy::Registry;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// So many sets are simulated at a time by each thread: one may take long.
+const AT_A_TIME: usize = 1;
+
+const HEADINGS: [&str; 8] = [
+    "set",
+    "policy",
+    table::IN_FULL[0],
+    table::IN_FULL[1],
+    table::IN_FULL[2],
+    table::IN_FULL[6],
+    table::IN_FULL[7],
+    table::IN_FULL[8],
+];
+
+/// A name or a number of later sets may be so much longer than that of the first one.
+const ROOM: &str = "    ";
+
+/// What came of one set.
+struct Answer {
+    name: String,
+    policies: Vec<OfPolicy>,
+    /// The document, if documents are printed.
+    json: String,
+    exit: Exit,
+}
+
+/// What came of one policy.
+struct OfPolicy {
+    spec: String,
+    /// As in the table of one set; none if the policy refused the set.
+    figures: Option<[String; 9]>,
+    missed: u64,
+    held: Vec<Held>,
+    /// What the checker found.
+    broken: Vec<String>,
+}
+
+impl OfPolicy {
+    /// The cells of its row.
+    fn cells(&self, set: &str) -> [String; 8] {
+        let figure = |at: usize| match (&self.figures, at) {
+            (Some(figures), at) => figures[at].clone(),
+            (None, 0) => "refused".to_owned(),
+            (None, _) => "-".to_owned(),
+        };
+        let [jobs, missed, tardiness, response, preemptions, migrations] =
+            [0, 1, 2, 6, 7, 8].map(figure);
+        let (set, spec) = (set.to_owned(), self.spec.clone());
+        [set, spec, jobs, missed, tardiness, response, preemptions, migrations]
+    }
+}
+
+/// Simulates the first set and all that follow.
+pub(super) fn run(
+    registry: &Registry,
+    args: &SimArgs,
+    specs: &[String],
+    first: Set,
+    rest: impl Iterator<Item = Result<Set, Failure>> + Send,
+) -> Outcome {
+    refuse_what_shows_one(args)?;
+    let interrupt = interrupt::listen();
+    let asked = Simulate { registry, args, keeps_all: args.check, quiet: true, interrupt };
+    let mut out = Answers::new(args, interrupt);
+    let sets = std::iter::once(Ok(first)).chain(rest);
+    let work = |set: Set| answer(&asked, specs, &set);
+    let worked = batch::each(sets, args.threads, AT_A_TIME, work, |found| out.add(found));
+    out.end(worked)
+}
+
+/// Charts and files are about one set.
+fn refuse_what_shows_one(args: &SimArgs) -> Result<(), Failure> {
+    let is_drawn = args.chart.is_some_and(|chart| chart.rows().is_some());
+    let shows = [
+        (!args.output.is_empty(), "-o writes files of one set"),
+        (is_drawn, "--chart shows one set"),
+        (args.window.is_some(), "--window is of the charts of one set"),
+        (args.tasks, "--tasks shows the tasks of one set"),
+        (args.junit.is_some(), "--junit writes a file of one set"),
+    ];
+    match shows.into_iter().find(|(is_asked, _)| *is_asked) {
+        None => Ok(()),
+        Some((_, what)) => Err(Failure::usage(format!("{what}, and there are several")).help(
+            "leave it out, or simulate the set by itself; --json has the figures of every task",
+        )),
+    }
+}
+
+/// One set. None if that was interrupted: the figures of a part of its time say nothing beside the others.
+fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<Answer>, Failure> {
+    let &Simulate { registry, args, .. } = asked;
+    let specs = policies(specs.to_vec(), set);
+    let in_set = |failure: Failure| failure.about(&set.name);
+    let bounds = bounds(registry, args, &specs, set).map_err(in_set)?;
+    let comparison = Comparison::simulate(asked, &specs, set).map_err(in_set)?;
+    if comparison.cut {
+        return Ok(None);
+    }
+    let held = comparison.held(&bounds);
+    let exit = verdict(&comparison.policies, &held, false);
+    let json = match args.json {
+        true => format!("{}\n", comparison.as_json(exit)),
+        false => String::new(),
+    };
+    let of = |(policy, held): (&Simulated, Vec<Held>)| {
+        let ran = policy.result.as_ref().ok();
+        OfPolicy {
+            spec: policy.spec.clone(),
+            figures: ran.filter(|_| !args.json).map(|ran| figures(&ran.summary.total)),
+            missed: ran.map_or(0, |ran| ran.summary.total.missed),
+            held,
+            broken: ran.and_then(|ran| ran.checked.clone()).unwrap_or_default(),
+        }
+    };
+    let policies = comparison.policies.iter().zip(held).map(of).collect();
+    Ok(Some(Answer { name: set.name.clone(), policies, json, exit }))
+}
+
+/// What is printed, and what is counted.
+struct Answers<'a> {
+    args: &'a SimArgs,
+    interrupt: &'a AtomicBool,
+    out: terminal::Results,
+    table: Option<Rows<8>>,
+    /// Under how many sets each policy met every deadline, missed one, and refused the set.
+    counts: Counts<3>,
+    sets: usize,
+    exit: Exit,
+}
+
+impl<'a> Answers<'a> {
+    fn new(args: &'a SimArgs, interrupt: &'a AtomicBool) -> Answers<'a> {
+        Answers {
+            args,
+            interrupt,
+            out: terminal::Results::default(),
+            table: None,
+            counts: Counts::default(),
+            sets: 0,
+            exit: Exit::Yes,
+        }
+    }
+
+    fn add(&mut self, answers: Vec<Result<Option<Answer>, Failure>>) -> Result<Go, Failure> {
+        for answer in answers {
+            match answer {
+                Ok(Some(answer)) => self.one(&answer)?,
+                Ok(None) => break,
+                Err(failure) => {
+                    self.out.flush()?;
+                    return Err(failure);
+                }
+            }
+        }
+        self.out.flush()?;
+        let is_over = self.out.is_unread() || self.interrupt.load(Ordering::SeqCst);
+        Ok(if is_over { Go::Stop } else { Go::On })
+    }
+
+    fn one(&mut self, answer: &Answer) -> Result<(), Failure> {
+        self.sets += 1;
+        self.exit = Exit::worst([self.exit, answer.exit].into_iter());
+        match self.args.json {
+            true => self.out.write(answer.json.as_bytes())?,
+            false => self.rows(answer)?,
+        }
+        for OfPolicy { spec, held, broken, .. } in &answer.policies {
+            let who = format!("{}: {spec}", answer.name);
+            gate::tell(&who, held);
+            if !broken.is_empty() {
+                let broken = broken.join("\n");
+                terminal::talk(&format!("{who}: BROKEN RULES, a bug of layland:\n{broken}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&mut self, answer: &Answer) -> Result<(), Failure> {
+        let mut text = String::new();
+        let ascii = self.args.ascii;
+        let table = self.table.get_or_insert_with(|| {
+            let mut table = Rows::new(HEADINGS, ascii).right_from(2);
+            for policy in &answer.policies {
+                let mut wide = policy.cells(&answer.name);
+                // The policies are the same for every set.
+                wide.iter_mut()
+                    .enumerate()
+                    .filter(|(at, _)| *at != 1)
+                    .for_each(|(_, cell)| *cell += ROOM);
+                table.widen(wide.each_ref().map(String::as_str));
+            }
+            table.top(&mut text);
+            table
+        });
+        for policy in &answer.policies {
+            let (end, coloured) = match (&policy.figures, policy.missed) {
+                (Some(_), 0) => (0, None),
+                (Some(_), _) => (1, Some((3, AnsiColor::Red.on_default().bold()))),
+                (None, _) => (2, Some((2, AnsiColor::Yellow.on_default()))),
+            };
+            self.counts.count(&policy.spec, end);
+            let cells = policy.cells(&answer.name);
+            table.row(cells.each_ref().map(String::as_str), coloured, &mut text);
+        }
+        self.out.write(text.as_bytes())
+    }
+
+    /// Ends the table, and says what came of all sets.
+    fn end(mut self, worked: Result<(), Failure>) -> Outcome {
+        if let Some(table) = &self.table {
+            let mut text = String::new();
+            table.bottom(&mut text);
+            for (spec, [met, missed, refused]) in self.counts.of_each() {
+                let all = met + missed + refused;
+                let line = format!(
+                    "{spec}: {met} met every deadline, {missed} did not, {refused} refused, of {all}"
+                );
+                text += &(terminal::wrap(&line, "") + "\n");
+            }
+            self.out.write(text.as_bytes())?;
+        }
+        self.out.flush()?;
+        worked?;
+        if self.interrupt.load(Ordering::SeqCst) {
+            let sets = counted(self.sets, "set");
+            terminal::talk(&format!("interrupted: {sets} simulated"));
+            return Ok(Exit::Interrupted);
+        }
+        Ok(self.exit)
+    }
+}

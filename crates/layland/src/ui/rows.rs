@@ -1,0 +1,164 @@
+//! A table that is drawn row by row, as its rows are found; and how often each policy came to what.
+
+use super::terminal;
+use clap::builder::styling::Style;
+
+/// A table whose columns are as wide as the first rows need.
+pub(crate) struct Rows<const N: usize> {
+    headings: [&'static str; N],
+    widths: [usize; N],
+    /// Which columns have their text at the right, as numbers do.
+    right: [bool; N],
+    style: &'static Borders,
+    colours: bool,
+}
+
+/// Left, line and right of each border, and the sides.
+struct Borders {
+    top: [char; 3],
+    header: [char; 3],
+    bottom: [char; 3],
+    side: char,
+    gap: &'static str,
+}
+
+const BOX: Borders = Borders {
+    top: ['┌', '─', '┐'],
+    header: ['╞', '═', '╡'],
+    bottom: ['└', '─', '┘'],
+    side: '│',
+    gap: "   ",
+};
+const ASCII: Borders = Borders {
+    top: ['+', '-', '+'],
+    header: ['+', '=', '+'],
+    bottom: ['+', '-', '+'],
+    side: '|',
+    gap: "   ",
+};
+
+impl<const N: usize> Rows<N> {
+    pub(crate) fn new(headings: [&'static str; N], ascii: bool) -> Rows<N> {
+        let widths = headings.map(|heading| heading.chars().count());
+        let (style, colours) = (if ascii { &ASCII } else { &BOX }, terminal::colours());
+        Rows { headings, widths, right: [false; N], style, colours }
+    }
+
+    /// With the text of the columns from this one on at the right.
+    pub(crate) fn right_from(mut self, column: usize) -> Rows<N> {
+        self.right[column..].fill(true);
+        self
+    }
+
+    /// Makes each column wide enough for these.
+    pub(crate) fn widen(&mut self, cells: [&str; N]) {
+        for (width, cell) in self.widths.iter_mut().zip(cells) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+
+    pub(crate) fn top(&self, out: &mut String) {
+        self.border(self.style.top, out);
+        self.row(self.headings, None, out);
+        self.border(self.style.header, out);
+    }
+
+    /// A row; perhaps with one cell in a colour, where colours are shown.
+    pub(crate) fn row(&self, cells: [&str; N], coloured: Option<(usize, Style)>, out: &mut String) {
+        let coloured = coloured.filter(|_| self.colours);
+        out.push(self.style.side);
+        out.push(' ');
+        for (at, cell) in cells.into_iter().enumerate() {
+            if at > 0 {
+                *out += self.style.gap;
+            }
+            let blanks = self.widths[at].saturating_sub(cell.chars().count());
+            if self.right[at] {
+                out.extend(std::iter::repeat_n(' ', blanks));
+            }
+            match coloured.filter(|(column, _)| *column == at) {
+                Some((_, style)) => *out += &format!("{style}{cell}{style:#}"),
+                None => *out += cell,
+            }
+            if !self.right[at] {
+                out.extend(std::iter::repeat_n(' ', blanks));
+            }
+        }
+        out.push(' ');
+        out.push(self.style.side);
+        out.push('\n');
+    }
+
+    pub(crate) fn bottom(&self, out: &mut String) {
+        self.border(self.style.bottom, out);
+    }
+
+    fn border(&self, [left, line, right]: [char; 3], out: &mut String) {
+        let gaps = (N - 1) * self.style.gap.len() + 2;
+        out.push(left);
+        out.extend(std::iter::repeat_n(line, self.widths.iter().sum::<usize>() + gaps));
+        out.push(right);
+        out.push('\n');
+    }
+}
+
+/// How often each policy came to each of so many ends, in the order in which policies were first met.
+pub(crate) struct Counts<const N: usize>(Vec<(String, [usize; N])>);
+
+impl<const N: usize> Default for Counts<N> {
+    fn default() -> Counts<N> {
+        Counts(Vec::new())
+    }
+}
+
+impl<const N: usize> Counts<N> {
+    /// Once more.
+    pub(crate) fn count(&mut self, policy: &str, end: usize) {
+        let at = self.0.iter().position(|(known, _)| known == policy).unwrap_or_else(|| {
+            self.0.push((policy.to_owned(), [0; N]));
+            self.0.len() - 1
+        });
+        self.0[at].1[end] += 1;
+    }
+
+    pub(crate) fn of_each(&self) -> impl Iterator<Item = &(String, [usize; N])> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::builder::styling::AnsiColor;
+
+    #[test]
+    fn rows_are_as_wide_as_the_first_ones_and_later_ones_stay_whole() {
+        let mut rows = Rows::new(["set", "jobs"], true).right_from(1);
+        rows.widen(["first", "12"]);
+        rows.colours = true;
+        let mut text = String::new();
+        rows.top(&mut text);
+        rows.row(["first", "12"], Some((0, AnsiColor::Red.on_default())), &mut text);
+        rows.row(["a", "123456"], None, &mut text);
+        rows.bottom(&mut text);
+        let expected = "\
++--------------+
+| set     jobs |
++==============+
+| \u{1b}[31mfirst\u{1b}[0m     12 |
+| a       123456 |
++--------------+
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn policies_are_counted_in_the_order_in_which_they_came() {
+        let mut counts = Counts::<2>::default();
+        for (policy, end) in [("b", 0), ("a", 1), ("b", 1), ("b", 1)] {
+            counts.count(policy, end);
+        }
+        let found: Vec<_> = counts.of_each().cloned().collect();
+        assert_eq!(found, [("b".to_owned(), [1, 2]), ("a".to_owned(), [0, 1])]);
+    }
+}
