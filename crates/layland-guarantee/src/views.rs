@@ -276,6 +276,11 @@ pub(crate) fn of_threads(
             "with exhaust=postpone threads go on beyond their budgets, which no test covers",
         );
     }
+    if system.tasks.values().any(|task| task.jitter > Duration::ZERO) {
+        return Err(
+            "with release jitter jobs arrive less than a period apart, and a server goes on with an old deadline",
+        );
+    }
     let placed = divided(system)?;
     let one_cpu_each = placed.platform.clusters.iter().all(|cluster| cluster.len() == 1);
     if algorithm == Algorithm::AdaptivePartitioning

@@ -84,3 +84,30 @@ fn what_may_be_skipped_in_time_is_not_guaranteed() {
     let found = assess(&registry, "p-edf", &system(OnMiss::Skip, 5), &AssessOptions::default());
     assert_eq!(found.expect("it is in the registry").verdict, Verdict::Yes);
 }
+
+/// A job that arrives late and one that arrives in time are less than a period apart. The second finds its server with
+/// what the first one left, and the old deadline: under `dl-sp` it is late, while EDF alone keeps both deadlines.
+#[test]
+fn servers_are_no_jobs_where_releases_have_jitter() {
+    let task = |name: &str, period, jitter| {
+        let us = Duration::from_us;
+        let mut task = Task::implicit(name, Service::from_us(1), us(period));
+        (task.deadline, task.jitter) = (us(3), us(jitter));
+        task.affinity = "0".parse().ok();
+        task
+    };
+    let system = System::new(2, vec![task("t0", 4, 2), task("t1", 10, 1)]);
+    let registry = Registry::standard();
+    let verdict = |spec: &str, system: &System| {
+        assess(&registry, spec, system, &AssessOptions::default())
+            .expect("the policy takes it")
+            .verdict
+    };
+    let mut punctual = system.clone();
+    punctual.tasks.values_mut().for_each(|task| task.jitter = Duration::ZERO);
+    for spec in ["dl", "dl-sp"] {
+        assert_eq!(verdict(spec, &system), Verdict::Unknown, "{spec}");
+        assert_eq!(verdict(spec, &punctual), Verdict::Yes, "{spec}");
+    }
+    assert_eq!(verdict("p-edf", &system), Verdict::Yes);
+}
