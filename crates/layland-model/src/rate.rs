@@ -1,4 +1,6 @@
 //! Exact rationals: utilizations, densities, fractions. They decide; [`Rate::to_f64`] only draws.
+//!
+//! Long because sums of rates see into rates, and each is held against its slow form here.
 
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
@@ -83,6 +85,9 @@ impl Rate {
         match &self.0 {
             Small(ratio) => {
                 let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
+                if denominator == 1 {
+                    return (numerator << 64, true);
+                }
                 let (whole, rest) = (numerator / denominator, numerator % denominator);
                 // The whole part is below 2^63 by contract; only the remainder can overflow the shift.
                 if let Some(shifted) = rest.checked_mul(1 << 64) {
@@ -95,6 +100,25 @@ impl Rate {
         let shifted: BigInt = big.numer() << 64;
         let (quotient, rest) = num_integer::Integer::div_rem(&shifted, big.denom());
         (quotient.to_u128().unwrap_or(u128::MAX), rest.is_zero())
+    }
+
+    /// `floor(self * 2^64)`, or 0 below zero and the largest number from 2^62 on: a number that never falls where the
+    /// rate grows, to sort many rates by before they are compared exactly.
+    ///
+    /// ```
+    /// use layland_model::Rate;
+    /// assert_eq!(Rate::new(1, 2).scaled_floor(), 1 << 63);
+    /// assert_eq!(Rate::whole(-1).scaled_floor(), 0);
+    /// assert_eq!(Rate::whole(i64::MAX).scaled_floor(), u128::MAX);
+    /// ```
+    pub fn scaled_floor(&self) -> u128 {
+        match self.floor() {
+            Some(whole) if whole < 0 => 0,
+            Some(whole) if whole < 1 << 62 => self.fixed_point().0,
+            Some(_) => u128::MAX,
+            None if *self < Rate::ZERO => 0,
+            None => u128::MAX,
+        }
     }
 
     fn to_big(&self) -> BigRational {
@@ -194,11 +218,26 @@ impl std::iter::Sum for Rate {
 impl Ord for Rate {
     fn cmp(&self, other: &Rate) -> Ordering {
         match (&self.0, &other.0) {
-            (Small(a), Small(b)) => a.cmp(b),
+            (Small(a), Small(b)) => {
+                // Products of numbers of 64 bits have 128; the way without products takes many divisions.
+                match (as_words(a), as_words(b)) {
+                    (Some((n, d)), Some((p, q))) => {
+                        (i128::from(n) * i128::from(q)).cmp(&(i128::from(p) * i128::from(d)))
+                    }
+                    (Some(_) | None, _) => a.cmp(b),
+                }
+            }
             _ => self.to_big().cmp(&other.to_big()),
         }
     }
 }
+
+/// Numerator and denominator, if each is one word.
+#[inline]
+fn as_words(ratio: &Ratio<i128>) -> Option<(i64, i64)> {
+    Some((i64::try_from(*ratio.numer()).ok()?, i64::try_from(*ratio.denom()).ok()?))
+}
+
 impl PartialOrd for Rate {
     fn partial_cmp(&self, other: &Rate) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -206,7 +245,11 @@ impl PartialOrd for Rate {
 }
 impl PartialEq for Rate {
     fn eq(&self, other: &Rate) -> bool {
-        self.cmp(other) == Ordering::Equal
+        match (&self.0, &other.0) {
+            // Both are in lowest terms.
+            (Small(a), Small(b)) => a.numer() == b.numer() && a.denom() == b.denom(),
+            _ => self.cmp(other) == Ordering::Equal,
+        }
     }
 }
 impl Eq for Rate {}
@@ -283,6 +326,8 @@ pub struct RateSum {
     /// At least the sum, in the same unit.
     high: u128,
     addends: Vec<Rate>,
+    /// Those of the addends that were taken away again.
+    taken: Vec<Rate>,
 }
 
 impl RateSum {
@@ -295,14 +340,57 @@ impl RateSum {
         self.addends.push(rate.clone());
     }
 
-    /// Takes one addend of this value away again, if there is one.
+    /// Takes one addend of this value away again, if there is one. It is looked for among all: see
+    /// [`take`](Self::take).
     pub fn remove(&mut self, rate: &Rate) {
+        self.cancel();
         if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
             self.addends.swap_remove(at);
             let (floor, exact) = rate.fixed_point();
             self.low -= floor;
             self.high -= floor + u128::from(!exact);
         }
+    }
+
+    /// Takes one addend of this value away again, which must be there. O(log n) on average.
+    ///
+    /// ```
+    /// use layland_model::{Rate, RateSum};
+    /// let mut load = RateSum::default();
+    /// [3, 7, 3].map(|d| load.add(&Rate::new(1, d)));
+    /// load.take(&Rate::new(1, 3));
+    /// load.take(&Rate::new(1, 7));
+    /// assert_eq!(load.exact(), Rate::new(1, 3));
+    /// ```
+    ///
+    /// # Panics
+    /// If it is not there; at once, or with a later call.
+    pub fn take(&mut self, rate: &Rate) {
+        let (floor, exact) = rate.fixed_point();
+        self.low -= floor;
+        self.high -= floor + u128::from(!exact);
+        self.taken.push(rate.clone());
+        if 2 * self.taken.len() > self.addends.len() {
+            self.cancel();
+        }
+    }
+
+    /// Drops what was taken away from the addends.
+    fn cancel(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        self.taken.sort_unstable_by(|a, b| b.cmp(a));
+        self.addends.sort_unstable();
+        let taken = &mut self.taken;
+        self.addends.retain(|addend| {
+            let goes = taken.last() == Some(addend);
+            if goes {
+                taken.pop();
+            }
+            !goes
+        });
+        assert!(self.taken.is_empty(), "what is taken away is in the sum");
     }
 
     /// Whether the sum with one more `rate` is at most `bound`. Exact.
@@ -319,6 +407,29 @@ impl RateSum {
         &self.exact() + rate <= *bound
     }
 
+    /// A number that is at most the sum, in units of 2^-64: what [`most_before`](Self::most_before) is compared with.
+    #[inline]
+    pub fn low(&self) -> u128 {
+        self.low
+    }
+
+    /// If the [`low`](Self::low) of a sum is more than this, the sum with one more `rate` is above `bound`, and it
+    /// does not [fit](Self::fits). [`None`] if that holds of every sum.
+    ///
+    /// ```
+    /// use layland_model::{Rate, RateSum};
+    /// let mut load = RateSum::default();
+    /// load.add(&Rate::new(2, 3));
+    /// assert!(load.low() <= RateSum::most_before(&Rate::new(1, 3), &Rate::ONE).unwrap());
+    /// assert!(load.low() > RateSum::most_before(&Rate::new(1, 2), &Rate::ONE).unwrap());
+    /// assert_eq!(RateSum::most_before(&Rate::new(3, 2), &Rate::ONE), None);
+    /// ```
+    pub fn most_before(rate: &Rate, bound: &Rate) -> Option<u128> {
+        let ((rate_floor, _), (bound_floor, bound_exact)) =
+            (rate.fixed_point(), bound.fixed_point());
+        (bound_floor + u128::from(!bound_exact)).checked_sub(rate_floor)
+    }
+
     /// How two sums compare. Exact.
     pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
         if self.high < other.low {
@@ -332,7 +443,8 @@ impl RateSum {
 
     /// The exact sum.
     pub fn exact(&self) -> Rate {
-        sum_of(&self.addends)
+        let sum = sum_of(&self.addends);
+        if self.taken.is_empty() { sum } else { &sum - &sum_of(&self.taken) }
     }
 
     /// The nearest floating-point number, to draw and to print.
@@ -342,7 +454,7 @@ impl RateSum {
 
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.addends.is_empty()
+        self.addends.len() == self.taken.len()
     }
 }
 
@@ -376,6 +488,48 @@ mod tests {
     }
 
     proptest! {
+        /// Against the difference, also where products outgrow 128 bits.
+        #[test]
+        fn rates_compare_as_their_difference_says(
+            (n, d, p, q) in (any::<i64>(), 1i64.., any::<i64>(), 1i64..),
+            (small, close, wide) in (any::<bool>(), -1i64..=1, any::<bool>()),
+        ) {
+            let shrink = |value: i64| if small { value % 7 } else { value };
+            let mut a = Rate::new(shrink(n), shrink(d).max(1));
+            let mut b = if close == 0 { a.clone() } else { Rate::new(shrink(p), shrink(q).max(1)) };
+            if wide {
+                let more = Rate::new(1, q);
+                (a, b) = (&a + &more, &b + &more);
+            }
+            let difference = (&a - &b).to_big();
+            let sign = difference.numer().cmp(&BigInt::from(0));
+            prop_assert_eq!(a.cmp(&b), sign);
+            prop_assert_eq!(a == b, sign == Ordering::Equal);
+        }
+
+        /// Against the addends in a list.
+        #[test]
+        fn what_is_taken_away_is_gone(
+            steps in prop::collection::vec((0usize..5, 0usize..8, any::<bool>()), 0..60),
+        ) {
+            let rates = [(1, 3), (0, 1), (1, 7), (2, 3), (5, 4)].map(|(n, d)| Rate::new(n, d));
+            let (mut sum, mut list) = (RateSum::default(), Vec::new());
+            for (rate, at, adds) in steps {
+                if adds {
+                    sum.add(&rates[rate]);
+                    list.push(rate);
+                } else if at < list.len() {
+                    let gone = &rates[list.swap_remove(at)];
+                    if at % 3 == 0 { sum.remove(gone) } else { sum.take(gone) }
+                }
+                let slow: Rate = list.iter().map(|&at| rates[at].clone()).sum();
+                prop_assert_eq!(sum.exact(), slow.clone());
+                prop_assert_eq!(sum.is_empty(), list.is_empty());
+                prop_assert!(sum.fits(&Rate::ZERO, &slow));
+                prop_assert!(!sum.fits(&Rate::new(1, 1_000_000), &slow));
+            }
+        }
+
         #[test]
         fn a_sum_is_what_its_additions_give(
             rates in prop::collection::vec((-2_000_000i64..2_000_000, 1i64..1 << 40), 0..40),

@@ -23,13 +23,6 @@ pub struct HighestFirst {
     waiting: Queue,
 }
 
-impl HighestFirst {
-    /// The ready jobs that do not run, in any order.
-    pub fn waiting(&self) -> impl Iterator<Item = Priority> + '_ {
-        self.waiting.iter()
-    }
-}
-
 impl Scheduler for HighestFirst {
     const PROGRESS: Progress = Progress::Ignored;
 
@@ -49,6 +42,22 @@ impl Scheduler for HighestFirst {
 
     #[inline(always)]
     fn decide(&mut self, turn: &mut Turn<'_>) {
+        self.decide_telling(turn, |_| {});
+    }
+
+    fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+        ScheduleRule::HighestFirst { groups, order }
+    }
+}
+
+impl HighestFirst {
+    /// Decides, and tells of each running job that has to wait again.
+    #[inline(always)]
+    pub(crate) fn decide_telling(
+        &mut self,
+        turn: &mut Turn<'_>,
+        mut preempted: impl FnMut(Priority),
+    ) {
         while let Some(highest) = self.waiting.highest() {
             if !turn.has_idle_cpu() {
                 // Every CPU is taken: the lowest of the running jobs gives way, or none does.
@@ -57,6 +66,7 @@ impl Scheduler for HighestFirst {
                         turn.preempt_lowest();
                         self.waiting.pop();
                         self.wait(lowest);
+                        preempted(lowest);
                     }
                     Some(_) | None => break,
                 }
@@ -65,9 +75,5 @@ impl Scheduler for HighestFirst {
             }
             turn.start(highest);
         }
-    }
-
-    fn rule(groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
-        ScheduleRule::HighestFirst { groups, order }
     }
 }
