@@ -163,11 +163,7 @@ impl Checker<'_> {
         let mut overtaken_since = Since::default();
         let mut edges = edges.iter().peekable();
         while let Some(&(now, edge)) = edges.next() {
-            let ran = state.running.iter().filter(|_| running_first);
-            let mut ran: Vec<(usize, CpuId)> =
-                ran.map(|key| (key.job, state.cpu_of(key.job))).collect();
-            let waited = state.waiting.iter().filter(|_| running_first);
-            let waited: Vec<usize> = waited.map(|key| key.job).collect();
+            let mut before = running_first.then(|| state.before());
             state.apply(edge, cpus, keys);
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 state.apply(edge, cpus, keys);
@@ -176,7 +172,9 @@ impl Checker<'_> {
                 break;
             }
             // A job that loses its CPU waits as any other.
-            ran.retain(|&(_, cpu)| !state.offline.contains(cpu));
+            if let Some(before) = &mut before {
+                before.ran.retain(|&(_, cpu)| !state.offline.contains(cpu));
+            }
             let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
             let Some(&first_waiting) = state.waiting.first() else {
                 (idle_since, overtaken_since) = (Since::default(), Since::default());
@@ -197,10 +195,8 @@ impl Checker<'_> {
                     .last()
                     .filter(|&&last| first_waiting < last)
                     .map(|last| (waiting, last.job)),
-                true => {
-                    let ties = (self.latency == Duration::ZERO).then_some((&*ran, &*waited));
-                    state.overtaken_by_start(ties)
-                }
+                true => state
+                    .overtaken_by_start(before.as_ref().filter(|_| self.latency == Duration::ZERO)),
             };
             if let Some(((waiting, running), at)) =
                 overtaken_since.lasts(overtaken, now, until, self.latency)
@@ -312,18 +308,30 @@ struct Sweep {
     offline: CpuSet,
 }
 
+/// What was so until an instant.
+struct Before {
+    /// The jobs that ran, and where.
+    ran: Vec<(usize, CpuId)>,
+    /// Those that waited.
+    waited: Vec<usize>,
+}
+
 impl Sweep {
-    /// A waiting job and a running one that should not run before it, where running jobs go first among equal deadlines
-    /// and those of `ties` ran and waited until now. Without them equal deadlines are not looked at.
-    fn overtaken_by_start(
-        &self,
-        ties: Option<(&[(usize, CpuId)], &[usize])>,
-    ) -> Option<(usize, usize)> {
+    fn before(&self) -> Before {
+        Before {
+            ran: self.running.iter().map(|key| (key.job, self.cpu_of(key.job))).collect(),
+            waited: self.waiting.iter().map(|key| key.job).collect(),
+        }
+    }
+
+    /// A waiting job and a running one that should not run before it, where running jobs go first among equal deadlines.
+    /// Equal deadlines are looked at if it is known what was `before`.
+    fn overtaken_by_start(&self, before: Option<&Before>) -> Option<(usize, usize)> {
         let (first, last) = (self.waiting.first()?, self.running.last()?);
         if first.first < last.first {
             return Some((first.job, last.job));
         }
-        let (ran, waited) = ties?;
+        let Before { ran, waited } = before?;
         if first.first > last.first {
             return None;
         }
@@ -337,8 +345,8 @@ impl Sweep {
         let stopped = waiting.iter().filter(|_| !is_displaced).find(has_run);
         let has_waited = |key: &&Key| waited.contains(&key.job);
         let passed_over = || waiting.iter().filter(has_waited).find(|&job| job < started);
-        let before = stopped.or_else(passed_over)?;
-        Some((before.job, started.job))
+        let overtaken = stopped.or_else(passed_over)?;
+        Some((overtaken.job, started.job))
     }
 
     fn apply(&mut self, edge: Edge, cpus: &CpuSet, keys: &mut [Key]) {

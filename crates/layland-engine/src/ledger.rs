@@ -209,9 +209,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
         let mut ledger = Self {
             now: Time::ZERO,
             tasks: system.tasks.ids().map(|id| TaskRun::new(id, positions[id])).collect(),
-            streams: (system.tasks.iter())
-                .map(|(id, task)| Stream::new(id, Arc::new(task.clone()), seed))
-                .collect(),
+            streams: system.tasks.ids().map(|id| Stream::new(id, &system.tasks, seed)).collect(),
             online: CpuMap::filled(false, m),
             events: 0,
             decisions: 0,
@@ -255,7 +253,8 @@ impl<P: Policy, T: Default> Ledger<P, T> {
                 self.by_position.push(id);
                 self.arrivals.grow(position + 1);
                 // Replaced below.
-                self.streams.push(Stream::new(id, Arc::clone(&parameters), self.seed));
+                let task = Arc::clone(&parameters);
+                self.streams.push(Stream::from(id, task, self.seed, self.now, 0));
                 id
             }
         };

@@ -5,7 +5,10 @@
 //! distribution function with a portable logarithm.
 
 use layland_gen::Random;
-use layland_model::{Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Time};
+use layland_model::{
+    Behaviour, Duration, ExecutionModel, Separation, Service, Task, TaskId, Tasks, Time,
+};
+use std::ops::Deref;
 use std::sync::Arc;
 
 fn uniform_length(random: &mut Random, max: Duration) -> Duration {
@@ -26,10 +29,28 @@ pub struct Arrival {
     pub release: Time,
 }
 
+/// The parameters of a task: those in a system, which all its tasks share, or some of its own.
+#[derive(Clone, Debug)]
+enum Parameters {
+    Of(Tasks, TaskId),
+    Own(Arc<Task>),
+}
+
+impl Deref for Parameters {
+    type Target = Task;
+    #[inline]
+    fn deref(&self) -> &Task {
+        match self {
+            Parameters::Of(tasks, id) => &tasks[*id],
+            Parameters::Own(task) => task,
+        }
+    }
+}
+
 /// What one task draws.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    task: Arc<Task>,
+    task: Parameters,
     random: Option<Box<Random>>,
     /// Offset and listed releases count from here.
     origin: Time,
@@ -39,13 +60,17 @@ pub struct Stream {
 
 impl Stream {
     /// The stream of a task of the set, in a run with this seed.
-    pub fn new(id: TaskId, task: Arc<Task>, seed: u64) -> Self {
-        Self::from(id, task, seed, Time::ZERO, 0)
+    pub fn new(id: TaskId, tasks: &Tasks, seed: u64) -> Self {
+        Self::of(id, Parameters::Of(tasks.clone(), id), seed, Time::ZERO, 0)
     }
 
     /// The stream of a program that enters at `origin` as this task, and whose first job has the number `first`.
     /// It draws other numbers than the programs that had the id before.
     pub fn from(id: TaskId, task: Arc<Task>, seed: u64, origin: Time, first: u64) -> Self {
+        Self::of(id, Parameters::Own(task), seed, origin, first)
+    }
+
+    fn of(id: TaskId, task: Parameters, seed: u64, origin: Time, first: u64) -> Self {
         let draws = task.jitter > Duration::ZERO
             || matches!(task.behaviour, Behaviour::Sporadic(_))
             || matches!(
@@ -66,7 +91,10 @@ impl Stream {
 
     /// The same, to share.
     pub fn parameters(&self) -> Arc<Task> {
-        Arc::clone(&self.task)
+        match &self.task {
+            Parameters::Of(tasks, id) => Arc::new(tasks[*id].clone()),
+            Parameters::Own(task) => Arc::clone(task),
+        }
     }
 
     /// Whether its thread yields at the end of a job.
@@ -105,7 +133,7 @@ impl Stream {
 
     /// Other parameters from the next job on.
     pub fn reconfigure(&mut self, task: Arc<Task>) {
-        self.task = task;
+        self.task = Parameters::Own(task);
     }
 
     /// The first arrival, if any.
@@ -230,7 +258,7 @@ mod tests {
         let mut task = Task::implicit("a", Service::from_ms(1), Duration::from_ms(10));
         let (mean, max) = (Duration::from_ms(4), Duration::from_ms(40));
         task.behaviour = Behaviour::Sporadic(Separation::Exponential { mean, max });
-        let mut stream = Stream::new(TaskId(0), Arc::new(task), 1);
+        let mut stream = Stream::new(TaskId(0), &vec![task].into(), 1);
         let mut previous = stream.first().unwrap().at;
         let mut sum = 0i64;
         for seq in 0..20_000 {

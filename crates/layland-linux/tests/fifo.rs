@@ -212,11 +212,7 @@ fn jobs_are_those_of_the_simulator() {
     system.tasks[TaskId(0)].jitter = Duration::from_ms(2);
     let policy = Registry::standard().build("p-rm", &system).unwrap();
     let Some(outcome) = try_run(&system, policy, Duration::from_ms(300)) else { return };
-    let mut stream = layland_engine::streams::Stream::new(
-        TaskId(0),
-        std::sync::Arc::new(system.tasks[TaskId(0)].clone()),
-        0,
-    );
+    let mut stream = layland_engine::streams::Stream::new(TaskId(0), &system.tasks, 0);
     let mut arrival = stream.first();
     let mut compared = 0;
     for record in &outcome.log.records {

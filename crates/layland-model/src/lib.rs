@@ -60,7 +60,7 @@ pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, MoveReason, ScheduleRule};
-pub use system::{Change, Provenance, Request, RequestKind, System};
+pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};

@@ -114,6 +114,40 @@ impl Rate {
         }
     }
 
+    /// `floor(self * 2^64)`, or 0 below zero and the largest number from 2^62 on: a number that never falls where the
+    /// rate grows, to sort many rates by before they are compared exactly.
+    ///
+    /// ```
+    /// use layland_model::Rate;
+    /// assert_eq!(Rate::new(1, 2).scaled_floor(), 1 << 63);
+    /// assert_eq!(Rate::whole(-1).scaled_floor(), 0);
+    /// assert_eq!(Rate::whole(i64::MAX).scaled_floor(), u128::MAX);
+    /// ```
+    pub fn scaled_floor(&self) -> u128 {
+        match self.floor() {
+            Some(whole) if whole < 0 => 0,
+            Some(whole) if whole < 1 << 62 => self.fixed_floor(),
+            Some(_) => u128::MAX,
+            None if *self < Rate::ZERO => 0,
+            None => u128::MAX,
+        }
+    }
+
+    /// `floor(self * 2^64)`, for a value in `[0, 2^63)`.
+    fn fixed_floor(&self) -> u128 {
+        if let Small(ratio) = &self.0 {
+            let (numerator, denominator) = (*ratio.numer() as u128, *ratio.denom() as u128);
+            let (whole, rest) = (numerator / denominator, numerator % denominator);
+            // The whole part is below 2^63 by contract; only the remainder can overflow the shift.
+            if let Some(shifted) = rest.checked_mul(1 << 64) {
+                return (whole << 64) + shifted / denominator;
+            }
+        }
+        let big = self.to_big();
+        let shifted: BigInt = big.numer() << 64;
+        (shifted / big.denom()).to_u128().unwrap_or(u128::MAX)
+    }
+
     fn to_big(&self) -> BigRational {
         match &self.0 {
             Small(ratio) => BigRational::new((*ratio.numer()).into(), (*ratio.denom()).into()),
@@ -196,11 +230,26 @@ impl std::iter::Sum for Rate {
 impl Ord for Rate {
     fn cmp(&self, other: &Rate) -> Ordering {
         match (&self.0, &other.0) {
-            (Small(a), Small(b)) => a.cmp(b),
+            (Small(a), Small(b)) => {
+                // Products of numbers of 64 bits have 128; the way without products takes many divisions.
+                match (as_words(a), as_words(b)) {
+                    (Some((n, d)), Some((p, q))) => {
+                        (i128::from(n) * i128::from(q)).cmp(&(i128::from(p) * i128::from(d)))
+                    }
+                    (Some(_) | None, _) => a.cmp(b),
+                }
+            }
             _ => self.to_big().cmp(&other.to_big()),
         }
     }
 }
+
+/// Numerator and denominator, if each is one word.
+#[inline]
+fn as_words(ratio: &Ratio<i128>) -> Option<(i64, i64)> {
+    Some((i64::try_from(*ratio.numer()).ok()?, i64::try_from(*ratio.denom()).ok()?))
+}
+
 impl PartialOrd for Rate {
     fn partial_cmp(&self, other: &Rate) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -208,7 +257,11 @@ impl PartialOrd for Rate {
 }
 impl PartialEq for Rate {
     fn eq(&self, other: &Rate) -> bool {
-        self.cmp(other) == Ordering::Equal
+        match (&self.0, &other.0) {
+            // Both are in lowest terms.
+            (Small(a), Small(b)) => a.numer() == b.numer() && a.denom() == b.denom(),
+            _ => self.cmp(other) == Ordering::Equal,
+        }
     }
 }
 impl Eq for Rate {}
@@ -294,6 +347,25 @@ mod tests {
     }
 
     proptest! {
+        /// Against the difference, also where products outgrow 128 bits.
+        #[test]
+        fn rates_compare_as_their_difference_says(
+            (n, d, p, q) in (any::<i64>(), 1i64.., any::<i64>(), 1i64..),
+            (small, close, wide) in (any::<bool>(), -1i64..=1, any::<bool>()),
+        ) {
+            let shrink = |value: i64| if small { value % 7 } else { value };
+            let mut a = Rate::new(shrink(n), shrink(d).max(1));
+            let mut b = if close == 0 { a.clone() } else { Rate::new(shrink(p), shrink(q).max(1)) };
+            if wide {
+                let more = Rate::new(1, q);
+                (a, b) = (&a + &more, &b + &more);
+            }
+            let difference = (&a - &b).to_big();
+            let sign = difference.numer().cmp(&BigInt::from(0));
+            prop_assert_eq!(a.cmp(&b), sign);
+            prop_assert_eq!(a == b, sign == Ordering::Equal);
+        }
+
         #[test]
         fn a_rate_is_in_lowest_terms(n in -1000i64..1000, d in 1i64..1000, by in 1i64..1000) {
             prop_assert_eq!(Rate::new(n * by, d * by).to_string(), Ratio::new(n, d).to_string());

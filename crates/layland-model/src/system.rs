@@ -6,6 +6,57 @@ use crate::{
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// The tasks of a [`System`]. Clones share them until one of them is changed.
+///
+/// A run needs its system in several places: what was read, what the policy is built from, what is simulated and
+/// what each task draws. Of a million tasks each copy has several hundred megabytes.
+///
+/// ```
+/// use layland_model::{Duration, Service, Task, Tasks};
+/// let tasks: Tasks = vec![Task::implicit("a", Service::from_ms(1), Duration::from_ms(5))].into();
+/// let mut others = tasks.clone();
+/// others.values_mut().for_each(|task| task.rank = 7);
+/// assert_ne!(others, tasks);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Tasks(Arc<TaskMap<Task>>);
+
+impl Deref for Tasks {
+    type Target = TaskMap<Task>;
+    #[inline]
+    fn deref(&self) -> &TaskMap<Task> {
+        &self.0
+    }
+}
+impl DerefMut for Tasks {
+    fn deref_mut(&mut self) -> &mut TaskMap<Task> {
+        Arc::make_mut(&mut self.0)
+    }
+}
+impl From<TaskMap<Task>> for Tasks {
+    fn from(tasks: TaskMap<Task>) -> Tasks {
+        Tasks(Arc::new(tasks))
+    }
+}
+impl From<Vec<Task>> for Tasks {
+    fn from(tasks: Vec<Task>) -> Tasks {
+        TaskMap::from(tasks).into()
+    }
+}
+impl FromIterator<Task> for Tasks {
+    fn from_iter<I: IntoIterator<Item = Task>>(tasks: I) -> Tasks {
+        TaskMap::from_iter(tasks).into()
+    }
+}
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// A platform, its tasks, and the requests that come while they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +66,7 @@ pub struct System {
     /// The criticality levels.
     pub levels: Levels,
     /// The tasks.
-    pub tasks: TaskMap<Task>,
+    pub tasks: Tasks,
     /// Requests in the order of their times; those at one instant in this order.
     pub requests: Vec<Request>,
     /// How the set was made, if it was generated.
@@ -88,7 +139,7 @@ impl System {
         System {
             platform: Platform::identical(cpus),
             levels: Levels::default(),
-            tasks,
+            tasks: tasks.into(),
             requests: Vec::new(),
             provenance: None,
         }

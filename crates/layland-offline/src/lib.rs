@@ -38,6 +38,6 @@ pub use fair::{
     quasi_partition, reduce,
 };
 pub use packing::{
-    Bins, Existence, Heuristic, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,
+    Bins, Existence, Heuristic, Minima, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,
     anywhere, exists_partition, pack, pack_min, pack_over, partition, place, semi_partition,
 };

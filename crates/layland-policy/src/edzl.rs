@@ -22,13 +22,15 @@
 //!   some becomes urgent late by as much: an analysis has to have them in the WCETs;
 //! - CPUs of other speeds than 1 are refused: how long a job can wait would depend on where it is to run.
 //!
-//! A decision costs O(w + m) for `w` waiting jobs, beside what it costs under global EDF.
+//! A release, a preemption and a deadline cost O(log n) beside what they cost under global EDF.
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{HighestFirst, Refusal};
 use layland_model::{Citation, Group, JobOrder, Order, ScheduleRule, System, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Lee 1994.
 pub const LEE: Citation = Citation {
@@ -82,12 +84,32 @@ pub fn edzl(system: &System, options: &PolicyOptions) -> Result<Grouped<Edzl>, S
 }
 
 /// EDZL on one group of CPUs: see the file header.
+///
+/// A waiting job has no laxity from a time on that stays what it is for as long as it waits. A running job keeps its
+/// laxity until it has exceeded its WCET, and then has none from its deadline on. So jobs are in two heaps, by these
+/// times, and a decision looks only at those whose time has come. What is in a heap and no longer true is found out
+/// when its time comes.
 #[derive(Clone, Debug, Default)]
 pub struct Edzl {
     /// Runs the jobs that come first, once it is clear which are urgent.
     edf: HighestFirst,
+    /// Those that have begun to wait since the last decision.
+    fresh: Vec<Priority>,
+    /// When jobs that wait have no laxity any more.
+    by_laxity: BinaryHeap<Reverse<(Time, Priority)>>,
+    /// The deadlines of jobs that have waited.
+    by_deadline: BinaryHeap<Reverse<(Time, Priority)>>,
+    /// Priorities have changed: what runs is no longer in `by_deadline`.
+    is_reseated: bool,
     /// Scratch.
     due: Vec<Priority>,
+}
+
+impl Edzl {
+    /// Whether a job has no laxity, and is not urgent yet.
+    fn is_due(turn: &Turn<'_>, job: Priority) -> bool {
+        !job.is_urgent() && turn.zero_laxity_at(job) <= turn.now()
+    }
 }
 
 impl Scheduler for Edzl {
@@ -95,6 +117,7 @@ impl Scheduler for Edzl {
 
     fn wait(&mut self, job: Priority) {
         self.edf.wait(job);
+        self.fresh.push(job);
     }
 
     fn forget(&mut self, job: Priority) {
@@ -103,27 +126,56 @@ impl Scheduler for Edzl {
 
     fn clear(&mut self) {
         self.edf.clear();
+        self.fresh.clear();
+        self.by_laxity.clear();
+        self.by_deadline.clear();
+        self.is_reseated = true;
     }
 
     fn decide(&mut self, turn: &mut Turn<'_>) {
-        let Self { edf, due } = self;
-        let is_due = |turn: &Turn<'_>, job: Priority| {
-            !job.is_urgent() && turn.zero_laxity_at(job) <= turn.now()
-        };
-        // A job that runs is due only if it has exceeded its WCET: until then its laxity stays what it is.
-        due.extend(turn.running().filter(|&job| is_due(turn, job)));
+        let Self { edf, fresh, by_laxity, by_deadline, is_reseated, due } = self;
+        let now = turn.now();
+        if *is_reseated {
+            due.extend(turn.running().filter(|&job| Edzl::is_due(turn, job)));
+        } else {
+            while let Some(&Reverse((at, job))) = by_deadline.peek()
+                && at <= now
+            {
+                by_deadline.pop();
+                if turn.is_running(job) && Edzl::is_due(turn, job) && !due.contains(&job) {
+                    due.push(job);
+                }
+            }
+        }
         for job in due.drain(..) {
             turn.make_urgent(job);
         }
-        due.extend(edf.waiting().filter(|&job| is_due(turn, job)));
-        for job in due.drain(..) {
-            edf.forget(job);
-            edf.wait(turn.make_urgent(job));
+        for job in fresh.drain(..).filter(|&job| !job.is_urgent() && turn.is_waiting(job)) {
+            by_laxity.push(Reverse((turn.zero_laxity_at(job), job)));
+            if !*is_reseated {
+                by_deadline.push(Reverse((turn.deadline(job), job)));
+            }
         }
-        edf.decide(turn);
-        let with_laxity = edf.waiting().filter(|job| !job.is_urgent());
-        let next = with_laxity.map(|job| turn.zero_laxity_at(job)).min();
-        turn.wake_at(next.unwrap_or(Time::NEVER));
+        while let Some(&Reverse((at, job))) = by_laxity.peek()
+            && at <= now
+        {
+            by_laxity.pop();
+            if turn.is_waiting(job) && Edzl::is_due(turn, job) {
+                edf.forget(job);
+                edf.wait(turn.make_urgent(job));
+            }
+        }
+        edf.decide_telling(turn, |job| fresh.push(job));
+        for job in fresh.drain(..).filter(|job| !job.is_urgent()) {
+            by_laxity.push(Reverse((turn.zero_laxity_at(job), job)));
+        }
+        // A job that has run meanwhile has a later time, and is in the heap with that.
+        while let Some(&Reverse((at, job))) = by_laxity.peek()
+            && !(turn.is_waiting(job) && turn.zero_laxity_at(job) == at)
+        {
+            by_laxity.pop();
+        }
+        turn.wake_at(by_laxity.peek().map_or(Time::NEVER, |&Reverse((at, _))| at));
     }
 
     fn rule(&self, groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {

@@ -67,11 +67,6 @@ impl HighestFirst {
             Ties::Running => waiting.has_smaller_key(running),
         }
     }
-
-    /// The ready jobs that do not run, in any order.
-    pub fn waiting(&self) -> impl Iterator<Item = Priority> + '_ {
-        self.waiting.iter()
-    }
 }
 
 impl Scheduler for HighestFirst {
@@ -93,22 +88,7 @@ impl Scheduler for HighestFirst {
 
     #[inline(always)]
     fn decide(&mut self, turn: &mut Turn<'_>) {
-        while let Some(highest) = self.waiting.highest() {
-            if !turn.has_idle_cpu() {
-                // Every CPU is taken: the lowest of the running jobs gives way, or none does.
-                match turn.lowest_running() {
-                    Some(lowest) if self.preempts(highest, lowest) => {
-                        turn.preempt_lowest();
-                        self.waiting.pop();
-                        self.wait(lowest);
-                    }
-                    Some(_) | None => break,
-                }
-            } else {
-                self.waiting.pop();
-            }
-            turn.start(highest);
-        }
+        self.decide_telling(turn, |_| {});
     }
 
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
@@ -117,5 +97,33 @@ impl Scheduler for HighestFirst {
             (_, order) => order,
         };
         ScheduleRule::HighestFirst { groups, order }
+    }
+}
+
+impl HighestFirst {
+    /// Decides, and tells of each running job that has to wait again.
+    #[inline(always)]
+    pub(crate) fn decide_telling(
+        &mut self,
+        turn: &mut Turn<'_>,
+        mut preempted: impl FnMut(Priority),
+    ) {
+        while let Some(highest) = self.waiting.highest() {
+            if !turn.has_idle_cpu() {
+                // Every CPU is taken: the lowest of the running jobs gives way, or none does.
+                match turn.lowest_running() {
+                    Some(lowest) if self.preempts(highest, lowest) => {
+                        turn.preempt_lowest();
+                        self.waiting.pop();
+                        self.wait(lowest);
+                        preempted(lowest);
+                    }
+                    Some(_) | None => break,
+                }
+            } else {
+                self.waiting.pop();
+            }
+            turn.start(highest);
+        }
     }
 }

@@ -73,7 +73,8 @@ impl Queue {
     }
 
     /// The jobs, in any order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Priority> + '_ {
+    #[cfg(test)]
+    fn iter(&self) -> impl Iterator<Item = Priority> + '_ {
         let rest = self.rest.iter().map(|&Reverse(job)| job);
         self.front.iter().copied().chain(rest)
     }

@@ -74,6 +74,14 @@ pub struct Outcome<P> {
     pub decisions: u64,
 }
 
+impl<P> Outcome<P> {
+    /// The same without the policy, whose memory is freed.
+    pub fn without_policy(self) -> Outcome<()> {
+        let Outcome { policy: _, end, interrupted, cycle, events, decisions } = self;
+        Outcome { policy: (), end, interrupted, cycle, events, decisions }
+    }
+}
+
 /// Why a simulation cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {

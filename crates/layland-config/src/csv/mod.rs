@@ -81,7 +81,7 @@ pub(crate) fn read(
             break;
         }
         if let Some(task) = reader.task(&columns, &cells, &levels, tasks.len()) {
-            spans.push(RowSpans::of(&columns, &cells));
+            spans.push(cells[0].span.clone());
             tasks.push(task);
         }
     }
@@ -101,9 +101,11 @@ pub(crate) fn read(
         tasks: tasks
             .into_iter()
             .map(|row| {
+                if !row.has_affinity {
+                    return Task { affinity: None, ..row.task };
+                }
                 let cluster = platform.clusters.get(row.task.cluster).cloned();
-                let affinity = row.affinity.of(&cluster.unwrap_or_default());
-                Task { affinity: if row.has_affinity { affinity } else { None }, ..row.task }
+                Task { affinity: row.affinity.of(&cluster.unwrap_or_default()), ..row.task }
             })
             .collect(),
         platform,
@@ -116,7 +118,10 @@ pub(crate) fn read(
     for invalid in system.validate() {
         let problem = Problem::error("layland::csv::invalid", invalid.message).help(invalid.help);
         reader.problems.push(match invalid.part {
-            SystemPart::Task(task, field) => problem.at(spans[task.index()].field(field), "here"),
+            SystemPart::Task(task, field) => {
+                let row = RowSpans::at(text, separator, &columns, &spans[task.index()]);
+                problem.at(row.field(field), "here")
+            }
             SystemPart::Cluster(index) => match preamble.clusters.get(index) {
                 Some((_, span)) => problem.at(span.clone(), "here"),
                 None => problem,
@@ -131,7 +136,7 @@ pub(crate) fn read(
             | SystemPart::Request(_) => problem,
         });
     }
-    Some((system, spans.into_iter().map(|spans| spans.row).collect()))
+    Some((system, spans))
 }
 
 /// Where the fields of a task stand.
@@ -141,6 +146,13 @@ struct RowSpans {
 }
 
 impl RowSpans {
+    /// The row whose first cell this is. It is read again: to keep the places of all rows would take more memory than
+    /// their tasks.
+    fn at(text: &str, separator: u8, columns: &[Option<Column>], first: &Span) -> RowSpans {
+        let row = Rows { text, at: first.start, separator }.next();
+        RowSpans::of(columns, &row.and_then(Result::ok).unwrap_or_default())
+    }
+
     fn of(columns: &[Option<Column>], cells: &[Cell<'_>]) -> RowSpans {
         let fields = columns.iter().zip(cells).filter(|(_, cell)| !cell.text.trim().is_empty());
         RowSpans {

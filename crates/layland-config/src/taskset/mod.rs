@@ -9,6 +9,7 @@
 mod behaviour;
 mod platform;
 mod request;
+mod short;
 mod task;
 mod value;
 mod write;
@@ -49,6 +50,16 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
+    if text.len() > short::LONG
+        && let Some(found) = short::read(text, |rest, problems| read_document(rest, host, problems))
+    {
+        return Some(found);
+    }
+    read_document(text, host, problems)
+}
+
+/// The same, for any file.
+fn read_document(text: &str, host: &Host, problems: &mut Problems) -> Option<(System, Vec<Span>)> {
     if tokens(text) > MAX_TOKENS {
         let message =
             format!("the text has more than {} million words and signs", MAX_TOKENS / 1_000_000);
@@ -403,3 +414,6 @@ impl SystemSpans<'_, '_> {
 fn stand_in() -> Platform {
     Platform::identical(1)
 }
+
+#[cfg(test)]
+mod tests;

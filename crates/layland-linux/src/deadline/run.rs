@@ -213,7 +213,7 @@ pub fn run(
         if domain.is_none() && !is_free {
             continue;
         }
-        let stream = Stream::new(id, Arc::new(task.clone()), options.seed);
+        let stream = Stream::new(id, &system.tasks, options.seed);
         let (own, failure, cpusets) =
             (Arc::clone(&shared), Arc::clone(&failure), Arc::clone(&cpusets));
         let reservation = plan.reservations[id];

@@ -63,6 +63,8 @@ pub struct RateSum {
     /// At least the sum, in the same unit.
     high: u128,
     addends: Vec<Rate>,
+    /// Those of the addends that were taken away again.
+    taken: Vec<Rate>,
 }
 
 impl RateSum {
@@ -101,15 +103,59 @@ impl RateSum {
         self.low += other.low;
         self.high += other.high;
         self.addends.extend_from_slice(&other.addends);
+        self.taken.extend_from_slice(&other.taken);
     }
 
-    /// Takes one addend of this value away again, if there is one.
+    /// Takes one addend of this value away again, if there is one. It is looked for among all: see
+    /// [`take`](Self::take).
     pub fn remove(&mut self, rate: &Rate) {
+        self.cancel();
         if let Some(at) = self.addends.iter().position(|addend| addend == rate) {
             let (low, high) = self.addends.swap_remove(at).enclosure();
             self.low -= low;
             self.high -= high;
         }
+    }
+
+    /// Takes one addend of this value away again, which must have been [added](Self::add). O(log n) on average.
+    ///
+    /// ```
+    /// use layland_model::{Rate, RateSum};
+    /// let mut load = RateSum::default();
+    /// [3, 7, 3].map(|d| load.add(&Rate::new(1, d)));
+    /// load.take(&Rate::new(1, 3));
+    /// load.take(&Rate::new(1, 7));
+    /// assert_eq!(load.exact(), Rate::new(1, 3));
+    /// ```
+    ///
+    /// # Panics
+    /// If it is not there; at once, or with a later call.
+    pub fn take(&mut self, rate: &Rate) {
+        let (low, high) = rate.enclosure();
+        self.low -= low;
+        self.high -= high;
+        self.taken.push(rate.clone());
+        if 2 * self.taken.len() > self.addends.len() {
+            self.cancel();
+        }
+    }
+
+    /// Drops what was taken away from the addends.
+    fn cancel(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        self.taken.sort_unstable_by(|a, b| b.cmp(a));
+        self.addends.sort_unstable();
+        let taken = &mut self.taken;
+        self.addends.retain(|addend| {
+            let goes = taken.last() == Some(addend);
+            if goes {
+                taken.pop();
+            }
+            !goes
+        });
+        assert!(self.taken.is_empty(), "what is taken away is in the sum");
     }
 
     /// Whether the sum with one more `rate` is at most `bound`. Exact.
@@ -126,6 +172,28 @@ impl RateSum {
         &self.exact() + rate <= *bound
     }
 
+    /// A number that is at most the sum, in units of 2^-64: what [`most_before`](Self::most_before) is compared with.
+    #[inline]
+    pub fn low(&self) -> u128 {
+        self.low
+    }
+
+    /// If the [`low`](Self::low) of a sum is more than this, the sum with one more `rate` is above `bound`, and it
+    /// does not [fit](Self::fits). [`None`] if that holds of every sum.
+    ///
+    /// ```
+    /// use layland_model::{Rate, RateSum};
+    /// let mut load = RateSum::default();
+    /// load.add(&Rate::new(2, 3));
+    /// assert!(load.low() <= RateSum::most_before(&Rate::new(1, 3), &Rate::ONE).unwrap());
+    /// assert!(load.low() > RateSum::most_before(&Rate::new(1, 2), &Rate::ONE).unwrap());
+    /// assert_eq!(RateSum::most_before(&Rate::new(3, 2), &Rate::ONE), None);
+    /// ```
+    pub fn most_before(rate: &Rate, bound: &Rate) -> Option<u128> {
+        let ((rate_low, _), (_, bound_high)) = (rate.enclosure(), bound.enclosure());
+        bound_high.checked_sub(rate_low)
+    }
+
     /// How two sums compare. Exact.
     pub fn cmp_sum(&self, other: &RateSum) -> Ordering {
         if self.high < other.low {
@@ -139,7 +207,8 @@ impl RateSum {
 
     /// The exact sum.
     pub fn exact(&self) -> Rate {
-        sum_of(&self.addends)
+        let sum = sum_of(&self.addends);
+        if self.taken.is_empty() { sum } else { &sum - &sum_of(&self.taken) }
     }
 
     /// The smallest whole number that is not below the sum, if it fits.
@@ -170,7 +239,7 @@ impl RateSum {
 
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.addends.is_empty()
+        self.addends.len() == self.taken.len()
     }
 }
 
@@ -187,6 +256,29 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Against the addends in a list.
+        #[test]
+        fn what_is_taken_away_is_gone(
+            steps in prop::collection::vec((0usize..5, 0usize..8, any::<bool>()), 0..60),
+        ) {
+            let rates = [(1, 3), (0, 1), (1, 7), (2, 3), (5, 4)].map(|(n, d)| Rate::new(n, d));
+            let (mut sum, mut list) = (RateSum::default(), Vec::new());
+            for (rate, at, adds) in steps {
+                if adds {
+                    sum.add(&rates[rate]);
+                    list.push(rate);
+                } else if at < list.len() {
+                    let gone = &rates[list.swap_remove(at)];
+                    if at % 3 == 0 { sum.remove(gone) } else { sum.take(gone) }
+                }
+                let slow: Rate = list.iter().map(|&at| rates[at].clone()).sum();
+                prop_assert_eq!(sum.exact(), slow.clone());
+                prop_assert_eq!(sum.is_empty(), list.is_empty());
+                prop_assert!(sum.fits(&Rate::ZERO, &slow));
+                prop_assert!(!sum.fits(&Rate::new(1, 1_000_000), &slow));
+            }
+        }
+
         #[test]
         fn a_sum_is_what_its_additions_give(
             rates in prop::collection::vec((-2_000_000i64..2_000_000, 1i64..1 << 40), 0..40),

@@ -53,8 +53,11 @@ pub enum Existence {
 pub fn exists_partition(system: &System, limit: u64) -> Existence {
     let sizes = Sizes::new(system);
     let cpus = system.platform.cpu_count();
-    let allowed: Vec<Vec<bool>> = (sizes.allowed.iter())
-        .map(|set| (0..cpus).map(|cpu| set.contains(CpuId::from_index(cpu))).collect())
+    let allowed: Vec<Vec<bool>> = (0..sizes.tasks.len())
+        .map(|item| {
+            let set = sizes.allowed(item);
+            (0..cpus).map(|cpu| set.contains(CpuId::from_index(cpu))).collect()
+        })
         .collect();
     let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
     let found = match scale(&sizes.densities, &speeds) {

@@ -17,8 +17,9 @@
 
 use Heuristic::{Bf, Bfd, Ef, Efd, Ff, Ffd, Nf, Nfd, Wf, Wfd};
 use layland_model::Rate;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 /// A bin-packing rule.
@@ -82,6 +83,14 @@ impl Heuristic {
         }
     }
 
+    /// Whether it asks which of two bins is fuller.
+    pub(crate) const fn compares_loads(self) -> bool {
+        match self {
+            Bf | Bfd | Wf | Wfd => true,
+            Ff | Ffd | Nf | Nfd | Ef | Efd => false,
+        }
+    }
+
     /// Whether it uses a new bin only where the item fits in no bin before it, so that more bins
     /// never change where an item goes.
     pub(crate) const fn opens_on_demand(self) -> bool {
@@ -103,7 +112,9 @@ impl Heuristic {
     pub fn order(self, items: &[Rate]) -> Vec<usize> {
         let mut order: Vec<usize> = (0..items.len()).collect();
         if self.is_decreasing() {
-            order.sort_by_key(|&item| Reverse(&items[item]));
+            // Most rates differ in what one comparison of numbers shows.
+            let sizes: Vec<u128> = items.iter().map(Rate::scaled_floor).collect();
+            order.sort_by(|&a, &b| sizes[b].cmp(&sizes[a]).then_with(|| items[b].cmp(&items[a])));
         }
         order
     }
@@ -143,6 +154,10 @@ pub trait Bins {
     fn compare_load(&self, a: usize, b: usize) -> Ordering;
     /// Puts the item into the bin.
     fn put(&mut self, bin: usize, item: usize);
+    /// The first of these bins that may take the item.
+    fn first_fit(&self, mut bins: Range<usize>, item: usize) -> Option<usize> {
+        bins.find(|&bin| self.fits(bin, item))
+    }
 }
 
 /// An item that no bin can take.
@@ -203,17 +218,18 @@ impl Chooser {
     pub(crate) fn choose(&mut self, bins: &impl Bins, item: usize) -> Option<usize> {
         let count = bins.count();
         match self.heuristic {
-            Ff | Ffd => (0..count).find(|&bin| bins.fits(bin, item)),
+            Ff | Ffd => bins.first_fit(0..count, item),
             Bf | Bfd => extreme(bins, item, Ordering::Greater),
             Wf | Wfd => extreme(bins, item, Ordering::Less),
             Nf | Nfd => {
-                let bin = (self.cursor..count).find(|&bin| bins.fits(bin, item))?;
+                let bin = bins.first_fit(self.cursor..count, item)?;
                 self.cursor = bin;
                 Some(bin)
             }
             Ef | Efd => {
-                let mut walk = (self.cursor..count).chain(0..self.cursor);
-                let bin = walk.find(|&bin| bins.fits(bin, item))?;
+                let bin = bins
+                    .first_fit(self.cursor..count, item)
+                    .or_else(|| bins.first_fit(0..self.cursor, item))?;
                 self.cursor = (bin + 1) % count;
                 Some(bin)
             }

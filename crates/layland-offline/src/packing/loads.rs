@@ -6,8 +6,9 @@
 use layland_model::{Rate, RateSum};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use crate::Bins;
+use crate::{Bins, Heuristic, Minima};
 
 /// Loads of bins of one capacity. Sums are kept as enclosures ([`RateSum`]) and added up exactly
 /// only where an enclosure cannot tell.
@@ -22,6 +23,14 @@ pub(crate) struct Loads<'a, A> {
     allowed: A,
     capacity: &'a Rate,
     sums: Vec<RateSum>,
+    /// For each bin [`RateSum::low`]: only those bins are asked that are not full for certain.
+    lows: Minima<u128>,
+    /// What decides comparisons quickly; none if there are hardly any.
+    order: Option<OrderOfLoads<'a>>,
+}
+
+/// The two shortcuts of [`Loads`].
+struct OrderOfLoads<'a> {
     small: Vec<Option<(i64, i64)>>,
     history: Vec<usize>,
     /// From a history and the next rate to the history with it.
@@ -37,19 +46,33 @@ impl<'a, A: Fn(usize, usize) -> bool> Loads<'a, A> {
             allowed,
             capacity,
             sums: vec![RateSum::default(); bins],
-            small: vec![Some((0, 1)); bins],
-            history: vec![0; bins],
-            histories: BTreeMap::new(),
+            lows: Minima::new(bins, 0, u128::MAX),
+            order: Some(OrderOfLoads {
+                small: vec![Some((0, 1)); bins],
+                history: vec![0; bins],
+                histories: BTreeMap::new(),
+            }),
         }
+    }
+
+    /// The same for a heuristic that may not compare loads: comparisons are then as exact and less quick, and
+    /// filling bins is cheaper.
+    pub(crate) fn for_heuristic(mut self, heuristic: Heuristic) -> Self {
+        if !heuristic.compares_loads() {
+            self.order = None;
+        }
+        self
     }
 
     /// Adds a rate to the load of a bin.
     pub(crate) fn load(&mut self, bin: usize, rate: &'a Rate) {
         self.sums[bin].add(rate);
-        self.small[bin] =
-            self.small[bin].and_then(|(n, d)| (&Rate::new(n, d) + rate).as_i64_pair());
-        let next = self.histories.len() + 1;
-        self.history[bin] = *self.histories.entry((self.history[bin], rate)).or_insert(next);
+        self.lows.set(bin, self.sums[bin].low());
+        if let Some(OrderOfLoads { small, history, histories }) = &mut self.order {
+            small[bin] = small[bin].and_then(|(n, d)| (&Rate::new(n, d) + rate).as_i64_pair());
+            let next = histories.len() + 1;
+            history[bin] = *histories.entry((history[bin], rate)).or_insert(next);
+        }
     }
 
     /// The lowest of the least loaded bins that the item may use.
@@ -84,10 +107,13 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     }
 
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
-        if self.history[a] == self.history[b] {
+        let Some(OrderOfLoads { small, history, .. }) = &self.order else {
+            return self.sums[a].cmp_sum(&self.sums[b]);
+        };
+        if history[a] == history[b] {
             return Ordering::Equal;
         }
-        match (self.small[a], self.small[b]) {
+        match (small[a], small[b]) {
             (Some((n, d)), Some((p, q))) => {
                 (i128::from(n) * i128::from(q)).cmp(&(i128::from(p) * i128::from(d)))
             }
@@ -98,5 +124,64 @@ impl<A: Fn(usize, usize) -> bool> Bins for Loads<'_, A> {
     fn put(&mut self, bin: usize, item: usize) {
         let items = self.items;
         self.load(bin, &items[item]);
+    }
+
+    fn first_fit(&self, bins: Range<usize>, item: usize) -> Option<usize> {
+        let most = RateSum::most_before(&self.items[item], self.capacity)?;
+        let mut from = bins.start;
+        while from < bins.end {
+            let bin = self.lows.first_below(from, most + 1).filter(|bin| bins.contains(bin))?;
+            if self.fits(bin, item) {
+                return Some(bin);
+            }
+            from = bin + 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against asking every bin.
+        #[test]
+        fn the_first_bin_with_room_is_found(
+            rates in prop::collection::vec((0i64..=12, 1i64..=12), 1..60),
+            bins in 1usize..20,
+            from in 0usize..20,
+            forbidden in 0usize..7,
+        ) {
+            let rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n.min(d + 1), d)).collect();
+            let allowed = |item: usize, bin: usize| (item + bin) % 7 != forbidden;
+            let mut loads = Loads::new(&rates, allowed, bins, &Rate::ONE).for_heuristic(Heuristic::Ff);
+            for item in 0..rates.len() {
+                for range in [0..bins, from.min(bins)..bins, 0..from.min(bins)] {
+                    let slow = range.clone().find(|&bin| loads.fits(bin, item));
+                    prop_assert_eq!(loads.first_fit(range, item), slow);
+                }
+                if let Some(bin) = loads.first_fit(0..bins, item) {
+                    loads.put(bin, item);
+                }
+            }
+        }
+
+        /// Loads compare alike with and without what makes that quick.
+        #[test]
+        fn comparisons_are_the_same(rates in prop::collection::vec((0i64..5, 1i64..9), 1..40)) {
+            let rates: Vec<Rate> = rates.iter().map(|&(n, d)| Rate::new(n, d)).collect();
+            let capacity = Rate::whole(1000);
+            let mut quick = Loads::new(&rates, |_, _| true, 3, &capacity);
+            let mut plain = Loads::new(&rates, |_, _| true, 3, &capacity).for_heuristic(Heuristic::Ff);
+            for item in 0..rates.len() {
+                quick.put(item % 3, item);
+                plain.put(item % 3, item);
+                for (a, b) in [(0, 1), (1, 2), (2, 0)] {
+                    prop_assert_eq!(quick.compare_load(a, b), plain.compare_load(a, b));
+                }
+            }
+        }
     }
 }

@@ -10,12 +10,14 @@
 mod exists;
 mod heuristic;
 mod loads;
+mod minima;
 mod pack;
 mod partition;
 mod semi;
 
 pub use exists::{Existence, exists_partition};
 pub use heuristic::{Bins, Heuristic, NoRoom, ParseHeuristicError, place};
+pub use minima::Minima;
 pub use pack::{Spare, Unplaced, anywhere, pack, pack_min, pack_over};
 pub use partition::{UnplacedTask, partition};
 pub use semi::semi_partition;

@@ -124,7 +124,7 @@ pub fn pack(
     heuristic: Heuristic,
     capacity: &Rate,
 ) -> Result<Vec<usize>, Box<Unplaced>> {
-    let mut loads = Loads::new(items, allowed, bins, capacity);
+    let mut loads = Loads::new(items, allowed, bins, capacity).for_heuristic(heuristic);
     place(&mut loads, &heuristic.order(items), heuristic)
         .map_err(|no_room| Unplaced::new(no_room, items, &loads, |_| capacity.clone()))
 }
@@ -162,7 +162,7 @@ pub fn pack_min(
         false => at_least.max(whole_bins_needed(items)),
     };
     loop {
-        let mut loads = Loads::new(items, anywhere, count, &Rate::ONE);
+        let mut loads = Loads::new(items, anywhere, count, &Rate::ONE).for_heuristic(heuristic);
         if let Ok(bin_of) = place(&mut loads, &order, heuristic) {
             let mut bins = vec![Vec::new(); count];
             order.iter().for_each(|&item| bins[bin_of[item]].push(item));

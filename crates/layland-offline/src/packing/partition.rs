@@ -7,6 +7,7 @@
 use super::loads::Loads;
 use crate::{Heuristic, Spare, Unplaced, place};
 use layland_model::{CpuId, CpuMap, CpuSet, Index, Rate, System, TaskId, TaskMap};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A task that fits onto no CPU it may use, and how full those CPUs are.
@@ -77,8 +78,9 @@ pub fn partition(
 ) -> Result<TaskMap<CpuId>, Box<UnplacedTask>> {
     let sizes = Sizes::new(system);
     let cpus = system.platform.cpu_count();
-    let allowed = |item: usize, bin| sizes.allowed[item].contains(CpuId::from_index(bin));
-    let mut loads = Loads::new(&sizes.densities, allowed, cpus, &sizes.fastest);
+    let allowed = |item: usize, bin| sizes.allowed(item).contains(CpuId::from_index(bin));
+    let mut loads =
+        Loads::new(&sizes.densities, allowed, cpus, &sizes.fastest).for_heuristic(heuristic);
     // A CPU that is slower than the fastest one starts with the difference as its load.
     for (cpu, lack) in sizes.lacks.iter().filter(|(_, lack)| **lack > Rate::ZERO) {
         loads.load(cpu.index(), lack);
@@ -93,7 +95,7 @@ pub fn partition(
                 task,
                 name: system.tasks[task].name.clone(),
                 density: unplaced.rate,
-                allowed: sizes.allowed[unplaced.item].clone(),
+                allowed: sizes.allowed(unplaced.item).clone(),
                 emptiest: unplaced.emptiest,
                 fullest: unplaced.fullest,
                 placed: sizes.by_task(unplaced.placed, |bin| bin.map(CpuId::from_index)),
@@ -107,7 +109,10 @@ pub(crate) struct Sizes {
     /// The task of each item.
     pub(crate) tasks: Vec<TaskId>,
     pub(crate) densities: Vec<Rate>,
-    pub(crate) allowed: Vec<CpuSet>,
+    /// The different sets of CPUs that tasks may use, and for each item which of them it is: of a million tasks on
+    /// thousands of CPUs each would have hundreds of bytes.
+    masks: Vec<CpuSet>,
+    mask_of: Vec<u32>,
     fastest: Rate,
     /// What each CPU lacks to the fastest one.
     lacks: CpuMap<Rate>,
@@ -119,16 +124,30 @@ impl Sizes {
         let speeds = || system.platform.speeds.values().map(|speed| speed.rate());
         let fastest = speeds().max().unwrap_or(Rate::ONE);
         let all = system.platform.all_cpus();
+        let mut kinds: BTreeMap<(usize, Option<&CpuSet>), u32> = BTreeMap::new();
+        let mut masks = Vec::new();
+        let mut mask_of = Vec::with_capacity(tasks.len());
+        for &id in &tasks {
+            let task = &system.tasks[id];
+            let kind = kinds.entry((task.cluster, task.affinity.as_ref())).or_insert_with(|| {
+                masks.push(system.allowed_cpus(id).intersection(&all));
+                masks.len() as u32 - 1
+            });
+            mask_of.push(*kind);
+        }
         Sizes {
             densities: tasks.iter().map(|&task| system.tasks[task].density()).collect(),
-            allowed: tasks
-                .iter()
-                .map(|&task| system.allowed_cpus(task).intersection(&all))
-                .collect(),
+            masks,
+            mask_of,
             lacks: speeds().map(|speed| &fastest - &speed).collect(),
             tasks,
             fastest,
         }
+    }
+
+    /// The CPUs that an item may use.
+    pub(crate) fn allowed(&self, item: usize) -> &CpuSet {
+        &self.masks[self.mask_of[item] as usize]
     }
 
     /// One value per item, in the order of the tasks.

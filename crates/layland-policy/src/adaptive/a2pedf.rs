@@ -7,11 +7,11 @@
 //! of the first waiting thread, and uses it nowhere. It is meant, and used here. Ties go to the lowest
 //! CPU.
 
-use super::apedf::{ApEdf, build, fits};
+use super::apedf::{ApEdf, build};
 use crate::Refusal;
 use crate::deadline::runqueues::{Rules, RunQueues, Threads};
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, System, TaskId, Time};
 
 /// Adaptively partitioned EDF with pulling.
 ///
@@ -31,8 +31,9 @@ impl Rules for A2pEdf {
     fn pull(&mut self, rq: &mut RunQueues, c: CpuId) {
         let Some(cluster) = rq.cluster_of(c).filter(|_| rq.is_empty(c)) else { return };
         let mut best: Option<(Time, TaskId)> = None;
-        for j in rq.clusters[cluster].iter().filter(|&j| j != c) {
-            if fits(rq, j, &Rate::ZERO) {
+        let Some(load) = &rq.load else { return };
+        for j in load.overloaded().iter().filter(|&j| j != c) {
+            if !rq.clusters[cluster].contains(j) {
                 continue;
             }
             let second = rq.pushable(j).find(|&p| rq.threads[p].mask.contains(c));

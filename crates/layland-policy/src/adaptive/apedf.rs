@@ -17,7 +17,7 @@ use crate::deadline::options::run_queues;
 use crate::deadline::parameters::check_reservation;
 use crate::deadline::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, System, TaskId, Time};
 
 /// Adaptively partitioned EDF.
 ///
@@ -48,9 +48,9 @@ pub struct ApEdf {
     fallback: bool,
 }
 
-/// `U_j + u <= 1`.
-pub(super) fn fits(rq: &RunQueues, j: CpuId, u: &Rate) -> bool {
-    rq.load.as_ref().is_some_and(|load| load[j].fits(u, &Rate::ONE))
+/// Whether `U_j > 1`.
+fn is_overloaded(rq: &RunQueues, j: CpuId) -> bool {
+    rq.load.as_ref().is_some_and(|load| load.overloaded().contains(j))
 }
 
 /// `d^j`: the deadline of what CPU `j` runs, or else of what comes first in its queue.
@@ -66,14 +66,18 @@ impl ApEdf {
     fn select_rq(&self, rq: &RunQueues, p: TaskId) -> CpuId {
         let thread = &rq.threads[p];
         let own = thread.cpu;
-        let allowed = rq.allowed(p);
         // Lines 1-2: stay unless that CPU is overloaded. Skipped for the first job.
-        if thread.placed && (fits(rq, own, &Rate::ZERO) || allowed.is_empty()) {
+        if thread.placed && !is_overloaded(rq, own) {
             return own;
         }
-        // Lines 4-8: first fit.
-        let fit = |j: CpuId| fits(rq, j, if j == own { &Rate::ZERO } else { &thread.u });
-        if let Some(j) = allowed.iter().find(|&j| fit(j)) {
+        let allowed = rq.allowed(p);
+        if thread.placed && allowed.is_empty() {
+            return own;
+        }
+        // Lines 4-8: first fit. The load of its own CPU has its bandwidth already.
+        let here = (allowed.contains(own) && !is_overloaded(rq, own)).then_some(own);
+        let fit = rq.load.as_ref().and_then(|load| load.first_fit(&thread.u, &allowed));
+        if let Some(j) = here.into_iter().chain(fit).min() {
             return j;
         }
         // Lines 9-17: no CPU fits, so fall back to global EDF: preempt the latest deadline. Of all

@@ -19,6 +19,7 @@ use layland_model::{
     System, Task, TaskId, TaskMap, Time,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What decisions need of a task.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ struct TaskState {
 /// What requests need of a task.
 #[derive(Clone, Debug)]
 struct Profile {
-    name: String,
+    name: Arc<str>,
     affinity: Option<CpuSet>,
     cluster: usize,
 }
@@ -85,17 +86,28 @@ impl<M: Matcher> Affine<M> {
         };
         for task in system.tasks.values() {
             policy.profiles.push(Profile {
-                name: task.name.clone(),
+                name: task.name.as_str().into(),
                 affinity: task.affinity.clone(),
                 cluster: task.cluster,
             });
         }
-        let masks: TaskMap<CpuSet> = system.tasks.ids().map(|task| policy.mask(task)).collect();
-        policy.refuse_overlaps(masks.iter())?;
-        for (task, mask) in masks.iter() {
-            let class = policy.class(mask);
+        // Most tasks say the same about CPUs, and a set of thousands of CPUs for each of them would be too much.
+        let mut kinds: BTreeMap<(usize, Option<&CpuSet>), usize> = BTreeMap::new();
+        let mut masks: Vec<(TaskId, CpuSet)> = Vec::new();
+        let mut kind_of: TaskMap<usize> = TaskMap::default();
+        for (id, task) in system.tasks.iter() {
+            let kind = *kinds.entry((task.cluster, task.affinity.as_ref())).or_insert_with(|| {
+                masks.push((id, policy.mask(id)));
+                masks.len() - 1
+            });
+            kind_of.push(kind);
+        }
+        policy.refuse_overlaps(masks.iter().map(|(task, mask)| (*task, mask)))?;
+        let classes: Vec<usize> = masks.iter().map(|(_, mask)| policy.class(mask)).collect();
+        for (id, task) in system.tasks.iter() {
+            let class = classes[kind_of[id]];
             policy.members[class] += 1;
-            policy.add(&system.tasks[task], class);
+            policy.add(task, class);
         }
         policy.use_classes();
         Ok(policy)
@@ -232,13 +244,13 @@ impl<M: Matcher> Affine<M> {
         }
         // A task that the policy was not built with, or that comes back.
         while self.tasks.len() <= task.index() {
-            let (name, affinity, cluster) = (String::new(), None, 0);
+            let (name, affinity, cluster) = ("".into(), None, 0);
             self.profiles.push(Profile { name, affinity, cluster });
             self.add(parameters, 0);
             self.tasks.values_mut().next_back().expect("it was added").is_in = false;
         }
         self.profiles[task] = Profile {
-            name: parameters.name.clone(),
+            name: parameters.name.as_str().into(),
             affinity: parameters.affinity.clone(),
             cluster: parameters.cluster,
         };

@@ -1,12 +1,18 @@
 //! Sets of CPUs as policies with affinities use them: one machine word where the CPUs fit, a list of
 //! words beyond that. Nothing allocates after construction.
 
+use super::backlog::PlaceInOrder;
 use layland_model::{CpuId, CpuSet, Index};
+use std::collections::BTreeSet;
+use std::fmt;
 
 const WORD: usize = u64::BITS as usize;
 
 /// A set of CPUs of a machine whose size is known.
-pub(crate) trait Bits: Clone + Send + 'static {
+pub(crate) trait Bits: Clone + fmt::Debug + Send + 'static {
+    /// A sorted list of as many jobs as such a machine has CPUs.
+    type Places: Places;
+
     /// The empty set for a machine of this many CPUs.
     fn none(cpus: usize) -> Self;
     /// Adds a CPU.
@@ -22,6 +28,17 @@ pub(crate) trait Bits: Clone + Send + 'static {
     /// The lowest CPU of both sets that is not in `except`.
     fn lowest_in_except(&self, other: &Self, except: &Self) -> Option<CpuId>;
 
+    /// The words that it has.
+    fn words(&self) -> &[u64];
+    /// Whether it has every CPU of another set.
+    fn covers(&self, other: &Self) -> bool {
+        self.words().iter().zip(other.words()).all(|(own, other)| other & !own == 0)
+    }
+    /// Whether it has no CPU.
+    fn is_empty(&self) -> bool {
+        self.words().iter().all(|&word| word == 0)
+    }
+
     /// The same CPUs, those that the machine has.
     fn of(set: &CpuSet, cpus: usize) -> Self {
         let mut bits = Self::none(cpus);
@@ -34,7 +51,60 @@ fn lowest(word: u64, at: usize) -> CpuId {
     CpuId::from_index(at * WORD + word.trailing_zeros() as usize)
 }
 
+/// A sorted list of different jobs.
+pub(crate) trait Places: Clone + fmt::Debug + Default + Send {
+    /// Adds a job.
+    fn put(&mut self, place: PlaceInOrder);
+    /// Takes out a job that is in.
+    fn take(&mut self, place: PlaceInOrder);
+    /// The one that comes last.
+    fn final_one(&self) -> Option<PlaceInOrder>;
+    /// All of them.
+    fn in_order(&self) -> impl Iterator<Item = PlaceInOrder>;
+}
+
+/// Up to some dozens nothing is faster.
+impl Places for Vec<PlaceInOrder> {
+    #[inline]
+    fn put(&mut self, place: PlaceInOrder) {
+        let at = self.iter().rposition(|other| *other < place).map_or(0, |at| at + 1);
+        self.insert(at, place);
+    }
+    #[inline]
+    fn take(&mut self, place: PlaceInOrder) {
+        let at = self.iter().rposition(|other| *other == place).expect("it is in");
+        self.remove(at);
+    }
+    #[inline]
+    fn final_one(&self) -> Option<PlaceInOrder> {
+        self.last().copied()
+    }
+    #[inline]
+    fn in_order(&self) -> impl Iterator<Item = PlaceInOrder> {
+        self.iter().copied()
+    }
+}
+
+/// Of thousands each step in a list would move a hundred kilobytes.
+impl Places for BTreeSet<PlaceInOrder> {
+    fn put(&mut self, place: PlaceInOrder) {
+        self.insert(place);
+    }
+    fn take(&mut self, place: PlaceInOrder) {
+        let was_in = self.remove(&place);
+        assert!(was_in, "it is in");
+    }
+    fn final_one(&self) -> Option<PlaceInOrder> {
+        self.last().copied()
+    }
+    fn in_order(&self) -> impl Iterator<Item = PlaceInOrder> {
+        self.iter().copied()
+    }
+}
+
 impl Bits for u64 {
+    type Places = Vec<PlaceInOrder>;
+
     fn none(_cpus: usize) -> u64 {
         0
     }
@@ -63,9 +133,15 @@ impl Bits for u64 {
     fn lowest_in_except(&self, other: &u64, except: &u64) -> Option<CpuId> {
         self.lowest_in(&(other & !except))
     }
+    #[inline]
+    fn words(&self) -> &[u64] {
+        std::slice::from_ref(self)
+    }
 }
 
 impl Bits for Box<[u64]> {
+    type Places = BTreeSet<PlaceInOrder>;
+
     fn none(cpus: usize) -> Self {
         vec![0; cpus.div_ceil(WORD)].into_boxed_slice()
     }
@@ -90,14 +166,37 @@ impl Bits for Box<[u64]> {
         let found = words.find(|(_, ((a, b), c))| **a & **b & !**c != 0);
         found.map(|(at, ((a, b), c))| lowest(a & b & !c, at))
     }
+    fn words(&self) -> &[u64] {
+        self
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use layland_model::TaskId;
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn a_list_and_a_tree_of_jobs_are_the_same(
+            steps in prop::collection::vec((0i64..40, any::<bool>()), 0..200),
+        ) {
+            let (mut list, mut tree) = (Vec::new(), BTreeSet::new());
+            for (key, adds) in steps {
+                let place = PlaceInOrder { key, rank: 0, task: TaskId(0) };
+                if !list.contains(&place) {
+                    list.put(place);
+                    tree.put(place);
+                } else if !adds {
+                    Places::take(&mut list, place);
+                    Places::take(&mut tree, place);
+                }
+                prop_assert_eq!(list.final_one(), tree.final_one());
+                prop_assert!(list.in_order().eq(tree.in_order()));
+            }
+        }
+
         #[test]
         fn a_word_and_a_list_of_words_are_the_same_sets(a: u64, b: u64, c: u64, cpu in 0u32..64) {
             let wide = |word: u64| -> Box<[u64]> { vec![0, word, 0].into_boxed_slice() };

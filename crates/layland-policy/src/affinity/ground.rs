@@ -20,6 +20,16 @@ pub(crate) struct Seat {
     pub cpu: Option<CpuId>,
 }
 
+const WORD: usize = u64::BITS as usize;
+
+/// For each word of a set of CPUs: the job that comes last of those on its CPUs, and where it is. Looked for anew only
+/// where something has changed.
+#[derive(Clone, Debug)]
+struct Lasts {
+    of_word: Vec<Option<(PlaceInOrder, CpuId)>>,
+    changed: Vec<bool>,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Ground<B> {
     pub online: B,
@@ -33,6 +43,9 @@ pub(crate) struct Ground<B> {
     pub seats: TaskMap<Option<Seat>>,
     /// By CPU: the job that is there.
     pub occupant: Vec<Option<PlaceInOrder>>,
+    /// The CPUs that have a job.
+    busy: B,
+    lasts: Lasts,
     pub touched: Vec<CpuId>,
 }
 
@@ -46,6 +59,11 @@ impl<B: Bits> Ground<B> {
             classes_of: vec![Vec::new(); cpus],
             seats: TaskMap::default(),
             occupant: vec![None; cpus],
+            busy: B::none(cpus),
+            lasts: Lasts {
+                of_word: vec![None; cpus.div_ceil(WORD)],
+                changed: vec![true; cpus.div_ceil(WORD)],
+            },
             touched: Vec::new(),
         }
     }
@@ -81,6 +99,8 @@ impl<B: Bits> Ground<B> {
         let seat = self.seats[task].as_mut().expect("it is ready");
         seat.cpu = Some(cpu);
         self.occupant[cpu.index()] = Some(seat.place);
+        self.busy.insert(cpu);
+        self.lasts.changed[cpu.index() / WORD] = true;
         self.idle.remove(cpu);
         self.touched.push(cpu);
     }
@@ -88,10 +108,40 @@ impl<B: Bits> Ground<B> {
     /// Nobody is on a CPU any longer.
     pub(crate) fn vacate(&mut self, cpu: CpuId) {
         self.occupant[cpu.index()] = None;
+        self.busy.remove(cpu);
+        self.lasts.changed[cpu.index() / WORD] = true;
         self.touched.push(cpu);
         if self.online.contains(cpu) {
             self.idle.insert(cpu);
         }
+    }
+
+    /// The job that comes last of those on some CPUs, and its CPU: O(m / 64) where these have all of most words, and
+    /// else O(m).
+    pub(crate) fn last_within(&mut self, class: usize) -> Option<(PlaceInOrder, CpuId)> {
+        let Self { classes, occupant, busy, lasts, .. } = self;
+        let mut last = None;
+        for (at, (mask, busy)) in classes[class].cpus.words().iter().zip(busy.words()).enumerate() {
+            let common = mask & busy;
+            if common == 0 {
+                continue;
+            }
+            let of = |word: u64| last_of(occupant, at, word);
+            last = last.max(if common != *busy {
+                of(common)
+            } else {
+                if std::mem::replace(&mut lasts.changed[at], false) {
+                    lasts.of_word[at] = of(*busy);
+                }
+                lasts.of_word[at]
+            });
+        }
+        last
+    }
+
+    /// The waiting job that comes first of all, if any waits.
+    pub(crate) fn first_of_all(&self) -> Option<PlaceInOrder> {
+        self.classes.iter().filter_map(|class| class.waiting.first()).min()
     }
 
     /// The waiting job that comes first among those that may use a CPU.
@@ -118,5 +168,62 @@ impl<B: Bits> Ground<B> {
             }
         }
         seat.cpu
+    }
+}
+
+/// The job that comes last of those on the CPUs of one word.
+fn last_of(
+    occupant: &[Option<PlaceInOrder>],
+    at: usize,
+    mut word: u64,
+) -> Option<(PlaceInOrder, CpuId)> {
+    let mut last = None;
+    while word != 0 {
+        let cpu = at * WORD + word.trailing_zeros() as usize;
+        word &= word - 1;
+        last = last.max(occupant[cpu].map(|place| (place, CpuId::from_index(cpu))));
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a search through all CPUs.
+        #[test]
+        fn the_last_job_of_a_mask_is_found(
+            masks in prop::collection::vec((0u32..200, 1u32..200), 1..4),
+            steps in prop::collection::vec((0u32..200, 0i64..50, any::<bool>()), 1..200),
+        ) {
+            let cpus = 200;
+            let mut ground = Ground::<Box<[u64]>>::new(cpus);
+            ground.add_class(&CpuSet::first(cpus));
+            let mut sets = vec![CpuSet::first(cpus)];
+            for (from, length) in masks {
+                let set: CpuSet = (from..(from + length).min(200)).map(CpuId).collect();
+                ground.add_class(&set);
+                sets.push(set);
+            }
+            ground.seats.resize(cpus, None);
+            for (cpu, key, comes) in steps {
+                let task = TaskId(cpu);
+                if comes {
+                    let place = PlaceInOrder { key, rank: 0, task };
+                    ground.seats[task] = Some(Seat { class: 0, place, cpu: None });
+                    ground.put(task, CpuId(cpu));
+                } else {
+                    ground.seats[task] = None;
+                    ground.vacate(CpuId(cpu));
+                }
+                for (class, set) in sets.iter().enumerate() {
+                    let on = |cpu: CpuId| Some((ground.occupant[cpu.index()]?, cpu));
+                    let slow = set.iter().filter_map(on).max();
+                    prop_assert_eq!(ground.last_within(class), slow);
+                }
+            }
+        }
     }
 }

@@ -20,7 +20,8 @@
 //! - A last CPU outside the mask is no preference.
 //! - The task that ran last on a CPU is preferred by it; among equals one that still runs, then the first.
 //! - If no task is chosen that did not run before, Algorithm 6 leaves everyone in place. If only one
-//!   is, and its last CPU or else any CPU of its mask is idle, everyone else stays and it takes that. Only
+//!   is, and its last CPU or else any CPU of its mask is idle, everyone else stays and it takes that. If
+//!   several are, and each finds an idle CPU that prefers it or nobody, everyone else stays, too. Only
 //!   in other cases is Algorithm 6 carried out in full, in O(m) operations on sets of CPUs.
 //!
 //! The tree is built anew, in O(n m), when a mask comes into use or a CPU goes online or offline:
@@ -37,6 +38,7 @@ use crate::{Policy, Refusal};
 use layland_model::{
     CpuId, CpuSet, Index, JobOrder, Order, ScheduleRule, System, TaskId, TaskMap, Time,
 };
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Strong scheduling of laminar masks.
@@ -84,7 +86,7 @@ struct Seat {
 
 /// See the file header.
 #[derive(Clone, Debug)]
-pub(crate) struct Hierarchical<B> {
+pub(crate) struct Hierarchical<B: Bits> {
     assignment: Assignment,
     classes: Vec<CpuSet>,
     is_in_use: Vec<bool>,
@@ -111,6 +113,7 @@ pub(crate) struct Hierarchical<B> {
     reserved: B,
     available: B,
     mapping: Vec<Option<TaskId>>,
+    starting: Vec<(TaskId, CpuId)>,
 }
 
 impl<B: Bits> Hierarchical<B> {
@@ -137,6 +140,7 @@ impl<B: Bits> Hierarchical<B> {
             reserved: B::none(cpus),
             available: B::none(cpus),
             mapping: vec![None; cpus],
+            starting: Vec::new(),
         }
     }
 
@@ -266,6 +270,61 @@ impl<B: Bits> Hierarchical<B> {
         }
     }
 
+    /// Maps the tasks that start, where Algorithm 6 would move nobody else: whether that is so. O(m) each time would
+    /// be too much where some tasks start in every microsecond.
+    ///
+    /// A mapped task runs, so its CPU prefers it, and is taken from it only by a task that finds no CPU without
+    /// such a preference. If every task that starts finds one, all that are mapped stay where they are.
+    fn start_beside(&mut self, now: Time, ran: &TaskMap<Ran>, entered: &mut Vec<TaskId>) -> bool {
+        let Self { tree, node_of, seats, idle, available, reserved, pref, starting, .. } = self;
+        let node = |task: TaskId| {
+            let seat = seats[task].as_ref().expect("a task that starts is ready");
+            (node_of[seat.class], seat.place)
+        };
+        // In the order of `chosen`.
+        entered.sort_unstable_by_key(|&task| {
+            let (node, place) = node(task);
+            (Reverse(node), place)
+        });
+        // One that was evicted and came back within this instant has entered twice.
+        entered.dedup();
+        available.clone_from(idle);
+        reserved.clear();
+        // Lines 6-10, for idle CPUs.
+        for &task in &*entered {
+            let mask = tree.cpus(node(task).0);
+            let last = ran[task].cpu.filter(|&cpu| mask.contains(cpu) && idle.contains(cpu));
+            let Some(last_cpu) = last else { continue };
+            let recency = ran[task].recency(now);
+            let preferred = &mut pref[last_cpu.index()];
+            let is_first = !reserved.contains(last_cpu);
+            if is_first || preferred.is_none_or(|(other, _)| other < recency) {
+                *preferred = Some((recency, task));
+                reserved.insert(last_cpu);
+            }
+        }
+        // Lines 11-19.
+        starting.clear();
+        for &task in &*entered {
+            let mask = tree.cpus(node(task).0);
+            let own = ran[task].cpu.filter(|&cpu| {
+                reserved.contains(cpu) && pref[cpu.index()].is_some_and(|(_, of)| of == task)
+            });
+            let Some(cpu) = own.or_else(|| mask.lowest_in_except(available, reserved)) else {
+                return false;
+            };
+            available.remove(cpu);
+            starting.push((task, cpu));
+        }
+        for (task, cpu) in self.starting.drain(..) {
+            self.occupant[cpu.index()] = Some(task);
+            self.cpu_of[task] = Some(cpu);
+            self.idle.remove(cpu);
+            self.touched.push(cpu);
+        }
+        true
+    }
+
     /// Takes over a whole new mapping.
     fn map_all(&mut self) {
         for at in 0..self.occupant.len() {
@@ -369,7 +428,7 @@ impl<B: Bits> Matcher for Hierarchical<B> {
             self.cpu_of[task] = Some(cpu);
             self.idle.remove(cpu);
             self.touched.push(cpu);
-        } else if is_all || !entered.is_empty() {
+        } else if is_all || (!entered.is_empty() && !self.start_beside(now, ran, &mut entered)) {
             match self.assignment {
                 Assignment::Plain => self.assign_plain(),
                 Assignment::Local => self.assign_local(now, ran),

@@ -21,16 +21,16 @@
 //! - A task that departs while it waits is deleted from its backlog.
 
 use super::backlog::{Backlog, PlaceInOrder};
-use super::bits::Bits;
+use super::bits::{Bits, Places};
 use super::laminar::parents;
 use layland_model::CpuSet;
 
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
-pub(crate) struct Node<B> {
+pub(crate) struct Node<B: Bits> {
     pub cpus: B,
-    pub own: Vec<PlaceInOrder>,
+    own: B::Places,
     size: u32,
     count: u32,
     /// [`NONE`] for the root.
@@ -40,7 +40,7 @@ pub(crate) struct Node<B> {
     backlog: Backlog,
 }
 
-impl<B> Node<B> {
+impl<B: Bits> Node<B> {
     #[inline]
     fn is_full(&self) -> bool {
         self.count == self.size
@@ -69,7 +69,7 @@ pub(crate) enum Departure {
 
 /// The masks in use, and the ready tasks by mask.
 #[derive(Clone, Debug)]
-pub(crate) struct Hierarchy<B> {
+pub(crate) struct Hierarchy<B: Bits> {
     pub nodes: Vec<Node<B>>,
 }
 
@@ -103,7 +103,7 @@ impl<B: Bits> Hierarchy<B> {
             node_of[at] = node;
             tree.nodes.push(Node {
                 cpus: B::of(masks[at], cpus),
-                own: Vec::new(),
+                own: B::Places::default(),
                 size: masks[at].len() as u32,
                 count: 0,
                 parent,
@@ -131,9 +131,7 @@ impl<B: Bits> Hierarchy<B> {
 
     #[inline]
     fn insert(&mut self, node: u32, place: PlaceInOrder) {
-        let own = &mut self.nodes[node as usize].own;
-        let at = own.iter().rposition(|other| *other < place).map_or(0, |at| at + 1);
-        own.insert(at, place);
+        self.nodes[node as usize].own.put(place);
     }
 
     /// Algorithm 3: a task with the mask of `node` becomes ready.
@@ -154,7 +152,7 @@ impl<B: Bits> Hierarchy<B> {
         let end = self.nodes[beta as usize].end;
         let mut last: Option<(PlaceInOrder, u32)> = None;
         for (at, inside) in (beta..end).zip(&self.nodes[beta as usize..end as usize]) {
-            if let Some(&place) = inside.own.last()
+            if let Some(place) = inside.own.final_one()
                 && last.is_none_or(|(last, _)| place > last)
             {
                 last = Some((place, at));
@@ -164,7 +162,7 @@ impl<B: Bits> Hierarchy<B> {
             Some((last, at)) if last > place => {
                 // Lines 6-7 and 10-12.
                 self.count(at, -1);
-                self.nodes[at as usize].own.pop();
+                self.nodes[at as usize].own.take(last);
                 self.nodes[at as usize].backlog.insert(last);
                 self.insert(node, place);
                 self.count(node, 1);
@@ -184,9 +182,7 @@ impl<B: Bits> Hierarchy<B> {
             self.nodes[node as usize].backlog.remove(place);
             return Departure::Waited;
         }
-        let own = &mut self.nodes[node as usize].own;
-        let at = own.iter().position(|other| *other == place).expect("it was chosen");
-        own.remove(at);
+        self.nodes[node as usize].own.take(place);
         // Lines 2-3, and the largest mask that is no longer full.
         let (mut at, mut top) = (node, NONE);
         while at != NONE {
@@ -227,7 +223,10 @@ impl<B: Bits> Hierarchy<B> {
     /// The chosen tasks, smaller masks before those around them, tasks of one mask in order.
     #[inline]
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (&B, PlaceInOrder)> {
-        self.nodes.iter().rev().flat_map(|node| node.own.iter().map(move |&own| (&node.cpus, own)))
+        self.nodes
+            .iter()
+            .rev()
+            .flat_map(|node| node.own.in_order().map(move |own| (&node.cpus, own)))
     }
 
     pub(crate) fn cpus(&self, node: u32) -> &B {

@@ -15,7 +15,8 @@
 //!    those that may use the CPU takes it.
 //!
 //! A CPU that goes offline makes its task arrive anew. An arrival takes O(m) for each task that is
-//! pushed on, at most m of them; a departure O(d + log n) for d different masks.
+//! pushed on, at most m of them, and O(m / 64) where its mask has nearly all CPUs or nearly none; a departure
+//! O(d + log n) for d different masks.
 
 use super::affine::Affine;
 use super::backlog::PlaceInOrder;
@@ -61,9 +62,7 @@ impl<B: Bits> Weak<B> {
             if let Some(cpu) = own.or_else(|| mask.lowest_in(&ground.idle)) {
                 return ground.put(task, cpu);
             }
-            let places = ground.occupant.iter().enumerate();
-            let busy = places.filter_map(|(at, place)| Some(((*place)?, CpuId::from_index(at))));
-            match busy.filter(|(_, cpu)| mask.contains(*cpu)).max() {
+            match ground.last_within(ground.seat(task).class) {
                 Some((last, cpu)) if last > ground.seat(task).place => {
                     ground.put(task, cpu);
                     task = last.task;

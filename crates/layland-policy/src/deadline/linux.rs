@@ -37,7 +37,7 @@ use super::parameters::check_reservation;
 use super::runqueues::{Renewal, Rules, RunQueues, Threads};
 use crate::Refusal;
 use crate::info::{PolicyOptions, SystemRefusal};
-use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId};
+use layland_model::{Change, CpuId, CpuSet, MoveReason, Rate, System, TaskId, Time};
 
 /// SCHED_DEADLINE as it is in Linux.
 ///
@@ -142,14 +142,17 @@ pub(crate) fn push_all(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) {
 /// thread that it takes is earlier than the one before; any surplus is pushed away afterwards.
 pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
     let Some(cluster) = rq.cluster_of(c) else { return };
-    let sources = rq.clusters[cluster].clone();
-    let mut earliest_taken = None;
-    for s in sources.iter().filter(|&s| s != c) {
+    // One that is due later would not be taken.
+    let mut bound = rq.earliest(c).unwrap_or(Time::NEVER);
+    let mut from = CpuId(0);
+    while let Some(s) = rq.next_source(cluster, from, bound) {
+        from = CpuId(s.0 + 1);
+        if s == c {
+            continue;
+        }
         let Some(p) = rq.pushable(s).find(|&p| rq.threads[p].mask.contains(c)) else { continue };
         let d = rq.deadline(p);
-        let before_taken = earliest_taken.is_none_or(|taken| d < taken);
-        let before_own = rq.earliest(c).is_none_or(|earliest| d < earliest);
-        if !before_taken || !before_own {
+        if d >= bound {
             continue;
         }
         // It is about to run where it is.
@@ -157,7 +160,7 @@ pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
             continue;
         }
         rq.move_to(p, c, MoveReason::Pulled);
-        earliest_taken = Some(d);
+        bound = d;
     }
 }
 

@@ -26,8 +26,10 @@
 mod activity;
 mod instant;
 mod invariants;
+mod load;
 mod requests;
 mod rules;
+mod sources;
 mod speeds;
 mod thread;
 
@@ -36,14 +38,17 @@ pub(crate) use requests::Renewal;
 pub(crate) use rules::Rules;
 pub(crate) use thread::Thread;
 
+use load::Load;
+use sources::Sources;
+
 use super::accounts::Accounts;
 use super::cpudl::Cpudl;
 use super::price::{Arith, Price};
 use super::server::ServerState;
 use crate::{Action, Note, TimerId};
 use layland_model::{
-    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, RateSum, Service, Speed, System, TaskId,
-    TaskMap, Time,
+    CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, Service, Speed, System, TaskId, TaskMap,
+    Time,
 };
 use std::collections::BTreeSet;
 
@@ -78,7 +83,8 @@ pub(crate) struct RunQueues {
     pub usable: Vec<CpuSet>,
     pub cpudl: Vec<Cpudl>,
     /// `U_j`, where a policy asked for it.
-    pub load: Option<CpuMap<RateSum>>,
+    pub load: Option<Load>,
+    sources: Option<Sources>,
     tie: Tie,
     lag_reset: bool,
     queues: CpuMap<Queue>,
@@ -135,6 +141,7 @@ impl RunQueues {
             cpudl: vec![Cpudl::default(); clusters.len()],
             clusters,
             load: None,
+            sources: Sources::new(cpus),
             tie,
             lag_reset,
             queues: CpuMap::filled(Queue::default(), cpus),
@@ -168,10 +175,10 @@ impl RunQueues {
 
     /// From now on `load` is the sum of the bandwidths of the threads of each CPU.
     pub(crate) fn keep_load(&mut self) {
-        let mut load = CpuMap::filled(RateSum::default(), self.curr.len());
+        let mut load = Load::new(self.curr.len());
         for thread in self.threads.values() {
             if thread.server.state != ServerState::Dead {
-                load[thread.cpu].add(&thread.u);
+                load.add(thread.cpu, &thread.u);
             }
         }
         self.load = Some(load);
@@ -281,6 +288,7 @@ impl RunQueues {
         if thread.migrates {
             queue.movable.insert((d, thread.seat, p));
         }
+        self.source_changed(c);
         self.update_cpudl(c);
     }
 
@@ -298,6 +306,7 @@ impl RunQueues {
         let queue = &mut self.queues[c];
         queue.order.remove(&(d, thread.tie, p));
         queue.movable.remove(&(d, thread.seat, p));
+        self.source_changed(c);
         self.update_cpudl(c);
     }
 
@@ -310,8 +319,8 @@ impl RunQueues {
             return;
         }
         if let Some(load) = &mut self.load {
-            load[from].remove(&thread.u);
-            load[c].add(&thread.u);
+            load.remove(from, &thread.u);
+            load.add(c, &thread.u);
         }
         self.transfer(p, [from, c]);
         self.out.push(Action::Note { note: Note::Moved { task: p, from, to: c, why } });
@@ -403,6 +412,7 @@ impl RunQueues {
         if self.curr[c] != next {
             self.charge(c);
             self.curr[c] = next;
+            self.source_changed(c);
             self.prices[c] = self.price(c);
             self.touched.insert(c);
             self.regrant.insert(c);
@@ -458,7 +468,7 @@ impl RunQueues {
         let thread = &mut self.threads[p];
         (thread.job, thread.next_job, thread.due) = (None, None, false);
         if let Some(load) = &mut self.load {
-            load[thread.cpu].remove(&thread.u);
+            load.remove(thread.cpu, &thread.u);
         }
         self.due_timers.remove(&(thread.seat, p));
     }

@@ -12,7 +12,7 @@
 use super::priority::Priority;
 use super::tasks::Tasks;
 use crate::Action;
-use layland_model::{CpuId, CpuMap, CpuSet, Service, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, Index, Service, Time};
 use std::hint::select_unpredictable;
 
 /// The CPUs of a group.
@@ -24,9 +24,80 @@ pub(super) struct GroupCpus {
     /// Those of them that run nothing.
     idle: CpuSet,
     idle_count: usize,
-    /// The CPU that runs the job of lowest priority, if that is known: it is looked for, in O(m), only
-    /// after that job has stopped.
+    /// The CPU that runs the job of lowest priority, if that is known: it is looked for only after that job has
+    /// stopped.
     lowest: Option<CpuId>,
+    /// The lowest job of each block of CPUs, where there is more than one block.
+    blocks: Blocks,
+}
+
+/// For each [`BLOCK`](Blocks::BLOCK) CPUs of a large group, the job of lowest priority among them. To find the lowest
+/// of all, only the blocks are looked through in which something has changed, and then the blocks.
+#[derive(Clone, Debug, Default)]
+struct Blocks {
+    /// By block: where its CPUs begin among those that are online, and where those of the last one end. None for
+    /// a small group.
+    starts: Vec<u32>,
+    lowest: Vec<Lowest>,
+    /// The blocks in which something has changed, as bits.
+    changed: u64,
+}
+
+/// The words of a priority, and the CPU that runs its job.
+type Lowest = (u64, u64, u32);
+
+impl Blocks {
+    /// So many that the machine with most CPUs has as many blocks as a word has bits.
+    const BLOCK: usize = CpuSet::MAX_CPUS / u64::BITS as usize;
+
+    /// The blocks of these CPUs, which ascend.
+    fn of(online: &[CpuId]) -> Blocks {
+        if online.len() <= Blocks::BLOCK {
+            return Blocks::default();
+        }
+        let count = online.last().map_or(0, |last| last.index() / Blocks::BLOCK + 1);
+        let start = |block| online.partition_point(|cpu| cpu.index() < block * Blocks::BLOCK);
+        Blocks {
+            starts: (0..=count).map(|block| start(block) as u32).collect(),
+            lowest: vec![(0, 0, NOBODY); count],
+            changed: u64::MAX,
+        }
+    }
+
+    #[inline]
+    fn change(&mut self, cpu: CpuId) {
+        self.changed |= 1 << (cpu.index() / Blocks::BLOCK % u64::BITS as usize);
+    }
+
+    fn look_for_lowest(&mut self, online: &[CpuId], running: &CpuMap<Priority>) -> Lowest {
+        while self.changed != 0 {
+            let block = self.changed.trailing_zeros() as usize;
+            self.changed &= self.changed - 1;
+            if block < self.lowest.len() {
+                let (start, end) = (self.starts[block] as usize, self.starts[block + 1] as usize);
+                self.lowest[block] = lowest_of(online[start..end].iter().map(|&cpu| {
+                    let (high, low) = running[cpu].words();
+                    (high, low, cpu.0)
+                }));
+            }
+        }
+        lowest_of(self.lowest.iter().copied())
+    }
+}
+
+/// The lowest of some jobs, of which those that idle CPUs run do not count.
+#[inline(always)]
+fn lowest_of(jobs: impl Iterator<Item = Lowest>) -> Lowest {
+    // Which of two is lower cannot be guessed, so there is no branch; and the compiler makes one of a choice
+    // between numbers of two words, so these are single words.
+    let (mut high, mut low, mut lowest) = (0, 0, NOBODY);
+    for (its_high, its_low, cpu) in jobs {
+        let is_lower = (high < its_high) | ((high == its_high) & (low < its_low));
+        high = select_unpredictable(is_lower, its_high, high);
+        low = select_unpredictable(is_lower, its_low, low);
+        lowest = select_unpredictable(is_lower, cpu, lowest);
+    }
+    (high, low, lowest)
 }
 
 impl GroupCpus {
@@ -39,7 +110,7 @@ impl GroupCpus {
     pub(super) fn add(&mut self, cpu: CpuId) -> bool {
         let is_new = self.online.insert(cpu);
         if is_new {
-            self.online_list = self.online.iter().collect();
+            self.list_online();
             self.idle.insert(cpu);
             self.idle_count += 1;
         }
@@ -49,15 +120,21 @@ impl GroupCpus {
     /// An idle CPU goes offline.
     pub(super) fn remove(&mut self, cpu: CpuId) {
         self.online.remove(cpu);
-        self.online_list = self.online.iter().collect();
+        self.list_online();
         self.idle.remove(cpu);
         self.idle_count -= 1;
+    }
+
+    fn list_online(&mut self) {
+        self.online_list = self.online.iter().collect();
+        self.blocks = Blocks::of(&self.online_list);
     }
 
     /// A CPU runs nothing from now on.
     #[inline]
     pub(super) fn vacate(&mut self, cpu: CpuId, running: &mut CpuMap<Priority>) {
         running[cpu] = Priority::IDLE;
+        self.blocks.change(cpu);
         if self.lowest == Some(cpu) {
             self.lowest = None;
         }
@@ -65,23 +142,34 @@ impl GroupCpus {
         self.idle_count += 1;
     }
 
+    /// An idle CPU runs a job from now on.
+    #[inline(always)]
+    fn take(&mut self, cpu: CpuId, job: Priority, running: &mut CpuMap<Priority>) {
+        running[cpu] = job;
+        self.blocks.change(cpu);
+        self.idle.remove(cpu);
+        self.idle_count -= 1;
+        if self.lowest.is_some_and(|lowest| running[lowest].is_higher_than(job)) {
+            self.lowest = Some(cpu);
+        }
+    }
+
     /// The priorities of running jobs have changed.
     pub(super) fn forget_lowest(&mut self) {
         self.lowest = None;
+        self.blocks.changed = u64::MAX;
     }
 
     #[inline]
     fn look_for_lowest(&mut self, running: &CpuMap<Priority>) {
-        // Which of two is lower cannot be guessed, so there is no branch; and the compiler makes one of a choice
-        // between numbers of two words, so these are single words.
-        let (mut high, mut low, mut lowest) = (0, 0, NOBODY);
-        for &cpu in &self.online_list {
-            let (its_high, its_low) = running[cpu].words();
-            let is_lower = (high < its_high) | ((high == its_high) & (low < its_low));
-            high = select_unpredictable(is_lower, its_high, high);
-            low = select_unpredictable(is_lower, its_low, low);
-            lowest = select_unpredictable(is_lower, cpu.0, lowest);
-        }
+        let (_, _, lowest) = if self.blocks.starts.is_empty() {
+            lowest_of(self.online_list.iter().map(|&cpu| {
+                let (high, low) = running[cpu].words();
+                (high, low, cpu.0)
+            }))
+        } else {
+            self.blocks.look_for_lowest(&self.online_list, running)
+        };
         self.lowest = (lowest != NOBODY).then_some(CpuId(lowest));
     }
 
@@ -177,6 +265,24 @@ impl Turn<'_> {
         self.scratch.starting.push(Starting { job, last: None, placed: false });
     }
 
+    /// Whether this is the priority of a job that runs.
+    pub fn is_running(&self, job: Priority) -> bool {
+        let (state, _) = self.tasks.job(job);
+        state.ready && state.priority == job && state.cpu().is_some()
+    }
+
+    /// Whether this is the priority of a ready job that neither runs nor starts.
+    pub fn is_waiting(&self, job: Priority) -> bool {
+        let (state, _) = self.tasks.job(job);
+        let waits = state.ready && state.priority == job && state.cpu().is_none();
+        waits && !self.scratch.starting.iter().any(|starting| starting.job == job)
+    }
+
+    /// The deadline of a job. For orders by deadline.
+    pub fn deadline(&self, job: Priority) -> Time {
+        Time::from_ns(job.key())
+    }
+
     /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
     /// laxity is zero. One that has exceeded its WCET needs nothing more. For orders by deadline.
     ///
@@ -195,7 +301,8 @@ impl Turn<'_> {
         state.priority = job.urgent();
         if let Some(cpu) = state.cpu() {
             self.running[cpu] = job.urgent();
-            self.cpus.forget_lowest();
+            self.cpus.lowest = None;
+            self.cpus.blocks.change(cpu);
         }
         job.urgent()
     }
@@ -270,12 +377,49 @@ impl Turn<'_> {
     #[inline(always)]
     fn run(&mut self, priority: Priority, cpu: CpuId) {
         let job = self.tasks.start(priority, self.now, cpu);
-        self.running[cpu] = priority;
-        self.cpus.idle.remove(cpu);
-        self.cpus.idle_count -= 1;
-        if self.cpus.lowest.is_some_and(|lowest| self.running[lowest].is_higher_than(priority)) {
-            self.cpus.lowest = Some(cpu);
-        }
+        self.cpus.take(cpu, priority, self.running);
         self.actions.push(Action::Run { cpu, job, budget: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a search through all CPUs.
+        #[test]
+        fn the_lowest_job_of_a_large_group_is_found(
+            offline in prop::collection::btree_set(0u32..400, 0..300),
+            steps in prop::collection::vec((0u32..400, 0i64..1000, 0..4), 1..400),
+        ) {
+            let cpus = 400;
+            let mut group = GroupCpus::default();
+            let mut running = CpuMap::filled(Priority::IDLE, cpus);
+            (0..cpus as u32).map(CpuId).for_each(|cpu| { group.add(cpu); });
+            offline.iter().for_each(|&cpu| group.remove(CpuId(cpu)));
+            for (seat, (cpu, key, what)) in steps.into_iter().enumerate() {
+                let cpu = CpuId(cpu);
+                if offline.contains(&cpu.0) {
+                    // Another group may run something there.
+                    running[cpu] = Priority::new(key + 1000, seat as u32);
+                    continue;
+                }
+                if running[cpu] != Priority::IDLE {
+                    group.vacate(cpu, &mut running);
+                }
+                if what > 0 {
+                    let job = Priority::new(key, seat as u32);
+                    group.take(cpu, job, &mut running);
+                }
+                if what != 1 {
+                    let own = group.online_list.iter().copied();
+                    let slow = own.filter(|&cpu| running[cpu] != Priority::IDLE);
+                    let slow = slow.max_by_key(|&cpu| running[cpu]);
+                    prop_assert_eq!(group.lowest_running(&running), slow);
+                }
+            }
+        }
     }
 }

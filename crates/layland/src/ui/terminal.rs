@@ -15,6 +15,21 @@ pub(crate) fn result(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Writes a long result to standard output as it is made. A reader that has gone away (`| head`) is no error.
+///
+/// It goes out as it is: there must be no styles in it.
+pub(crate) fn write_result(
+    make: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    match make(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::refused(format!("failed to write to standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Results that are written to standard output as they come.
 #[derive(Default)]
 pub(crate) struct Results {

@@ -342,7 +342,7 @@ impl<R: Rules> Threads<R> {
             }
             let seat = rq.threads[p].seat;
             if let Some(load) = &mut rq.load {
-                load[thread.cpu].add(&thread.u);
+                load.add(thread.cpu, &thread.u);
             }
             rq.threads[p] = Thread { seat, next_job: rq.threads[p].next_job, ..thread };
             rq.count_anew(p);

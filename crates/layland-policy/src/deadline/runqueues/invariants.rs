@@ -42,13 +42,14 @@ impl RunQueues {
             );
         }
         self.assert_accounts();
+        self.assert_sources();
         if let Some(load) = &self.load {
-            for c in load.ids() {
+            for (c, own) in load.sums().iter() {
                 let here =
                     |thread: &&Thread| thread.cpu == c && thread.server.state != ServerState::Dead;
                 let sum: Rate =
                     self.threads.values().filter(here).map(|thread| thread.u.clone()).sum();
-                assert_eq!(load[c].exact(), sum, "U of {c:?} is the sum over its threads");
+                assert_eq!(own.exact(), sum, "U of {c:?} is the sum over its threads");
             }
         }
     }

@@ -22,7 +22,7 @@ impl RunQueues {
     pub(crate) fn set_parameters(&mut self, p: TaskId, [Q, T, D]: [i64; 3], tardy: Renewal) {
         let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
-            load[thread.cpu].remove(&thread.u);
+            load.remove(thread.cpu, &thread.u);
         }
         thread.server.set_parameters(
             Service::from_ns(Q),
@@ -33,7 +33,7 @@ impl RunQueues {
         self.reserve_anew(p);
         let thread = &mut self.threads[p];
         if let Some(load) = &mut self.load {
-            load[thread.cpu].add(&thread.u);
+            load.add(thread.cpu, &thread.u);
         }
         if tardy != Renewal::Keep && thread.queued && thread.server.deadline() <= self.now {
             let c = thread.cpu;
@@ -90,6 +90,8 @@ impl RunQueues {
             } else {
                 movable.remove(&entry);
             }
+            let c = thread.cpu;
+            self.source_changed(c);
         }
     }
 

@@ -115,7 +115,7 @@ fn answer(asked: &Simulate<'_>, specs: &[String], set: &Set) -> Result<Option<An
     let held = comparison.held(&bounds);
     let exit = verdict(&comparison.policies, &held, false);
     let json = match args.json {
-        true => format!("{}\n", comparison.as_json(exit)),
+        true => comparison.json_line(exit),
         false => String::new(),
     };
     let of = |(policy, held): (&Simulated, Vec<Held>)| {

@@ -53,7 +53,8 @@ pub(super) struct Ran {
     /// The set, with its ranks as they were explored.
     system: System,
     policy: Box<dyn Policy>,
-    pub outcome: layland_sim::Outcome<Box<dyn Policy>>,
+    /// Without the policy, which for many tasks has hundreds of megabytes.
+    pub outcome: layland_sim::Outcome<()>,
     pub summary: Summary,
     pub first_miss: Option<Time>,
     pub refusals: Refusals,
@@ -230,8 +231,9 @@ fn simulate_one(
 ) -> Result<Ran, Failure> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
-    let outcome =
-        simulate(&system, policy.clone(), &mut recorder, options).map_err(cannot_start)?;
+    let outcome = simulate(&system, policy.clone(), &mut recorder, options)
+        .map_err(cannot_start)?
+        .without_policy();
     if args.check && !outcome.interrupted {
         fits(arrivals(&system, outcome.end), outcome.end)?;
     }

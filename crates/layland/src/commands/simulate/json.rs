@@ -1,48 +1,115 @@
 //! The answer of `layland sim` as one JSON document.
 
-use super::comparison::Comparison;
-use crate::ui::exit::Exit;
+use super::comparison::{Comparison, Simulated};
+use crate::ui::exit::{Exit, Failure};
+use crate::ui::terminal;
 use layland_model::Time;
-use serde_json::json;
+use layland_trace::Summary;
+use serde::Serialize;
 
 impl Comparison<'_> {
-    /// The document.
-    pub(super) fn as_json(&self, exit: Exit) -> serde_json::Value {
-        let results: Vec<serde_json::Value> = self
-            .policies
-            .iter()
-            .map(|policy| match &policy.result {
-                Err(reason) => json!({ "policy": policy.spec, "refused": reason }),
-                Ok(ran) => json!({
-                    "policy": policy.spec,
-                    "end_ns": ran.outcome.end.ns(),
-                    "interrupted": ran.outcome.interrupted,
-                    "cycle": ran.outcome.cycle.map(|cycle| json!({
-                        "from_ns": cycle.from.ns(), "length_ns": cycle.length.ns(),
-                    })),
-                    "events": ran.outcome.events,
-                    "decisions": ran.outcome.decisions,
-                    "first_missed_deadline_ns": ran.first_miss.map(Time::ns),
-                    "refused_requests": ran.refusals.count,
-                    "refused_entries": ran.refusals.entries,
-                    "broken_rules": ran.checked,
-                    "summary": ran.summary,
-                }),
-            })
-            .collect();
-        json!({
-            "layland": env!("CARGO_PKG_VERSION"),
-            "command": "sim",
-            "set": {
-                "name": self.set.name,
-                "tasks": self.set.system.tasks.len(),
-                "cpus": self.set.system.platform.cpu_count(),
-                "utilization": self.set.system.utilization().to_f64(),
-            },
-            "seed": self.args.seed,
-            "explore": self.args.explore,
-            "results": results,
-            "exit": exit,
+    /// Writes the document to standard output.
+    ///
+    /// It is written as it is made: of many tasks it is many times as long as their figures, and as a tree of values
+    /// several times that again.
+    pub(super) fn write_json(&self, exit: Exit) -> Result<(), Failure> {
+        let document = self.document(exit);
+        terminal::write_result(|out| {
+            serde_json::to_writer_pretty(&mut *out, &document)?;
+            out.write_all(b"\n")
         })
+    }
+
+    /// The document in a line.
+    pub(super) fn json_line(&self, exit: Exit) -> String {
+        serde_json::to_string(&self.document(exit)).unwrap_or_default() + "\n"
+    }
+
+    fn document(&self, exit: Exit) -> Document<'_> {
+        Document {
+            layland: env!("CARGO_PKG_VERSION"),
+            command: "sim",
+            set: Set {
+                name: &self.set.name,
+                tasks: self.set.system.tasks.len(),
+                cpus: self.set.system.platform.cpu_count(),
+                utilization: self.set.system.utilization().to_f64(),
+            },
+            seed: self.args.seed,
+            explore: self.args.explore,
+            results: self.policies.iter().map(Answer::of).collect(),
+            exit,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    layland: &'static str,
+    command: &'static str,
+    set: Set<'a>,
+    seed: u64,
+    explore: Option<u64>,
+    results: Vec<Answer<'a>>,
+    exit: Exit,
+}
+
+#[derive(Serialize)]
+struct Set<'a> {
+    name: &'a str,
+    tasks: usize,
+    cpus: usize,
+    utilization: f64,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer<'a> {
+    Refused {
+        policy: &'a str,
+        refused: &'a str,
+    },
+    Ran {
+        policy: &'a str,
+        end_ns: i64,
+        interrupted: bool,
+        cycle: Option<Cycle>,
+        events: u64,
+        decisions: u64,
+        first_missed_deadline_ns: Option<i64>,
+        refused_requests: u64,
+        refused_entries: u64,
+        broken_rules: Option<&'a [String]>,
+        summary: &'a Summary,
+    },
+}
+
+#[derive(Serialize)]
+struct Cycle {
+    from_ns: i64,
+    length_ns: i64,
+}
+
+impl<'a> Answer<'a> {
+    fn of(policy: &'a Simulated) -> Answer<'a> {
+        match &policy.result {
+            Err(refused) => Answer::Refused { policy: &policy.spec, refused },
+            Ok(ran) => Answer::Ran {
+                policy: &policy.spec,
+                end_ns: ran.outcome.end.ns(),
+                interrupted: ran.outcome.interrupted,
+                cycle: ran
+                    .outcome
+                    .cycle
+                    .map(|cycle| Cycle { from_ns: cycle.from.ns(), length_ns: cycle.length.ns() }),
+                events: ran.outcome.events,
+                decisions: ran.outcome.decisions,
+                first_missed_deadline_ns: ran.first_miss.map(Time::ns),
+                refused_requests: ran.refusals.count,
+                refused_entries: ran.refusals.entries,
+                broken_rules: ran.checked.as_deref(),
+                summary: &ran.summary,
+            },
+        }
     }
 }

@@ -67,7 +67,7 @@ fn one(
     if args.json {
         let written = write();
         let code = written.as_ref().map_or_else(|failure| failure.exit, |()| exit());
-        terminal::result(&format!("{:#}\n", comparison.as_json(code)))?;
+        comparison.write_json(code)?;
         written?;
     } else {
         terminal::result(&comparison.as_text()?)?;
