@@ -68,7 +68,7 @@ mod registry;
 pub mod shell;
 mod spoken;
 
-pub use highest_first::HighestFirst;
+pub use highest_first::{HighestFirst, Ties};
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 pub use layland_model::Note;
 pub use policy::{

@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Measures how fast the command `layland` is, and writes docs/speed.md.
+
+    cargo build --profile dist -p layland
+    python3 tools/measure_speed.py [--program target/dist/layland] [--runs 5] [--page docs/speed.md]
+                                   [--schedcat FOLDER] [--short]
+
+It fetches nothing. Peers are measured where they are installed: SimSo if this Python can import it, SchedCAT if
+`--schedcat` names a checkout (its simulator is compiled with g++ and GMP). What is not there is named on the page.
+
+How it measures: each command is a process of its own on one CPU, and its time is what the kernel counts for it (user
+and system), so that other programs cost less than they would in elapsed time. Commands of one table take turns, and a
+figure is the median of `--runs` runs with the least and the most behind it. A rate of the simulator is a slope: jobs of
+a long run less those of a short one, by the difference of their times, so that starting up does not count.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SETS = ROOT / "crates" / "layland-testkit" / "benches" / "sets"
+
+SIMSO = """
+import sys
+from simso.core import Model
+from simso.configuration import Configuration
+tasks, cpus, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+configuration = Configuration()
+configuration.duration = int(seconds * 1000 * configuration.cycles_per_ms)
+for index, line in enumerate(open(tasks)):
+    wcet, period = (float(number) / 1000 for number in line.split())
+    configuration.add_task(name=f"t{index}", identifier=index, period=period, activation_date=0, wcet=wcet,
+                           deadline=period, abort_on_miss=False)
+for index in range(cpus):
+    configuration.add_processor(name=f"cpu{index}", identifier=index)
+configuration.scheduler_info.clas = "simso.schedulers.EDF"
+configuration.check_all()
+model = Model(configuration)
+model.run_model()
+print(sum(1 for task in model.results.tasks.values() for job in task.jobs if job.response_time is not None))
+"""
+
+
+class Failed(Exception):
+    """A command that does not do what is measured."""
+
+
+def run(command, wanted=(0, 1), stdin=None, stdout=None):
+    """Runs a command on one CPU. Its seconds of CPU time, its largest resident set in MB, and what it printed."""
+    cpu = {max(os.sched_getaffinity(0))}
+    with tempfile.TemporaryFile() as captured, tempfile.TemporaryFile() as errors:
+        child = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=stdin or subprocess.DEVNULL,
+            stdout=stdout or captured,
+            stderr=errors,
+            preexec_fn=lambda: os.sched_setaffinity(0, cpu),
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        captured.seek(0)
+        errors.seek(0)
+        if child.returncode not in wanted:
+            raise Failed(f"{command} ended with {child.returncode}: {errors.read().decode()[:500]}")
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, captured.read()
+
+
+def spread(values):
+    return statistics.median(values), min(values), max(values)
+
+
+def figure(number):
+    """Three digits, with the unit that suits."""
+    for limit, unit in ((1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def cell(values):
+    median, least, most = spread(values)
+    return f"{figure(median)} ({figure(least)} to {figure(most)})"
+
+
+def tasks_of(name, folder):
+    """A set as lines of microseconds, and its number of CPUs."""
+    lines = (SETS / f"{name}.txt").read_text().splitlines()
+    cpus = int(lines[0].split()[1])
+    tasks = [line.replace("us", "") for line in lines[1:] if line.strip()]
+    path = folder / f"{name}.us"
+    path.write_text("\n".join(tasks) + "\n")
+    return path, cpus
+
+
+class Peers:
+    """The peers that are installed, and why the others are not."""
+
+    def __init__(self, arguments, folder):
+        self.missing = []
+        self.schedcat = self.build_schedcat(arguments.schedcat, folder)
+        found = subprocess.run([sys.executable, "-c", "import simso"], capture_output=True, check=False)
+        self.simso = found.returncode == 0
+        if not self.simso:
+            self.missing.append("SimSo: needs the Python package `simso`")
+
+    def build_schedcat(self, checkout, folder):
+        if checkout is None:
+            self.missing.append("SchedCAT: needs `--schedcat FOLDER`, a checkout")
+            return None
+        native = Path(checkout) / "native"
+        program = folder / "schedcat_simulation"
+        sources = [native / "src" / name for name in ("tasks.cpp", "schedule_sim.cpp", "edf/sim.cpp")]
+        command = ["g++", "-O2", "-march=native", f"-I{native / 'include'}", "-o", program,
+                   ROOT / "tools" / "schedcat_simulation.cpp", *sources, "-lgmpxx", "-lgmp"]
+        built = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            self.missing.append(f"SchedCAT: does not compile here ({built.stderr.strip().splitlines()[-1:]})")
+            return None
+        return program
+
+
+def layland_simulation(program, policy, name, cpus, seconds):
+    command = [program, "sim", SETS / f"{name}.txt", "--cpus", cpus, "--policy", policy, "--until", f"{seconds}s",
+               "--json", "-q"]
+    time, memory, printed = run(command)
+    page = json.loads(printed)
+    result = page["results"][0]
+    if "summary" not in result:
+        raise Failed(f"{policy} refuses {name}")
+    return time, memory, result["summary"]["total"]["completed"]
+
+
+def slope(short, long):
+    return (long[2] - short[2]) / (long[0] - short[0])
+
+
+def simulation(program, peers, folder, runs, short):
+    """The table of the simulator."""
+    policies = ["g-edf", "p-edf", "hpa-edf", "strong-edf", "dl", "apedf", "run", "qps"]
+    of_a, of_b = ((1, 11), (1, 3)) if short else ((100, 1100), (10, 110))
+    horizons = {"a0": of_a, "a1": of_a, "b0": of_b}
+    lines = ["| set | SchedCAT, global EDF | " + " | ".join(f"`{policy}`" for policy in policies) + " |",
+             "|---|---|" + "---|" * len(policies)]
+    ratios = []
+    for name, (brief, long) in horizons.items():
+        tasks, cpus = tasks_of(name, folder)
+        rates = {policy: [] for policy in policies}
+        theirs = []
+        for _ in range(runs):
+            for policy in policies:
+                try:
+                    measured = [layland_simulation(program, policy, name, cpus, seconds) for seconds in (brief, long)]
+                except Failed:
+                    continue
+                rates[policy].append(slope(*measured))
+            if peers.schedcat:
+                measured = []
+                for seconds in (brief, long):
+                    time, memory, printed = run([peers.schedcat, tasks, cpus, seconds * 1_000_000])
+                    measured.append((time, memory, int(printed.split()[0])))
+                theirs.append(slope(*measured))
+        cells = [cell(rates[policy]) if rates[policy] else "refuses" for policy in policies]
+        lines.append(f"| {name} | {cell(theirs) if theirs else 'not measured'} | " + " | ".join(cells) + " |")
+        if theirs:
+            ratio = statistics.median(rates["g-edf"]) / statistics.median(theirs)
+            ratios.append(f"{ratio:.2f} ({name})")
+    if ratios:
+        lines += ["", f"`g-edf` by SchedCAT: {', '.join(ratios)}."]
+    return lines
+
+
+def whole_runs(program, peers, folder, runs, short):
+    """Ten simulated seconds, all of the process."""
+    lines = ["| set | Layland, `g-edf` | Layland with a trace as JSON | SimSo, EDF |", "|---|---|---|---|"]
+    for name in ("a1", "b0"):
+        tasks, cpus = tasks_of(name, folder)
+        plain, traced, theirs = [], [], []
+        for _ in range(runs):
+            time, _, jobs = layland_simulation(program, "g-edf", name, cpus, 10)
+            plain.append(jobs / time)
+            out = folder / "trace.json"
+            time, _, _ = run([program, "sim", SETS / f"{name}.txt", "--cpus", cpus, "--policy", "g-edf", "--until", "10s",
+                              "-q", "-o", out])
+            traced.append(jobs / time)
+        if peers.simso:
+            # Once: it takes minutes.
+            time, _, printed = run([sys.executable, "-c", SIMSO, tasks, cpus, 0.5 if short else 10])
+            theirs.append(int(printed.split()[-1]) / time)
+        lines.append(f"| {name} | {cell(plain)} | {cell(traced)} | {cell(theirs) if theirs else 'not measured'} |")
+    return lines
+
+
+def batches(program, _peers, folder, runs, short):
+    """Many sets in a stream."""
+    count = 100 if short else 10_000
+    sets = folder / "sets.jsonl"
+    generate = [program, "gen", "-n", 20, "-u", 4, "--cpus", 8, "--sets", count, "--to", "jsonl"]
+    with open(sets, "wb") as file:
+        run(generate, stdout=file)
+    few = folder / "few.jsonl"
+    few.write_text("".join(sets.read_text().splitlines(keepends=True)[:count // 10]))
+    commands = [
+        ("generated", "gen -n 20 -u 4 --cpus 8 --to jsonl", generate, count),
+        ("`g-edf`, verdicts", "check sets.jsonl -p g-edf --no-margin",
+         [program, "check", sets, "-p", "g-edf", "--no-margin"], count),
+        ("`g-edf`, JSON", "check sets.jsonl -p g-edf --json", [program, "check", sets, "-p", "g-edf", "--json"], count),
+        ("`p-edf`, verdicts", "check sets.jsonl -p p-edf --no-margin",
+         [program, "check", sets, "-p", "p-edf", "--no-margin"], count),
+        ("`p-edf`, JSON", "check sets.jsonl -p p-edf --json", [program, "check", sets, "-p", "p-edf", "--json"], count),
+        ("all policies, JSON", "check sets.jsonl --json", [program, "check", few, "--json"], count // 10),
+        ("simulated for 1 s", "sim sets.jsonl -p g-edf --until 1s --json",
+         [program, "sim", few, "-p", "g-edf", "--until", "1s", "--json"], count // 10),
+    ]
+    rates = {what: [] for what, *_ in commands}
+    memory = {}
+    for _ in range(runs):
+        for what, _, command, sets_in in commands:
+            with open(os.devnull, "wb") as nowhere:
+                time, resident, _ = run(command, stdout=nowhere)
+            rates[what].append(sets_in / time)
+            memory[what] = resident
+    lines = ["| what | command | sets/s | memory, MB |", "|---|---|---|---|"]
+    lines += [f"| {what} | `layland {text}` | {cell(rates[what])} | {memory[what]:.0f} |" for what, text, *_ in commands]
+    return lines
+
+
+def scale(program, _peers, folder, runs, short):
+    """A million tasks."""
+    tasks, cpus = (1000, 64) if short else (1_000_000, 4096)
+    path = folder / "large.jsonl"
+    with open(path, "wb") as file:
+        run([program, "gen", "-n", tasks, "-u", cpus * 3 // 4, "--cpus", cpus, "--generator", "uunifast",
+             "--periods", "log:100ms..1s", "--to", "jsonl"], stdout=file)
+    lines = [f"| policy, {tasks:,} tasks on {cpus:,} CPUs, 1 s | seconds | memory, MB |", "|---|---|---|"]
+    for policy in ("g-edf", "p-edf", "hpa-edf"):
+        times, memory = [], 0
+        for _ in range(min(runs, 3)):
+            with open(os.devnull, "wb") as nowhere:
+                time, memory, _ = run([program, "sim", path, "-p", policy, "--until", "1s", "-q"], stdout=nowhere)
+            times.append(time)
+        lines.append(f"| `{policy}` | {cell(times)} | {memory:.0f} |")
+    return lines
+
+
+def start(program, _peers, _folder, runs, _short):
+    """What nothing costs."""
+    lines = ["| command | ms |", "|---|---|"]
+    for arguments in (["--version"], ["sim", "demo:dhall", "--policy", "g-edf"], ["check", "demo:dhall"]):
+        times = [1000 * run([program, *arguments])[0] for _ in range(4 * runs)]
+        lines.append(f"| `layland {' '.join(arguments)}` | {cell(times)} |")
+    return lines
+
+
+TABLES = [
+    ("The simulator", simulation,
+     "Jobs for a second of CPU time, from a long run and a short one. Layland counts misses, tardiness, the distribution "
+     "of response times, preemptions and migrations; SchedCAT counts tardiness. The sets are those of "
+     "`crates/layland-testkit/benches/sets`: 8 CPUs and 16 tasks with utilization 7.6 (a), 24 and 240 with 18 (b).\n\n"
+     "`layland sim a0.txt --cpus 8 --policy g-edf --until 1100s --json -q`, and the same with 100 s"),
+    ("Ten seconds, with everything around them", whole_runs,
+     "Jobs for a second of CPU time of the whole process: start, reading, simulation, results.\n\n"
+     "`layland sim a1.txt --cpus 8 --policy g-edf --until 10s -q -o trace.json`"),
+    ("Many sets in a stream", batches, "20 tasks, 8 CPUs, utilization 4; a set is a line of JSON."),
+    ("A million tasks", scale,
+     "`layland gen -n 1000000 -u 3072 --cpus 4096 --generator uunifast --periods log:100ms..1s --to jsonl`, then "
+     "`layland sim large.jsonl -p POLICY --until 1s -q`."),
+    ("Starting", start, "CPU time of the whole process."),
+]
+
+
+def machine():
+    model = "an unknown processor"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return f"{os.cpu_count()} x {model}, Linux {platform.release().split('-')[0]}, Python {platform.python_version()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", type=Path, default=ROOT / "target" / "dist" / "layland")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "speed.md")
+    parser.add_argument("--schedcat", type=Path)
+    parser.add_argument("--short", action="store_true", help="small inputs: whether the script works, not how fast")
+    arguments = parser.parse_args()
+    if not arguments.program.exists():
+        parser.error(f"{arguments.program} is not there: cargo build --profile dist -p layland")
+    folder = Path(tempfile.mkdtemp(prefix="layland-speed-"))
+    try:
+        peers = Peers(arguments, folder)
+        version = run([arguments.program, "--version"])[2].decode().strip()
+        page = [
+            "# How fast, and how we know",
+            "",
+            "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with the "
+            "least and the most of its runs; a ratio is of two figures of the same table, whose commands took turns. "
+            "Absolute figures are of this machine, on which other programs ran.",
+            "",
+            f"- {version}, profile `dist`; {arguments.runs} runs",
+            f"- {machine()}",
+        ]
+        page += [f"- not measured: {what}" for what in peers.missing]
+        for title, table, text in TABLES:
+            print(title, file=sys.stderr)
+            page += ["", f"## {title}", "", text, ""]
+            page += table(arguments.program, peers, folder, arguments.runs, arguments.short)
+        page += [
+            "",
+            "## What this page does not measure",
+            "",
+            "`cargo bench -p layland-testkit` measures the parts: analyses (`--bench analyses`), decisions "
+            "(`--bench affinity`, `--bench optimal`, `--bench mixed`) and the simulator without the command around it "
+            "(`--bench simulator`). Real threads are on [a page of their own](overheads.md).",
+        ]
+        arguments.page.write_text("\n".join(page) + "\n")
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
