@@ -324,8 +324,8 @@ impl Sweep {
         }
     }
 
-    /// A waiting job and a running one that should not run before it, where running jobs go first among equal deadlines.
-    /// Equal deadlines are looked at if it is known what was `before`.
+    /// A waiting job and a running one that should not run before it, where running jobs go first among equal
+    /// deadlines. Those are looked at if it is known what was `before`.
     fn overtaken_by_start(&self, before: Option<&Before>) -> Option<(usize, usize)> {
         let (first, last) = (self.waiting.first()?, self.running.last()?);
         if first.first < last.first {

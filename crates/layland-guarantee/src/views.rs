@@ -60,8 +60,8 @@
 //! `m b = U + (m - 1) umax`. Fix a deadline `d`, and look at the pieces (point 1) that are due by `d`. The lag of a
 //! server is what it is entitled to, `u` for each nanosecond up to its zero-lag time, less what it has paid; it
 //! is 0 when it wakes up with a new deadline, and is dropped when it becomes inactive. `L` is the sum of the lags.
-//! Suppose that `L` rises above 0. Then some server `j` has a positive lag; let it be contending since `r`, when its lag
-//! was not positive. Since `r` it runs, for a total price of `P`, or all `m` CPUs run pieces due by `d`.
+//! Suppose that `L` rises above 0. Then some server `j` has a positive lag; let it be contending since `r`, when its
+//! lag was not positive. Since `r` it runs, for a total price of `P`, or all `m` CPUs run pieces due by `d`.
 //! - While all run, `L` changes by at most `U - m b = -(m - 1) umax` for each nanosecond.
 //! - While `j` runs, by at most `U` less its price, and `U = m b - (m - 1) umax` is at most `m Umax` times its
 //!   price, less `(m - 1) umax`.

@@ -1,5 +1,7 @@
 //! Reclaiming (GRUB): the bundled example of what it does wrong with several CPUs in a domain, what it keeps on
 //! CPUs that lend what is their own, and on CPUs that lend in parallel (M-GRUB).
+//!
+//! Long because it has a twin of its own, a simulator of servers that moves a unit of time at a time.
 
 use layland_analysis::Verdict;
 use layland_checker::check;
@@ -178,8 +180,8 @@ fn in_parallel() -> impl Strategy<Value = System> {
     prop_oneof![any, beside_hogs()]
 }
 
-/// The worst that is known: hogs that reclaim go first, and one thread needs all that they leave. The bandwidths are what
-/// the condition allows with `umax=19/20`.
+/// The worst that is known: hogs that reclaim go first, and one thread needs all that they leave. The bandwidths are
+/// what the condition allows with `umax=19/20`.
 fn beside_hogs() -> impl Strategy<Value = System> {
     (2i64..5, 3_000i64..8_000, 0i64..4).prop_map(|(m, wide, more)| {
         let period = Duration::from_ns(10_000);

@@ -8,7 +8,7 @@ mod process;
 
 use common::skipped;
 use layland_testkit::certificates::{NEEDS, has_python};
-use process::{folder, name};
+use process::{folder, name, run};
 use std::process::Command;
 
 #[test]
@@ -35,6 +35,8 @@ fn the_script_writes_its_page() {
         "What this page does not measure",
     ];
     assert_eq!(titles, expected);
+    let version = run(&["--version"]).stdout;
+    assert!(text.contains(String::from_utf8_lossy(&version).trim()), "{text}");
     // Every policy and every command has a figure: P-EDF alone refuses a set.
     assert_eq!(text.matches("refuses").count(), 1, "{text}");
     for row in ["| generated |", "| all policies, JSON |", "| simulated for 1 s |", "| `hpa-edf` |"]

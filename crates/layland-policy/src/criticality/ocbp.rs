@@ -20,8 +20,8 @@
 //!
 //! Larger numbers are higher priorities; all that are in use differ. Ties in the scan are decided there. Jobs that
 //! arrive in one instant are handled together, whatever their order. A job without an entry gets priority -1 and a
-//! note ([`Note::Unlisted`](crate::Note::Unlisted)), as under PLRS; so do equal priorities, and the order of the jobs of one task. Jobs
-//! that need nothing below their own level need the order of events that `plrs.rs` explains.
+//! note ([`Note::Unlisted`](crate::Note::Unlisted)), as under PLRS; so do equal priorities, and the order of the
+//! jobs of one task. Jobs that need nothing below their own level need the order of events that `plrs.rs` explains.
 //!
 //! # What the paper leaves open
 //!

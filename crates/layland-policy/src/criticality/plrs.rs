@@ -14,9 +14,9 @@
 //! reuse jobs of a long busy period get priorities that are too low.
 //!
 //! A job for which the list is empty gets priority -1, below all others, and a note says so
-//! ([`Note::Unlisted`](crate::Note::Unlisted)); with lists of `fjp_safe` that takes releases too close together, and with those of the paper's
-//! pattern it happens in legal runs. Equal priorities, which only such jobs have, go to the lower
-//! index. The jobs of a task run in the order of their releases, each at its own priority.
+//! ([`Note::Unlisted`](crate::Note::Unlisted)); with lists of `fjp_safe` that takes releases too close together, and
+//! with those of the paper's pattern it happens in legal runs. Equal priorities, which only such jobs have, go to the
+//! lower index. The jobs of a task run in the order of their releases, each at its own priority.
 //!
 //! # Jobs that need nothing below their own level
 //!

@@ -87,8 +87,8 @@ pub struct Account {
     pub running: Rate,
     /// What is lent besides.
     pub extra: Rate,
-    /// What parallel reclaiming keeps for those that have reserved it: `(running + (m - 1) umax) / m` of its domain, and
-    /// at most `Umax`.
+    /// What parallel reclaiming keeps for those that have reserved it: `(running + (m - 1) umax) / m` of its domain,
+    /// and at most `Umax`.
     kept: Rate,
 }
 
