@@ -23,6 +23,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,24 +55,43 @@ class Failed(Exception):
     """A command that does not do what is measured."""
 
 
-def run(command, wanted=(0, 1), stdin=None, stdout=None):
-    """Runs a command on one CPU. Its seconds of CPU time, its largest resident set in MB, and what it printed."""
+def run(command, stdout=None):
+    """Runs a command on one CPU; yes, no and unknown are answers. Its seconds of CPU time, its largest resident set in MB, and what it printed."""
     cpu = {max(os.sched_getaffinity(0))}
     with tempfile.TemporaryFile() as captured, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(
             [str(part) for part in command],
-            stdin=stdin or subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL,
             stdout=stdout or captured,
             stderr=errors,
             preexec_fn=lambda: os.sched_setaffinity(0, cpu),
         )
-        _, status, usage = os.wait4(child.pid, 0)
+        # What the kernel says at the end counts this interpreter as well, of which the child is a copy before it starts:
+        # its own resident set is looked up while it runs.
+        memory, status = 0.0, None
+        while status is None:
+            memory = resident(child.pid) or memory
+            pid, ended, usage = os.wait4(child.pid, os.WNOHANG)
+            if pid == child.pid:
+                status = ended
+            else:
+                time.sleep(0.01)
         child.returncode = os.waitstatus_to_exitcode(status)
         captured.seek(0)
         errors.seek(0)
-        if child.returncode not in wanted:
+        if child.returncode not in (0, 1, 4):
             raise Failed(f"{command} ended with {child.returncode}: {errors.read().decode()[:500]}")
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, captured.read()
+        return usage.ru_utime + usage.ru_stime, memory, captured.read()
+
+
+def resident(pid):
+    """The largest resident set of a process so far, in MB; None if it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return None
+    sizes = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")]
+    return sizes[0] if sizes else None
 
 
 def spread(values):
@@ -130,12 +151,12 @@ class Peers:
 def layland_simulation(program, policy, name, cpus, seconds):
     command = [program, "sim", SETS / f"{name}.txt", "--cpus", cpus, "--policy", policy, "--until", f"{seconds}s",
                "--json", "-q"]
-    time, memory, printed = run(command)
+    taken, memory, printed = run(command)
     page = json.loads(printed)
     result = page["results"][0]
     if "summary" not in result:
         raise Failed(f"{policy} refuses {name}")
-    return time, memory, result["summary"]["total"]["completed"]
+    return taken, memory, result["summary"]["total"]["completed"]
 
 
 def slope(short, long):
@@ -164,8 +185,8 @@ def simulation(program, peers, folder, runs, short):
             if peers.schedcat:
                 measured = []
                 for seconds in (brief, long):
-                    time, memory, printed = run([peers.schedcat, tasks, cpus, seconds * 1_000_000])
-                    measured.append((time, memory, int(printed.split()[0])))
+                    taken, memory, printed = run([peers.schedcat, tasks, cpus, seconds * 1_000_000])
+                    measured.append((taken, memory, int(printed.split()[0])))
                 theirs.append(slope(*measured))
         cells = [cell(rates[policy]) if rates[policy] else "refuses" for policy in policies]
         lines.append(f"| {name} | {cell(theirs) if theirs else 'not measured'} | " + " | ".join(cells) + " |")
@@ -184,16 +205,16 @@ def whole_runs(program, peers, folder, runs, short):
         tasks, cpus = tasks_of(name, folder)
         plain, traced, theirs = [], [], []
         for _ in range(runs):
-            time, _, jobs = layland_simulation(program, "g-edf", name, cpus, 10)
-            plain.append(jobs / time)
+            seconds, _, jobs = layland_simulation(program, "g-edf", name, cpus, 10)
+            plain.append(jobs / seconds)
             out = folder / "trace.json"
-            time, _, _ = run([program, "sim", SETS / f"{name}.txt", "--cpus", cpus, "--policy", "g-edf", "--until", "10s",
+            seconds, _, _ = run([program, "sim", SETS / f"{name}.txt", "--cpus", cpus, "--policy", "g-edf", "--until", "10s",
                               "-q", "-o", out])
-            traced.append(jobs / time)
+            traced.append(jobs / seconds)
         if peers.simso:
             # Once: it takes minutes.
-            time, _, printed = run([sys.executable, "-c", SIMSO, tasks, cpus, 0.5 if short else 10])
-            theirs.append(int(printed.split()[-1]) / time)
+            seconds, _, printed = run([sys.executable, "-c", SIMSO, tasks, cpus, 0.5 if short else 10])
+            theirs.append(int(printed.split()[-1]) / seconds)
         lines.append(f"| {name} | {cell(plain)} | {cell(traced)} | {cell(theirs) if theirs else 'not measured'} |")
     return lines
 
@@ -224,9 +245,9 @@ def batches(program, _peers, folder, runs, short):
     for _ in range(runs):
         for what, _, command, sets_in in commands:
             with open(os.devnull, "wb") as nowhere:
-                time, resident, _ = run(command, stdout=nowhere)
-            rates[what].append(sets_in / time)
-            memory[what] = resident
+                seconds, peak, _ = run(command, stdout=nowhere)
+            rates[what].append(sets_in / seconds)
+            memory[what] = peak
     lines = ["| what | command | sets/s | memory, MB |", "|---|---|---|---|"]
     lines += [f"| {what} | `layland {text}` | {cell(rates[what])} | {memory[what]:.0f} |" for what, text, *_ in commands]
     return lines
@@ -244,8 +265,8 @@ def scale(program, _peers, folder, runs, short):
         times, memory = [], 0
         for _ in range(min(runs, 3)):
             with open(os.devnull, "wb") as nowhere:
-                time, memory, _ = run([program, "sim", path, "-p", policy, "--until", "1s", "-q"], stdout=nowhere)
-            times.append(time)
+                seconds, memory, _ = run([program, "sim", path, "-p", policy, "--until", "1s", "-q"], stdout=nowhere)
+            times.append(seconds)
         lines.append(f"| `{policy}` | {cell(times)} | {memory:.0f} |")
     return lines
 
@@ -276,6 +297,10 @@ TABLES = [
 ]
 
 
+def wrapped(text):
+    return "\n\n".join(textwrap.fill(part, 112) for part in text.split("\n\n")).splitlines()
+
+
 def machine():
     model = "an unknown processor"
     for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -302,9 +327,11 @@ def main():
         page = [
             "# How fast, and how we know",
             "",
-            "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with the "
-            "least and the most of its runs; a ratio is of two figures of the same table, whose commands took turns. "
-            "Absolute figures are of this machine, on which other programs ran.",
+            *wrapped(
+                "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with "
+                "the least and the most of its runs; a ratio is of two figures of the same table, whose commands took "
+                "turns. Absolute figures are of this machine, on which other programs ran."
+            ),
             "",
             f"- {version}, profile `dist`; {arguments.runs} runs",
             f"- {machine()}",
@@ -312,15 +339,17 @@ def main():
         page += [f"- not measured: {what}" for what in peers.missing]
         for title, table, text in TABLES:
             print(title, file=sys.stderr)
-            page += ["", f"## {title}", "", text, ""]
+            page += ["", f"## {title}", "", *wrapped(text), ""]
             page += table(arguments.program, peers, folder, arguments.runs, arguments.short)
         page += [
             "",
             "## What this page does not measure",
             "",
-            "`cargo bench -p layland-testkit` measures the parts: analyses (`--bench analyses`), decisions "
-            "(`--bench affinity`, `--bench optimal`, `--bench mixed`) and the simulator without the command around it "
-            "(`--bench simulator`). Real threads are on [a page of their own](overheads.md).",
+            *wrapped(
+                "`cargo bench -p layland-testkit` measures the parts: analyses (`--bench analyses`), decisions (`--bench "
+                "affinity`, `--bench optimal`, `--bench mixed`) and the simulator without the command around it (`--bench "
+                "simulator`). Real threads are on [a page of their own](overheads.md)."
+            ),
         ]
         arguments.page.write_text("\n".join(page) + "\n")
     finally:

@@ -34,7 +34,7 @@ impl Scheduler for NonPreemptive {
             turn.start(highest);
         }
     }
-    fn rule(_groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
+    fn rule(&self, _groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
         // The checker knows no rule for schedules without preemption.
         ScheduleRule::None
     }
