@@ -56,7 +56,10 @@ class Failed(Exception):
 
 
 def run(command, stdout=None):
-    """Runs a command on one CPU; yes, no and unknown are answers. Its seconds of CPU time, its largest resident set in MB, and what it printed."""
+    """Runs a command on one CPU; yes, no and unknown are answers.
+
+    Its seconds of CPU time, its largest resident set in MB, and what it printed.
+    """
     cpu = {max(os.sched_getaffinity(0))}
     with tempfile.TemporaryFile() as captured, tempfile.TemporaryFile() as errors:
         child = subprocess.Popen(

@@ -79,6 +79,7 @@ class Task:
         self.allowed = cpu_set(table["affinity"]) if "affinity" in table else clusters[self.cluster]
         self.cpus = self.allowed
         self.rank, self.priority = table.get("rank", at), table.get("priority")
+        self.reclaims = table.get("reclaim", False)
         self.jobs, self.late = table.get("jobs"), table.get("on_miss")
         release = table.get("release", "periodic")
         self.kind = release if isinstance(release, str) else release["kind"]
@@ -218,6 +219,7 @@ def inflated(system, task, several, form):
 def threads(spec, system, tasks, answer):
     """What of EDF holds for threads with reservations."""
     need("grub_pa=on" not in spec, "with grub_pa speeds change")
+    need("exhaust=postpone" not in spec, "threads go on beyond their budgets")
     need(not system.costs, "threads have overheads of their own")
     if answer["decided_by"] == "LOPEZ-ADAPTIVE":
         return
@@ -229,13 +231,43 @@ def threads(spec, system, tasks, answer):
     as_given = all(a.D == b.D for a, b in zip(tasks, system.tasks))
     need(earlier or as_given, "deadlines are either all earlier or none")
     budgets = all(a.C == b.budget for a, b in zip(tasks, system.tasks))
+    reclaims = "grub=on" in spec and any(task.reclaims for task in system.tasks)
     if answer["verdict"] == "yes":
+        need(all(task.J == 0 for task in tasks), "with jitter a server goes on with an old deadline")
         need(budgets or earlier, "a thread may use its budget")
-        need(earlier or one_each or not spec.startswith("dl") or spec.startswith("dl-sp"), "a server may be bypassed")
+        if reclaims:
+            need(budgets and as_given, "with reclaiming the budgets count, and deadlines as they are")
+            reclaiming(spec, system, tasks)
+        need(reclaims or earlier or one_each or not spec.startswith("dl") or spec.startswith("dl-sp"), "a server may be bypassed")
         for a, b in zip(tasks, system.tasks):
             need(a.C == b.budget or b.kind != "hog", "a hog uses its budget")
     else:
         need(one_each and all(a.C == b.C for a, b in zip(tasks, system.tasks)), "a no needs WCETs on one CPU")
+
+
+def reclaiming(spec, system, tasks):
+    """No server is late although threads reclaim (the header of `views.rs` has the proof)."""
+    options = dict(part.split("=", 1) for part in spec.split(":")[1:])
+    need(options.get("arith") != "kernel", "with the kernel's roundings threads pay too little")
+    limit = min(Fraction(options.get("limit", "19/20")), Fraction(1))
+    admitted = options.get("ac", "on" if spec.startswith("dl-sp") else "off") == "on"
+    most = Fraction(options["umax"]) if "umax" in options else limit if admitted else Fraction(1)
+    lend = options.get("lend", "domain")
+    for cpus, group in groups_of(tasks).items():
+        m = len(cpus)
+        cluster = next(cluster for cluster in system.clusters if cpus <= cluster)
+        right = len(cluster) == 1 or lend == ("cpu" if m == 1 else "parallel")
+        need(right and (m == 1 or cpus == cluster), "more is lent than the threads there leave")
+        need(all(task.D == task.T for task in group), "reclaiming needs deadlines at the ends of periods")
+        widest = max(task.u for task in group)
+        need(sum(task.u for task in group) <= m * most - (m - 1) * widest, "more is reserved than can be lent")
+        more = 1 / most - 1 if m == 1 else min(m * (1 - most), Fraction(m - 1))
+        for task in group:
+            longest = task.budget if task.kind == "hog" else task.longest
+            need(m == 1 or longest <= task.budget, f"{task.name} may need more than its budget")
+            spare = task.budget - min(longest, task.budget)
+            needed = len(group) + (1 if m == 1 else 2 * m)
+            need(spare + more * task.budget >= needed, f"{task.name} has no room for whole nanoseconds")
 
 
 def groups_of(tasks):

@@ -71,6 +71,45 @@ fn a_certificate_of_another_set_is_not_valid() {
     assert!(lines.iter().all(|line| line.contains("NOT VALID: task a may not be")), "{lines:?}");
 }
 
+/// What threads that reclaim are promised depends on who lends.
+#[test]
+fn who_lends_what_is_part_of_the_proof() {
+    if !has_python() {
+        return skipped(NEEDS);
+    }
+    let file = folder("certificates-lent").join("certificate.json");
+    let set = of_root("cases/tang2021.in/migrating.toml");
+    let verified = || {
+        let mut command = Command::new("python3");
+        let said = command.arg(verifier()).args([name(&set), name(&file)]).output();
+        let said = said.expect("python3 starts");
+        String::from_utf8_lossy(&said.stdout).lines().next().expect("a line").to_owned()
+    };
+    for policy in ["dl", "dl-sp"] {
+        let spec = format!("{policy}:grub=on:umax=19/20:lend=parallel");
+        let checked = run(&["check", name(&set), "-p", &spec, "--certificate", name(&file)]);
+        assert!(checked.status.success(), "{checked:?}");
+        assert!(verified().ends_with(" valid"), "{}", verified());
+        let text = std::fs::read_to_string(&file).expect("it is written");
+        let lies = [
+            ("lend=parallel", "lend=domain", "more is lent"),
+            ("lend=parallel", "lend=cpu", "more is lent"),
+            ("umax=19/20", "umax=17/20", "more is reserved"),
+            ("umax=19/20", "umax=1", "no room for whole nanoseconds"),
+            ("lend=parallel", "lend=parallel:arith=kernel", "roundings"),
+            ("lend=parallel", "lend=parallel:exhaust=postpone", "beyond their budgets"),
+        ];
+        for (truth, lie, why) in lies {
+            std::fs::write(&file, text.replace(truth, lie)).expect("it can be written");
+            assert!(
+                verified().contains("NOT VALID") && verified().contains(why),
+                "{lie}: {}",
+                verified()
+            );
+        }
+    }
+}
+
 /// The miss is where releases are chosen freely: at whole milliseconds by a search of all states, at halves by one of
 /// first arrivals.
 #[test]
