@@ -89,12 +89,18 @@ impl Stream {
         &self.task
     }
 
-    /// The same, to share.
+    /// The same, to share. Allocates, unless the stream has [its own](Self::own).
     pub fn parameters(&self) -> Arc<Task> {
         match &self.task {
             Parameters::Of(tasks, id) => Arc::new(tasks[*id].clone()),
             Parameters::Own(task) => Arc::clone(task),
         }
+    }
+
+    /// From now on the parameters are the stream's own: an engine that must not allocate asks for that before it
+    /// begins.
+    pub fn own(&mut self) {
+        self.task = Parameters::Own(self.parameters());
     }
 
     /// Whether its thread yields at the end of a job.

@@ -32,6 +32,7 @@ use crate::fifo::worker::{Post, Shared};
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
 use crate::log::{Entry, Log};
+use layland_engine::streams::Stream;
 use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
 use layland_policy::Policy;
@@ -155,6 +156,8 @@ impl<'a> Manager<'a> {
         let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         let mut ledger: Ledger<_, ThreadRun> = Ledger::new(system, policy, seed, |work| work.ns());
         ledger.reserve(4 * n + 64, 8 * (n + m) + 64, WAITING);
+        // Whoever joins hands its parameters to the policy, and the manager may not allocate then.
+        ledger.streams.values_mut().for_each(Stream::own);
         for id in system.tasks.ids() {
             ledger.tasks[id].own.tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
         }
