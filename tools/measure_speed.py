@@ -336,7 +336,7 @@ def main():
                 "turns. Absolute figures are of this machine, on which other programs ran."
             ),
             "",
-            f"- {version}, profile `dist`; {arguments.runs} runs",
+            f"- {version}, profile `dist`; runs of each command: {arguments.runs}",
             f"- {machine()}",
         ]
         page += [f"- not measured: {what}" for what in peers.missing]
