@@ -111,6 +111,8 @@ def figure(number):
 
 def cell(values):
     median, least, most = spread(values)
+    if len(values) == 1:
+        return figure(median)
     return f"{figure(median)} ({figure(least)} to {figure(most)})"
 
 
@@ -332,7 +334,7 @@ def main():
             "",
             *wrapped(
                 "`tools/measure_speed.py` wrote this page: its header says how it measures. Every figure is a median, with "
-                "the least and the most of its runs; a ratio is of two figures of the same table, whose commands took "
+                "the least and the most of several runs; a ratio is of two figures of the same table, whose commands took "
                 "turns. Absolute figures are of this machine, on which other programs ran."
             ),
             "",

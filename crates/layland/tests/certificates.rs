@@ -11,7 +11,7 @@ use layland_analysis::{Certify, catalogue};
 use layland_testkit::certificates::{Lie, NEEDS, has_python, verify};
 use process::{folder, name, run};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SETS: u64 = 80;
@@ -22,6 +22,14 @@ fn of_root(path: &str) -> PathBuf {
 
 fn verifier() -> PathBuf {
     of_root("tools/verify_certificate.py")
+}
+
+/// The verifier's exit code and what it prints of a set and a certificate.
+fn verifier_says(set: &Path, certificate: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new("python3");
+    let said = command.arg(verifier()).args([name(set), name(certificate)]).output();
+    let said = said.expect("python3 starts");
+    (said.status.code(), String::from_utf8_lossy(&said.stdout).into_owned())
 }
 
 #[test]
@@ -56,12 +64,9 @@ fn a_certificate_of_another_set_is_not_valid() {
     assert!(checked.status.success() && !checked.stdout.is_empty(), "{checked:?}");
     // Of each policy: what is said of any may hold of both sets.
     let verify = |set: &PathBuf| -> (Option<i32>, Vec<String>) {
-        let mut command = Command::new("python3");
-        let said = command.arg(verifier()).args([name(set), name(&file)]).output();
-        let said = said.expect("python3 starts");
-        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let (code, text) = verifier_says(set, &file);
         let lines = text.lines().filter(|line| !line.starts_with("any policy"));
-        (said.status.code(), lines.map(str::to_owned).collect())
+        (code, lines.map(str::to_owned).collect())
     };
     let (code, lines) = verify(&set);
     assert!(code == Some(0) && lines.len() == 3, "{lines:?}");
@@ -79,12 +84,7 @@ fn who_lends_what_is_part_of_the_proof() {
     }
     let file = folder("certificates-lent").join("certificate.json");
     let set = of_root("cases/tang2021.in/migrating.toml");
-    let verified = || {
-        let mut command = Command::new("python3");
-        let said = command.arg(verifier()).args([name(&set), name(&file)]).output();
-        let said = said.expect("python3 starts");
-        String::from_utf8_lossy(&said.stdout).lines().next().expect("a line").to_owned()
-    };
+    let verified = || verifier_says(&set, &file).1.lines().next().expect("a line").to_owned();
     for policy in ["dl", "dl-sp"] {
         let spec = format!("{policy}:grub=on:umax=19/20:lend=parallel");
         let checked = run(&["check", name(&set), "-p", &spec, "--certificate", name(&file)]);
@@ -130,10 +130,7 @@ fn runs_with_arrivals_that_were_searched_for_are_valid() {
     let late = text.replace("[[task]]\n", "[[task]]\noffset = \"100ms\"\n");
     std::fs::write(&set, late).expect("it can be written");
     let verified = || {
-        let mut command = Command::new("python3");
-        let said = command.arg(verifier()).args([name(&set), name(&file)]).output();
-        let said = said.expect("python3 starts");
-        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let (_, text) = verifier_says(&set, &file);
         text.lines().find(|line| line.contains("WITNESS")).map(str::to_owned).expect("a line")
     };
     for (tick, found_by) in [(None, "phases"), (Some("500us"), "states")] {
