@@ -7,6 +7,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use std::io::Write;
 use std::sync::Arc;
 
 /// The values of a column; some may not exist.
@@ -26,6 +27,12 @@ pub enum Column {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to write Parquet: {0}")]
 pub struct ColumnsError(String);
+
+impl From<ParquetError> for ColumnsError {
+    fn from(error: ParquetError) -> ColumnsError {
+        ColumnsError(error.to_string())
+    }
+}
 
 /// A table.
 ///
@@ -99,10 +106,12 @@ impl Columns {
     /// # Errors
     /// If the library fails.
     pub fn parquet(&self) -> Result<Vec<u8>, ColumnsError> {
-        self.try_parquet().map_err(|error| ColumnsError(error.to_string()))
+        let mut writer = ParquetWriter::new(Vec::new(), self)?;
+        writer.write(self)?;
+        writer.finish()
     }
 
-    fn try_parquet(&self) -> Result<Vec<u8>, ParquetError> {
+    fn schema(&self) -> String {
         let mut message = "message results {\n".to_owned();
         for (name, column) in &self.columns {
             message += &match column {
@@ -112,8 +121,23 @@ impl Columns {
                 Column::Bool(_) => format!("OPTIONAL BOOLEAN {name};\n"),
             };
         }
-        let schema = parse_message_type(&(message + "}"))?;
-        let metadata = self.metadata.iter();
+        message + "}"
+    }
+}
+
+/// Writes a table as Parquet in parts, each a row group.
+pub struct ParquetWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Begins a file with the columns and the metadata of a table; its values are not written.
+    ///
+    /// # Errors
+    /// If the library or writing fails.
+    pub fn new(out: W, table: &Columns) -> Result<ParquetWriter<W>, ColumnsError> {
+        let schema = parse_message_type(&table.schema())?;
+        let metadata = table.metadata.iter();
         let metadata =
             metadata.map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let properties = WriterProperties::builder()
@@ -121,10 +145,17 @@ impl Columns {
             .set_created_by(concat!("layland ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(metadata))
             .build();
-        let mut writer =
-            SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
-        let mut group = writer.next_row_group()?;
-        for (_, column) in &self.columns {
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?;
+        Ok(ParquetWriter { file })
+    }
+
+    /// Adds the rows of a table of the same columns.
+    ///
+    /// # Errors
+    /// If the library or writing fails.
+    pub fn write(&mut self, table: &Columns) -> Result<(), ColumnsError> {
+        let mut group = self.file.next_row_group()?;
+        for (_, column) in &table.columns {
             let Some(mut to) = group.next_column()? else { break };
             match column {
                 Column::Text(values) => {
@@ -147,7 +178,15 @@ impl Columns {
             to.close()?;
         }
         group.close()?;
-        writer.into_inner()
+        Ok(())
+    }
+
+    /// Ends the file. What it was written to is not flushed.
+    ///
+    /// # Errors
+    /// If the library or writing fails.
+    pub fn finish(self) -> Result<W, ColumnsError> {
+        Ok(self.file.into_inner()?)
     }
 }
 

@@ -15,7 +15,8 @@
 //! | [`kernel`] | the text of Linux kernel traces | `trace-cmd`, `perf script`, tracefs, and runs of ours |
 //!
 //! [`columns`] is the writer of tables that experiments use too. Every writer gives the same bytes
-//! for the same trace on any machine, and no input makes a reader panic.
+//! for the same trace on any machine, and no input makes a reader panic. Perfetto, tables and `st_trace` are also
+//! written while a run is reported, with memory that is bounded at any length.
 //!
 //! ```
 //! use layland_interchange::kernel;
@@ -39,6 +40,9 @@
 pub mod columns;
 pub mod kernel;
 pub mod perfetto;
+#[cfg(test)]
+mod random;
+mod sorter;
 pub mod st_trace;
 #[cfg(feature = "tables")]
 pub mod tables;

@@ -23,9 +23,13 @@
 
 mod proto;
 
-use layland_model::{CpuId, Index, JobId, TaskId, Time};
-use layland_trace::{JobEnd, JobRecord, Labels, Trace};
+use crate::sorter::{Key, Sorter};
+use layland_model::{CpuId, JobId, Service, TaskId, TaskMap, Time};
+use layland_trace::{
+    Answer, Job, JobEnd, JobRecord, Labels, Mark, Recorder, Scratch, Segment, Trace,
+};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// `TaskStateEnum`. That a thread is created is not written: its track says so already, and a thread
 /// that is created twice is an error to Perfetto.
@@ -52,24 +56,40 @@ const CLEARED: u32 = 1;
 const PROCESS_TRACK: u64 = 1;
 
 /// Something to write, in the order in which it is written at one instant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum What {
     /// The task stops running or waiting on a CPU: it waits (`true`), or it has nothing to do.
     Stops(TaskId, CpuId, bool),
-    /// The job with this index ends.
-    JobEnds(usize),
-    /// The job with this index misses its deadline.
-    Misses(usize),
-    /// The job with this index can run.
-    JobBegins(usize),
+    /// The job of this position ends.
+    JobEnds(u64),
+    /// The job of this position misses its deadline.
+    Misses(u64),
+    /// The job of this position can run.
+    JobBegins(u64),
     /// The task waits, and did not run just before.
     Waits(TaskId, CpuId),
     /// The task runs.
     Runs(TaskId, CpuId),
-    /// The mark with this index.
-    Mark(usize),
-    /// The answer with this index.
-    Answer(usize),
+    /// The mark of this position.
+    Mark(u64),
+    /// The answer of this position.
+    Answer(u64),
+}
+
+impl What {
+    fn key(self, at: Time) -> Key {
+        let (rank, rest) = match self {
+            What::Stops(task, cpu, waits) => (0, (u64::from(task.0), cpu.0, u8::from(waits))),
+            What::JobEnds(position) => (1, (position, 0, 0)),
+            What::Misses(position) => (2, (position, 0, 0)),
+            What::JobBegins(position) => (3, (position, 0, 0)),
+            What::Waits(task, cpu) => (4, (u64::from(task.0), cpu.0, 0)),
+            What::Runs(task, cpu) => (5, (u64::from(task.0), cpu.0, 0)),
+            What::Mark(position) => (6, (position, 0, 0)),
+            What::Answer(position) => (7, (position, 0, 0)),
+        };
+        Key::new(at, rank, rest)
+    }
 }
 
 /// A trace as a file for Perfetto; `title` is the name of its process.
@@ -89,127 +109,91 @@ enum What {
 /// assert!(bytes.windows(11).any(|window| window == b"one segment"));
 /// ```
 pub fn write(trace: &Trace, labels: &Labels, title: &str) -> Vec<u8> {
-    let mut writer = Writer { out: Vec::new(), labels, tasks: task_count(trace, labels) };
-    writer.descriptors(title);
-    for (at, what) in happenings(trace) {
-        writer.write(trace, at, what);
-    }
-    writer.out
+    let labels = labels.completed(trace);
+    let mut writer = PerfettoWriter::new(Vec::new(), &labels, title, &Scratch::memory());
+    trace.replay(&mut writer);
+    writer.finish().expect("memory takes what is written to it")
 }
 
-/// How many tasks the trace names, known or not.
-fn task_count(trace: &Trace, labels: &Labels) -> usize {
-    labels.tasks.len().max(Labels::numbered(trace).tasks.len())
-}
-
-/// When each job could run: its release, or the end of its predecessor; and when that was over.
-fn lives(trace: &Trace) -> Vec<(Time, Time)> {
-    let mut order: Vec<usize> = (0..trace.jobs.len()).collect();
-    order.sort_by_key(|&index| trace.jobs[index].job.id);
-    let mut lives = vec![(Time::ZERO, Time::ZERO); order.len()];
-    let mut previous: Option<(TaskId, Time)> = None;
-    for index in order {
-        let JobRecord { job, end, .. } = &trace.jobs[index];
-        let ready = match previous {
-            Some((task, end)) if task == job.id.task => end.max(job.release),
-            Some(_) | None => job.release,
-        };
-        let end = end.map_or(trace.over, |(at, _)| at).max(ready);
-        previous = Some((job.id.task, end));
-        lives[index] = (ready, end);
-    }
-    lives
-}
-
-/// Everything that is to be written, in order.
-fn happenings(trace: &Trace) -> Vec<(Time, What)> {
-    let lives = lives(trace);
-    let mut ends: BTreeMap<JobId, Time> = BTreeMap::new();
-    let mut found = Vec::with_capacity(2 * trace.segments.len() + 3 * trace.jobs.len());
-    for (index, record) in trace.jobs.iter().enumerate() {
-        let (ready, end) = lives[index];
-        if record.end.is_some() {
-            ends.insert(record.job.id, end);
-        }
-        found.push((ready, What::JobBegins(index)));
-        if ready < end {
-            found.push((end, What::JobEnds(index)));
-        }
-        if record.missed(trace.over) {
-            let at = match record.end {
-                Some((at, JobEnd::Aborted)) => at.min(record.job.deadline),
-                Some((_, JobEnd::Completed | JobEnd::Left)) | None => record.job.deadline,
-            };
-            found.push((at, What::Misses(index)));
-        }
-    }
-    let mut order: Vec<usize> = (0..trace.segments.len()).collect();
-    order.sort_by_key(|&index| {
-        let segment = &trace.segments[index];
-        (segment.job, segment.start, segment.end)
-    });
-    // Where and until when each job ran last, and when it first ran.
-    let mut ran: BTreeMap<JobId, (Time, CpuId, Time)> = BTreeMap::new();
-    for (position, &index) in order.iter().enumerate() {
-        let segment = &trace.segments[index];
-        let next = order.get(position + 1).map(|&index| &trace.segments[index]);
-        let continues = |other: &layland_trace::Segment| {
-            other.job == segment.job && other.start == segment.end && other.cpu == segment.cpu
-        };
-        let last = ran.get(&segment.job).copied();
-        if last.is_none_or(|(_, cpu, end)| end != segment.start || cpu != segment.cpu) {
-            found.push((segment.start, What::Runs(segment.job.task, segment.cpu)));
-        }
-        if !next.is_some_and(continues) {
-            let waits = ends.get(&segment.job).is_none_or(|&end| end > segment.end);
-            found.push((segment.end, What::Stops(segment.job.task, segment.cpu, waits)));
-        }
-        let first = last.map_or(segment.start, |(first, ..)| first);
-        ran.insert(segment.job, (first, segment.cpu, segment.end));
-    }
-    let mut last_cpu: BTreeMap<TaskId, CpuId> = BTreeMap::new();
-    for (index, record) in trace.jobs.iter().enumerate() {
-        let id = record.job.id;
-        let (ready, end) = lives[index];
-        let ran = ran.get(&id);
-        let last = *last_cpu.entry(id.task).or_insert(CpuId(0));
-        let cpu = ran.map_or(last, |&(_, cpu, _)| cpu);
-        last_cpu.insert(id.task, cpu);
-        if ready == end {
-            continue;
-        }
-        if ran.is_none_or(|&(first, ..)| first > ready) {
-            found.push((ready, What::Waits(id.task, cpu)));
-        }
-        // It ended where it did not run.
-        if record.end.is_some() && ran.is_none_or(|&(_, _, last)| last < end) {
-            found.push((end, What::Stops(id.task, cpu, false)));
-        }
-    }
-    found.extend(trace.marks.iter().enumerate().map(|(index, mark)| (mark.at, What::Mark(index))));
-    let answers = trace.answers.iter().enumerate();
-    found.extend(answers.map(|(index, answer)| (answer.at, What::Answer(index))));
-    found.sort();
-    found
-}
-
-struct Writer<'a> {
-    out: Vec<u8>,
+/// Writes what an engine reports as [`write`] would write the whole trace, to the byte. Memory is bounded at any
+/// length: what begins before it is known how it ends waits in a [`Scratch`].
+pub struct PerfettoWriter<'a, W> {
+    out: W,
     labels: &'a Labels,
-    tasks: usize,
+    sorter: Sorter,
+    /// How many jobs, marks and answers there were.
+    jobs: u64,
+    marks: u64,
+    answers: u64,
+    /// The jobs that ran and are not over.
+    running: BTreeMap<JobId, Stretch>,
+    /// Those that are over, with when: an engine may report their last segments after their ends.
+    over: Vec<(JobRecord, Time)>,
+    tasks: TaskMap<History>,
+    written: io::Result<()>,
 }
 
-impl Writer<'_> {
-    fn packet(&mut self, packet: &proto::TracePacket) {
-        // The field `packet` of the message `Trace`.
-        prost::encoding::message::encode(1, packet, &mut self.out);
+impl History {
+    const NONE: History = History { over: None, cpu: CpuId(0) };
+}
+
+/// Where a job ran last, without a pause and on one CPU.
+#[derive(Clone, Copy)]
+struct Stretch {
+    /// When the job first ran.
+    first: Time,
+    cpu: CpuId,
+    end: Time,
+}
+
+/// What is known of a task from its former jobs.
+#[derive(Clone, Copy)]
+struct History {
+    /// When the last job was over.
+    over: Option<Time>,
+    /// Where it ran.
+    cpu: CpuId,
+}
+
+impl<'a, W: Write> PerfettoWriter<'a, W> {
+    /// Begins a file; `title` is the name of its process. Every task has a label.
+    pub fn new(
+        out: W,
+        labels: &'a Labels,
+        title: &str,
+        scratch: &Scratch,
+    ) -> PerfettoWriter<'a, W> {
+        let mut writer = PerfettoWriter {
+            out,
+            labels,
+            sorter: Sorter::new(scratch.clone()),
+            jobs: 0,
+            marks: 0,
+            answers: 0,
+            running: BTreeMap::new(),
+            over: Vec::new(),
+            tasks: labels.tasks.values().map(|_| History::NONE).collect(),
+            written: Ok(()),
+        };
+        writer.written = writer.descriptors(title);
+        writer
+    }
+
+    /// Ends the file. What it was written to is not flushed.
+    ///
+    /// # Errors
+    /// If writing failed, now or while the run was reported.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.written?;
+        self.sorter.finish(&mut self.out)?;
+        Ok(self.out)
     }
 
     fn pid(&self) -> i32 {
-        i32::try_from(self.tasks + 1).unwrap_or(i32::MAX)
+        i32::try_from(self.labels.tasks.len() + 1).unwrap_or(i32::MAX)
     }
 
-    fn descriptors(&mut self, title: &str) {
+    fn descriptors(&mut self, title: &str) -> io::Result<()> {
         let pid = Some(self.pid());
         let process = Some(proto::ProcessDescriptor { pid, process_name: Some(title.to_owned()) });
         let mut tracks = vec![proto::TrackDescriptor {
@@ -217,9 +201,9 @@ impl Writer<'_> {
             process,
             ..proto::TrackDescriptor::default()
         }];
-        for task in (0..self.tasks).map(TaskId::from_index) {
-            let thread_name = Some(self.labels.task(task));
-            let thread = Some(proto::ThreadDescriptor { pid, tid: Some(tid(task)), thread_name });
+        for (task, name) in self.labels.tasks.iter() {
+            let (tid, thread_name) = (Some(tid(task)), Some(name.clone()));
+            let thread = Some(proto::ThreadDescriptor { pid, tid, thread_name });
             tracks.push(proto::TrackDescriptor {
                 uuid: Some(track(task)),
                 parent_uuid: Some(PROCESS_TRACK),
@@ -228,17 +212,37 @@ impl Writer<'_> {
             });
         }
         for (index, track) in tracks.into_iter().enumerate() {
-            self.packet(&proto::TracePacket {
+            let packet = proto::TracePacket {
                 timestamp: Some(0),
                 trusted_packet_sequence_id: Some(SEQUENCE),
                 sequence_flags: (index == 0).then_some(CLEARED),
                 track_descriptor: Some(track),
                 ..proto::TracePacket::default()
-            });
+            };
+            self.out.write_all(&bytes(&packet))?;
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, at: Time, what: What, packet: &proto::TracePacket) {
+        // Nothing more once writing has failed.
+        if self.written.is_ok() {
+            self.written = self.sorter.push(what.key(at), &bytes(packet));
         }
     }
 
-    fn state(&mut self, at: Time, task: TaskId, cpu: CpuId, state: State) {
+    /// The task changes its state.
+    fn state(&mut self, at: Time, what: What) {
+        let (task, cpu, state) = match what {
+            What::Stops(task, cpu, true) | What::Waits(task, cpu) => (task, cpu, State::Runnable),
+            What::Stops(task, cpu, false) => (task, cpu, State::Sleeping),
+            What::Runs(task, cpu) => (task, cpu, State::Running),
+            What::JobEnds(_)
+            | What::Misses(_)
+            | What::JobBegins(_)
+            | What::Mark(_)
+            | What::Answer(_) => return,
+        };
         let event = proto::TaskState {
             cpu: Some(i32::try_from(cpu.0).unwrap_or(i32::MAX)),
             comm: Some(self.labels.task(task)),
@@ -246,99 +250,178 @@ impl Writer<'_> {
             state: Some(state as i32),
             prio: Some(0),
         };
-        self.packet(&proto::TracePacket {
+        let packet = proto::TracePacket {
             timestamp: Some(timestamp(at)),
             trusted_packet_sequence_id: Some(SEQUENCE),
             generic_kernel_task_state_event: Some(event),
             ..proto::TracePacket::default()
-        });
+        };
+        self.push(at, what, &packet);
     }
 
-    fn event(
-        &mut self,
-        at: Time,
-        track: u64,
-        kind: TrackEventType,
-        category: &str,
-        name: Option<String>,
-        arguments: Vec<proto::DebugAnnotation>,
-    ) {
-        let event = proto::TrackEvent {
-            debug_annotations: arguments,
-            r#type: Some(kind as i32),
-            track_uuid: Some(track),
-            categories: if kind == TrackEventType::SliceEnd {
-                vec![]
-            } else {
-                vec![category.to_owned()]
-            },
-            name,
-        };
-        self.packet(&proto::TracePacket {
+    /// A slice begins or ends on a track, or there is an instant.
+    fn event(&mut self, at: Time, what: What, track: u64, event: proto::TrackEvent) {
+        let packet = proto::TracePacket {
             timestamp: Some(timestamp(at)),
             trusted_packet_sequence_id: Some(SEQUENCE),
-            track_event: Some(event),
+            track_event: Some(proto::TrackEvent { track_uuid: Some(track), ..event }),
             ..proto::TracePacket::default()
-        });
+        };
+        self.push(at, what, &packet);
     }
 
-    fn write(&mut self, trace: &Trace, at: Time, what: What) {
-        match what {
-            What::Stops(task, cpu, true) => self.state(at, task, cpu, State::Runnable),
-            What::Stops(task, cpu, false) => self.state(at, task, cpu, State::Sleeping),
-            What::Waits(task, cpu) => self.state(at, task, cpu, State::Runnable),
-            What::Runs(task, cpu) => self.state(at, task, cpu, State::Running),
-            What::JobBegins(index) => {
-                let record = &trace.jobs[index];
-                let job = &record.job;
-                let name = format!("{}#{}", self.labels.task(job.id.task), job.id.seq);
-                // A job that ends when it begins has no length to show.
-                let is_instant = record.end.is_some_and(|(end, _)| end <= at);
-                let kind =
-                    if is_instant { TrackEventType::Instant } else { TrackEventType::SliceBegin };
-                let arguments = job_arguments(record);
-                self.event(at, track(job.id.task), kind, "job", Some(name), arguments);
-            }
-            What::JobEnds(index) => {
-                let task = trace.jobs[index].job.id.task;
-                self.event(at, track(task), TrackEventType::SliceEnd, "job", None, Vec::new());
-            }
-            What::Misses(index) => {
-                let record = &trace.jobs[index];
-                let job = &record.job;
-                let mut arguments =
-                    vec![number("job", i64::try_from(job.id.seq).unwrap_or(i64::MAX))];
-                if let Some(end) = record.completion() {
-                    arguments.push(number("tardiness_ns", job.tardiness(end).ns()));
-                }
-                let name = Some("deadline miss".to_owned());
-                self.event(
-                    at,
-                    track(job.id.task),
-                    TrackEventType::Instant,
-                    "miss",
-                    name,
-                    arguments,
-                );
-            }
-            What::Mark(index) => {
-                let mark = trace.marks[index].kind.describe();
-                let track = mark.task().map_or(PROCESS_TRACK, track);
-                let name = Some(mark.text());
-                self.event(at, track, TrackEventType::Instant, "mark", name, Vec::new());
-            }
-            What::Answer(index) => {
-                let answer = &trace.answers[index];
-                let mut arguments = Vec::new();
-                if let Some(reason) = &answer.refused {
-                    arguments.push(text("reason", reason));
-                }
-                let outcome = if answer.refused.is_some() { "refused" } else { "granted" };
-                let name = Some(format!("{outcome}: {}", answer.request));
-                self.event(at, PROCESS_TRACK, TrackEventType::Instant, "request", name, arguments);
+    /// Everything about the jobs that were over before this time is known.
+    fn settle(&mut self, at: Time) {
+        if self.over.first().is_some_and(|&(_, over)| over < at) {
+            for (record, at) in std::mem::take(&mut self.over) {
+                self.job(&record, at);
             }
         }
     }
+
+    /// A job was over at this time, ended or not.
+    fn job(&mut self, record: &JobRecord, at: Time) {
+        let position = self.jobs;
+        self.jobs += 1;
+        let JobRecord { job, end: ended, .. } = record;
+        let task = job.id.task;
+        let history = self.tasks.get(task).copied().unwrap_or(History::NONE);
+        // It could run when its predecessor was over.
+        let ready = history.over.map_or(job.release, |over| over.max(job.release));
+        let end = at.max(ready);
+        let ran = self.running.remove(&job.id);
+        let cpu = ran.map_or(history.cpu, |ran| ran.cpu);
+        if let Some(history) = self.tasks.get_mut(task) {
+            *history = History { over: Some(end), cpu };
+        }
+
+        self.event(ready, What::JobBegins(position), track(task), self.begin(record, ready));
+        if ready < end {
+            let slice_end = event(TrackEventType::SliceEnd, None, None, Vec::new());
+            self.event(end, What::JobEnds(position), track(task), slice_end);
+        }
+        if record.missed(at) {
+            let missed_at = match ended {
+                Some((at, JobEnd::Aborted)) => job.deadline.min(*at),
+                Some((_, JobEnd::Completed | JobEnd::Left)) | None => job.deadline,
+            };
+            self.event(missed_at, What::Misses(position), track(task), miss(record));
+        }
+
+        if let Some(ran) = ran {
+            let waits = ended.is_none() || end > ran.end;
+            self.state(ran.end, What::Stops(task, ran.cpu, waits));
+        }
+        if ready == end {
+            return;
+        }
+        if ran.is_none_or(|ran| ran.first > ready) {
+            self.state(ready, What::Waits(task, cpu));
+        }
+        // It ended where it did not run.
+        if ended.is_some() && ran.is_none_or(|ran| ran.end < end) {
+            self.state(end, What::Stops(task, cpu, false));
+        }
+    }
+
+    fn begin(&self, record: &JobRecord, ready: Time) -> proto::TrackEvent {
+        let id = record.job.id;
+        let name = format!("{}#{}", self.labels.task(id.task), id.seq);
+        // A job that ends when it begins has no length to show.
+        let is_instant = record.end.is_some_and(|(end, _)| end <= ready);
+        let kind = if is_instant { TrackEventType::Instant } else { TrackEventType::SliceBegin };
+        event(kind, Some("job"), Some(name), job_arguments(record))
+    }
+}
+
+impl<W: Write> Recorder for PerfettoWriter<'_, W> {
+    fn executed(&mut self, segment: &Segment) {
+        let &Segment { job, cpu, start, end, .. } = segment;
+        self.settle(end);
+        let last = self.running.get(&job).copied();
+        let first = last.map_or(start, |last| last.first);
+        match last {
+            Some(last) if last.end == start && last.cpu == cpu => {}
+            last => {
+                if let Some(last) = last {
+                    self.state(last.end, What::Stops(job.task, last.cpu, true));
+                }
+                self.state(start, What::Runs(job.task, cpu));
+            }
+        }
+        self.running.insert(job, Stretch { first, cpu, end });
+    }
+
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        self.settle(at);
+        self.over.push((JobRecord { job: *job, end: Some((at, end)), executed }, at));
+    }
+
+    fn pending(&mut self, job: &Job, at: Time, executed: Service) {
+        self.settle(at);
+        self.over.push((JobRecord { job: *job, end: None, executed }, at));
+    }
+
+    fn marked(&mut self, mark: &Mark) {
+        let position = self.marks;
+        self.marks += 1;
+        let about = mark.kind.describe();
+        let track = about.task().map_or(PROCESS_TRACK, track);
+        let instant = event(TrackEventType::Instant, Some("mark"), Some(about.text()), Vec::new());
+        self.event(mark.at, What::Mark(position), track, instant);
+    }
+
+    fn answered(&mut self, answer: &Answer) {
+        let position = self.answers;
+        self.answers += 1;
+        let reason = answer.refused.as_deref().map(|reason| text("reason", reason));
+        let outcome = if answer.refused.is_some() { "refused" } else { "granted" };
+        let name = Some(format!("{outcome}: {}", answer.request));
+        let arguments = reason.into_iter().collect();
+        let instant = event(TrackEventType::Instant, Some("request"), name, arguments);
+        self.event(answer.at, What::Answer(position), PROCESS_TRACK, instant);
+    }
+
+    fn over(&mut self, _at: Time, _interrupted: bool) {
+        self.settle(Time::NEVER);
+        // What ran and is no job of the trace.
+        for (job, ran) in std::mem::take(&mut self.running) {
+            self.state(ran.end, What::Stops(job.task, ran.cpu, true));
+        }
+    }
+}
+
+/// A packet as a field of the message `Trace`.
+fn bytes(packet: &proto::TracePacket) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    prost::encoding::message::encode(1, packet, &mut bytes);
+    bytes
+}
+
+fn event(
+    kind: TrackEventType,
+    category: Option<&str>,
+    name: Option<String>,
+    arguments: Vec<proto::DebugAnnotation>,
+) -> proto::TrackEvent {
+    proto::TrackEvent {
+        debug_annotations: arguments,
+        r#type: Some(kind as i32),
+        track_uuid: None,
+        categories: category.map(str::to_owned).into_iter().collect(),
+        name,
+    }
+}
+
+/// A deadline is missed.
+fn miss(record: &JobRecord) -> proto::TrackEvent {
+    let job = &record.job;
+    let mut arguments = vec![number("job", i64::try_from(job.id.seq).unwrap_or(i64::MAX))];
+    if let Some(end) = record.completion() {
+        arguments.push(number("tardiness_ns", job.tardiness(end).ns()));
+    }
+    let name = Some("deadline miss".to_owned());
+    event(TrackEventType::Instant, Some("miss"), name, arguments)
 }
 
 fn job_arguments(record: &JobRecord) -> Vec<proto::DebugAnnotation> {

@@ -24,9 +24,11 @@
 //! 1; at one instant, completions come before switches away, and those before switches to. Marks,
 //! answers, overheads and the jitter of releases are lost, and a job whose task left looks pending.
 
+use crate::sorter::{Key, Sorter};
 use layland_model::{CpuId, Duration, Index, JobId, Service, TaskId, Time};
-use layland_trace::{Job, JobEnd, JobRecord, Labels, Segment, Trace};
+use layland_trace::{Job, JobEnd, JobRecord, Labels, Recorder, Scratch, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 
 const RECORD: usize = 24;
 const NAME: u8 = 1;
@@ -84,6 +86,18 @@ pub enum StTraceError {
         /// How many are possible.
         most: u64,
     },
+    /// Writing failed.
+    #[error("failed to write the trace: {reason}")]
+    Write {
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl From<io::Error> for StTraceError {
+    fn from(error: io::Error) -> StTraceError {
+        StTraceError::Write { reason: error.to_string() }
+    }
 }
 
 /// A record, decoded as far as all have the same form.
@@ -102,6 +116,14 @@ impl Record {
     }
     fn second(&self) -> u64 {
         u64::from_le_bytes(self.data[8..].try_into().expect("8 of 16 bytes"))
+    }
+    fn bytes(&self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        bytes[..2].copy_from_slice(&[self.kind, self.cpu]);
+        bytes[2..4].copy_from_slice(&self.pid.to_le_bytes());
+        bytes[4..8].copy_from_slice(&self.job.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.data);
+        bytes
     }
     /// When it happened, for those that say it.
     fn time(&self) -> Option<u64> {
@@ -274,73 +296,133 @@ pub fn short_name(name: &str) -> &str {
 /// # Errors
 /// If there are more than 65 535 tasks, 256 CPUs or 2^32 - 2 jobs of a task.
 pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
-    let tasks = labels.tasks.len().max(Labels::numbered(trace).tasks.len());
-    let jobs = trace.jobs.iter().map(|record| record.job.id.seq + 1).max().unwrap_or(0);
-    for (what, count, most) in [
-        ("tasks", tasks as u64, u64::from(u16::MAX)),
-        ("CPUs", trace.cpu_count() as u64, 256),
-        ("jobs of a task", jobs, u64::from(u32::MAX) - 1),
-    ] {
-        if count > most {
-            return Err(StTraceError::TooMany { what, count, most });
-        }
-    }
-    let ns = |at: Time| u64::try_from(at.ns()).unwrap_or(0);
-    let record = |kind, cpu: CpuId, job: JobId, data| Record {
-        kind,
-        cpu: cpu.0 as u8,
-        pid: job.task.0 as u16 + 1,
-        job: job.seq as u32 + 1,
-        data,
-    };
-    let mut timed: Vec<(Time, u8, Record)> = Vec::new();
-    let mut cpus: BTreeMap<JobId, CpuId> = BTreeMap::new();
-    let mut order: Vec<&Segment> = trace.segments.iter().collect();
-    order.sort_by_key(|segment| (segment.job, segment.start));
-    let mut executed: BTreeMap<JobId, u64> = BTreeMap::new();
-    for segment in order {
-        let so_far = executed.entry(segment.job).or_insert(0);
-        let to = pair(ns(segment.start), (*so_far).min(u64::from(u32::MAX)));
-        timed.push((segment.start, 3, record(SWITCH_TO, segment.cpu, segment.job, to)));
-        *so_far += ns(segment.end) - ns(segment.start);
-        let away = pair(ns(segment.end), *so_far);
-        timed.push((segment.end, 2, record(SWITCH_AWAY, segment.cpu, segment.job, away)));
-        cpus.insert(segment.job, segment.cpu);
-    }
-    for JobRecord { job, end, .. } in &trace.jobs {
-        let cpu = cpus.get(&job.id).copied().unwrap_or(CpuId(0));
-        let data = pair(ns(job.release), ns(job.deadline));
-        timed.push((job.release, 0, record(RELEASE, cpu, job.id, data)));
-        let forced = match end {
-            Some((_, JobEnd::Completed)) => 0,
-            Some((_, JobEnd::Aborted)) => 1,
-            Some((_, JobEnd::Left)) | None => continue,
-        };
-        let at = end.map_or(trace.over, |(at, _)| at);
-        let executed = executed.get(&job.id).copied().unwrap_or(0);
-        timed.push((at, 1, record(COMPLETION, cpu, job.id, pair(ns(at), executed << 1 | forced))));
-    }
-    timed.sort_by_key(|&(at, rank, record)| (at, rank, record.cpu, record.pid, record.job));
-
-    let mut out = Vec::with_capacity((timed.len() + tasks + 1) * RECORD);
-    let no_job = |pid| Record { kind: NAME, cpu: 0, pid, job: 0, data: [0; 16] };
-    put(&mut out, &Record { kind: SYSTEM_RELEASE, ..no_job(0) });
-    for task in (0..tasks).map(TaskId::from_index) {
-        let name = labels.task(task);
-        let mut named = no_job(task.0 as u16 + 1);
-        let kept = short_name(&name).as_bytes();
-        named.data[..kept.len()].copy_from_slice(kept);
-        put(&mut out, &named);
-    }
-    timed.iter().for_each(|(_, _, record)| put(&mut out, record));
-    Ok(out)
+    let labels = labels.completed(trace);
+    let mut writer = StTraceWriter::new(Vec::new(), &labels, &Scratch::memory())?;
+    trace.replay(&mut writer);
+    writer.finish()
 }
 
-fn put(out: &mut Vec<u8>, record: &Record) {
-    out.extend([record.kind, record.cpu]);
-    out.extend(record.pid.to_le_bytes());
-    out.extend(record.job.to_le_bytes());
-    out.extend(record.data);
+/// Writes what an engine reports as [`write`] would write the whole trace, to the byte. Memory is bounded at any
+/// length: what is known later than it happens waits in a [`Scratch`].
+pub struct StTraceWriter<W> {
+    out: W,
+    sorter: Sorter,
+    /// The jobs that ran and are not over: how long, and where last.
+    running: BTreeMap<JobId, (u64, CpuId)>,
+    /// Those that are over, with when: an engine may report their last segments after their ends.
+    over: Vec<(Job, Option<JobEnd>, Time)>,
+    /// The most jobs of a task, and how many CPUs there are.
+    jobs: u64,
+    cpus: u64,
+    written: io::Result<()>,
+}
+
+impl<W: Write> StTraceWriter<W> {
+    /// Begins a file. Every task has a label.
+    ///
+    /// # Errors
+    /// If there are more than 65 535 tasks, or writing fails.
+    pub fn new(
+        mut out: W,
+        labels: &Labels,
+        scratch: &Scratch,
+    ) -> Result<StTraceWriter<W>, StTraceError> {
+        at_most("tasks", labels.tasks.len() as u64, u64::from(u16::MAX))?;
+        let no_job = |pid| Record { kind: NAME, cpu: 0, pid, job: 0, data: [0; 16] };
+        out.write_all(&Record { kind: SYSTEM_RELEASE, ..no_job(0) }.bytes())?;
+        for (task, name) in labels.tasks.iter() {
+            let mut named = no_job(task.0 as u16 + 1);
+            let kept = short_name(name).as_bytes();
+            named.data[..kept.len()].copy_from_slice(kept);
+            out.write_all(&named.bytes())?;
+        }
+        let sorter = Sorter::new(scratch.clone());
+        let (running, over) = (BTreeMap::new(), Vec::new());
+        Ok(StTraceWriter { out, sorter, running, over, jobs: 0, cpus: 0, written: Ok(()) })
+    }
+
+    /// Ends the file. What it was written to is not flushed.
+    ///
+    /// # Errors
+    /// If there were more than 256 CPUs or 2^32 - 2 jobs of a task, or writing failed.
+    pub fn finish(mut self) -> Result<W, StTraceError> {
+        at_most("CPUs", self.cpus, 256)?;
+        at_most("jobs of a task", self.jobs, u64::from(u32::MAX) - 1)?;
+        self.written?;
+        self.sorter.finish(&mut self.out)?;
+        Ok(self.out)
+    }
+
+    /// Adds a record; at one instant, those of lower rank come first.
+    fn push(&mut self, at: Time, rank: u8, (kind, cpu, job): (u8, CpuId, JobId), data: [u8; 16]) {
+        // What does not fit is refused at the end.
+        let (pid, number) = (job.task.0 as u16 + 1, (job.seq as u32).wrapping_add(1));
+        let record = Record { kind, cpu: cpu.0 as u8, pid, job: number, data };
+        let key = Key::new(at, rank, (u64::from(record.cpu) << 16 | u64::from(pid), number, 0));
+        // Nothing more once writing has failed.
+        if self.written.is_ok() {
+            self.written = self.sorter.push(key, &record.bytes());
+        }
+    }
+
+    /// Everything about the jobs that were over before this time is known.
+    fn settle(&mut self, at: Time) {
+        if self.over.first().is_some_and(|&(_, _, over)| over < at) {
+            for (job, end, at) in std::mem::take(&mut self.over) {
+                self.job(&job, end, at);
+            }
+        }
+    }
+
+    /// A job was over at this time, ended or not.
+    fn job(&mut self, job: &Job, end: Option<JobEnd>, at: Time) {
+        self.jobs = self.jobs.max(job.id.seq + 1);
+        let (executed, cpu) = self.running.remove(&job.id).unwrap_or((0, CpuId(0)));
+        let data = pair(ns(job.release), ns(job.deadline));
+        self.push(job.release, 0, (RELEASE, cpu, job.id), data);
+        let forced = match end {
+            Some(JobEnd::Completed) => 0,
+            Some(JobEnd::Aborted) => 1,
+            Some(JobEnd::Left) | None => return,
+        };
+        self.push(at, 1, (COMPLETION, cpu, job.id), pair(ns(at), executed << 1 | forced));
+    }
+}
+
+impl<W: Write> Recorder for StTraceWriter<W> {
+    fn executed(&mut self, segment: &Segment) {
+        let &Segment { job, cpu, start, end, .. } = segment;
+        self.settle(end);
+        self.cpus = self.cpus.max(u64::from(cpu.0) + 1);
+        let so_far = self.running.get(&job).map_or(0, |&(so_far, _)| so_far);
+        let to = pair(ns(start), so_far.min(u64::from(u32::MAX)));
+        self.push(start, 3, (SWITCH_TO, cpu, job), to);
+        let so_far = so_far + (ns(end) - ns(start));
+        self.push(end, 2, (SWITCH_AWAY, cpu, job), pair(ns(end), so_far));
+        self.running.insert(job, (so_far, cpu));
+    }
+
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
+        self.settle(at);
+        self.over.push((*job, Some(end), at));
+    }
+
+    fn pending(&mut self, job: &Job, at: Time, _executed: Service) {
+        self.settle(at);
+        self.over.push((*job, None, at));
+    }
+
+    fn over(&mut self, _at: Time, _interrupted: bool) {
+        self.settle(Time::NEVER);
+    }
+}
+
+fn at_most(what: &'static str, count: u64, most: u64) -> Result<(), StTraceError> {
+    if count <= most { Ok(()) } else { Err(StTraceError::TooMany { what, count, most }) }
+}
+
+fn ns(at: Time) -> u64 {
+    u64::try_from(at.ns()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -348,9 +430,7 @@ mod tests {
     use super::*;
 
     fn bytes(kind: u8, cpu: u8, pid: u16, job: u32, data: [u8; 16]) -> Vec<u8> {
-        let mut out = Vec::new();
-        put(&mut out, &Record { kind, cpu, pid, job, data });
-        out
+        Record { kind, cpu, pid, job, data }.bytes().to_vec()
     }
 
     /// What a kernel writes: absolute times, several files, the number of the next job in the switch
@@ -402,6 +482,21 @@ mod tests {
             StTraceError::Time { record: 1, at: 0, ns: u64::MAX }
         );
         assert!(looks_like(&good) && !looks_like(&cut) && !looks_like(&wrong));
+    }
+
+    proptest::proptest! {
+        /// What is written while a run is reported is the whole trace, whether or not it waits in files.
+        #[test]
+        fn a_reported_run_is_written_as_its_trace(
+            (system, policy) in crate::random::systems(),
+            room in 0usize..3000,
+        ) {
+            let labels = Labels::of(&system);
+            let scratch = Scratch::in_folder(&std::env::temp_dir(), room);
+            let reported = StTraceWriter::new(Vec::new(), &labels, &scratch).unwrap();
+            let (trace, reported) = crate::random::simulated(&system, policy, reported);
+            assert_eq!(reported.finish().unwrap(), write(&trace, &labels).unwrap());
+        }
     }
 
     proptest::proptest! {

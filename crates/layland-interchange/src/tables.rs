@@ -46,10 +46,13 @@
 //! | `text` | text | why a task moved (`placed`, `pushed`, `pulled`, `expelled`); the request |
 //! | `reason` | text | why a request was refused |
 
-use crate::columns::{Column, Columns};
+use crate::columns::{Column, Columns, ColumnsError, ParquetWriter};
 use layland_model::note::{Description, Detail};
-use layland_model::{CpuId, TaskId, Time};
-use layland_trace::{Answer, JobEnd, Labels, MarkKind, Trace};
+use layland_model::{CpuId, Service, TaskId, Time};
+use layland_trace::{
+    Answer, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Recorder, Segment, Trace,
+};
+use std::io::Write;
 
 /// The version of the schema of all three tables.
 pub const SCHEMA: u32 = 1;
@@ -66,19 +69,185 @@ pub fn of(
     labels: &Labels,
     facts: &[(&str, String)],
 ) -> [(&'static str, Columns); 3] {
-    let table = |name: &str| {
-        let columns = Columns::new(SCHEMA)
-            .with("table", name)
-            .with("over_ns", trace.over.ns().to_string())
-            .with("cpus", labels.cpus.to_string())
-            .with("interrupted", trace.interrupted.to_string());
-        facts.iter().fold(columns, |columns, (name, value)| columns.with(name, value.clone()))
-    };
+    let over = (trace.over, trace.interrupted);
+    let table = |name| empty(name, labels, over, facts);
+    let marks_of = trace.marks.iter().map(|mark| Row::of_mark(mark.at, &mark.kind));
+    let mut rows: Vec<Row> = marks_of.chain(trace.answers.iter().map(Row::of_answer)).collect();
+    rows.sort_by_key(|row| row.at);
     [
-        ("jobs", jobs(table("jobs"), trace, labels)),
-        ("segments", segments(table("segments"), trace, labels)),
-        ("marks", marks(table("marks"), trace, labels)),
+        ("jobs", jobs(table("jobs"), &trace.jobs, over.0, labels)),
+        ("segments", segments(table("segments"), &trace.segments, labels)),
+        ("marks", marks(table("marks"), &rows, labels)),
     ]
+}
+
+/// A table without columns, with its metadata.
+fn empty(
+    name: &str,
+    labels: &Labels,
+    (over, interrupted): (Time, bool),
+    facts: &[(&str, String)],
+) -> Columns {
+    let columns = Columns::new(SCHEMA)
+        .with("table", name)
+        .with("over_ns", over.ns().to_string())
+        .with("cpus", labels.cpus.to_string())
+        .with("interrupted", interrupted.to_string());
+    facts.iter().fold(columns, |columns, (name, value)| columns.with(name, value.clone()))
+}
+
+/// The most rows of a row group of [`TablesWriter`].
+pub const ROWS: usize = 1 << 17;
+
+/// Writes the three tables as Parquet while a run is reported: memory is bounded at any length. A table of at most
+/// [`ROWS`] rows has the bytes of [`of`]; a longer one has the same rows in several row groups.
+///
+/// ```
+/// use layland_interchange::tables::{self, TablesWriter};
+/// use layland_model::Time;
+/// use layland_trace::{Labels, Trace};
+/// let labels = Labels::default();
+/// let writer = TablesWriter::new([Vec::new(), Vec::new(), Vec::new()], &labels, (Time::ZERO, false), &[]).unwrap();
+/// let [jobs, ..] = writer.finish().unwrap();
+/// let [(_, whole), ..] = tables::of(&Trace::default(), &labels, &[]);
+/// assert_eq!(jobs, whole.parquet().unwrap());
+/// ```
+pub struct TablesWriter<'a, W: Write + Send> {
+    jobs: Table<'a, W, JobRecord>,
+    segments: Table<'a, W, Segment>,
+    marks: Table<'a, W, Row>,
+    /// The answers of an instant: they come after its marks.
+    answers: Vec<Row>,
+    /// That instant.
+    now: Time,
+    written: Result<(), ColumnsError>,
+}
+
+/// The names of the three tables, as they are in the names of files.
+pub const NAMES: [&str; 3] = ["jobs", "segments", "marks"];
+
+impl<'a, W: Write + Send> TablesWriter<'a, W> {
+    /// Begins the three files, in the order of [`NAMES`], about a run: when it ends, and whether that is before its
+    /// horizon. `facts` are as in [`of`].
+    ///
+    /// # Errors
+    /// If the library or writing fails.
+    pub fn new(
+        [to_jobs, to_segments, to_marks]: [W; 3],
+        labels: &'a Labels,
+        over: (Time, bool),
+        facts: &[(&str, String)],
+    ) -> Result<TablesWriter<'a, W>, ColumnsError> {
+        let empty = |name| empty(name, labels, over, facts);
+        let of_jobs = move |table, rows: &_| jobs(table, rows, over.0, labels);
+        let of_segments = |table, rows: &_| segments(table, rows, labels);
+        let of_marks = |table, rows: &_| marks(table, rows, labels);
+        Ok(TablesWriter {
+            jobs: Table::new(to_jobs, empty("jobs"), Box::new(of_jobs))?,
+            segments: Table::new(to_segments, empty("segments"), Box::new(of_segments))?,
+            marks: Table::new(to_marks, empty("marks"), Box::new(of_marks))?,
+            answers: Vec::new(),
+            now: Time::ZERO,
+            written: Ok(()),
+        })
+    }
+
+    /// Ends the files. What they were written to is not flushed.
+    ///
+    /// # Errors
+    /// If the library or writing failed, now or while the run was reported.
+    pub fn finish(mut self) -> Result<[W; 3], ColumnsError> {
+        self.write(TablesWriter::write_answers);
+        self.written?;
+        Ok([self.jobs.finish()?, self.segments.finish()?, self.marks.finish()?])
+    }
+
+    /// Does nothing more once writing has failed.
+    fn write(&mut self, write: impl FnOnce(&mut Self) -> Result<(), ColumnsError>) {
+        if self.written.is_ok() {
+            self.written = write(self);
+        }
+    }
+
+    fn write_answers(&mut self) -> Result<(), ColumnsError> {
+        self.answers.drain(..).try_for_each(|row| self.marks.push(row))
+    }
+
+    /// The marks of earlier instants are complete.
+    fn advance(&mut self, at: Time) {
+        if at != self.now {
+            self.now = at;
+            self.write(TablesWriter::write_answers);
+        }
+    }
+}
+
+impl<W: Write + Send> Recorder for TablesWriter<'_, W> {
+    fn executed(&mut self, segment: &Segment) {
+        self.write(|to| to.segments.push(*segment));
+    }
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        let record = JobRecord { job: *job, end: Some((at, end)), executed };
+        self.write(|to| to.jobs.push(record));
+    }
+    fn pending(&mut self, job: &Job, _at: Time, executed: Service) {
+        self.write(|to| to.jobs.push(JobRecord { job: *job, end: None, executed }));
+    }
+    fn marked(&mut self, mark: &Mark) {
+        self.advance(mark.at);
+        self.write(|to| to.marks.push(Row::of_mark(mark.at, &mark.kind)));
+    }
+    fn answered(&mut self, answer: &Answer) {
+        self.advance(answer.at);
+        self.answers.push(Row::of_answer(answer));
+    }
+}
+
+/// How rows become columns of a table.
+type Columned<'a, T> = Box<dyn Fn(Columns, &[T]) -> Columns + 'a>;
+
+/// A table that is written in parts.
+struct Table<'a, W: Write + Send, T> {
+    file: ParquetWriter<W>,
+    /// Its metadata.
+    empty: Columns,
+    columned: Columned<'a, T>,
+    rows: Vec<T>,
+    is_begun: bool,
+}
+
+impl<'a, W: Write + Send, T> Table<'a, W, T> {
+    fn new(
+        out: W,
+        empty: Columns,
+        columned: Columned<'a, T>,
+    ) -> Result<Table<'a, W, T>, ColumnsError> {
+        let file = ParquetWriter::new(out, &columned(empty.clone(), &[]))?;
+        Ok(Table { file, empty, columned, rows: Vec::new(), is_begun: false })
+    }
+
+    fn push(&mut self, row: T) -> Result<(), ColumnsError> {
+        if self.rows.len() >= ROWS {
+            self.write()?;
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), ColumnsError> {
+        self.is_begun = true;
+        self.file.write(&(self.columned)(self.empty.clone(), &self.rows))?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<W, ColumnsError> {
+        // A table without rows has one row group, too.
+        if !self.rows.is_empty() || !self.is_begun {
+            self.write()?;
+        }
+        self.file.finish()
+    }
 }
 
 /// A column of integers that all exist.
@@ -90,8 +259,8 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn jobs(mut table: Columns, trace: &Trace, labels: &Labels) -> Columns {
-    let all = || trace.jobs.iter();
+fn jobs(mut table: Columns, jobs: &[JobRecord], over: Time, labels: &Labels) -> Columns {
+    let all = || jobs.iter();
     let ids = || all().map(|record| record.job.id);
     table.push("task", ints(ids().map(|id| i64::from(id.task.0))));
     table.push("name", Column::Text(ids().map(|id| Some(labels.task(id.task))).collect()));
@@ -110,7 +279,7 @@ fn jobs(mut table: Columns, trace: &Trace, labels: &Labels) -> Columns {
     };
     table.push("response_ns", of_completed(|job, end| (end - job.arrival).ns()));
     table.push("tardiness_ns", of_completed(|job, end| job.tardiness(end).ns()));
-    let missed = all().map(|record| Some(record.missed(trace.over)));
+    let missed = all().map(|record| Some(record.missed(over)));
     table.push("missed", Column::Bool(missed.collect()));
     table
 }
@@ -124,8 +293,8 @@ fn end_name(end: Option<JobEnd>) -> &'static str {
     }
 }
 
-fn segments(mut table: Columns, trace: &Trace, labels: &Labels) -> Columns {
-    let all = || trace.segments.iter();
+fn segments(mut table: Columns, segments: &[Segment], labels: &Labels) -> Columns {
+    let all = || segments.iter();
     table.push("task", ints(all().map(|segment| i64::from(segment.job.task.0))));
     let names = all().map(|segment| Some(labels.task(segment.job.task)));
     table.push("name", Column::Text(names.collect()));
@@ -183,10 +352,7 @@ impl Row {
     }
 }
 
-fn marks(mut table: Columns, trace: &Trace, labels: &Labels) -> Columns {
-    let marks = trace.marks.iter().map(|mark| Row::of_mark(mark.at, &mark.kind));
-    let mut rows: Vec<Row> = marks.chain(trace.answers.iter().map(Row::of_answer)).collect();
-    rows.sort_by_key(|row| row.at);
+fn marks(mut table: Columns, rows: &[Row], labels: &Labels) -> Columns {
     let all = || rows.iter();
     table.push("at_ns", ints(all().map(|row| row.at.ns())));
     table.push("kind", Column::Text(all().map(|row| Some(row.kind.to_owned())).collect()));
@@ -268,6 +434,54 @@ mod tests {
         );
         for (_, table) in of(&trace, &labels, &[]) {
             assert!(table.parquet().unwrap().ends_with(b"PAR1"));
+        }
+    }
+
+    proptest::proptest! {
+        /// What is written while a run is reported is the whole trace.
+        #[test]
+        fn a_reported_run_is_written_as_its_trace((system, policy) in crate::random::systems()) {
+            let labels = Labels::of(&system);
+            let (trace, _) = crate::random::simulated(&system, policy, layland_trace::NoRecord);
+            let over = (trace.over, trace.interrupted);
+            let files = [Vec::new(), Vec::new(), Vec::new()];
+            let reported = TablesWriter::new(files, &labels, over, &[]).unwrap();
+            let (_, reported) = crate::random::simulated(&system, policy, reported);
+            let whole = of(&trace, &labels, &[]).map(|(_, table)| table.parquet().unwrap());
+            assert_eq!(reported.finish().unwrap(), whole);
+        }
+    }
+
+    /// More rows than fit in a row group, and instants whose answers come before their marks.
+    #[test]
+    fn a_long_table_has_several_row_groups() {
+        use parquet::file::reader::{FileReader, SerializedFileReader};
+        let (labels, over) = (Labels::default(), (Time::from_ns(1 << 20), false));
+        let files = [Vec::new(), Vec::new(), Vec::new()];
+        let mut writer = TablesWriter::new(files, &labels, over, &[]).unwrap();
+        let rows = 2 * ROWS + 3;
+        for at in (0..rows as i64 / 2).map(Time::from_ns) {
+            let request = at.ns().to_string();
+            writer.answered(&Answer { at, request, entering: None, refused: None, errno: None });
+            writer.marked(&Mark { at, kind: MarkKind::CpuOnline(CpuId(1)) });
+        }
+        let [.., marks] = writer.finish().unwrap();
+        let path =
+            std::env::temp_dir().join(format!("layland-tables-{}.parquet", std::process::id()));
+        std::fs::write(&path, marks).unwrap();
+        let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let groups = reader.metadata().row_groups().iter().map(|group| group.num_rows() as usize);
+        assert_eq!(groups.collect::<Vec<_>>(), [ROWS, ROWS, 2]);
+        let kinds = reader.get_row_iter(None).unwrap().map(|row| {
+            let row = row.unwrap();
+            let value =
+                |name| row.get_column_iter().find(|(key, _)| *key == name).unwrap().1.to_string();
+            (value("at_ns"), value("kind"))
+        });
+        for (index, (at, kind)) in kinds.enumerate() {
+            let expected = if index % 2 == 0 { "\"cpu_online\"" } else { "\"granted\"" };
+            assert_eq!((at.as_str(), kind.as_str()), ((index / 2).to_string().as_str(), expected));
         }
     }
 }

@@ -36,9 +36,11 @@
 
 mod described;
 mod wire;
+mod writer;
 
 pub use self::described::{Described, Members};
 use self::wire::{WireAnswer, WireJob, WireMark, WireSegment};
+pub use self::writer::JsonWriter;
 use crate::{Answer, Job, JobRecord, Labels, Mark, Segment, Summary, Trace};
 use layland_model::note::Detail;
 use layland_model::{CpuId, Index, TaskId, Time};
@@ -74,22 +76,7 @@ pub fn write_json(
     labels: &Labels,
     summary: Option<&Summary>,
 ) -> io::Result<()> {
-    write!(out, "{{\"version\":{VERSION},\"unit\":\"ns\",\"tasks\":")?;
-    serde_json::to_writer(&mut *out, labels.tasks.as_slice())?;
-    write!(
-        out,
-        ",\"cpus\":{},\"over\":{},\"interrupted\":{},",
-        labels.cpus,
-        trace.over.ns(),
-        trace.interrupted
-    )?;
-    if !labels.levels.is_empty() {
-        out.write_all(b"\"levels\":")?;
-        serde_json::to_writer(&mut *out, &labels.levels)?;
-        out.write_all(b",")?;
-    }
-    out.write_all(b"\n\"summary\":")?;
-    serde_json::to_writer(&mut *out, &summary)?;
+    write_head(out, labels, (trace.over, trace.interrupted), summary)?;
     write_list(out, "jobs", trace.jobs.iter().map(WireJob::from))?;
     write_list(out, "segments", trace.segments.iter().map(WireSegment::from))?;
     write_list(out, "marks", trace.marks.iter().map(WireMark::from))?;
@@ -97,16 +84,50 @@ pub fn write_json(
     writeln!(out, "}}")
 }
 
+/// What comes before the lists.
+fn write_head(
+    out: &mut impl Write,
+    labels: &Labels,
+    (over, interrupted): (Time, bool),
+    summary: Option<&Summary>,
+) -> io::Result<()> {
+    write!(out, "{{\"version\":{VERSION},\"unit\":\"ns\",\"tasks\":")?;
+    serde_json::to_writer(&mut *out, labels.tasks.as_slice())?;
+    let (cpus, over) = (labels.cpus, over.ns());
+    write!(out, ",\"cpus\":{cpus},\"over\":{over},\"interrupted\":{interrupted},")?;
+    if !labels.levels.is_empty() {
+        out.write_all(b"\"levels\":")?;
+        serde_json::to_writer(&mut *out, &labels.levels)?;
+        out.write_all(b",")?;
+    }
+    out.write_all(b"\n\"summary\":")?;
+    serde_json::to_writer(&mut *out, &summary)?;
+    Ok(())
+}
+
 fn write_list(
     out: &mut impl Write,
     name: &str,
     items: impl Iterator<Item = impl Serialize>,
 ) -> io::Result<()> {
-    write!(out, ",\n\"{name}\":[")?;
+    begin_list(out, name)?;
     for (index, item) in items.enumerate() {
-        out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
+        out.write_all(separator(index == 0))?;
         serde_json::to_writer(&mut *out, &item)?;
     }
+    end_list(out)
+}
+
+fn begin_list(out: &mut impl Write, name: &str) -> io::Result<()> {
+    write!(out, ",\n\"{name}\":[")
+}
+
+/// What comes before an item.
+fn separator(is_first: bool) -> &'static [u8] {
+    if is_first { b"\n" } else { b",\n" }
+}
+
+fn end_list(out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"]")
 }
 

@@ -50,6 +50,17 @@ impl Labels {
         }
     }
 
+    /// These, with a number for each task of a trace that has no name here.
+    #[must_use]
+    pub fn completed(&self, trace: &Trace) -> Labels {
+        let mut labels = self.clone();
+        for task in (self.tasks.len()..Labels::numbered(trace).tasks.len()).map(TaskId::from_index)
+        {
+            labels.tasks.push(default_name(task));
+        }
+        labels
+    }
+
     /// The name of a task; `task N` if it has none.
     pub fn task(&self, task: TaskId) -> String {
         self.tasks.get(task).cloned().unwrap_or_else(|| default_name(task))

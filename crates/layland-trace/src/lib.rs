@@ -62,6 +62,7 @@ mod labels;
 mod mark;
 mod record;
 mod replay;
+mod scratch;
 pub mod statistics;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -73,6 +74,7 @@ pub use mark::{Mark, MarkKind};
 pub use record::{
     Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace,
 };
+pub use scratch::{Scratch, Spool};
 pub use statistics::{
     Counters, CpuSummary, Percentiles, Statistics, Summary, TaskCounters, TaskSummary,
 };

@@ -1,8 +1,9 @@
 //! What is written decodes to what happened.
 
 use super::*;
-use layland_model::{Duration, Service};
-use layland_trace::{Job, Segment};
+use crate::random::systems;
+use layland_model::Duration;
+use proptest::prelude::*;
 use prost::Message;
 
 fn at(ns: i64) -> Time {
@@ -122,4 +123,114 @@ fn a_job_without_demand_is_an_instant() {
     let kinds: Vec<i32> =
         packets.iter().filter_map(|packet| packet.track_event.as_ref()?.r#type).collect();
     assert_eq!(kinds, [TrackEventType::Instant as i32]);
+}
+
+/// When each job could run: its release, or the end of its predecessor; and when that was over.
+fn lives(trace: &Trace) -> Vec<(Time, Time)> {
+    let mut order: Vec<usize> = (0..trace.jobs.len()).collect();
+    order.sort_by_key(|&index| trace.jobs[index].job.id);
+    let mut lives = vec![(Time::ZERO, Time::ZERO); order.len()];
+    let mut previous: Option<(TaskId, Time)> = None;
+    for index in order {
+        let JobRecord { job, end, .. } = &trace.jobs[index];
+        let ready = match previous {
+            Some((task, end)) if task == job.id.task => end.max(job.release),
+            Some(_) | None => job.release,
+        };
+        let end = end.map_or(trace.over, |(at, _)| at).max(ready);
+        previous = Some((job.id.task, end));
+        lives[index] = (ready, end);
+    }
+    lives
+}
+
+/// The keys of everything that is to be written, in order, from the whole trace at once: the slow twin.
+fn happenings(trace: &Trace) -> Vec<Key> {
+    let lives = lives(trace);
+    let mut ends: BTreeMap<JobId, Time> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (index, record) in trace.jobs.iter().enumerate() {
+        let (ready, end) = lives[index];
+        if record.end.is_some() {
+            ends.insert(record.job.id, end);
+        }
+        found.push((ready, What::JobBegins(index as u64)));
+        if ready < end {
+            found.push((end, What::JobEnds(index as u64)));
+        }
+        if record.missed(trace.over) {
+            let at = match record.end {
+                Some((at, JobEnd::Aborted)) => at.min(record.job.deadline),
+                Some((_, JobEnd::Completed | JobEnd::Left)) | None => record.job.deadline,
+            };
+            found.push((at, What::Misses(index as u64)));
+        }
+    }
+    let mut order: Vec<usize> = (0..trace.segments.len()).collect();
+    order.sort_by_key(|&index| {
+        let segment = &trace.segments[index];
+        (segment.job, segment.start, segment.end)
+    });
+    // Where and until when each job ran last, and when it first ran.
+    let mut ran: BTreeMap<JobId, (Time, CpuId, Time)> = BTreeMap::new();
+    for (position, &index) in order.iter().enumerate() {
+        let segment = &trace.segments[index];
+        let next = order.get(position + 1).map(|&index| &trace.segments[index]);
+        let continues = |other: &layland_trace::Segment| {
+            other.job == segment.job && other.start == segment.end && other.cpu == segment.cpu
+        };
+        let last = ran.get(&segment.job).copied();
+        if last.is_none_or(|(_, cpu, end)| end != segment.start || cpu != segment.cpu) {
+            found.push((segment.start, What::Runs(segment.job.task, segment.cpu)));
+        }
+        if !next.is_some_and(continues) {
+            let waits = ends.get(&segment.job).is_none_or(|&end| end > segment.end);
+            found.push((segment.end, What::Stops(segment.job.task, segment.cpu, waits)));
+        }
+        let first = last.map_or(segment.start, |(first, ..)| first);
+        ran.insert(segment.job, (first, segment.cpu, segment.end));
+    }
+    let mut last_cpu: BTreeMap<TaskId, CpuId> = BTreeMap::new();
+    for (index, record) in trace.jobs.iter().enumerate() {
+        let id = record.job.id;
+        let (ready, end) = lives[index];
+        let ran = ran.get(&id);
+        let last = *last_cpu.entry(id.task).or_insert(CpuId(0));
+        let cpu = ran.map_or(last, |&(_, cpu, _)| cpu);
+        last_cpu.insert(id.task, cpu);
+        if ready == end {
+            continue;
+        }
+        if ran.is_none_or(|&(first, ..)| first > ready) {
+            found.push((ready, What::Waits(id.task, cpu)));
+        }
+        // It ended where it did not run.
+        if record.end.is_some() && ran.is_none_or(|&(_, _, last)| last < end) {
+            found.push((end, What::Stops(id.task, cpu, false)));
+        }
+    }
+    found.extend(
+        trace.marks.iter().enumerate().map(|(index, mark)| (mark.at, What::Mark(index as u64))),
+    );
+    let answers = trace.answers.iter().enumerate();
+    found.extend(answers.map(|(index, answer)| (answer.at, What::Answer(index as u64))));
+    let mut keys: Vec<Key> = found.into_iter().map(|(at, what)| what.key(at)).collect();
+    keys.sort();
+    keys
+}
+
+proptest! {
+    /// What is written while a run is reported is what the whole trace says, whether or not it waits in files.
+    #[test]
+    fn a_reported_run_is_written_as_its_trace((system, policy) in systems(), room in 0usize..3000) {
+        let labels = Labels::of(&system);
+        let scratch = Scratch::in_folder(&std::env::temp_dir(), room);
+        let reported = PerfettoWriter::new(Vec::new(), &labels, "test", &scratch);
+        let (trace, reported) = crate::random::simulated(&system, policy, reported);
+        prop_assert_eq!(reported.finish().unwrap(), write(&trace, &labels, "test"));
+
+        let mut keys = PerfettoWriter::new(Vec::new(), &labels, "test", &Scratch::memory());
+        trace.replay(&mut keys);
+        prop_assert_eq!(keys.sorter.keys(), happenings(&trace));
+    }
 }

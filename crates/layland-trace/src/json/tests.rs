@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::{at, id, naive};
-use crate::{Errno, JobEnd, MarkKind, Statistics};
+use crate::{Errno, JobEnd, MarkKind, Scratch, Statistics};
 use layland_model::{Criticality, Duration, MoveReason, Note, Rate, Speed, System};
 use proptest::prelude::*;
 
@@ -132,5 +132,47 @@ proptest! {
         let _ = read_json(bytes.as_slice());
         bytes.truncate(cut.index(bytes.len()));
         prop_assert!(read_json(bytes.as_slice()).is_err());
+    }
+}
+
+/// What is written while a run is reported is the whole trace, whether or not it waits in files.
+#[test]
+fn a_reported_run_is_written_as_its_trace() {
+    let (trace, system) = full();
+    let labels = Labels::of(&system);
+    let over = (trace.over, trace.interrupted);
+    let mut statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
+    trace.replay(&mut statistics);
+    let summary = statistics.summary(&labels);
+    let mut whole = Vec::new();
+    write_json(&mut whole, &trace, &labels, Some(&summary)).unwrap();
+    for room in [0, 100, 1000, usize::MAX] {
+        let scratch = Scratch::in_folder(&std::env::temp_dir(), room);
+        let mut writer = JsonWriter::new(Vec::new(), &labels, over, Some(&summary), &scratch);
+        trace.replay(&mut writer);
+        assert_eq!(String::from_utf8(writer.finish().unwrap()), String::from_utf8(whole.clone()));
+    }
+}
+
+/// A disk that is full is an error in the end, and none before.
+#[test]
+fn what_cannot_be_written_is_told() {
+    struct Full(usize);
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (trace, system) = full();
+    let (labels, over) = (Labels::of(&system), (trace.over, trace.interrupted));
+    for room in [0, 10, 200, 400] {
+        let mut writer = JsonWriter::new(Full(room), &labels, over, None, &Scratch::memory());
+        trace.replay(&mut writer);
+        let error = writer.finish().err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{room}");
     }
 }

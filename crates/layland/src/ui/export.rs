@@ -1,16 +1,17 @@
 //! Traces in the formats of other tools, by the ending of a file: for every command that writes a
-//! trace.
+//! trace. They are written while a run is reported, whether by an engine or by a trace.
 
 use super::exit::Failure;
+use super::files::{self, NewFile};
 use layland_config::to_toml;
-use layland_interchange::{perfetto, st_trace, tables};
-use layland_model::System;
-use layland_trace::{Labels, Trace};
+use layland_interchange::columns::ColumnsError;
+use layland_interchange::perfetto::PerfettoWriter;
+use layland_interchange::st_trace::{StTraceError, StTraceWriter};
+use layland_interchange::tables::{self, TablesWriter};
+use layland_model::{Service, System, Time};
+use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Scratch, Segment};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
-
-/// Files to write: where, and what.
-pub(crate) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// What made a trace.
 pub(crate) struct Origin<'a> {
@@ -79,30 +80,125 @@ impl Export {
         }
     }
 
-    /// The files to write for a trace: that of the path, or `dir/name.TABLE.parquet` for each table.
-    pub(crate) fn files(
+    /// Begins the files of a run: that of the path, or `dir/name.TABLE.parquet` for each table. It ends at some
+    /// time, which may be before its horizon.
+    pub(crate) fn begin<'a>(
         self,
         path: &Path,
-        trace: &Trace,
-        labels: &Labels,
+        labels: &'a Labels,
+        over: (Time, bool),
         origin: &Origin<'_>,
-    ) -> Result<Files, Failure> {
-        let one = |bytes| Ok(vec![(path.to_owned(), bytes)]);
-        match self {
-            Export::Perfetto => one(perfetto::write(trace, labels, origin.title)),
-            Export::StTrace => one(st_trace::write(trace, labels)
-                .map_err(|error| Failure::refused(error.to_string()).help("write a .json"))?),
+    ) -> Result<Exported<'a>, Failure> {
+        let scratch = scratch(path);
+        let (paths, writer) = match self {
+            Export::Perfetto => {
+                let file = NewFile::create(path)?;
+                let writer = PerfettoWriter::new(file, labels, origin.title, &scratch);
+                (vec![path.to_owned()], Writer::Perfetto(writer))
+            }
+            Export::StTrace => {
+                let file = NewFile::create(path)?;
+                let writer = StTraceWriter::new(file, labels, &scratch).map_err(no_st_trace)?;
+                (vec![path.to_owned()], Writer::StTrace(writer))
+            }
             Export::Parquet => {
+                let paths =
+                    tables::NAMES.map(|name| path.with_extension(format!("{name}.parquet")));
+                let [jobs, segments, marks] = &paths;
                 let files =
-                    tables::of(trace, labels, &origin.facts()).into_iter().map(|(name, table)| {
-                        let path = path.with_extension(format!("{name}.parquet"));
-                        let failed =
-                            |error| Failure::refused(format!("{}: {error}", path.display()));
-                        let bytes = table.parquet().map_err(failed)?;
-                        Ok((path, bytes))
-                    });
-                files.collect()
+                    [NewFile::create(jobs)?, NewFile::create(segments)?, NewFile::create(marks)?];
+                let writer = TablesWriter::new(files, labels, over, &origin.facts())
+                    .map_err(|error| no_tables(path, &error))?;
+                (paths.to_vec(), Writer::Tables(Box::new(writer)))
+            }
+        };
+        Ok(Exported { path: path.to_owned(), paths, writer })
+    }
+}
+
+/// Where what has to wait for its place in a file waits.
+pub(crate) fn scratch(path: &Path) -> Scratch {
+    // Enough for short runs to need no file.
+    const ROOM: usize = 16 << 20;
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    Scratch::in_folder(folder.unwrap_or(Path::new(".")), ROOM)
+}
+
+fn no_st_trace(error: StTraceError) -> Failure {
+    let failure = Failure::refused(error.to_string());
+    match error {
+        StTraceError::TooMany { .. } => failure.help("write a .json"),
+        StTraceError::Write { .. }
+        | StTraceError::CutOff { .. }
+        | StTraceError::Kind { .. }
+        | StTraceError::Time { .. } => failure,
+    }
+}
+
+fn no_tables(path: &Path, error: &ColumnsError) -> Failure {
+    Failure::refused(format!("{}: {error}", path.display()))
+}
+
+/// Files that are written while a run is reported. Unless they are [kept](Exported::keep) they leave nothing
+/// behind.
+pub(crate) struct Exported<'a> {
+    path: PathBuf,
+    paths: Vec<PathBuf>,
+    writer: Writer<'a>,
+}
+
+enum Writer<'a> {
+    Perfetto(PerfettoWriter<'a, NewFile>),
+    StTrace(StTraceWriter<NewFile>),
+    Tables(Box<TablesWriter<'a, NewFile>>),
+}
+
+impl Exported<'_> {
+    /// The run is over: puts the files in their places, and names them.
+    pub(crate) fn keep(self) -> Result<Vec<PathBuf>, Failure> {
+        let path = &self.path;
+        match self.writer {
+            Writer::Perfetto(writer) => {
+                writer.finish().map_err(|error| files::failed(path, &error))?.keep()?;
+            }
+            Writer::StTrace(writer) => writer.finish().map_err(no_st_trace)?.keep()?,
+            Writer::Tables(writer) => {
+                let files = writer.finish().map_err(|error| no_tables(path, &error))?;
+                files.into_iter().try_for_each(NewFile::keep)?;
             }
         }
+        Ok(self.paths)
+    }
+
+    fn recorder(&mut self) -> &mut dyn Recorder {
+        match &mut self.writer {
+            Writer::Perfetto(writer) => writer,
+            Writer::StTrace(writer) => writer,
+            Writer::Tables(writer) => &mut **writer,
+        }
+    }
+}
+
+impl Recorder for Exported<'_> {
+    fn released(&mut self, job: &Job) {
+        self.recorder().released(job);
+    }
+    fn executed(&mut self, segment: &Segment) {
+        self.recorder().executed(segment);
+    }
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        self.recorder().ended(job, at, end, executed);
+    }
+    fn pending(&mut self, job: &Job, at: Time, executed: Service) {
+        self.recorder().pending(job, at, executed);
+    }
+    fn marked(&mut self, mark: &Mark) {
+        self.recorder().marked(mark);
+    }
+    fn answered(&mut self, answer: &Answer) {
+        self.recorder().answered(answer);
+    }
+    fn over(&mut self, at: Time, interrupted: bool) {
+        self.recorder().over(at, interrupted);
     }
 }

@@ -76,7 +76,8 @@ pub(crate) struct NewFile {
     beside: Option<(PathBuf, PathBuf)>,
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
+/// Why a file is not written.
+pub(crate) fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::refused(format!("failed to write {}: {error}", path.display()))
 }
 

@@ -94,9 +94,11 @@ impl Recorded<'_> {
                     seed: self.seed,
                     system: self.system,
                 };
-                for (path, bytes) in export.files(path, self.trace, &self.labels, &origin)? {
-                    write(&path, &bytes, quiet)?;
-                }
+                let over = (self.trace.over, self.trace.interrupted);
+                let labels = self.labels.completed(self.trace);
+                let mut file = export.begin(path, &labels, over, &origin)?;
+                self.trace.replay(&mut file);
+                file.keep()?.iter().for_each(|path| tell_of(path, quiet));
                 return Ok(());
             }
             FileKind::Text => {
@@ -116,8 +118,12 @@ impl Recorded<'_> {
 
 fn write(path: &Path, bytes: &[u8], quiet: bool) -> Result<(), Failure> {
     files::write(path, bytes)?;
+    tell_of(path, quiet);
+    Ok(())
+}
+
+fn tell_of(path: &Path, quiet: bool) {
     if !quiet {
         terminal::talk(&format!("wrote {}", path.display()));
     }
-    Ok(())
 }

@@ -76,7 +76,7 @@ pub(super) fn run(
 ) -> Outcome {
     refuse_what_shows_one(args)?;
     let interrupt = interrupt::listen();
-    let asked = Simulate { registry, args, keeps_all: args.check, quiet: true, interrupt };
+    let asked = Simulate { registry, args, quiet: true, interrupt };
     let mut out = Answers::new(args, interrupt);
     let sets = std::iter::once(Ok(first)).chain(rest);
     let work = |set: Set| answer(&asked, specs, &set);

@@ -22,8 +22,6 @@ const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 pub(super) struct Simulate<'a> {
     pub registry: &'a Registry,
     pub args: &'a SimArgs,
-    /// Whether whole traces are needed.
-    pub keeps_all: bool,
     /// Whether nothing is said of the progress.
     pub quiet: bool,
     pub interrupt: &'a AtomicBool,
@@ -69,7 +67,7 @@ impl<'a> Comparison<'a> {
         specs: &[String],
         set: &'a Set,
     ) -> Result<Comparison<'a>, Failure> {
-        let &Simulate { args, keeps_all, interrupt, .. } = asked;
+        let &Simulate { args, interrupt, .. } = asked;
         let horizon = horizon(args, set);
         if let (Some((from, _)), Some(end)) = (args.window, end(&set.system, horizon))
             && from >= end
@@ -80,7 +78,7 @@ impl<'a> Comparison<'a> {
             .help("choose an earlier --window or a later --until"));
         }
         // How long a recurrence takes is only known afterwards.
-        if keeps_all
+        if args.check
             && !matches!(horizon, Horizon::Recurrence { .. })
             && let Some(end) = end(&set.system, horizon)
         {
@@ -149,21 +147,18 @@ fn end(system: &System, horizon: Horizon) -> Option<Time> {
     }
 }
 
-/// The most jobs of a trace that is kept as a whole. As JSON it has about 1 GiB, the most that
-/// `layland trace` reads.
+/// The most jobs of a trace that is checked: it is in memory as a whole.
 const MOST_JOBS: i128 = 5_000_000;
 
-/// Whether a trace of so many jobs can be kept.
-pub(super) fn fits(jobs: i128, end: Time) -> Result<(), Failure> {
+/// Whether a trace of so many jobs can be checked.
+fn fits(jobs: i128, end: Time) -> Result<(), Failure> {
     if jobs <= MOST_JOBS {
         return Ok(());
     }
-    let size = jobs as f64 / MOST_JOBS as f64;
     Err(Failure::usage(format!(
-        "a trace of all {jobs} jobs up to {end:#} would have about {size:.1} GiB, and at most {MOST_JOBS} jobs are \
-         kept"
+        "--check needs all {jobs} jobs up to {end:#} in memory, and at most {MOST_JOBS} are kept"
     ))
-    .help("simulate a shorter time, with --until; figures, charts and reports need no whole trace"))
+    .help("simulate a shorter time, with --until; figures, charts and traces as files have no such limit"))
 }
 
 /// Why a simulation cannot start, and what to do.

@@ -1,15 +1,17 @@
 //! `layland sim -o FILE`: charts and traces as files, one for each policy.
 
-use super::comparison::{Comparison, Ran, Simulated, fits};
+use super::comparison::{Comparison, Ran, Simulated};
+use crate::commands::trace::LARGEST;
 use crate::ui::exit::Failure;
-use crate::ui::export::{Files, Origin};
+use crate::ui::export::{self, Export, Origin};
+use crate::ui::files::NewFile;
 use crate::ui::gate::{Bounds, Held, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{chart, files, gate, terminal};
 use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, View};
 use layland_model::Time;
-use layland_trace::json::write_json;
-use layland_trace::{Labels, Trace};
+use layland_trace::Labels;
+use layland_trace::json::JsonWriter;
 use std::path::{Path, PathBuf};
 
 impl Comparison<'_> {
@@ -22,12 +24,16 @@ impl Comparison<'_> {
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
             let path = named(&output.path, several.then_some(policy.spec.as_str()));
-            let Some(all) = self.files_of(output, &path, policy, ran, self.window())? else {
+            let written = match output.kind {
+                FileKind::Json => self.write_trace(&path, ran)?,
+                FileKind::Export(export) => self.export(export, &path, policy, ran)?,
+                _ => self.write_chart(output, &path, policy, ran, self.window())?,
+            };
+            let Some(all) = written else {
                 terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
                 continue;
             };
-            for (path, bytes) in all {
-                files::write(&path, &bytes)?;
+            for path in all {
                 if !self.args.quiet {
                     let partial =
                         if ran.outcome.interrupted { ", interrupted: partial" } else { "" };
@@ -61,38 +67,82 @@ impl Comparison<'_> {
         files::write(path, gate::junit(&suites.collect::<Vec<_>>()).as_bytes())
     }
 
-    /// The files of an output and their bytes; none if making them was interrupted.
-    fn files_of(
+    /// Simulates once more and writes the whole trace as it comes about. The file, unless that was interrupted.
+    fn write_trace(&self, path: &Path, ran: &Ran) -> Result<Option<Vec<PathBuf>>, Failure> {
+        let failed = |error| files::failed(path, &error);
+        let (labels, over) = (Labels::of(&self.set.system), self.over(ran));
+        let file = NewFile::create(path)?;
+        let mut writer =
+            JsonWriter::new(file, &labels, over, Some(&ran.summary), &export::scratch(path));
+        if self.record(ran, over.0, &mut writer)? {
+            return Ok(None);
+        }
+        writer.finish().map_err(failed)?.keep()?;
+        if std::fs::metadata(path).is_ok_and(|file| file.len() > LARGEST) {
+            let message = format!(
+                "{} has more than 1 GiB, which `layland trace` does not read",
+                path.display()
+            );
+            terminal::warn(&message, Some("other programs may; --until makes it shorter"));
+        }
+        Ok(Some(vec![path.to_owned()]))
+    }
+
+    /// The same for another tool.
+    fn export(
+        &self,
+        export: Export,
+        path: &Path,
+        policy: &Simulated,
+        ran: &Ran,
+    ) -> Result<Option<Vec<PathBuf>>, Failure> {
+        let (labels, over) = (Labels::of(&self.set.system), self.over(ran));
+        let origin = Origin {
+            title: &self.title(policy),
+            provenance: self.provenance(std::slice::from_ref(policy)),
+            seed: Some(self.args.seed),
+            system: Some(&self.set.system),
+        };
+        let mut file = export.begin(path, &labels, over, &origin)?;
+        if self.record(ran, over.0, &mut file)? {
+            return Ok(None);
+        }
+        file.keep().map(Some)
+    }
+
+    /// When a run ended, and whether that was before its horizon.
+    fn over(&self, ran: &Ran) -> (Time, bool) {
+        (ran.outcome.end, ran.outcome.interrupted)
+    }
+
+    fn title(&self, policy: &Simulated) -> String {
+        format!("{} under {}", self.set.name, policy.spec)
+    }
+
+    /// Writes a chart. The file, unless making it was interrupted.
+    fn write_chart(
         &self,
         output: &Output,
         path: &Path,
         policy: &Simulated,
         ran: &Ran,
         window: (Time, Time),
-    ) -> Result<Option<Files>, Failure> {
+    ) -> Result<Option<Vec<PathBuf>>, Failure> {
+        let Some(bytes) = self.chart(output, path, policy, ran, window)? else { return Ok(None) };
+        files::write(path, &bytes)?;
+        Ok(Some(vec![path.to_owned()]))
+    }
+
+    fn chart(
+        &self,
+        output: &Output,
+        path: &Path,
+        policy: &Simulated,
+        ran: &Ran,
+        window: (Time, Time),
+    ) -> Result<Option<Vec<u8>>, Failure> {
         let labels = Labels::of(&self.set.system);
-        let title = format!("{} under {}", self.set.name, policy.spec);
-        if let FileKind::Json | FileKind::Export(_) = output.kind {
-            fits(ran.summary.total.released.into(), ran.outcome.end)?;
-            let mut trace = Trace::default();
-            if self.record(ran, ran.outcome.end, &mut trace)? {
-                return Ok(None);
-            }
-            trace.interrupted = ran.outcome.interrupted;
-            if let FileKind::Export(export) = output.kind {
-                let origin = Origin {
-                    title: &title,
-                    provenance: self.provenance(std::slice::from_ref(policy)),
-                    seed: Some(self.args.seed),
-                    system: Some(&self.set.system),
-                };
-                return export.files(path, &trace, &labels, &origin).map(Some);
-            }
-            let mut bytes = Vec::new();
-            write_json(&mut bytes, &trace, &labels, Some(&ran.summary))
-                .map_err(|error| Failure::refused(error.to_string()))?;
-            return Ok(Some(vec![(path.to_owned(), bytes)]));
-        }
+        let title = self.title(policy);
         let Some(trace) = self.chart_trace(ran, window)? else { return Ok(None) };
         chart::tell_if_idle(self.args.window, &trace, &path.display().to_string());
         let title = match self.elsewhere(ran, window) {
@@ -103,7 +153,7 @@ impl Comparison<'_> {
         let text = match output.kind {
             FileKind::Pdf => {
                 let options = PdfOptions { title: Some(title.clone()), ..PdfOptions::default() };
-                return Ok(Some(vec![(path.to_owned(), view.pdf(&options, &title))]));
+                return Ok(Some(view.pdf(&options, &title)));
             }
             FileKind::Svg => view.svg(&SvgOptions { title: Some(title), ..SvgOptions::default() }),
             FileKind::Tikz => {
@@ -116,7 +166,7 @@ impl Comparison<'_> {
             | FileKind::Export(_)
             | FileKind::Kernel => view.text(&self.text_options(Rows::Both, Colours::Never)),
         };
-        Ok(Some(vec![(path.to_owned(), text.into_bytes())]))
+        Ok(Some(text.into_bytes()))
     }
 }
 

@@ -16,7 +16,7 @@ mod text;
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::gate::{Bounds, Held};
 use crate::ui::input::{Set, Sets};
-use crate::ui::output::{FileKind, Output};
+use crate::ui::output::Output;
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
@@ -50,9 +50,7 @@ fn one(
     let specs = policies(specs, set);
     let bounds = bounds(registry, args, &specs, set)?;
     let interrupt = interrupt::listen();
-    let is_whole = |output: &Output| matches!(output.kind, FileKind::Json | FileKind::Export(_));
-    let keeps_all = args.check || outputs.iter().any(is_whole);
-    let asked = Simulate { registry, args, keeps_all, quiet: args.quiet, interrupt };
+    let asked = Simulate { registry, args, quiet: args.quiet, interrupt };
     let simulate = || Comparison::simulate(&asked, &specs, set);
     let comparison = threads::on(args.threads, simulate)??;
     // What was simulated up to an interrupt is drawn and written: the second one ends that.

@@ -13,7 +13,7 @@ use std::io::Read;
 use std::process::Command;
 
 /// A trace is not larger: it is held in memory, several times over.
-const LARGEST: u64 = 1 << 30;
+pub(crate) const LARGEST: u64 = 1 << 30;
 
 /// A trace, and what is known about how it was made.
 pub(super) struct Loaded {

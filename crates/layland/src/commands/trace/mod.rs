@@ -10,6 +10,7 @@ use args::TraceCommand;
 use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, TraceArgs};
+pub(crate) use load::LARGEST;
 
 pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {

@@ -1,0 +1,192 @@
+//! Records in the order of their keys, however many there are.
+//!
+//! A merge sort. What fits in memory is sorted there; what does not is written in sorted runs, and [`FAN`] runs of
+//! one length become one of the next, so that few files are open at any length. Records of one key stay in the
+//! order in which they came.
+
+use layland_model::Time;
+use layland_trace::Scratch;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+
+/// How many runs are merged into one.
+const FAN: usize = 16;
+
+/// What records are sorted by, compared as bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key([u8; Key::LENGTH]);
+
+impl Key {
+    const LENGTH: usize = 22;
+
+    /// By time first, then by the others in turn.
+    pub(crate) fn new(at: Time, rank: u8, (a, b, c): (u64, u32, u8)) -> Key {
+        let mut key = [0; Key::LENGTH];
+        // Negative numbers come first once their sign is turned.
+        key[..8].copy_from_slice(&(at.ns() as u64 ^ 1 << 63).to_be_bytes());
+        key[8] = rank;
+        key[9..17].copy_from_slice(&a.to_be_bytes());
+        key[17..21].copy_from_slice(&b.to_be_bytes());
+        key[21] = c;
+        Key(key)
+    }
+}
+
+pub(crate) struct Sorter {
+    scratch: Scratch,
+    /// The records in memory, one after the other.
+    bytes: Vec<u8>,
+    /// Their keys, where they are in `bytes`, and how long they are.
+    held: Vec<(Key, usize, usize)>,
+    /// The runs that are files: those of a level are older than those of the levels before, and each is older than
+    /// the next of its level.
+    levels: Vec<Vec<File>>,
+}
+
+impl Sorter {
+    pub(crate) fn new(scratch: Scratch) -> Sorter {
+        Sorter { scratch, bytes: Vec::new(), held: Vec::new(), levels: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, key: Key, record: &[u8]) -> io::Result<()> {
+        let used = self.bytes.len() + self.held.len() * size_of::<(Key, usize, usize)>();
+        if used.saturating_add(record.len()) > self.scratch.room() && !self.held.is_empty() {
+            self.spill()?;
+        }
+        self.held.push((key, self.bytes.len(), record.len()));
+        self.bytes.extend_from_slice(record);
+        Ok(())
+    }
+
+    /// Writes all records in order.
+    pub(crate) fn finish(mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.levels.is_empty() {
+            self.held.sort_by_key(|&(key, ..)| key);
+            let mut held = self.held.iter();
+            return held
+                .try_for_each(|&(_, at, length)| out.write_all(&self.bytes[at..at + length]));
+        }
+        self.spill()?;
+        let oldest_first = self.levels.into_iter().rev().flatten().collect();
+        merge(oldest_first, |_, record| out.write_all(record))
+    }
+
+    /// The keys in memory, in order.
+    #[cfg(test)]
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        let mut keys: Vec<Key> = self.held.iter().map(|&(key, ..)| key).collect();
+        keys.sort();
+        keys
+    }
+
+    /// Makes what is in memory a run.
+    fn spill(&mut self) -> io::Result<()> {
+        self.held.sort_by_key(|&(key, ..)| key);
+        let mut run = BufWriter::with_capacity(1 << 16, self.scratch.file()?);
+        for &(key, at, length) in &self.held {
+            put(&mut run, key, &self.bytes[at..at + length])?;
+        }
+        self.held.clear();
+        self.bytes.clear();
+        self.add(0, run.into_inner().map_err(io::IntoInnerError::into_error)?)
+    }
+
+    fn add(&mut self, level: usize, run: File) -> io::Result<()> {
+        if level == self.levels.len() {
+            self.levels.push(Vec::new());
+        }
+        self.levels[level].push(run);
+        if self.levels[level].len() < FAN {
+            return Ok(());
+        }
+        let runs = std::mem::take(&mut self.levels[level]);
+        let mut merged = BufWriter::with_capacity(1 << 16, self.scratch.file()?);
+        merge(runs, |key, record| put(&mut merged, key, record))?;
+        self.add(level + 1, merged.into_inner().map_err(io::IntoInnerError::into_error)?)
+    }
+}
+
+fn put(run: &mut impl Write, key: Key, record: &[u8]) -> io::Result<()> {
+    run.write_all(&key.0)?;
+    let length = u32::try_from(record.len()).map_err(io::Error::other)?;
+    run.write_all(&length.to_le_bytes())?;
+    run.write_all(record)
+}
+
+/// All records of some runs in order; at one key, those of an earlier run first.
+fn merge(runs: Vec<File>, mut each: impl FnMut(Key, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut runs: Vec<_> = runs.into_iter().map(Run::open).collect::<io::Result<_>>()?;
+    let mut heads = BinaryHeap::new();
+    for (index, run) in runs.iter_mut().enumerate() {
+        heads.extend(run.next()?.map(|key| Reverse((key, index))));
+    }
+    while let Some(Reverse((key, index))) = heads.pop() {
+        each(key, &runs[index].record)?;
+        heads.extend(runs[index].next()?.map(|key| Reverse((key, index))));
+    }
+    Ok(())
+}
+
+/// A run that is read.
+struct Run {
+    file: BufReader<File>,
+    /// The record that was read last.
+    record: Vec<u8>,
+}
+
+impl Run {
+    fn open(mut file: File) -> io::Result<Run> {
+        file.rewind()?;
+        Ok(Run { file: BufReader::with_capacity(1 << 16, file), record: Vec::new() })
+    }
+
+    /// Reads the next record; its key, unless there is none.
+    fn next(&mut self) -> io::Result<Option<Key>> {
+        let mut key = [0; Key::LENGTH];
+        match self.file.read_exact(&mut key) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
+        }
+        let mut length = [0; 4];
+        self.file.read_exact(&mut length)?;
+        self.record.resize(u32::from_le_bytes(length) as usize, 0);
+        self.file.read_exact(&mut self.record)?;
+        Ok(Some(Key(key)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(scratch: Scratch, records: &[(i64, u8)]) -> Vec<u8> {
+        let mut sorter = Sorter::new(scratch);
+        for (index, &(at, rank)) in records.iter().enumerate() {
+            let key = Key::new(Time::from_ns(at), rank, (0, 0, 0));
+            sorter.push(key, &vec![index as u8; index % 4]).unwrap();
+        }
+        let mut out = Vec::new();
+        sorter.finish(&mut out).unwrap();
+        out
+    }
+
+    proptest! {
+        /// With room for one record, for a few, and for all: as a sort in memory that keeps the order of equals.
+        #[test]
+        fn it_sorts_as_a_list_does(
+            records in prop::collection::vec((-3i64..9, 0u8..3), 0..600),
+            room in 0usize..2000,
+        ) {
+            let mut order: Vec<usize> = (0..records.len()).collect();
+            order.sort_by_key(|&index| records[index]);
+            let expected: Vec<u8> =
+                order.into_iter().flat_map(|index| vec![index as u8; index % 4]).collect();
+            prop_assert_eq!(sorted(Scratch::memory(), &records), &expected[..]);
+            let small = Scratch::in_folder(&std::env::temp_dir(), room);
+            prop_assert_eq!(sorted(small, &records), expected);
+        }
+    }
+}
