@@ -407,7 +407,7 @@ fn nonsense_is_told() {
     let long = ["sim", "-t", "a=1ms/5ms", "--until", "100000000s", "--check"];
     let (code, _, err) = said(&long);
     assert_eq!(code, 2);
-    assert!(err.contains("--check needs all 20000000000 jobs"), "{err}");
+    assert!(err.contains("--check needs all 20000000001 jobs"), "{err}");
     assert!(err.contains("in memory, and at most 5000000 are kept"), "{err}");
     // A set that makes sense is not commented on.
     assert_eq!(said(&["sim", "-t", "a=1ms/5ms", "--chart", "none"]).2, "");
