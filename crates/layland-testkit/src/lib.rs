@@ -13,6 +13,7 @@
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
+//! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`traces`]: traces that lie, and whether the checker finds it;
@@ -32,6 +33,7 @@ pub mod kills;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;
+pub mod preempted;
 pub mod programs;
 pub mod strategies;
 pub mod ticks;

@@ -227,7 +227,8 @@ impl Manager<'_> {
         }
     }
 
-    fn note_leak(&mut self, job: JobId, leaked_ns: i64) {
+    /// A job got this much without having a CPU.
+    pub fn note_leak(&mut self, job: JobId, leaked_ns: i64) {
         self.measured.leaked_ns += leaked_ns;
         self.note(Entry::Leaked { job, got: Service::from_ns(leaked_ns) });
     }

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | release, timer, request | the monotonic clock: one absolute time-out for the earliest of all |
 //! | completion | the report of a worker, which also wakes the manager |
+//! | end | the same, of a worker that was preempted meanwhile |
 //! | budget exhausted | the same time-out, then the clock of the thread |
 //!
 //! One *round* drains every report, then reads the clock once, tells the policy everything that has
@@ -15,8 +16,9 @@
 //! Deviations from the simulator, all of them because time goes on while the manager works:
 //!
 //! 1. An instant of the policy is one round; what becomes due within a round is told in the next.
-//! 2. A job that ends while it is being preempted is still ready to the policy. Its end is told when
-//!    the policy runs it again, at once and without giving it the CPU.
+//! 2. A job may end while it is being preempted: the policy hears of it in the next round
+//!    ([`Ended`](layland_policy::Event::Ended)). If it runs the job again before that, the job completes
+//!    at once, and its thread is not given the CPU.
 //! 3. A budget is measured by the clock of the thread, and may be reported late, never early. To a
 //!    policy that schedules threads, and so accounts for budgets itself by what it was told, it is
 //!    measured by the time since `Run`, as its contract says.
@@ -123,6 +125,9 @@ pub(crate) struct Manager<'a> {
     pub ledger: Ledger<Box<dyn Policy>, ThreadRun>,
     /// What jobs had got when they lost their CPUs, if the policy is to be told.
     lost: Vec<(JobId, i64)>,
+    /// The tasks by rank; and those of them whose jobs, in this round, have ended on no CPU.
+    by_rank: Vec<TaskId>,
+    over: Vec<TaskId>,
     pub shared: &'a Shared,
     pub hosts: &'a CpuMap<usize>,
     pub markers: Option<&'a Markers>,
@@ -177,6 +182,8 @@ impl<'a> Manager<'a> {
             system,
             ledger,
             lost: Vec::with_capacity(2 * m),
+            by_rank: system.by_rank(),
+            over: Vec::with_capacity(n),
             shared,
             hosts,
             markers,
@@ -295,12 +302,22 @@ impl<'a> Manager<'a> {
         for cpu in self.system.platform.cpus() {
             self.cpus[cpu].ended = self.cpus[cpu].task.is_some_and(|task| self.is_done(task));
         }
+        self.find_over();
         let clock = self.clock();
         if clock < Time::ZERO || clock >= self.end {
             return false;
         }
         self.ledger.now = clock.max(self.ledger.now);
         rounds::round(self)
+    }
+
+    /// Finds the jobs that are on no CPU and have ended.
+    fn find_over(&mut self) {
+        let mut over = std::mem::take(&mut self.over);
+        over.clear();
+        let waits = |&&id: &&TaskId| self.thread(id).want.is_none() && self.is_done(id);
+        over.extend(self.by_rank.iter().filter(waits));
+        self.over = over;
     }
 
     fn finish(mut self, log_full: bool) -> Finished {
@@ -319,6 +336,8 @@ impl<'a> Manager<'a> {
                 self.take_off(cpu);
             }
         }
+        self.find_over();
+        self.tell_over();
         for id in self.system.tasks.ids() {
             while let Some(job) = self.ledger.next_unready(id) {
                 let Job { id: job, arrival, release, deadline } = job;

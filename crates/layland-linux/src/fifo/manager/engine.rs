@@ -34,6 +34,7 @@ impl Engine for Manager<'_> {
                 self.check_budget(cpu, task);
             }
         }
+        self.tell_over();
     }
 
     /// Its tasks are those of the set.
