@@ -2,6 +2,7 @@
 //!
 //! - [`twin`]: the obvious version of each clever algorithm, to run beside it on random inputs;
 //! - [`affinity`]: what scheduling with affinities means, read off the definitions;
+//! - [`ahead`]: what policies were asked ahead of time, beside what they did;
 //! - [`bounds`]: what is claimed of all schedules, held against many;
 //! - [`differential`]: each policy beside an independent reference, on random systems;
 //! - [`exhaustive`]: every state of small systems, whenever their jobs come;
@@ -21,6 +22,7 @@
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
 pub mod affinity;
+pub mod ahead;
 pub mod bounds;
 pub mod cases;
 pub mod certificates;

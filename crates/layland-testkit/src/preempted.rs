@@ -97,7 +97,7 @@ impl Seen {
 }
 
 /// Whether the work of a task is one job without an end to this policy.
-fn is_endless(system: &System, needs: Needs, task: TaskId) -> bool {
+pub(crate) fn is_endless(system: &System, needs: Needs, task: TaskId) -> bool {
     needs.schedules == Schedules::Threads && matches!(system.tasks[task].behaviour, Behaviour::Hog)
 }
 

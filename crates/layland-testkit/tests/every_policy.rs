@@ -16,6 +16,7 @@ use layland_model::{
 };
 use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
 use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
+use layland_testkit::ahead::{Share, Shares, compare};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::mixed::{draw_run, draw_set};
 use layland_testkit::optimal::draw;
@@ -367,6 +368,45 @@ fn an_end_leaves_nothing_behind() {
         prop_assert_eq!(differing, 0, "{}: {} of {}", spec, differing, compared);
         Ok(compared > 0)
     });
+}
+
+// --- Looking ahead ---------------------------------------------------------------------------------
+
+/// Policies of whose answers tables have every one: what happens to a task concerns its CPU alone.
+const ONE_CPU: &[&str] = &["p-edf", "p-rm", "p-dm", "p-fp"];
+
+/// What a table says that was filled for the time of an event is what the policy decides when the event comes, and
+/// the table leaves out nothing that is about one CPU.
+///
+/// `--nocapture` shows the share of the answers that tables have.
+#[test]
+fn a_table_says_what_the_policy_will_decide() {
+    let found: RefCell<BTreeMap<String, Shares>> = RefCell::default();
+    // Where CPUs have no time to spare, few instants have a single event: more of these.
+    let systems = prop_oneof![2 => any_kind(), 1 => full()];
+    for_every_policy("ahead", systems, |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        simulate(system, logged, &mut NoRecord, &options).expect("it is short");
+        let shares = compare(policy, system, &log.lock().unwrap());
+        let shares = shares.map_err(|how| TestCaseError::fail(format!("{spec}: {how}")))?;
+        let name = spec.split(':').next().unwrap_or(spec).to_owned();
+        let mut found = found.borrow_mut();
+        let all = found.entry(name).or_default();
+        all.successors = all.successors.plus(shares.successors);
+        all.wakes = all.wakes.plus(shares.wakes);
+        Ok(shares.successors.asked + shares.wakes.asked > 0)
+    });
+    for (name, Shares { successors, wakes }) in &*found.borrow() {
+        for (what, share) in [("completions", successors), ("releases", wakes)] {
+            let Share { asked, kept, idle, too_early } = share;
+            println!("{name}: {kept} of {asked} {what}, {idle} for nobody, {too_early} too early");
+        }
+        let all = successors.plus(*wakes);
+        assert!(all.kept > 0, "{name}: {all:?}");
+        assert!(all.kept == all.asked || !ONE_CPU.contains(&name.as_str()), "{name}: {all:?}");
+    }
 }
 
 // --- What a policy saves ---------------------------------------------------------------------------
