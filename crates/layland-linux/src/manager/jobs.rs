@@ -1,11 +1,11 @@
 //! Jobs on threads: what they got is told, their budgets are used up, and they end.
 
-use super::{BUDGET_GRAIN, LEAST_LOOK, Manager, Thread};
+use super::carrier::Carrier;
+use super::{BUDGET_GRAIN, LEAST_LOOK, Manager};
 use crate::log::Entry;
 use layland_engine::{jobs, rounds};
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
 use layland_policy::{Event, Progress, Schedules};
-use std::sync::atomic::Ordering;
 
 /// Whether a job has got all that it asked for, which is no more than it may have, and has only not said so yet.
 ///
@@ -23,7 +23,7 @@ struct Report {
     used: i64,
 }
 
-impl Manager<'_> {
+impl<C: Carrier> Manager<'_, C> {
     /// Tells the policy what jobs had got when they lost their CPUs, before it decides again; one that was
     /// given another CPU at once has got more meanwhile.
     pub(super) fn tell_lost(&mut self) {
@@ -95,13 +95,10 @@ impl Manager<'_> {
     fn take_report(&mut self, id: TaskId) -> Report {
         let now = self.ledger.now;
         self.collect(id);
-        let post = self.post(id);
-        let end = self.time_of(post.done_ns.load(Ordering::Relaxed));
-        let used = post.done_used_ns.load(Ordering::Relaxed);
-        self.unpark(id);
+        let said = self.carrier.report(id);
+        let (end, used) = (self.time_of(said.end_ns), said.used);
         let task = &mut self.ledger.tasks[id];
         task.own.want = None;
-        task.own.thread = Thread::Asleep;
         self.measured.completion.record((now - end).ns());
         self.measured.got_ns += used;
         self.measured.asked_ns += task.demand;
