@@ -26,7 +26,7 @@ pub trait Engine {
     /// Work in its own unit.
     fn amount(&self, work: Service) -> i64;
     /// Tells the policy which jobs have completed ([`jobs::complete`](crate::jobs::complete)) and which budgets
-    /// are used up, by CPU.
+    /// are used up, by CPU; then which jobs have completed that are on no CPU ([`Event::Ended`]), by rank.
     fn tell_ends(&mut self);
     /// What a program has done by now, if any has come or gone ([`programs`](crate::programs)).
     fn visit(&mut self) -> Option<Visit>;

@@ -168,7 +168,8 @@ fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
     engine.released(id);
 }
 
-/// The ready job of a task, which is on no CPU any more, has completed. What its thread does next.
+/// The ready job of a task, which is on no CPU any more, has completed. What its thread does next: a
+/// [`Event::Completion`] says so, and an [`Event::Ended`] of a job that was being preempted need not.
 #[inline]
 pub fn complete(engine: &mut impl Engine, id: TaskId) -> AfterJob {
     end(engine, id, JobEnd::Completed)

@@ -24,6 +24,9 @@
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
 //!
+//! An engine whose CPUs can act before their manager has been woken asks clones of the policy beforehand
+//! ([`ahead`]).
+//!
 //! A whole engine: one CPU in virtual time, without budgets.
 //!
 //! ```
@@ -132,6 +135,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod agenda;
+pub mod ahead;
 mod engine;
 pub mod jobs;
 mod ledger;

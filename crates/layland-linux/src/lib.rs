@@ -7,7 +7,8 @@
 //! policy ([`replay()`]).
 //!
 //! ```text
-//!   fifo/       threads under SCHED_FIFO, driven by a policy       deadline/   threads under SCHED_DEADLINE
+//!   manager/    a policy drives threads, whatever carries them     deadline/   threads under SCHED_DEADLINE
+//!   fifo/       threads under SCHED_FIFO: what the manager needs of them
 //!   log/        what happened: records, files, replay, traces      machine/    what works here, taking back
 //!   kernel/     system calls, tracefs, marks in the kernel's trace
 //! ```
@@ -27,6 +28,7 @@ mod fifo;
 mod kernel;
 mod log;
 mod machine;
+mod manager;
 
 pub use error::RunError;
 pub use fifo::adjust::{Adjustment, MOST_MOVED, adjustments};
@@ -34,7 +36,6 @@ pub use fifo::calibrate::{Calibration, Comparison, calibrate};
 pub use fifo::guard::WatchdogClass;
 pub use fifo::hosts::{Hosts, ManagerPlace};
 pub use fifo::outcome::Outcome;
-pub use fifo::overheads::{Distribution, Figures, Measured};
 pub use fifo::prepare::{
     LEAST_MARGIN, margin_of, stretched, with_margin, with_margin_of, with_overrun, with_slack,
 };
@@ -52,6 +53,7 @@ pub use machine::disturbance::{Disturbance, Foreign};
 pub use machine::register::{Register, Run};
 pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};
+pub use manager::overheads::{Distribution, Figures, Measured};
 
 /// The CPUs of the machine that this process may use, ascending.
 ///

@@ -108,8 +108,11 @@ pub enum Event {
         /// What its thread does next.
         then: AfterJob,
     },
-    /// A ready job is over without having signalled its end: its engine gave it up at its deadline
-    /// ([`OnMiss::Abort`](layland_model::OnMiss)). A CPU that ran it runs nothing.
+    /// A ready job is over, and no CPU signals it. Either its engine gave it up at its deadline
+    /// ([`OnMiss::Abort`](layland_model::OnMiss)), and a CPU that ran it runs nothing; or it is on no CPU and has
+    /// completed all the same: it got the last of its work while it was being preempted. To the policy both mean
+    /// that the job is there no longer. What is left of a budget is left, and the thread of the job sleeps until
+    /// the next `Release` of its task, which may follow in the same instant.
     Ended {
         /// The job.
         job: JobId,
@@ -272,7 +275,8 @@ impl Refusal {
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
 /// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
-///    `Ended` by the rank and id of the task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank
+///    `Ended` of jobs that have completed, then of those that are given up, each by the rank and id of the
+///    task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank
 ///    and id of the task; then requests (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`,
 ///    `CpuOffline`) in their order; then
 ///    `Measured`.
@@ -293,14 +297,18 @@ impl Refusal {
 ///    follows in the same instant, and the thread goes on with what is left of its budget.
 /// 8. A policy that schedules [arriving jobs](Schedules::ArrivingJobs) hears of every job when it
 ///    arrives. If its predecessor has ended, the `Release` follows in the same round; if the predecessor ends by a
-///    completion or an abort, in the same instant. Where a job has got less or more than the time since
+///    completion, an end or an abort, in the same instant. Where a job has got less or more than the time since
 ///    its `Run` when it loses its CPU (overheads of a real machine), an engine may say so with
 ///    `Measured`, before the job can run again.
 /// 9. A policy that schedules threads is told the same, and also just before each `Completion` and
-///    `BudgetExhausted` of a job, and when a job holds its CPU for longer than its budget because it did not
-///    get all of that time: so the budget that it has left is what the thread has not got.
+///    `BudgetExhausted` of a job and before the `Ended` of one that has completed, and when a job holds its
+///    CPU for longer than its budget because it did not get all of that time: so the budget that it has left
+///    is what the thread has not got.
 /// 10. What the last `Run` or `Idle` said for a CPU stays true until the next one, except that a CPU
 ///     runs nothing after a completion, an end, an abort or a leave of its job, and while it is offline.
+/// 11. A job completes only if it has run. Where decisions take effect after their time, a job may complete between
+///     the decision that preempts it and the moment at which it loses its CPU: this is an `Ended`, told in
+///     a later round. If the policy runs the job again before it is told, the CPU signals a `Completion` at once.
 ///
 /// A policy promises:
 ///

@@ -2,6 +2,7 @@
 //!
 //! - [`twin`]: the obvious version of each clever algorithm, to run beside it on random inputs;
 //! - [`affinity`]: what scheduling with affinities means, read off the definitions;
+//! - [`ahead`]: what policies were asked ahead of time, beside what they did;
 //! - [`bounds`]: what is claimed of all schedules, held against many;
 //! - [`differential`]: each policy beside an independent reference, on random systems;
 //! - [`exhaustive`]: every state of small systems, whenever their jobs come;
@@ -13,6 +14,7 @@
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
+//! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`traces`]: traces that lie, and whether the checker finds it;
@@ -20,6 +22,7 @@
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
 pub mod affinity;
+pub mod ahead;
 pub mod bounds;
 pub mod cases;
 pub mod certificates;
@@ -32,6 +35,7 @@ pub mod kills;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;
+pub mod preempted;
 pub mod programs;
 pub mod strategies;
 pub mod ticks;

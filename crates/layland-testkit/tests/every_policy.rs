@@ -8,7 +8,7 @@
 //!
 //! A longer run: `CASES=5000 cargo test --release -p layland-testkit --test every_policy`.
 
-use layland_checker::check;
+use layland_checker::{Violation, check};
 use layland_gen::{Aspect, Random};
 use layland_model::{
     Behaviour, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Overheads,
@@ -16,19 +16,43 @@ use layland_model::{
 };
 use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
 use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
+use layland_testkit::ahead::{Share, Shares, compare};
 use layland_testkit::logged::{Logged, Step, first_divergence};
 use layland_testkit::mixed::{draw_run, draw_set};
 use layland_testkit::optimal::draw;
+use layland_testkit::preempted::{Comparison, Hasty, removed_early};
 use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
-use layland_trace::{Counters, Trace};
+use layland_trace::{Counters, NoRecord, Trace};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// (property, policy, why it does not hold).
-const EXEMPT: &[(&str, &str, &str)] = &[];
+const EXEMPT: &[(&str, &str, &str)] = &[
+    ("removed", "weak-edf", MATCHED),
+    ("removed", "weak-rm", MATCHED),
+    ("removed", "weak-dm", MATCHED),
+    ("removed", "weak-fp", MATCHED),
+    ("removed", "strong-edf", MATCHED),
+    ("removed", "strong-rm", MATCHED),
+    ("removed", "strong-dm", MATCHED),
+    ("removed", "strong-fp", MATCHED),
+    ("removed", "dl", QUEUED),
+    ("removed", "dl-sp", QUEUED),
+    ("removed", "apedf", QUEUED),
+    ("removed", "a2pedf", QUEUED),
+    ("removed", "qps", "a set remembers which of its clients it picked last"),
+    ("removed", "amc", PENDING),
+    ("removed", "ocbp", PENDING),
+    ("removed", "plrs", PENDING),
+];
+const MATCHED: &str =
+    "which CPU a task gets depends on who was matched before, and nothing is shifted back";
+const QUEUED: &str = "a thread stays on the CPU to which it was moved while the job was there";
+const PENDING: &str =
+    "jobs that arrive are treated by what pends then, and an idle instant ends a busy period";
 
 /// Each policy is tested at least so often.
 const LEAST: u32 = 10;
@@ -295,6 +319,94 @@ fn clones_and_wrappers_do_the_same() {
         prop_assert_eq!(first_divergence(&mut other, rest), None, "{}", spec);
         Ok(!rest.is_empty())
     });
+}
+
+// --- Jobs that end while they are being preempted ----------------------------------------------------
+
+/// A policy never runs again a job of which it was told that it has ended, which the simulator would not take,
+/// and its schedule keeps its rule without that job.
+#[test]
+fn jobs_that_end_while_preempted_are_gone() {
+    for_every_policy("preempted", any_kind(), |spec, system, policy, seed| {
+        let rule = match policy.rule() {
+            // These promise deadlines of what their jobs were said to need.
+            ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
+                ScheduleRule::None
+            }
+            other => other,
+        };
+        let mut ended = 0;
+        for explore in [None, Some(seed)] {
+            let options = SimOptions { seed, explore, ..SimOptions::until(horizon(system)) };
+            let mut trace = Trace::default();
+            let hasty = Hasty::new(policy.clone(), system, seed);
+            let outcome = simulate(system, hasty, &mut trace, &options).expect("it is short");
+            ended += outcome.policy.ended;
+            let report = check(&trace, system, &rule, 1000);
+            // The engine records that it was made to give the job up.
+            let made_up = |violation: &&Violation| {
+                !matches!(violation, Violation::Aborted { .. } | Violation::GivenUpEarly { .. })
+            };
+            let found: Vec<_> = report.violations.iter().filter(made_up).collect();
+            prop_assert!(found.is_empty(), "{} {:?}: {:#?}", spec, explore, found);
+        }
+        Ok(ended > 0)
+    });
+}
+
+/// A policy that is told of such an end is where it would be had the job completed before it could be preempted, if
+/// what it decides does not depend on what was decided before.
+#[test]
+fn an_end_leaves_nothing_behind() {
+    for_every_policy("removed", any_kind(), |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        simulate(system, logged, &mut NoRecord, &options).expect("it is short");
+        let Comparison { compared, differing } =
+            removed_early(policy, system, &log.lock().unwrap());
+        prop_assert_eq!(differing, 0, "{}: {} of {}", spec, differing, compared);
+        Ok(compared > 0)
+    });
+}
+
+// --- Looking ahead ---------------------------------------------------------------------------------
+
+/// Policies of whose answers tables have every one: what happens to a task concerns its CPU alone.
+const ONE_CPU: &[&str] = &["p-edf", "p-rm", "p-dm", "p-fp"];
+
+/// What a table says that was filled for the time of an event is what the policy decides when the event comes, and
+/// the table leaves out nothing that is about one CPU.
+///
+/// `--nocapture` shows the share of the answers that tables have.
+#[test]
+fn a_table_says_what_the_policy_will_decide() {
+    let found: RefCell<BTreeMap<String, Shares>> = RefCell::default();
+    // Where CPUs have no time to spare, few instants have a single event: more of these.
+    let systems = prop_oneof![2 => any_kind(), 1 => full()];
+    for_every_policy("ahead", systems, |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        simulate(system, logged, &mut NoRecord, &options).expect("it is short");
+        let shares = compare(policy, system, &log.lock().unwrap());
+        let shares = shares.map_err(|how| TestCaseError::fail(format!("{spec}: {how}")))?;
+        let name = spec.split(':').next().unwrap_or(spec).to_owned();
+        let mut found = found.borrow_mut();
+        let all = found.entry(name).or_default();
+        all.successors = all.successors.plus(shares.successors);
+        all.wakes = all.wakes.plus(shares.wakes);
+        Ok(shares.successors.asked + shares.wakes.asked > 0)
+    });
+    for (name, Shares { successors, wakes }) in &*found.borrow() {
+        for (what, share) in [("completions", successors), ("releases", wakes)] {
+            let Share { asked, kept, idle, too_early } = share;
+            println!("{name}: {kept} of {asked} {what}, {idle} for nobody, {too_early} too early");
+        }
+        let all = successors.plus(*wakes);
+        assert!(all.kept > 0, "{name}: {all:?}");
+        assert!(all.kept == all.asked || !ONE_CPU.contains(&name.as_str()), "{name}: {all:?}");
+    }
 }
 
 // --- What a policy saves ---------------------------------------------------------------------------

@@ -5,11 +5,12 @@
 
 use layland_gen::Random;
 use layland_linux::{Entry, Log, LogFile, Record, replay};
-use layland_model::{Request, RequestKind, System};
+use layland_model::{OnMiss, Request, RequestKind, System};
 use layland_policy::{Action, Event};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::logged::{Logged, Step};
 use layland_testkit::mixed::draw_set;
+use layland_testkit::preempted::Hasty;
 use layland_testkit::registry;
 use layland_testkit::strategies::{periodic_system, rich_system, threads};
 use layland_testkit::traces::mutate;
@@ -75,6 +76,68 @@ fn log_of(steps: &[Step], system: &System) -> Log {
         log.records.extend(entries.into_iter().map(|entry| Record { at: step.now, entry }));
     }
     log
+}
+
+/// Jobs that end while they are being preempted are told as an engine for threads tells them, and a replay takes it.
+/// An end is impossible for a job that is on a CPU, that was never on one, or that is not ready.
+#[test]
+fn ends_of_preempted_jobs_are_replayed() {
+    let mut runner = TestRunner::deterministic();
+    let (mut ends, mut refused) = (0u64, 0u64);
+    let mut policies = std::collections::BTreeSet::new();
+    for case in 0..2 * cases() {
+        let mut systems: Vec<System> = Vec::new();
+        for strategy in [periodic_system().boxed(), rich_system().boxed(), threads().boxed()] {
+            systems.push(strategy.new_tree(&mut runner).expect("it can be drawn").current());
+        }
+        systems.push(draw_set(&mut Random::of_task(case, 3)));
+        for system in &systems {
+            for info in registry() {
+                let build = || registry().build(&info.name, system);
+                let Ok(policy) = build() else { continue };
+                let logged = Logged::new(policy);
+                let steps = logged.log();
+                let periods = system.tasks.values().map(|task| task.period).max();
+                let until = layland_model::Time::ZERO + periods.unwrap_or_default() * 3;
+                let options = SimOptions { seed: case, ..SimOptions::until(until) };
+                let hasty = Hasty::new(logged, system, case);
+                let outcome = simulate(system, hasty, &mut NoRecord, &options);
+                let ended = outcome.expect("it is short").policy.ended;
+                let log = log_of(&steps.lock().expect("nobody panicked"), system);
+                let replayed = replay(&log, system, &mut *build().expect("it was built before"));
+                let replayed = replayed.unwrap_or_else(|error| panic!("{}: {error}", info.name));
+                assert_eq!(replayed.divergence, None, "{}", info.name);
+                ends += ended;
+                if ended > 0 {
+                    policies.insert(info.name.clone());
+                }
+                refused += u64::from(end_is_refused(&log, system, &build));
+            }
+        }
+    }
+    assert!(policies.len() > 25, "few policies had a job that ended like this: {policies:?}");
+    assert!(ends > 500 && refused > 100, "{ends} ends, {refused} refused");
+}
+
+/// Whether a log has a completion on a CPU that could be told as an end, which a replay must not take.
+fn end_is_refused(
+    log: &Log,
+    system: &System,
+    build: &dyn Fn() -> Result<Box<dyn layland_policy::Policy>, layland_policy::BuildError>,
+) -> bool {
+    let is_wrong = |record: &Record| {
+        let Entry::Completion { job, .. } = record.entry else { return false };
+        system.tasks[job.task].on_miss != OnMiss::Abort
+    };
+    let Some(place) = log.records.iter().rposition(is_wrong) else { return false };
+    let mut wrong = log.clone();
+    if let Entry::Completion { job, .. } = wrong.records[place].entry {
+        wrong.records[place].entry = Entry::Ended { job };
+    }
+    let found = replay(&wrong, system, &mut *build().expect("it was built before"));
+    let error = found.expect_err("a job that is on a CPU signals its end there");
+    assert_eq!(error.record, place);
+    true
 }
 
 fn cases() -> u64 {

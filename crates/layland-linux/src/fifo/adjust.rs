@@ -10,9 +10,9 @@
 
 use crate::RunError;
 use crate::fifo::guard;
-use crate::fifo::overheads::Distribution;
 use crate::kernel::sys::{self, RUN, Tid, WAIT};
 use crate::machine::Awake;
+use crate::manager::overheads::Distribution;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 

@@ -13,9 +13,9 @@
 
 use crate::fifo::hosts::{Hosts, ManagerPlace};
 use crate::fifo::outcome::Outcome;
-use crate::fifo::overheads::Measured;
 use crate::fifo::raw::{self, RawMechanism};
 use crate::fifo::run::{FifoOptions, run};
+use crate::manager::overheads::Measured;
 use crate::{RunError, usable_cpus};
 use layland_model::{Duration, Overheads, Service, System, Task};
 use layland_policy::Registry;

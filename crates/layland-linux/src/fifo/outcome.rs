@@ -1,10 +1,10 @@
 //! What came out of a run, and whether it can be believed.
 
 use crate::fifo::guard::WatchdogClass;
-use crate::fifo::overheads::Measured;
 use crate::log::{Log, trace};
 use crate::machine::disturbance::{self, Disturbance};
 use crate::machine::throttling::{self, Throttling};
+use crate::manager::overheads::Measured;
 use layland_model::{CpuId, Duration, Index, System, Time};
 use layland_trace::Trace;
 

@@ -8,10 +8,10 @@
 
 use crate::RunError;
 use crate::fifo::guard;
-use crate::fifo::overheads::Distribution;
 use crate::kernel::sys::{self, RUN, Tid, WAIT};
 use crate::machine::Awake;
 use crate::machine::changes::no_process;
+use crate::manager::overheads::Distribution;
 use layland_model::Duration;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, Ordering};

@@ -3,8 +3,8 @@
 use crate::RunError;
 use crate::fifo::guard::{Watchdog, WatchdogClass};
 use crate::fifo::hosts::Hosts;
-use crate::fifo::manager::{Finished, Manager, Start};
 use crate::fifo::outcome::Outcome;
+use crate::fifo::threads::Threads;
 use crate::fifo::worker::{self, Shared};
 use crate::kernel::markers::Markers;
 use crate::kernel::sys::{self, Tid};
@@ -14,8 +14,9 @@ use crate::machine::changes::no_process;
 use crate::machine::disturbance::{self, Disturbance, Watch};
 use crate::machine::guardian::Guardian;
 use crate::machine::throttling::Throttling;
+use crate::manager::{Finished, Manager, Start};
 use layland_interchange::kernel::comm;
-use layland_model::{Behaviour, Duration, System, TaskId, Time, counted};
+use layland_model::{Behaviour, Duration, System, Time, counted};
 use layland_policy::{Policy, Speeds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -234,18 +235,16 @@ impl Run<'_> {
             let start = Start {
                 system: self.system,
                 policy,
-                shared: &self.shared,
-                hosts: &self.options.hosts.of,
                 markers: self.options.markers.as_deref(),
                 log,
                 seed: self.options.seed,
                 epoch_ns,
                 end: Time::ZERO + self.options.duration,
             };
-            let place = self.options.hosts.manager;
+            let (shared, hosts) = (&*self.shared, &self.options.hosts);
             let manager = std::thread::Builder::new()
                 .stack_size(MANAGER_STACK)
-                .spawn_scoped(scope, move || manage(start, place))
+                .spawn_scoped(scope, move || manage(start, shared, hosts))
                 .map_err(|error| no_thread(&error))?;
             while !manager.is_finished() {
                 sys::sleep_until(sys::monotonic_ns() + 10_000_000);
@@ -351,17 +350,15 @@ impl Drop for ReleaseAll<'_> {
 }
 
 /// The life of the manager's thread.
-fn manage(start: Start<'_>, place: usize) -> Result<Finished, RunError> {
+fn manage(start: Start<'_>, shared: &Shared, hosts: &Hosts) -> Result<Finished, RunError> {
     sys::name_thread("layland-manager");
     sys::precise_timers();
     let own = Tid::own();
-    let pinned = sys::pin(own, place);
+    let pinned = sys::pin(own, hosts.manager);
     let help = || "choose other CPUs with --host-cpus".to_owned();
     pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
-    let shared = start.shared;
-    let tasks: Vec<TaskId> = start.system.tasks.ids().collect();
-    let mut manager = Manager::new(start);
-    manager.prepare(&tasks)?;
+    let threads = Threads::prepare(start.system, shared, &hosts.of)?;
+    let manager = Manager::new(start, threads);
     sys::set_fifo(own, sys::MANAGER).map_err(|error| {
         let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
         RunError::refused("no real-time priority", &error, help)

@@ -19,8 +19,9 @@ struct TaskState {
     ready: Option<u64>,
     /// The number of its last job.
     last: Option<u64>,
-    /// When that was released.
+    /// When that was released, and whether a CPU was ever given it.
     released: Option<Time>,
+    has_run: bool,
     /// The jobs that have arrived, where the policy follows arrivals: the last number.
     arrived: Option<u64>,
 }
@@ -173,9 +174,19 @@ impl<'a> Contract<'a> {
                 Ok(())
             }
             Event::Ended { job } => {
-                let is_ready = self.member(job.task)?.ready == Some(job.seq);
-                if !is_ready || self.system.tasks[job.task].on_miss != OnMiss::Abort {
-                    return Err(format!("job {} of task {} is not given up", job.seq, job.task));
+                let state = self.member(job.task)?;
+                let (is_ready, has_run) = (state.ready == Some(job.seq), state.has_run);
+                let task = &self.system.tasks[job.task];
+                let is_endless =
+                    task.behaviour == Behaviour::Hog && self.needs.schedules == Schedules::Threads;
+                let is_on = self.cpus.values().any(|(_, on)| on.is_some_and(|(own, _)| own == job));
+                // One that completes on a CPU signals its end there.
+                let has_completed = has_run && !is_on && !is_endless;
+                if !is_ready || !has_completed && task.on_miss != OnMiss::Abort {
+                    return Err(format!(
+                        "job {} of task {} can neither have ended nor be given up",
+                        job.seq, job.task
+                    ));
                 }
                 self.stop(job.task);
                 Ok(())
@@ -201,6 +212,7 @@ impl<'a> Contract<'a> {
         match *action {
             Action::Run { cpu, job, budget } => {
                 self.withdraw(job.task);
+                self.tasks.get_mut(job.task).into_iter().for_each(|state| state.has_run = true);
                 if let Some(on) = self.cpus.get_mut(cpu) {
                     on.1 = Some((job, budget.is_some()));
                     self.budget_ends[cpu] = self.grants(budget);
@@ -314,6 +326,7 @@ impl<'a> Contract<'a> {
         }
         let before = state.released;
         (state.ready, state.last, state.released) = (Some(job.seq), Some(job.seq), Some(release));
+        state.has_run = false;
         let task = &self.system.tasks[job.task];
         if before.is_some_and(|before| before + self.least_period(job.task) - task.jitter > release)
         {

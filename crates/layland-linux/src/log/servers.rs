@@ -15,8 +15,8 @@
 //! In the kernel a forced throttle ends when the thread is in a run queue again, whether it runs or not. Here that is
 //! the decision, and its cost is told beside the time.
 
-use crate::fifo::overheads::{Distribution, Figures};
 use crate::log::{Entry, Log};
+use crate::manager::overheads::{Distribution, Figures};
 use layland_model::{CpuId, MoveReason, Note, TaskId, Time};
 
 /// What the servers of one run did, and what that took.

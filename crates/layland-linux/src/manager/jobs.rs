@@ -1,11 +1,11 @@
 //! Jobs on threads: what they got is told, their budgets are used up, and they end.
 
-use super::{BUDGET_GRAIN, LEAST_LOOK, Manager, Thread};
+use super::carrier::Carrier;
+use super::{BUDGET_GRAIN, LEAST_LOOK, Manager};
 use crate::log::Entry;
 use layland_engine::{jobs, rounds};
 use layland_model::{CpuId, Duration, JobId, Service, TaskId, Time};
 use layland_policy::{Event, Progress, Schedules};
-use std::sync::atomic::Ordering;
 
 /// Whether a job has got all that it asked for, which is no more than it may have, and has only not said so yet.
 ///
@@ -15,7 +15,15 @@ fn has_all_of_it(used: i64, demand: i64, limit: i64) -> bool {
     demand <= used && demand <= limit
 }
 
-impl Manager<'_> {
+/// What a thread says of the job that it has ended.
+struct Report {
+    job: JobId,
+    end: Time,
+    /// In all.
+    used: i64,
+}
+
+impl<C: Carrier> Manager<'_, C> {
     /// Tells the policy what jobs had got when they lost their CPUs, before it decides again; one that was
     /// given another CPU at once has got more meanwhile.
     pub(super) fn tell_lost(&mut self) {
@@ -55,28 +63,54 @@ impl Manager<'_> {
 
     /// The job on a CPU has ended, and its thread has reported.
     pub(super) fn complete(&mut self, cpu: CpuId, id: TaskId) {
+        let Report { job, end, used } = self.take_report(id);
+        self.cpus[cpu].leave();
+        let part = used - self.thread(id).used_on;
+        let then = jobs::complete(self, id);
+        self.tell_total(job, used);
+        rounds::tell(self, Event::Completion { job, cpu, then });
+        self.note(Entry::Off { cpu, job, used: Service::from_ns(part), until: end });
+        self.note(Entry::Done { job, end, used: Service::from_ns(used) });
+    }
+
+    /// Tells the policy of the jobs that have ended on no CPU.
+    pub(super) fn tell_over(&mut self) {
+        for index in 0..self.over.len() {
+            let id = self.over[index];
+            let Report { job, end, used } = self.take_report(id);
+            // It is accounted for up to where it lost its CPU.
+            let leaked = used - self.thread(id).used;
+            jobs::complete(self, id);
+            self.tell_total(job, used);
+            rounds::tell(self, Event::Ended { job });
+            if leaked > 0 {
+                self.note_leak(job, leaked);
+            }
+            self.note(Entry::Done { job, end, used: Service::from_ns(used) });
+        }
+        self.over.clear();
+    }
+
+    /// Takes the report of the thread of a task, which has ended its job.
+    fn take_report(&mut self, id: TaskId) -> Report {
         let now = self.ledger.now;
         self.collect(id);
-        let post = self.post(id);
-        let end = self.time_of(post.done_ns.load(Ordering::Relaxed));
-        let used = post.done_used_ns.load(Ordering::Relaxed);
-        self.unpark(id);
-        self.cpus[cpu].leave();
+        let said = self.carrier.report(id);
+        let (end, used) = (self.time_of(said.end_ns), said.used);
         let task = &mut self.ledger.tasks[id];
         task.own.want = None;
-        task.own.thread = Thread::Asleep;
         self.measured.completion.record((now - end).ns());
         self.measured.got_ns += used;
         self.measured.asked_ns += task.demand;
-        let (job, part) = (task.job.id, used - task.own.used_on);
-        let then = jobs::complete(self, id);
+        Report { job: task.job.id, end, used }
+    }
+
+    /// Tells a policy that accounts for what jobs get what one has got that is over.
+    fn tell_total(&mut self, job: JobId, used: i64) {
         if self.ledger.schedules == Schedules::Threads || self.ledger.progress == Progress::Measured
         {
             self.tell_got(job, used);
         }
-        rounds::tell(self, Event::Completion { job, cpu, then });
-        self.note(Entry::Off { cpu, job, used: Service::from_ns(part), until: end });
-        self.note(Entry::Done { job, end, used: Service::from_ns(used) });
     }
 
     /// The time has come at which the job on a CPU may have used up its budget.

@@ -1,7 +1,7 @@
 //! The manager as an engine: what the policy wants is noted for `enact.rs`, and everything is logged.
 
+use super::carrier::Carrier;
 use super::{Manager, ThreadRun};
-use crate::kernel::sys;
 use crate::log::Entry;
 use layland_engine::programs::Visit;
 use layland_engine::{Asked, Engine, Ledger};
@@ -10,7 +10,7 @@ use layland_policy::{Action, Event, Policy, Progress, Refusal, Schedules, TimerI
 use layland_trace::{Job, JobEnd};
 use std::mem;
 
-impl Engine for Manager<'_> {
+impl<C: Carrier> Engine for Manager<'_, C> {
     type Policy = Box<dyn Policy>;
     type Task = ThreadRun;
 
@@ -34,6 +34,7 @@ impl Engine for Manager<'_> {
                 self.check_budget(cpu, task);
             }
         }
+        self.tell_over();
     }
 
     /// Its tasks are those of the set.
@@ -52,15 +53,15 @@ impl Engine for Manager<'_> {
 
     fn hear(&mut self, event: Event) {
         self.releases |= matches!(event, Event::Release { .. });
-        let began = sys::monotonic_ns();
+        let began = self.carrier.clock_ns();
         self.ledger.policy.on_event(self.ledger.now, event);
-        self.heard_ns += sys::monotonic_ns() - began;
+        self.heard_ns += self.carrier.clock_ns() - began;
     }
 
     fn consult(&mut self, actions: &mut Vec<Action>) {
-        let began = sys::monotonic_ns();
+        let began = self.carrier.clock_ns();
         self.ledger.policy.decide(self.ledger.now, actions);
-        let cost = mem::take(&mut self.heard_ns) + sys::monotonic_ns() - began;
+        let cost = mem::take(&mut self.heard_ns) + self.carrier.clock_ns() - began;
         self.measured.decision.record(cost);
         match mem::take(&mut self.releases) {
             true => self.measured.release_decision.record(cost),
@@ -104,8 +105,8 @@ impl Engine for Manager<'_> {
 
     fn enact(&mut self) {
         self.bring_to_cpus();
-        for task in self.ledger.tasks.values_mut() {
-            task.own.fresh &= task.own.dispatched_ns.is_some();
+        for id in self.ledger.tasks.ids() {
+            self.ledger.tasks[id].own.fresh &= self.carrier.is_unnoticed(id);
         }
     }
 
@@ -182,8 +183,9 @@ impl Engine for Manager<'_> {
     }
 
     fn released(&mut self, id: TaskId) {
+        self.carrier.begin(id);
         let task = &mut self.ledger.tasks[id];
-        task.own.begin();
+        (task.own.used, task.own.used_on) = (0, 0);
         // A job that had to wait for its predecessor was not late because of the manager.
         task.own.fresh = !task.blocked;
         let Job { id: job, arrival, release, deadline } = task.job;
@@ -218,7 +220,7 @@ impl Engine for Manager<'_> {
 
     fn ended(&mut self, id: TaskId, end: JobEnd) {
         let job = self.job(id);
-        self.thread_mut(id).sent = false;
+        self.carrier.forget(id);
         let aborted = match end {
             // Its thread has reported, and `complete` writes what it said.
             JobEnd::Completed => return,

@@ -84,7 +84,7 @@ macro_rules! measured {
             pub not_parked: u64,
             /// Dispatches on another CPU than the thread ran on last.
             pub migrations: u64,
-            /// Jobs that ended while they were being preempted: told when they were to run again.
+            /// Jobs that ended while they were being preempted.
             pub held: u64,
             /// Processor time that demoted threads got between a completion and the decision after it.
             pub leaked_ns: i64,

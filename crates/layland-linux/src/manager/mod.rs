@@ -1,11 +1,12 @@
 //! The manager: it turns what happens into events, asks the policy, and has the decisions carried
-//! out (see `enact.rs`). Jobs, requests and the order of a round are those of all engines
-//! ([`layland_engine`]); what differs is where things come from:
+//! out (see `enact.rs`) by whatever carries the threads (`carrier.rs`). Jobs, requests and the order of
+//! a round are those of all engines ([`layland_engine`]); what differs is where things come from:
 //!
 //! | event | comes from |
 //! |---|---|
 //! | release, timer, request | the monotonic clock: one absolute time-out for the earliest of all |
-//! | completion | the report of a worker, which also wakes the manager |
+//! | completion | the report of a thread, which also wakes the manager |
+//! | end | the same, of a thread that was preempted meanwhile |
 //! | budget exhausted | the same time-out, then the clock of the thread |
 //!
 //! One *round* drains every report, then reads the clock once, tells the policy everything that has
@@ -15,8 +16,9 @@
 //! Deviations from the simulator, all of them because time goes on while the manager works:
 //!
 //! 1. An instant of the policy is one round; what becomes due within a round is told in the next.
-//! 2. A job that ends while it is being preempted is still ready to the policy. Its end is told when
-//!    the policy runs it again, at once and without giving it the CPU.
+//! 2. A job may end while it is being preempted: the policy hears of it in the next round
+//!    ([`Ended`](layland_policy::Event::Ended)). If it runs the job again before that, the job completes
+//!    at once, and its thread is not given the CPU.
 //! 3. A budget is measured by the clock of the thread, and may be reported late, never early. To a
 //!    policy that schedules threads, and so accounts for budgets itself by what it was told, it is
 //!    measured by the time since `Run`, as its contract says.
@@ -24,20 +26,23 @@
 //! Nothing here allocates once the run has begun, but for requests of the system. What the policy does is the
 //! policy's business.
 
+pub(crate) mod carrier;
+mod enact;
 mod engine;
 mod jobs;
+pub(crate) mod overheads;
+#[cfg(test)]
+mod tests;
 
-use crate::fifo::overheads::Measured;
-use crate::fifo::worker::{Post, Shared};
 use crate::kernel::markers::Markers;
-use crate::kernel::sys::{self, Tid};
 use crate::log::{Entry, Log};
+use carrier::Carrier;
 use layland_engine::streams::Stream;
 use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
 use layland_policy::Policy;
 use layland_trace::Job;
-use std::sync::atomic::Ordering;
+use overheads::Measured;
 
 /// Records that are kept free to end the run in order.
 const RESERVE: usize = 4096;
@@ -49,40 +54,14 @@ const LEAST_LOOK: Duration = Duration::from_us(50);
 /// Jobs that can wait behind one of their task before the manager has to allocate.
 const WAITING: usize = 256;
 
-/// Where the thread of a task is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Thread {
-    /// It waits for a job.
-    #[default]
-    Asleep,
-    /// It holds a CPU.
-    Running,
-    /// It has a job, and the lowest priority.
-    Demoted,
-    /// It has a job, and waits in the signal handler.
-    Parked,
-}
-
 /// What the manager keeps of the thread of a task.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadRun {
     /// The CPU that the policy wants it on, within a decision; otherwise the one that it is on.
     pub want: Option<CpuId>,
-    pub thread: Thread,
-    pub tid: Tid,
-    /// Whether the thread has the priority to run, and the CPU of the machine it is tied to.
-    pub promoted: bool,
-    pub host: usize,
-    /// The generation of the job, and whether its thread was told of it.
-    pub gate: u32,
-    pub sent: bool,
     /// What the job had got when it lost its CPU, and when it was given its CPU.
     pub used: i64,
     pub used_on: i64,
-    /// The dispatch that is still to be measured: when, whether from another CPU.
-    pub turn: u32,
-    pub dispatched_ns: Option<i64>,
-    pub migrated: bool,
     /// The job was released in this round, or its first dispatch is still to be measured.
     pub fresh: bool,
 }
@@ -118,13 +97,15 @@ pub(crate) struct Finished {
     pub unsupported: Option<String>,
 }
 
-pub(crate) struct Manager<'a> {
+pub(crate) struct Manager<'a, C> {
     system: &'a System,
     pub ledger: Ledger<Box<dyn Policy>, ThreadRun>,
     /// What jobs had got when they lost their CPUs, if the policy is to be told.
     lost: Vec<(JobId, i64)>,
-    pub shared: &'a Shared,
-    pub hosts: &'a CpuMap<usize>,
+    /// The tasks by rank; and those of them whose jobs, in this round, have ended on no CPU.
+    by_rank: Vec<TaskId>,
+    over: Vec<TaskId>,
+    pub carrier: C,
     pub markers: Option<&'a Markers>,
     pub log: Log,
     pub measured: Measured,
@@ -141,8 +122,6 @@ pub(crate) struct Manager<'a> {
 pub(crate) struct Start<'a> {
     pub system: &'a System,
     pub policy: Box<dyn Policy>,
-    pub shared: &'a Shared,
-    pub hosts: &'a CpuMap<usize>,
     pub markers: Option<&'a Markers>,
     pub log: Log,
     pub seed: u64,
@@ -150,17 +129,14 @@ pub(crate) struct Start<'a> {
     pub end: Time,
 }
 
-impl<'a> Manager<'a> {
-    pub fn new(start: Start<'a>) -> Self {
-        let Start { system, policy, shared, hosts, markers, log, seed, epoch_ns, end } = start;
+impl<'a, C: Carrier> Manager<'a, C> {
+    pub fn new(start: Start<'a>, carrier: C) -> Self {
+        let Start { system, policy, markers, log, seed, epoch_ns, end } = start;
         let (n, m) = (system.tasks.len(), system.platform.cpu_count());
         let mut ledger: Ledger<_, ThreadRun> = Ledger::new(system, policy, seed, |work| work.ns());
         ledger.reserve(4 * n + 64, 8 * (n + m) + 64, WAITING);
         // Whoever joins hands its parameters to the policy, and the manager may not allocate then.
         ledger.streams.values_mut().for_each(Stream::own);
-        for id in system.tasks.ids() {
-            ledger.tasks[id].own.tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
-        }
         let cpu = || CpuRun {
             task: None,
             want: None,
@@ -177,8 +153,9 @@ impl<'a> Manager<'a> {
             system,
             ledger,
             lost: Vec::with_capacity(2 * m),
-            shared,
-            hosts,
+            by_rank: system.by_rank(),
+            over: Vec::with_capacity(n),
+            carrier,
             markers,
             log,
             measured: Measured::default(),
@@ -192,18 +169,12 @@ impl<'a> Manager<'a> {
     }
 
     pub fn clock(&self) -> Time {
-        self.time_of(sys::monotonic_ns())
+        self.time_of(self.carrier.clock_ns())
     }
 
-    /// A point of the monotonic clock as a time of the run.
-    pub fn time_of(&self, monotonic_ns: i64) -> Time {
-        Time::from_ns(monotonic_ns - self.epoch_ns)
-    }
-
-    /// The CPU of the machine that a task starts on: the first that it may use.
-    pub fn first_host(&self, id: TaskId) -> usize {
-        let allowed = self.system.allowed_cpus(id);
-        self.hosts[allowed.lowest().unwrap_or(CpuId(0))]
+    /// A point of the clock as a time of the run.
+    pub fn time_of(&self, clock_ns: i64) -> Time {
+        Time::from_ns(clock_ns - self.epoch_ns)
     }
 
     fn absolute_ns(&self, at: Time) -> i64 {
@@ -237,12 +208,12 @@ impl<'a> Manager<'a> {
     pub fn run(mut self) -> Finished {
         rounds::begin(&mut self);
         let log_full = loop {
-            let heard = self.shared.bell.load(Ordering::Acquire);
-            let woke = sys::monotonic_ns();
-            self.shared.awake_by_ns.store(woke, Ordering::Relaxed);
+            let heard = self.carrier.news();
+            let woke = self.carrier.clock_ns();
+            self.carrier.expect_awake_by(woke);
             let before = self.ledger.events;
             while self.round() {
-                if self.shared.tripped.load(Ordering::Relaxed) {
+                if self.carrier.is_tripped() {
                     break;
                 }
             }
@@ -252,21 +223,18 @@ impl<'a> Manager<'a> {
             }
             let next = self.next_time();
             let wake_at = self.absolute_ns(next);
-            self.shared.awake_by_ns.store(wake_at, Ordering::Relaxed);
+            self.carrier.expect_awake_by(wake_at);
             if self.ledger.events > before {
-                self.measured.invocation.record(sys::monotonic_ns() - woke);
+                self.measured.invocation.record(self.carrier.clock_ns() - woke);
             }
-            sys::wait_while_until(&self.shared.bell, heard, wake_at);
+            self.carrier.wait(heard, wake_at);
         };
-        self.shared.awake_by_ns.store(i64::MAX, Ordering::Relaxed);
+        self.carrier.expect_awake_by(i64::MAX);
         self.finish(log_full)
     }
 
     fn is_over(&self) -> bool {
-        self.shared.stop.load(Ordering::Relaxed)
-            || self.shared.tripped.load(Ordering::Relaxed)
-            || self.unsupported.is_some()
-            || self.clock() >= self.end
+        self.carrier.is_stopped() || self.unsupported.is_some() || self.clock() >= self.end
     }
 
     fn next_time(&self) -> Time {
@@ -279,14 +247,9 @@ impl<'a> Manager<'a> {
         next
     }
 
-    pub fn post(&self, task: TaskId) -> &'a Post {
-        self.shared.post(task)
-    }
-
     /// Whether the thread has reported the end of the ready job.
     pub fn is_done(&self, task: TaskId) -> bool {
-        let run = self.thread(task);
-        run.sent && self.post(task).done_gate.load(Ordering::Acquire) == run.gate
+        self.carrier.is_done(task)
     }
 
     /// One round: whether anything had happened.
@@ -295,6 +258,7 @@ impl<'a> Manager<'a> {
         for cpu in self.system.platform.cpus() {
             self.cpus[cpu].ended = self.cpus[cpu].task.is_some_and(|task| self.is_done(task));
         }
+        self.find_over();
         let clock = self.clock();
         if clock < Time::ZERO || clock >= self.end {
             return false;
@@ -303,11 +267,17 @@ impl<'a> Manager<'a> {
         rounds::round(self)
     }
 
+    /// Finds the jobs that are on no CPU and have ended.
+    fn find_over(&mut self) {
+        let mut over = std::mem::take(&mut self.over);
+        over.clear();
+        let waits = |&&id: &&TaskId| self.thread(id).want.is_none() && self.is_done(id);
+        over.extend(self.by_rank.iter().filter(waits));
+        self.over = over;
+    }
+
     fn finish(mut self, log_full: bool) -> Finished {
-        let interrupted = self.shared.stop.load(Ordering::Relaxed)
-            || self.shared.tripped.load(Ordering::Relaxed)
-            || log_full
-            || self.unsupported.is_some();
+        let interrupted = self.carrier.is_stopped() || log_full || self.unsupported.is_some();
         let end = self.clock().max(self.ledger.now);
         self.ledger.now = end;
         for cpu in self.system.platform.cpus() {
@@ -319,6 +289,8 @@ impl<'a> Manager<'a> {
                 self.take_off(cpu);
             }
         }
+        self.find_over();
+        self.tell_over();
         for id in self.system.tasks.ids() {
             while let Some(job) = self.ledger.next_unready(id) {
                 let Job { id: job, arrival, release, deadline } = job;
@@ -332,15 +304,6 @@ impl<'a> Manager<'a> {
         let Self { log, measured, unsupported, .. } = self;
         let Ledger { events, decisions, .. } = self.ledger;
         Finished { log, measured, end, interrupted, log_full, events, decisions, unsupported }
-    }
-}
-
-impl ThreadRun {
-    /// A new job is ready.
-    fn begin(&mut self) {
-        self.sent = false;
-        (self.used, self.used_on) = (0, 0);
-        self.dispatched_ns = None;
     }
 }
 

@@ -1,0 +1,270 @@
+//! Threads under `SCHED_FIFO`: how a decision is carried out on them.
+//!
+//! | to | is done by |
+//! |---|---|
+//! | start a job | tying its sleeping thread to the CPU, if it was elsewhere; raising it to [`RUN`](sys::RUN), if it is not; opening its gate |
+//! | preempt a job | lowering its thread to [`WAIT`](sys::WAIT) |
+//! | go on with a job | tying its waiting thread to the CPU, if it was elsewhere; raising it |
+//! | suspend a job, where its CPU is to idle | parking its thread (see `worker.rs`) |
+//!
+//! News are the reports of workers, which ring a bell; they are read by generations of jobs.
+
+use crate::RunError;
+use crate::fifo::worker::{NO_JOB, Post, Shared, park_signal};
+use crate::kernel::sys::{self, RUN, Tid, WAIT};
+use crate::manager::carrier::{Carrier, Noticed, Report};
+use crate::manager::overheads::Measured;
+use layland_model::{CpuId, CpuMap, Index, JobId, System, TaskId, TaskMap};
+use std::sync::atomic::Ordering;
+
+/// Where a thread is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// It waits for a job.
+    #[default]
+    Asleep,
+    /// It holds a CPU.
+    Running,
+    /// It has a job, and the lowest priority.
+    Demoted,
+    /// It has a job, and waits in the signal handler.
+    Parked,
+}
+
+/// What is kept of a thread.
+#[derive(Debug, Default)]
+struct Thread {
+    state: State,
+    tid: Tid,
+    /// Whether it has the priority to run, and the CPU of the machine it is tied to.
+    promoted: bool,
+    host: usize,
+    /// The generation of the job, and whether the thread was told of it.
+    gate: u32,
+    sent: bool,
+    /// The dispatch that is still to be measured: when, whether from another CPU.
+    turn: u32,
+    dispatched_ns: Option<i64>,
+    migrated: bool,
+}
+
+/// The threads of a run.
+pub(crate) struct Threads<'a> {
+    shared: &'a Shared,
+    /// The CPU of the machine that carries each CPU of the platform.
+    hosts: &'a CpuMap<usize>,
+    threads: TaskMap<Thread>,
+}
+
+impl<'a> Threads<'a> {
+    /// The threads of these tasks, which have begun. Gives each its first CPU and the priority to run, and so
+    /// tries out what the run will do.
+    pub fn prepare(
+        system: &System,
+        shared: &'a Shared,
+        hosts: &'a CpuMap<usize>,
+    ) -> Result<Threads<'a>, RunError> {
+        let thread = |id: TaskId| {
+            let tid = Tid(shared.post(id).tid.load(Ordering::Acquire));
+            // The first that it may use.
+            let allowed = system.allowed_cpus(id);
+            let host = hosts[allowed.lowest().unwrap_or(CpuId(0))];
+            let help = || "choose other CPUs with --host-cpus".to_owned();
+            sys::pin(tid, host)
+                .map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
+            sys::set_fifo(tid, RUN).map_err(|error| {
+                let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
+                RunError::refused("no real-time priority", &error, help)
+            })?;
+            Ok(Thread { tid, host, promoted: true, ..Thread::default() })
+        };
+        let threads = system.tasks.ids().map(thread).collect::<Result<_, RunError>>()?;
+        Ok(Threads { shared, hosts, threads })
+    }
+
+    fn post(&self, task: TaskId) -> &'a Post {
+        self.shared.post(task)
+    }
+
+    /// Lets a parked thread go on, at the priority that it has.
+    fn unpark(&mut self, id: TaskId) {
+        let post = self.post(id);
+        if self.threads[id].state == State::Parked {
+            post.park.store(0, Ordering::Release);
+            sys::wake(&post.park);
+            self.threads[id].state = State::Demoted;
+        }
+    }
+}
+
+impl Carrier for Threads<'_> {
+    fn clock_ns(&self) -> i64 {
+        sys::monotonic_ns()
+    }
+
+    fn news(&self) -> u32 {
+        self.shared.bell.load(Ordering::Acquire)
+    }
+
+    fn wait(&mut self, news: u32, until_ns: i64) {
+        sys::wait_while_until(&self.shared.bell, news, until_ns);
+    }
+
+    fn expect_awake_by(&self, at_ns: i64) {
+        self.shared.awake_by_ns.store(at_ns, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.shared.stop.load(Ordering::Relaxed) || self.is_tripped()
+    }
+
+    fn is_tripped(&self) -> bool {
+        self.shared.tripped.load(Ordering::Relaxed)
+    }
+
+    fn is_done(&self, id: TaskId) -> bool {
+        let thread = &self.threads[id];
+        thread.sent && self.post(id).done_gate.load(Ordering::Acquire) == thread.gate
+    }
+
+    fn report(&self, id: TaskId) -> Report {
+        let post = self.post(id);
+        Report {
+            end_ns: post.done_ns.load(Ordering::Relaxed),
+            used: post.done_used_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    fn used(&self, id: TaskId, known: i64) -> i64 {
+        let (thread, post) = (&self.threads[id], self.post(id));
+        if !thread.sent {
+            return known;
+        }
+        if self.is_done(id) {
+            return post.done_used_ns.load(Ordering::Relaxed);
+        }
+        if post.started_gate.load(Ordering::Acquire) != thread.gate {
+            return 0;
+        }
+        let start = post.started_cpu_ns.load(Ordering::Relaxed);
+        sys::cpu_ns(thread.tid).map_or(known, |clock| clock - start).max(known)
+    }
+
+    fn notice(&mut self, id: TaskId) -> Option<Noticed> {
+        let post = self.post(id);
+        let thread = &mut self.threads[id];
+        let dispatched = thread.dispatched_ns?;
+        if post.seen_turn.load(Ordering::Acquire) != thread.turn {
+            return None;
+        }
+        thread.dispatched_ns = None;
+        let seen = post.seen_ns.load(Ordering::Relaxed);
+        let has_started = post.started_gate.load(Ordering::Acquire) == thread.gate;
+        Some(Noticed {
+            latency_ns: seen - dispatched,
+            migrated: thread.migrated,
+            started_ns: has_started.then(|| post.started_ns.load(Ordering::Relaxed)),
+        })
+    }
+
+    fn is_unnoticed(&self, id: TaskId) -> bool {
+        self.threads[id].dispatched_ns.is_some()
+    }
+
+    fn begin(&mut self, id: TaskId) {
+        let thread = &mut self.threads[id];
+        thread.sent = false;
+        thread.dispatched_ns = None;
+    }
+
+    fn lower(&mut self, id: TaskId, measured: &mut Measured) {
+        if self.threads[id].sent && !self.is_done(id) {
+            // Fails only if the thread is gone, and then it runs no more.
+            let _ = sys::set_fifo(self.threads[id].tid, WAIT);
+            measured.demotions += 1;
+            self.threads[id].promoted = false;
+        }
+        let thread = &mut self.threads[id];
+        thread.state = if thread.sent { State::Demoted } else { State::Asleep };
+    }
+
+    fn raise(&mut self, id: TaskId, cpu: CpuId, job: JobId, demand: i64, measured: &mut Measured) {
+        let (post, host) = (self.post(id), self.hosts[cpu]);
+        let thread = &mut self.threads[id];
+        let began = sys::monotonic_ns();
+        thread.turn = thread.turn.wrapping_add(1);
+        post.turn.store(thread.turn, Ordering::Release);
+        thread.dispatched_ns = Some(began);
+        measured.dispatches += 1;
+        thread.migrated = thread.host != host;
+        if thread.migrated {
+            let _ = sys::pin(thread.tid, host);
+            thread.host = host;
+            measured.migrations += 1;
+        }
+        if thread.state == State::Parked {
+            post.park.store(0, Ordering::Release);
+            sys::wake(&post.park);
+        }
+        if !thread.promoted {
+            let _ = sys::set_fifo(thread.tid, RUN);
+            thread.promoted = true;
+        }
+        if !thread.sent {
+            thread.sent = true;
+            thread.gate = thread.gate.wrapping_add(1);
+            post.demand.store(demand, Ordering::Relaxed);
+            post.seq.store(job.seq, Ordering::Relaxed);
+            post.gate.store(thread.gate, Ordering::Release);
+            sys::wake(&post.gate);
+        }
+        thread.state = State::Running;
+    }
+
+    /// Parks every waiting thread of the CPU: at the lowest priority it would go on.
+    fn clear(&mut self, cpu: CpuId, measured: &mut Measured) -> bool {
+        let host = self.hosts[cpu];
+        let mut found = false;
+        for index in 0..self.threads.len() {
+            let id = TaskId::from_index(index);
+            let thread = &self.threads[id];
+            if thread.state != State::Demoted || thread.host != host || self.is_done(id) {
+                continue;
+            }
+            let post = self.post(id);
+            post.park.store(1, Ordering::Release);
+            let sent = sys::signal(thread.tid, park_signal());
+            if sent.is_err() {
+                // The queue of signals is full. It goes on at the lowest priority; the next decision tries again.
+                post.park.store(0, Ordering::Release);
+                measured.not_parked += 1;
+                continue;
+            }
+            self.threads[id].state = State::Parked;
+            measured.parks += 1;
+            found = true;
+        }
+        found
+    }
+
+    fn give_up(&mut self, id: TaskId) {
+        self.unpark(id);
+        let post = self.post(id);
+        let thread = &mut self.threads[id];
+        if thread.sent {
+            thread.gate = thread.gate.wrapping_add(1);
+            post.demand.store(NO_JOB, Ordering::Relaxed);
+            post.gate.store(thread.gate, Ordering::Release);
+            sys::wake(&post.gate);
+            thread.sent = false;
+        }
+        thread.state = State::Asleep;
+    }
+
+    fn forget(&mut self, id: TaskId) {
+        self.unpark(id);
+        let thread = &mut self.threads[id];
+        thread.state = State::Asleep;
+        thread.sent = false;
+    }
+}

@@ -1,0 +1,186 @@
+//! How a decision is carried out: what the policy wants becomes calls of the [`Carrier`].
+//!
+//! What a decision changes is the difference between what the CPUs run and what they are to run, so
+//! that intermediate steps of a decision do not count. First every thread that has to go is lowered,
+//! then every CPU gets its new job: no job is ever on two CPUs. What the threads that had to go have
+//! got is read and recorded after that, because a CPU waits for nothing but its thread.
+
+use crate::log::Entry;
+use crate::manager::Manager;
+use crate::manager::carrier::{Carrier, Noticed};
+use layland_model::{CpuId, Index, JobId, Service, TaskId};
+
+impl<C: Carrier> Manager<'_, C> {
+    /// What the ready job of a task has got so far.
+    pub fn used_now(&self, id: TaskId) -> i64 {
+        self.carrier.used(id, self.thread(id).used)
+    }
+
+    /// Brings the CPUs to what they are to run.
+    pub fn bring_to_cpus(&mut self) {
+        let began = self.carrier.clock_ns();
+        let mut changed = false;
+        for index in 0..self.cpus.len() {
+            let cpu = CpuId::from_index(index);
+            if self.cpus[cpu].task.is_some() && self.cpus[cpu].task != self.cpus[cpu].want {
+                self.lower(cpu);
+                changed = true;
+            }
+        }
+        for index in 0..self.cpus.len() {
+            let cpu = CpuId::from_index(index);
+            if let Some(id) = self.cpus[cpu].want
+                && self.cpus[cpu].task.is_none()
+            {
+                self.occupy(cpu, id);
+                changed = true;
+            }
+        }
+        for index in 0..self.cpus.len() {
+            let cpu = CpuId::from_index(index);
+            self.account(cpu);
+            self.note_start(cpu);
+        }
+        // A CPU may also have become idle because its job ended.
+        for index in 0..self.cpus.len() {
+            let cpu = CpuId::from_index(index);
+            if self.cpus[cpu].task.is_none() {
+                changed |= self.carrier.clear(cpu, &mut self.measured);
+                if self.note_busy(cpu, false)
+                    && let Some(markers) = self.markers
+                {
+                    markers.decision(cpu, None);
+                }
+            }
+        }
+        if changed {
+            self.measured.enact.record(self.carrier.clock_ns() - began);
+        }
+    }
+
+    /// Whether that is news.
+    fn note_busy(&mut self, cpu: CpuId, busy: bool) -> bool {
+        let now = self.ledger.now;
+        let run = &mut self.cpus[cpu];
+        if busy {
+            let is_news = run.busy_since.is_none();
+            run.busy_since.get_or_insert(now);
+            return is_news;
+        }
+        let since = run.busy_since.take();
+        if let Some(since) = since {
+            self.measured.busy.record((now - since).ns());
+        }
+        since.is_some()
+    }
+
+    /// Takes the job off a CPU. It stays ready.
+    pub fn take_off(&mut self, cpu: CpuId) {
+        self.lower(cpu);
+        self.account(cpu);
+    }
+
+    /// Takes the thread off a CPU; what it has got is still to be accounted for.
+    fn lower(&mut self, cpu: CpuId) {
+        let Some(id) = self.cpus[cpu].task.take() else { return };
+        self.carrier.lower(id, &mut self.measured);
+        if self.thread(id).want.is_none() && self.cpus[cpu].want.is_none() {
+            self.carrier.clear(cpu, &mut self.measured);
+        }
+        let until = self.clock();
+        self.cpus[cpu].began = None;
+        self.cpus[cpu].left = Some((id, until));
+    }
+
+    /// Accounts for the thread that left a CPU.
+    fn account(&mut self, cpu: CpuId) {
+        let Some((id, mut until)) = self.cpus[cpu].left.take() else { return };
+        let used = self.used_now(id);
+        if self.is_done(id) {
+            self.measured.held += 1;
+            until = until.min(self.time_of(self.carrier.report(id).end_ns));
+        }
+        self.collect(id);
+        let (job, task) = (self.job(id), self.thread_mut(id));
+        let part = used - task.used_on;
+        task.used = used;
+        self.note_lost(job, used);
+        // At the lowest priority it may have gone on until its clock was read.
+        let leaked = part - (until - self.cpus[cpu].since).ns();
+        if leaked > 0 {
+            self.note_leak(job, leaked);
+        }
+        self.note(Entry::Off { cpu, job, used: Service::from_ns(part), until });
+    }
+
+    /// Records that a CPU was given a job.
+    fn note_start(&mut self, cpu: CpuId) {
+        let Some(since) = self.cpus[cpu].began.take() else { return };
+        let Some(id) = self.cpus[cpu].task else { return };
+        let job = self.job(id);
+        self.cpus[cpu].since = since;
+        self.note_busy(cpu, true);
+        self.note(Entry::On { cpu, job, since });
+        if let Some(markers) = self.markers {
+            markers.decision(cpu, Some(job));
+        }
+    }
+
+    /// Gives a CPU that runs nothing a job.
+    fn occupy(&mut self, cpu: CpuId, id: TaskId) {
+        let left = self.cpus.iter().find(|(_, run)| run.is_left_by(id)).map(|(from, _)| from);
+        if let Some(from) = left {
+            self.account(from);
+        }
+        let began = self.carrier.clock_ns();
+        let done = self.is_done(id);
+        let used = self.used_now(id);
+        let run = &mut self.ledger.tasks[id];
+        let (job, demand, task) = (run.job.id, run.demand, &mut run.own);
+        let leaked = used - task.used;
+        task.used_on = if done { task.used } else { used };
+        let used_on = task.used_on;
+        if !done {
+            self.carrier.raise(id, cpu, job, demand, &mut self.measured);
+        }
+        self.cpus[cpu].task = Some(id);
+        self.cpus[cpu].start_budget(used_on);
+        self.cpus[cpu].began = Some(self.time_of(began));
+        if leaked > 0 {
+            self.note_leak(job, leaked);
+        }
+    }
+
+    /// A job got this much without having a CPU.
+    pub fn note_leak(&mut self, job: JobId, leaked_ns: i64) {
+        self.measured.leaked_ns += leaked_ns;
+        self.note(Entry::Leaked { job, got: Service::from_ns(leaked_ns) });
+    }
+
+    /// The thread of a task gives up its job, which may be on a CPU.
+    pub fn give_up(&mut self, id: TaskId, on: Option<CpuId>) {
+        if let Some(cpu) = on {
+            self.take_off(cpu);
+            self.cpus[cpu].leave();
+        }
+        self.carrier.give_up(id);
+    }
+
+    /// Measures the last dispatch of a task, if its thread has noticed it.
+    pub fn collect(&mut self, id: TaskId) {
+        let Some(Noticed { latency_ns, migrated, started_ns }) = self.carrier.notice(id) else {
+            return;
+        };
+        if migrated {
+            self.measured.migration.record(latency_ns);
+        } else {
+            self.measured.switch.record(latency_ns);
+        }
+        let fresh = std::mem::take(&mut self.thread_mut(id).fresh);
+        if let (true, Some(started)) = (fresh, started_ns) {
+            let release = self.ledger.tasks[id].job.release;
+            let latency = self.time_of(started) - release;
+            self.measured.dispatch.record(latency.ns());
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What a policy was asked ahead of time, beside what it answered when it came to that.
+
+use crate::logged::Step;
+use crate::preempted::{Seen, is_endless};
+use layland_engine::ahead::{Running, Situation, Table};
+use layland_model::{Behaviour, CpuId, Duration, JobId, System, TaskId, TaskMap, Time};
+use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, Speeds, TimerId};
+use layland_trace::Job;
+use std::collections::BTreeMap;
+
+/// Of the answers to one kind of event: how many there were, and what the tables said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Rounds that told of one such event and of nothing else.
+    pub asked: u64,
+    /// Those of them whose answer a table had that was asked for the time of the event.
+    pub kept: u64,
+    /// Those of them by which no job gets a CPU.
+    pub idle: u64,
+    /// Those of them whose answer was another one when it was asked for the time of the decision before.
+    pub too_early: u64,
+}
+
+impl Share {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Share) -> Share {
+        Share {
+            asked: self.asked + other.asked,
+            kept: self.kept + other.kept,
+            idle: self.idle + other.idle,
+            too_early: self.too_early + other.too_early,
+        }
+    }
+}
+
+/// What tables knew of completions and of releases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shares {
+    /// Of completions.
+    pub successors: Share,
+    /// Of releases.
+    pub wakes: Share,
+}
+
+type On = BTreeMap<CpuId, JobId>;
+
+/// Goes through the steps of a policy, which is fresh, and looks ahead after each. Where the next step is about one
+/// completion or one release and nothing else, what the table has must be what the policy did; and the table must
+/// have an entry if what the policy did can be one.
+///
+/// # Errors
+/// Where the two differ, in words.
+pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Result<Shares, String> {
+    let (mut policy, mut seen) = (fresh, Seen::default());
+    let needs = policy.needs();
+    let mut coming = Coming::new(system, steps);
+    let mut due = Due::new(system, needs);
+    let mut found = Shares::default();
+    let mut table = Table::new(system.platform.cpu_count(), system.tasks.len());
+    for (index, Step { now, events, actions }) in steps.iter().enumerate() {
+        events.iter().for_each(|event| seen.told(event));
+        events.iter().for_each(|event| coming.told(event));
+        events.iter().for_each(|event| policy.on_event(*now, event.clone()));
+        policy.decide(*now, &mut Vec::new());
+        seen.decided(actions);
+        due.note(*now, events, actions);
+        let Some(next) = steps.get(index + 1) else { break };
+        let Some(asks) = Asks::of(next, needs) else { continue };
+        let all = situation(system, needs, &seen, &coming, due.next(*now));
+        // Only what happens then can be asked for that time: something else may be due for everybody else.
+        let mut exactly = all.clone();
+        exactly.until = next.now + Duration::from_ns(1);
+        exactly.running.iter_mut().for_each(|running| {
+            running.then = running.then.filter(|_| asks.is_about(running));
+        });
+        exactly.sleeping.retain(|job| matches!(asks, Asks::Wake(id) if id == job.id));
+        let mut after = seen.clone();
+        next.events.iter().for_each(|event| after.told(event));
+        let free = after.running.clone();
+        after.decided(&next.actions);
+        let share = match asks {
+            Asks::Successor(..) => &mut found.successors,
+            Asks::Wake(_) => &mut found.wakes,
+        };
+        share.asked += 1;
+        let wrong = |what: &str, entry: &Option<On>| {
+            let Step { now, events, actions } = next;
+            Err(format!("{what}: {entry:?} at {now} after {events:?}, and it did {actions:?}"))
+        };
+        if !table.fill(&*policy, next.now, &exactly, || false) {
+            return Err("nobody interrupted it".to_owned());
+        }
+        let entry = asks.entry(&table, &free);
+        match &entry {
+            Some(on) if *on != after.running => return wrong("another answer", &entry),
+            Some(on) => {
+                share.kept += 1;
+                share.idle += u64::from(*on == free);
+            }
+            None if can_be_kept(&next.actions, &free, &after.running, asks) => {
+                return wrong("no entry", &entry);
+            }
+            None => {}
+        }
+        let _ = table.fill(&*policy, *now, &all, || false);
+        let early = asks.entry(&table, &free);
+        share.too_early += u64::from(entry.is_some() && early.is_some() && early != entry);
+    }
+    Ok(found)
+}
+
+/// What the next step is about.
+#[derive(Clone, Copy)]
+enum Asks {
+    Successor(CpuId),
+    Wake(JobId),
+}
+
+impl Asks {
+    /// Whether it asks for the end of this job.
+    fn is_about(self, running: &Running) -> bool {
+        matches!(self, Asks::Successor(cpu) if cpu == running.cpu)
+    }
+
+    fn of(step: &Step, needs: Needs) -> Option<Asks> {
+        let follows = needs.schedules == Schedules::ArrivingJobs;
+        match step.events[..] {
+            [Event::Completion { cpu, then: AfterJob::Blocks | AfterJob::Yields, .. }] => {
+                Some(Asks::Successor(cpu))
+            }
+            // A job that waited for the one before it is released late, or has arrived before: its task did not sleep.
+            [Event::Release { job, release, .. }] if !follows && release == step.now => {
+                Some(Asks::Wake(job))
+            }
+            [Event::Arrival { job: arrived, .. }, Event::Release { job, release, .. }]
+                if arrived == job && release == step.now =>
+            {
+                Some(Asks::Wake(job))
+            }
+            _ => None,
+        }
+    }
+
+    /// What runs where, by the table, if that knows; `free` is what the event left running.
+    fn entry(self, table: &Table, free: &On) -> Option<On> {
+        let mut on = free.clone();
+        match self {
+            Asks::Successor(cpu) => {
+                if let Some(next) = table.successor(cpu)?.next {
+                    on.insert(cpu, next);
+                }
+            }
+            Asks::Wake(job) => {
+                let entry = table.wake(job.task)?;
+                if entry.job != job {
+                    return None;
+                }
+                if let Some((cpu, expected)) = entry.takes {
+                    if on.get(&cpu).copied() != expected {
+                        return None;
+                    }
+                    on.insert(cpu, job);
+                }
+            }
+        }
+        Some(on)
+    }
+}
+
+/// Whether a decision is about one CPU: read off what ran before and what runs after it.
+fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool {
+    let is_plain = actions.iter().all(|action| match action {
+        Action::Run { budget, .. } => budget.is_none(),
+        Action::Idle { .. }
+        | Action::SetTimer { .. }
+        | Action::ClearTimer { .. }
+        | Action::Note { .. } => true,
+        Action::Abort { .. }
+        | Action::EndJob { .. }
+        | Action::SetDates { .. }
+        | Action::SetSpeed { .. }
+        | Action::Refuse { .. } => false,
+    });
+    let cpus: Vec<CpuId> = before
+        .keys()
+        .chain(after.keys())
+        .filter(|cpu| before.get(cpu) != after.get(cpu))
+        .copied()
+        .collect();
+    let changed = |cpu: &CpuId| match asks {
+        Asks::Successor(freed) => *cpu == freed,
+        Asks::Wake(job) => after.get(cpu) == Some(&job),
+    };
+    // It may also have said something of a CPU that changes nothing, as `Idle` of one that is idle.
+    is_plain
+        && cpus.iter().all(changed)
+        && actions
+            .iter()
+            .filter(|action| matches!(action, Action::Run { .. } | Action::Idle { .. }))
+            .count()
+            <= 1
+        && !matches!((asks, actions), (Asks::Wake(_), [.., Action::Idle { .. }]))
+}
+
+/// What a policy is told in any case: its timers, and the ends of its budgets.
+struct Due {
+    timers: BTreeMap<TimerId, Time>,
+    /// By CPU: until when a budget lasts, if its job runs on.
+    budgets: BTreeMap<CpuId, Time>,
+    /// Whether a nanosecond of a budget lasts a nanosecond.
+    is_plain: bool,
+}
+
+impl Due {
+    fn new(system: &System, needs: Needs) -> Due {
+        let is_plain = system.platform.is_unit_speed() && needs.speeds == Speeds::Fixed;
+        Due { timers: BTreeMap::new(), budgets: BTreeMap::new(), is_plain }
+    }
+
+    fn note(&mut self, now: Time, events: &[Event], actions: &[Action]) {
+        for event in events {
+            if let Event::Timer { id } = event {
+                self.timers.remove(id);
+            }
+        }
+        for action in actions {
+            match *action {
+                Action::SetTimer { id, at } => {
+                    self.timers.insert(id, at);
+                }
+                Action::ClearTimer { id } => {
+                    self.timers.remove(&id);
+                }
+                Action::Run { cpu, budget: Some(budget), .. } => {
+                    let length = if self.is_plain { budget.ns() } else { 1 };
+                    self.budgets.insert(cpu, now + Duration::from_ns(length));
+                }
+                Action::Run { cpu, budget: None, .. } | Action::Idle { cpu } => {
+                    self.budgets.remove(&cpu);
+                }
+                Action::Abort { .. }
+                | Action::EndJob { .. }
+                | Action::SetDates { .. }
+                | Action::SetSpeed { .. }
+                | Action::Note { .. }
+                | Action::Refuse { .. } => {}
+            }
+        }
+    }
+
+    /// The first of them. A budget of which nothing was told since is one of a job that has ended.
+    fn next(&self, now: Time) -> Time {
+        let budgets = self.budgets.values().filter(|&&end| end >= now);
+        self.timers.values().chain(budgets).copied().min().unwrap_or(Time::NEVER)
+    }
+}
+
+/// The releases that are still to come, by task.
+struct Coming {
+    /// In reverse.
+    jobs: TaskMap<Vec<Job>>,
+    joined: TaskMap<bool>,
+}
+
+impl Coming {
+    fn new(system: &System, steps: &[Step]) -> Coming {
+        let mut jobs: TaskMap<Vec<Job>> = TaskMap::filled(Vec::new(), system.tasks.len());
+        for event in steps.iter().rev().flat_map(|step| step.events.iter().rev()) {
+            if let Event::Release { job: id, release, deadline } = *event {
+                jobs[id.task].push(Job { id, arrival: release, release, deadline });
+            }
+        }
+        Coming { jobs, joined: TaskMap::filled(false, system.tasks.len()) }
+    }
+
+    fn told(&mut self, event: &Event) {
+        match *event {
+            Event::Release { job, .. } => {
+                self.jobs[job.task].pop();
+            }
+            Event::Join { task, .. } => self.joined[task] = true,
+            Event::Leave { task } => self.joined[task] = false,
+            Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::Completion { .. }
+            | Event::Ended { .. }
+            | Event::BudgetExhausted { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+    }
+
+    fn next(&self, task: TaskId) -> Option<&Job> {
+        self.jobs[task].last().filter(|_| self.joined[task])
+    }
+}
+
+fn situation(
+    system: &System,
+    needs: Needs,
+    seen: &Seen,
+    coming: &Coming,
+    until: Time,
+) -> Situation {
+    let running = seen.running.iter().map(|(&cpu, &job)| {
+        let yields = matches!(system.tasks[job.task].behaviour, Behaviour::Yield);
+        let then = if yields { AfterJob::Yields } else { AfterJob::Blocks };
+        let ends = !is_endless(system, needs, job.task);
+        Running { cpu, job, then: ends.then_some(then) }
+    });
+    let asleep = system.tasks.ids().filter(|id| !seen.ready.contains_key(id));
+    let mut sleeping: Vec<Job> = asleep.filter_map(|id| coming.next(id).copied()).collect();
+    sleeping.sort_by_key(|job| job.release);
+    Situation { running: running.collect(), sleeping, until }
+}
