@@ -96,6 +96,17 @@ pub(crate) fn audsley<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Test<R>,
 ) -> Assignment<R> {
+    audsley_with(set, &mut (), |(), i, higher| test(i, higher), |(), _| ())
+}
+
+/// [`audsley`] with what tests of one priority share: `placed(state, i)` tells that task `i` has got the priority, and
+/// is above none of those to come.
+pub(crate) fn audsley_with<S, R>(
+    set: &MixedSet,
+    state: &mut S,
+    mut test: impl FnMut(&mut S, usize, &[usize]) -> Test<R>,
+    mut placed: impl FnMut(&mut S, usize),
+) -> Assignment<R> {
     let mut candidates = candidates(set);
     let mut low_to_high = Vec::with_capacity(set.len());
     let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
@@ -105,7 +116,7 @@ pub(crate) fn audsley<R>(
         let lowest = candidates.iter().position(|&i| {
             higher.clear();
             higher.extend(candidates.iter().copied().filter(|&j| j != i));
-            match test(i, &higher) {
+            match test(state, i, &higher) {
                 Test::Passes(found) => {
                     response[i] = Some(found);
                     true
@@ -125,7 +136,9 @@ pub(crate) fn audsley<R>(
                 false => Assignment::NoneCanBeLowest(left),
             };
         };
-        low_to_high.push(TaskId(candidates.remove(lowest) as u32));
+        let lowest = candidates.remove(lowest);
+        placed(state, lowest);
+        low_to_high.push(TaskId(lowest as u32));
     }
     low_to_high.reverse();
     let response: Vec<R> = response.into_iter().flatten().collect();
