@@ -96,10 +96,17 @@ pub(crate) fn audsley<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Test<R>,
 ) -> Assignment<R> {
-    audsley_with(set, &mut (), |(), i, higher| test(i, higher), |(), _| ())
+    let mut higher = Vec::with_capacity(set.len());
+    let above = |higher: &mut Vec<usize>, i: usize, left: &[usize]| {
+        higher.clear();
+        higher.extend(left.iter().copied().filter(|&j| j != i));
+        test(i, higher)
+    };
+    audsley_with(set, &mut higher, above, |_, _| ())
 }
 
-/// [`audsley`] with what tests of one priority share: `placed(state, i)` tells that task `i` has got the priority, and
+/// [`audsley`] with what tests of one priority share: `test(state, i, left)` gets all that have none yet, `i` among
+/// them, and `placed(state, i)` tells that task `i` has got the priority, and
 /// is above none of those to come.
 pub(crate) fn audsley_with<S, R>(
     set: &MixedSet,
@@ -110,22 +117,17 @@ pub(crate) fn audsley_with<S, R>(
     let mut candidates = candidates(set);
     let mut low_to_high = Vec::with_capacity(set.len());
     let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
-    let mut higher = Vec::with_capacity(set.len());
     while !candidates.is_empty() {
         let mut gave_up = false;
-        let lowest = candidates.iter().position(|&i| {
-            higher.clear();
-            higher.extend(candidates.iter().copied().filter(|&j| j != i));
-            match test(state, i, &higher) {
-                Test::Passes(found) => {
-                    response[i] = Some(found);
-                    true
-                }
-                Test::Fails => false,
-                Test::GaveUp => {
-                    gave_up = true;
-                    false
-                }
+        let lowest = candidates.iter().position(|&i| match test(state, i, &candidates) {
+            Test::Passes(found) => {
+                response[i] = Some(found);
+                true
+            }
+            Test::Fails => false,
+            Test::GaveUp => {
+                gave_up = true;
+                false
             }
         });
         let Some(lowest) = lowest else {

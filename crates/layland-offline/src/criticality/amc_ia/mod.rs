@@ -91,9 +91,11 @@ fn assign<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duratio
 fn assign_order<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     let mut effort = Effort::new(fixed_points);
     let mut left = amc_rt::Left::all(set);
-    let test = |left: &mut amc_rt::Left, i: usize, higher: &[usize]| match left.passes(set, i) {
+    let test = |left: &mut amc_rt::Left, i: usize, all: &[usize]| match left.passes(set, i) {
         Test::Passes(()) => Test::Passes(()),
         Test::Fails | Test::GaveUp => {
+            let higher: Vec<usize> = all.iter().copied().filter(|&j| j != i).collect();
+            let higher = higher.as_slice();
             Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ()))
         }
     };
