@@ -1,6 +1,8 @@
 //! The mixed-criticality analyses against the obvious versions of themselves, and against each other.
 
-use layland_model::{Duration, Rate, TaskId};
+use layland_model::{
+    Criticality, Duration, Levels, Rate, ScheduleRule, Service, System, Task, TaskId,
+};
 use layland_offline::criticality::{
     Answer, Assignment, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed, fjp,
     period_transformation, rate_monotonic, zero_slack,
@@ -8,7 +10,10 @@ use layland_offline::criticality::{
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
 use layland_testkit::mixed::anew;
+use layland_testkit::registry;
 use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 const POINTS: u64 = amc_ia::FIXED_POINTS;
 
@@ -286,6 +291,133 @@ fn job_priorities_are_found_if_there_are_some() {
         }
         Ok(counts.iter().any(|&jobs| jobs > 1))
     });
+}
+
+/// The lists are those of a scan that tests every job from its definition.
+#[test]
+fn lists_are_in_the_order_of_the_scan() {
+    on_random(20_000, 1_500, sets(3, 4), |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let found = fjp::safe(&set, 60);
+        let Some(counts) = jobs_of(&found) else { return Ok(false) };
+        if counts.iter().sum::<usize>() > 60 {
+            return Ok(false);
+        }
+        let test = |i: usize, left: &[usize]| twin::fjp_safe_job(&tasks, i, left);
+        let slow = anew::rescan(&tasks, &counts, &test);
+        prop_assert_eq!(found.answer, Answer::of(slow.is_some()));
+        let (Some(slow), Some(lists)) = (slow, &found.priorities) else { return Ok(true) };
+        for (priority, &(i, job)) in slow.iter().enumerate() {
+            prop_assert_eq!(lists.values().as_slice()[i][job] as usize, priority);
+        }
+        Ok(counts.iter().any(|&jobs| jobs > 1))
+    });
+}
+
+/// What a heuristic asks is what the analyses answer, without their bounds.
+#[test]
+fn short_answers_are_the_long_ones() {
+    let yes: RefCell<BTreeMap<&str, [u32; 2]>> = RefCell::default();
+    let inputs = prop_oneof![sets(2, 8), sets(4, 6)];
+    on_random(12_000, 12_000, inputs, |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let over = (0..levels as u8).any(|level| {
+            let shares = set.ids().map(|task| set.share(task, Criticality(level)));
+            shares.sum::<u128>() > MixedSet::ONE
+        });
+        let tell = |name: &'static str, short: bool, long: bool| {
+            yes.borrow_mut().entry(name).or_default()[usize::from(long)] += 1;
+            prop_assert_eq!(short, long, "{}", name);
+            // No analysis accepts an overfull level but that of zero slack.
+            prop_assert!(!long || !over || name == "zero slack", "{}", name);
+            Ok(())
+        };
+        for order in orders(&set) {
+            let long = fixed::under(&set, &order).answer().is_yes();
+            tell("fixed", fixed::accepts(&set, &order), long)?;
+        }
+        let (short, long) = (fixed::order(&set), fixed::ftp_smc(&set));
+        tell("ftp_smc", short.answer().is_yes(), long.answer().is_yes())?;
+        prop_assert_eq!(short.found().map(|f| f.order), long.found().map(|f| f.order));
+        let (short, long) = (amc_rt::order(&set), amc_rt::amc_rt(&set));
+        tell("amc_rt", short.answer().is_yes(), long.answer().is_yes())?;
+        prop_assert_eq!(short.found().map(|f| f.order), long.found().map(|f| f.order));
+        let long = period_transformation::safe(&set, 1);
+        let cut = long.slices.values().all(|slices| slices.length > 0);
+        tell("slices", period_transformation::accepts(&set), cut && long.answer.is_yes())?;
+        tell("zero slack", zero_slack::accepts(&set), zero_slack::safe(&set).answer.is_yes())?;
+        for most in [8, 30, fjp::JOBS] {
+            tell("fjp", fjp::accepts(&set, most), fjp::safe(&set, most).answer.is_yes())?;
+        }
+        Ok(true)
+    });
+    for (name, [no, yes]) in yes.into_inner() {
+        assert!(yes > 500 && no > 500, "{name}: {yes} are accepted and {no} are not");
+    }
+}
+
+/// First fit on several CPUs, with whole analyses of everything that a CPU would have.
+#[test]
+fn tasks_are_placed_as_by_whole_analyses() {
+    let accepted = |policy: &str, set: &MixedSet| match policy {
+        "rms" => fixed::rms(set).answer().is_yes(),
+        "cms" => fixed::cms(set).answer().is_yes(),
+        "smc" => fixed::ftp_smc(set).answer().is_yes(),
+        "amc" => amc_rt::amc_rt(set).answer().is_yes(),
+        "pt" => {
+            let found = period_transformation::safe(set, 1);
+            found.answer.is_yes() && found.slices.values().all(|slices| slices.length > 0)
+        }
+        "zss" => zero_slack::safe(set).answer.is_yes(),
+        "plrs" | "ocbp" => fjp::safe(set, fjp::JOBS).answer.is_yes(),
+        other => unreachable!("{other}"),
+    };
+    on_random(4_000, 800, (sets(3, 9), 2usize..4), |((levels, tasks), cpus)| {
+        let system = system_of(levels, &tasks, cpus);
+        let mut order: Vec<TaskId> = system.tasks.ids().collect();
+        order.sort_by(|&a, &b| system.tasks[b].density().cmp(&system.tasks[a].density()));
+        let mut some = false;
+        for policy in ["rms", "cms", "smc", "amc", "pt", "zss", "plrs", "ocbp"] {
+            let mut bins: Vec<Vec<TaskId>> = vec![Vec::new(); cpus];
+            let all_have_room = order.iter().all(|&task| {
+                let fits = bins.iter_mut().find(|bin| {
+                    let with: Vec<TaskId> = bin.iter().copied().chain([task]).collect();
+                    accepted(policy, &MixedSet::of_tasks(&system, &with).expect("it is valid"))
+                });
+                fits.map(|bin| bin.push(task)).is_some()
+            });
+            let built = registry().build(policy, &system);
+            prop_assert_eq!(built.is_ok(), all_have_room, "{}", policy);
+            let Ok(built) = built else { continue };
+            let ScheduleRule::MixedCriticality { groups, guaranteed } = built.rule() else {
+                return Err(TestCaseError::fail("it has another rule"));
+            };
+            bins.iter_mut().for_each(|bin| bin.sort());
+            let placed: Vec<Vec<TaskId>> = groups.into_iter().map(|group| group.tasks).collect();
+            some |= bins.iter().filter(|bin| !bin.is_empty()).count() > 1;
+            prop_assert_eq!(placed, bins, "{}", policy);
+            prop_assert_eq!(guaranteed.len(), cpus, "{}", policy);
+        }
+        Ok(some)
+    });
+}
+
+/// A system of these tasks.
+fn system_of(levels: usize, tasks: &[Plain], cpus: usize) -> System {
+    let task = |(index, plain): (usize, &Plain)| {
+        let mut task = Task::implicit(
+            format!("t{index}"),
+            Service::from_ns(plain.wcet[plain.level]),
+            Duration::from_ns(plain.period),
+        );
+        task.deadline = Duration::from_ns(plain.deadline);
+        task.criticality = Criticality(plain.level as u8);
+        task.wcet = plain.wcet.iter().map(|&c| Service::from_ns(c)).collect();
+        task
+    };
+    let mut system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
+    system.levels = Levels::new((0..levels).map(|level| format!("L{level}")).collect());
+    system
 }
 
 /// The scan at run time is the brute-force one, and finds priorities for whatever is left of an accepted pattern.

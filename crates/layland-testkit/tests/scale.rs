@@ -22,8 +22,8 @@ fn system(cpus: usize, percent: i64, affinities: Affinities, seed: u64) -> Syste
     recipe.generator().and_then(|generator| generator.generate(0)).expect("the recipe is feasible")
 }
 
-/// Every policy that takes a system keeps its rule there. How many there are. Not those for mixed criticality: they
-/// have CPUs of their own after an offline stage that would take minutes.
+/// Every policy that takes a system keeps its rule there. How many there are. Not those for mixed criticality: each of
+/// their CPUs has tasks of its own.
 fn keep_their_rules(system: &System) -> usize {
     let mut kept = 0;
     for info in registry().iter() {

@@ -11,8 +11,9 @@
 //! A task of level `z_j < m` only runs while the indicator is at most `z_j`, which inside the busy
 //! interval of task `i` lasts at most `R_i(z_j)`. `R_i(m)` never falls with `m`.
 
-use crate::criticality::audsley::{Test, audsley, first_candidates};
+use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
 use crate::criticality::fixed::Responses;
+use crate::criticality::lengths::Lengths;
 use crate::criticality::steps::{Recurrent, arriving, least, sum, work};
 use crate::criticality::{Assignment, MixedSet, NoBound};
 use layland_model::{Duration, TaskId};
@@ -30,10 +31,41 @@ fn one_by_one(set: &MixedSet) -> Assignment<Vec<Duration>> {
     audsley(set, |i, higher| Test::from(test.responses(set, i, higher)))
 }
 
-/// The priorities of [`amc_rt`] alone, which takes less time.
+/// The priorities of [`amc_rt`] alone, which takes a fraction of the time.
 pub fn order(set: &MixedSet) -> Assignment<()> {
-    let mut test = AmcRt::default();
-    audsley(set, |i, higher| Test::from(test.passes(set, i, higher)))
+    let mut left = Left::all(set);
+    let test = |left: &mut Left, i: usize, _: &[usize]| left.passes(set, i);
+    audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
+}
+
+/// The tasks that have no priority yet, and the bounds that one of them would have as the lowest: `R_i(m)` is the same
+/// for every task that has it and passes, since it has one job up to its deadline as the others have `ceil(R / T_j)`.
+pub(crate) struct Left {
+    open: Vec<bool>,
+    lengths: Lengths,
+}
+
+impl Left {
+    pub(crate) fn all(set: &MixedSet) -> Left {
+        Left { open: vec![true; set.len()], lengths: Lengths::of(set.levels()) }
+    }
+
+    /// Whether a task passes as the lowest of them.
+    pub(crate) fn passes(&mut self, set: &MixedSet, i: usize) -> Test<()> {
+        let Left { open, lengths } = self;
+        let jobs = |j: usize, f: i64| if open[j] { set.over[j].ceil(f) } else { 0 };
+        match lengths.within(set, (0, set.z(i)), set.deadline[i], jobs) {
+            Ok(true) => Test::Passes(()),
+            Ok(false) => Test::Fails,
+            Err(_) => Test::GaveUp,
+        }
+    }
+
+    /// A task has got the priority.
+    pub(crate) fn remove(&mut self, set: &MixedSet, i: usize) {
+        self.open[i] = false;
+        self.lengths.without_task(set, i);
+    }
 }
 
 /// AMC-RT under the given priorities, highest first.
@@ -44,7 +76,7 @@ pub fn under(set: &MixedSet, order: &[TaskId]) -> Responses<Vec<Duration>> {
 
 /// The test of one task after another; keeps its memory.
 #[derive(Default)]
-pub(crate) struct AmcRt {
+struct AmcRt {
     /// The tasks of level `m` and above.
     open: Vec<Recurrent>,
     /// `R_i(0), R_i(1), ..`.
@@ -64,26 +96,6 @@ impl AmcRt {
             self.level(set, i, higher, m)?;
         }
         Ok(self.found.iter().copied().map(Duration::from_ns).collect())
-    }
-
-    /// Whether task `i` passes below these tasks. For the last level it is enough that some length up to
-    /// the deadline suffices.
-    pub(crate) fn passes(
-        &mut self,
-        set: &MixedSet,
-        i: usize,
-        higher: &[usize],
-    ) -> Result<(), NoBound> {
-        self.found.clear();
-        for m in 0..set.z(i) {
-            self.level(set, i, higher, m)?;
-        }
-        let constant = self.constant(set, i, higher, set.z(i));
-        let deadline = set.deadline[i];
-        if arriving(&self.open, deadline).saturating_add(constant) <= deadline {
-            return Ok(());
-        }
-        self.least(set, i, constant).map(|_| ())
     }
 
     /// `R_i(m)`, after those below.
@@ -145,7 +157,10 @@ mod tests {
                 .map(|(t, wcet)| (t.0, (t.0 - t.1).max(1), t.2, wcet.as_slice()))
                 .collect();
             let set = MixedSet::from_ns(3, &plain).expect("it is valid");
-            prop_assert_eq!(amc_rt(&set), one_by_one(&set));
+            let found = one_by_one(&set);
+            let order_of = |found: Assignment<Vec<Duration>>| found.found().map(|found| found.order);
+            prop_assert_eq!(order(&set).found().map(|found| found.order), order_of(found.clone()));
+            prop_assert_eq!(amc_rt(&set), found);
         }
     }
 }

@@ -96,25 +96,38 @@ pub(crate) fn audsley<R>(
     set: &MixedSet,
     mut test: impl FnMut(usize, &[usize]) -> Test<R>,
 ) -> Assignment<R> {
+    let mut higher = Vec::with_capacity(set.len());
+    let above = |higher: &mut Vec<usize>, i: usize, left: &[usize]| {
+        higher.clear();
+        higher.extend(left.iter().copied().filter(|&j| j != i));
+        test(i, higher)
+    };
+    audsley_with(set, &mut higher, above, |_, _| ())
+}
+
+/// [`audsley`] with what tests of one priority share: `test(state, i, left)` gets all that have none yet, `i` among
+/// them, and `placed(state, i)` tells that task `i` has got the priority, and
+/// is above none of those to come.
+pub(crate) fn audsley_with<S, R>(
+    set: &MixedSet,
+    state: &mut S,
+    mut test: impl FnMut(&mut S, usize, &[usize]) -> Test<R>,
+    mut placed: impl FnMut(&mut S, usize),
+) -> Assignment<R> {
     let mut candidates = candidates(set);
     let mut low_to_high = Vec::with_capacity(set.len());
     let mut response: Vec<Option<R>> = (0..set.len()).map(|_| None).collect();
-    let mut higher = Vec::with_capacity(set.len());
     while !candidates.is_empty() {
         let mut gave_up = false;
-        let lowest = candidates.iter().position(|&i| {
-            higher.clear();
-            higher.extend(candidates.iter().copied().filter(|&j| j != i));
-            match test(i, &higher) {
-                Test::Passes(found) => {
-                    response[i] = Some(found);
-                    true
-                }
-                Test::Fails => false,
-                Test::GaveUp => {
-                    gave_up = true;
-                    false
-                }
+        let lowest = candidates.iter().position(|&i| match test(state, i, &candidates) {
+            Test::Passes(found) => {
+                response[i] = Some(found);
+                true
+            }
+            Test::Fails => false,
+            Test::GaveUp => {
+                gave_up = true;
+                false
             }
         });
         let Some(lowest) = lowest else {
@@ -125,7 +138,9 @@ pub(crate) fn audsley<R>(
                 false => Assignment::NoneCanBeLowest(left),
             };
         };
-        low_to_high.push(TaskId(candidates.remove(lowest) as u32));
+        let lowest = candidates.remove(lowest);
+        placed(state, lowest);
+        low_to_high.push(TaskId(lowest as u32));
     }
     low_to_high.reverse();
     let response: Vec<R> = response.into_iter().flatten().collect();

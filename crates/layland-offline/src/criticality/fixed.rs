@@ -9,12 +9,12 @@
 //! A task of lower criticality that runs for longer than `C_j(z_j)` is cut off, which is what makes
 //! the bounds hold for it too.
 
-use crate::criticality::audsley::{Test, audsley, first_candidates};
-use crate::criticality::steps::{least, sum, work};
+use crate::criticality::audsley::{Test, audsley, audsley_with, first_candidates};
+use crate::criticality::steps::{Reached, climb, least, sum, work};
 use crate::criticality::{
     Answer, Assignment, MixedSet, NoBound, criticality_monotonic, rate_monotonic,
 };
-use layland_model::{Duration, TaskId, TaskMap};
+use layland_model::{Duration, Index, TaskId, TaskMap};
 
 /// Response times under a given priority order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,81 @@ pub fn ftp_smc(set: &MixedSet) -> Assignment<Duration> {
         Ok(Duration::from_ns(last[level]))
     });
     by_deadline.unwrap_or_else(|| one_by_one(set))
+}
+
+/// The priorities of [`ftp_smc`] alone, which takes a fraction of the time.
+///
+/// A task that passes as the lowest has one job in its own bound `R_i <= D_i <= T_i`: the bound is `f(z_i)`, the least
+/// fixed point of the sum of `ceil(f / T_j) C_j(z_i)` over all that have no priority yet, itself included. So one
+/// number per level serves all tests of a priority.
+pub fn order(set: &MixedSet) -> Assignment<()> {
+    let mut left =
+        Left { open: vec![true; set.len()], known: vec![Known::default(); set.levels()] };
+    let test = |left: &mut Left, i: usize, _: &[usize]| {
+        let (c, deadline) = (set.c(set.z(i)), set.deadline[i]);
+        let demand = |f: i64| {
+            let each = (0..set.len()).filter(|&j| left.open[j]);
+            sum(each.map(|j| work(set.over[j].ceil(f), c[j])))
+        };
+        let known = &mut left.known[set.z(i)];
+        if known.within.is_some_and(|within| within <= deadline) {
+            return Test::Passes(());
+        }
+        if known.above >= deadline {
+            return Test::Fails;
+        }
+        let most = demand(deadline);
+        if most <= deadline {
+            known.within = Some(most);
+            return Test::Passes(());
+        }
+        match climb(known.above.saturating_add(1), deadline, demand) {
+            Ok(Reached::At(found)) => {
+                *known = Known { above: found - 1, within: Some(found) };
+                Test::Passes(())
+            }
+            Ok(Reached::Beyond(reached)) => {
+                known.above = reached - 1;
+                Test::Fails
+            }
+            Err(_) => Test::GaveUp,
+        }
+    };
+    audsley_with(set, &mut left, test, |left, i| {
+        left.open[i] = false;
+        for (level, known) in left.known.iter_mut().enumerate() {
+            known.above = 0;
+            // The right side at what was enough is less by all the work of the task.
+            known.within =
+                known.within.map(|f| (f - work(set.over[i].ceil(f), set.c(level)[i])).max(1));
+        }
+    })
+}
+
+/// The tasks that have no priority yet, and what is known of `f(l)` for each level.
+struct Left {
+    open: Vec<bool>,
+    known: Vec<Known>,
+}
+
+/// `above < f(l) <= within`.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    above: i64,
+    within: Option<i64>,
+}
+
+/// Whether Eq. 2 holds for every task under the given priorities, highest first: what [`under`] answers, from the
+/// lowest priority upwards until one task fails.
+pub fn accepts(set: &MixedSet, order: &[TaskId]) -> bool {
+    let plain: Vec<usize> = order.iter().map(|task| task.index()).collect();
+    (0..plain.len()).rev().all(|place| {
+        let i = plain[place];
+        let (c, deadline) = (set.c(set.z(i)), set.deadline[i]);
+        let demand = |r: i64| sum(plain[..=place].iter().map(|&j| work(set.over[j].ceil(r), c[j])));
+        // The task has one job up to its deadline. If some length up to there is enough, so is the least.
+        demand(deadline) <= deadline || response(set, i, &plain[..place]).is_ok()
+    })
 }
 
 /// The search itself, from the lowest priority upwards.

@@ -32,6 +32,7 @@ pub mod amc_rt;
 mod audsley;
 pub mod fixed;
 pub mod fjp;
+mod lengths;
 mod order;
 pub mod period_transformation;
 mod set;

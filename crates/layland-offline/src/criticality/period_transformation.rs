@@ -26,7 +26,7 @@
 //! D_i` if `n_i = 1`, otherwise `R_i <= min(p_i, D_i - (n_i - 1) p_i)`. It needs servers that are
 //! anchored at releases, and budgets that are enforced.
 
-use crate::criticality::steps::{ceil, least, sum, work};
+use crate::criticality::steps::{Period, ceil, least, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound};
 use layland_model::{TaskId, TaskMap};
 use std::cmp::Reverse;
@@ -71,9 +71,56 @@ pub fn paper(set: &MixedSet, resolution: i64) -> Transformed {
 /// # Panics
 /// If the resolution is not positive.
 pub fn safe(set: &MixedSet, resolution: i64) -> Transformed {
-    analyse(set, resolution, |slices, deadline| match slices.count {
+    analyse(set, resolution, segment)
+}
+
+/// Whether [`safe`] accepts the set in whole nanoseconds, from the lowest priority upwards until one task fails.
+pub fn accepts(set: &MixedSet) -> bool {
+    let counts = counts(set);
+    let order = order(set, &counts);
+    if set.period.iter().any(|&period| period >= 1 << 61) {
+        return safe(set, 1).answer.is_yes();
+    }
+    let slices = slices(set, &counts, 1);
+    if slices.values().any(|slices| slices.length <= 0) {
+        return false;
+    }
+    let slices = slices.values().as_slice();
+    let lengths: Vec<Period> = slices.iter().map(|slices| Period::new(slices.length)).collect();
+    (0..order.len()).rev().all(|place| {
+        let i = order[place];
+        let wcet = set.c(set.z(i));
+        let demand = |r: i64| {
+            sum(order[..=place].iter().map(|&j| {
+                let whole = set.over[j].floor(r);
+                let begun = lengths[j].ceil(r - whole * set.period[j]);
+                work(whole, wcet[j]).saturating_add(work(begun, slices[j].budget).min(wcet[j]))
+            }))
+        };
+        let limit = segment(&slices[i], set.deadline[i]);
+        // If some length up to the limit is enough, so is the least.
+        limit >= 1 && (demand(limit) <= limit || least(1, limit, demand).is_ok())
+    })
+}
+
+/// Where a slice must end, from its start.
+fn segment(slices: &Slices, deadline: i64) -> i64 {
+    match slices.count {
         1 => deadline,
         count => slices.length.min(deadline - (count - 1) * slices.length),
+    }
+}
+
+/// How each task is cut.
+fn slices(set: &MixedSet, counts: &[i64], resolution: i64) -> TaskMap<Slices> {
+    set.each(|i| {
+        let (period, wcet, count) = (set.period[i], set.own(i), i128::from(counts[i]));
+        let scaled = |value: i64| i128::from(value) * i128::from(resolution);
+        Slices {
+            count: counts[i],
+            length: i64::try_from(scaled(period) / count).unwrap_or(i64::MAX),
+            budget: i64::try_from((scaled(wcet) + count - 1) / count).unwrap_or(i64::MAX),
+        }
     })
 }
 
@@ -84,16 +131,8 @@ fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64)
     let longest = set.period.iter().max().copied().unwrap_or(0);
     // Everything below is at most a sum of periods: in range if they are, scaled, below 2^61.
     let in_range = longest.checked_mul(resolution).is_some_and(|scaled| scaled < 1 << 61);
-    let cut = |i: usize| {
-        let (period, wcet, count) = (set.period[i], set.own(i), i128::from(counts[i]));
-        let scaled = |value: i64| i128::from(value) * i128::from(resolution);
-        Slices {
-            count: counts[i],
-            length: i64::try_from(scaled(period) / count).unwrap_or(i64::MAX),
-            budget: i64::try_from((scaled(wcet) + count - 1) / count).unwrap_or(i64::MAX),
-        }
-    };
-    let slices: Vec<Slices> = (0..set.len()).map(cut).collect();
+    let cut = slices(set, &counts, resolution);
+    let slices = cut.values().as_slice();
     let feasible = slices.iter().all(|slices| slices.length > 0);
     let mut response = vec![Err(NoBound::Beyond); set.len()];
     for (place, &i) in order.iter().enumerate() {
@@ -125,7 +164,7 @@ fn analyse(set: &MixedSet, resolution: i64, limit: impl Fn(&Slices, i64) -> i64)
     Transformed {
         resolution,
         order: order.iter().map(|&i| TaskId(i as u32)).collect(),
-        slices: slices.into(),
+        slices: cut,
         response: response.into(),
         answer,
     }

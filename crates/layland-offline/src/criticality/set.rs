@@ -13,7 +13,7 @@
 //! arbitrarily".
 
 use crate::criticality::steps::{Period, Recurrent};
-use layland_model::{Criticality, Duration, Service, System, TIME_LIMIT, TaskId, TaskMap};
+use layland_model::{Criticality, Duration, Index, Service, System, TIME_LIMIT, TaskId, TaskMap};
 
 /// A sporadic task with an execution time per confidence level.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,6 +214,50 @@ impl MixedSet {
             rank: (0..tasks.len() as u32).collect(),
         })
     }
+
+    /// The set of some of its tasks: task `i` of the part is `tasks[i]`. What tells two equal tasks apart stays.
+    ///
+    /// # Panics
+    /// If there is no task, or one is not in the set.
+    #[must_use]
+    pub fn part(&self, tasks: &[TaskId]) -> MixedSet {
+        assert!(!tasks.is_empty(), "a set is never empty");
+        let at = || tasks.iter().map(|&task| task.index());
+        let mut wcet = Vec::with_capacity(self.levels * tasks.len());
+        for level in 0..self.levels {
+            let c = self.c(level);
+            wcet.extend(at().map(|task| c[task]));
+        }
+        MixedSet {
+            levels: self.levels,
+            period: at().map(|task| self.period[task]).collect(),
+            over: at().map(|task| self.over[task]).collect(),
+            deadline: at().map(|task| self.deadline[task]).collect(),
+            level: at().map(|task| self.level[task]).collect(),
+            wcet,
+            rank: at().map(|task| self.rank[task]).collect(),
+        }
+    }
+
+    /// How much of a CPU a task takes at a level: `C_i(l) / T_i`, in units of [`ONE`](Self::ONE), rounded down. Zero
+    /// for a level above its own, where it need not be served.
+    pub fn share(&self, task: TaskId, level: Criticality) -> u128 {
+        let (i, level) = (task.index(), level.level());
+        if self.z(i) < level {
+            return 0;
+        }
+        self.c(level)[i] as u128 * MixedSet::ONE / self.period[i] as u128
+    }
+
+    /// A whole CPU, in the units of [`share`](Self::share).
+    ///
+    /// Tasks whose shares at some level are above it in sum are accepted by none of [`fixed`](super::fixed),
+    /// [`amc_rt`](super::amc_rt), [`amc_max`](super::amc_max), [`amc_ia::safe`](super::amc_ia::safe),
+    /// [`period_transformation`](super::period_transformation) and [`fjp::safe`](super::fjp::safe). Let `m` be the
+    /// level and `i` the lowest priority among the tasks of level `m` or above: each of them demands at least `R
+    /// C_j(m) / T_j` in the bound `R <= T_i` of that task, which is more than `R` in sum. `fjp::safe` asks for less
+    /// than 1 itself.
+    pub const ONE: u128 = 1 << 62;
 
     /// How many levels there are; some may have no task.
     pub fn levels(&self) -> usize {

@@ -20,8 +20,8 @@ use crate::info::{PolicyOptions, SystemRefusal};
 use crate::shell::groups;
 use crate::{Policy, Refusal};
 use layland_model::{
-    AdaptiveOrder, Behaviour, CpuId, CpuSet, CutOffOrder, Duration, Index, Rate, RateSum, System,
-    TaskId, TaskMap,
+    AdaptiveOrder, Behaviour, CpuId, CpuSet, Criticality, CutOffOrder, Duration, Index, Rate,
+    RateSum, System, TaskId, TaskMap,
 };
 use layland_offline::criticality::{
     Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
@@ -59,6 +59,24 @@ struct Plan<M> {
     sound: bool,
 }
 
+/// Whether the analysis of a mechanism accepts the tasks of a CPU, without its plan: what the heuristic asks for every
+/// task and CPU. It answers what [`Plan::accepted`] says.
+struct Fits<A> {
+    /// Whether it never accepts tasks that need more than a CPU at some level ([`MixedSet::share`]).
+    by_level: bool,
+    accepts: A,
+}
+
+impl<A: Fn(&MixedSet) -> bool> Fits<A> {
+    fn by_level(accepts: A) -> Fits<A> {
+        Fits { by_level: true, accepts }
+    }
+}
+
+fn accepts<M>(plan: Result<Plan<M>, String>) -> bool {
+    plan.is_ok_and(|plan| plan.accepted)
+}
+
 fn as_order(order: &[TaskId]) -> Vec<usize> {
     order.iter().map(|task| task.index()).collect()
 }
@@ -83,12 +101,18 @@ pub fn smc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         CutOffOrder::RateMonotonic => rate_monotonic_with_cut_off,
         CutOffOrder::CriticalityMonotonic => criticality_monotonic_with_cut_off,
         CutOffOrder::Audsley => |set: &MixedSet| {
-            let order = found(fixed::ftp_smc(set), "ftp_smc")?;
+            let order = found(fixed::order(set), "ftp_smc")?;
             let mechanism = FixedPriority::new(&order, true);
             Ok(Plan { mechanism, accepted: true, sound: true })
         },
     };
-    build("smc", system, options, &FixedPriority::new(&[], true), plan)
+    let fits: fn(&MixedSet) -> bool = match order(options, &SMC_ORDERS)? {
+        CutOffOrder::RateMonotonic => |set| fixed::accepts(set, &rate_monotonic(set)),
+        CutOffOrder::CriticalityMonotonic => |set| fixed::accepts(set, &criticality_monotonic(set)),
+        CutOffOrder::Audsley => |set| fixed::order(set).answer().is_yes(),
+    };
+    let fits = Fits::by_level(fits);
+    build("smc", system, options, &FixedPriority::new(&[], true), fits, plan)
 }
 
 fn rate_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriority>, String> {
@@ -106,7 +130,9 @@ fn criticality_monotonic_with_cut_off(set: &MixedSet) -> Result<Plan<FixedPriori
 /// # Errors
 /// If a task has no CPU.
 pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
-    build("rms", system, options, &FixedPriority::new(&[], true), rate_monotonic_with_cut_off)
+    let fits = Fits::by_level(|set| fixed::accepts(set, &rate_monotonic(set)));
+    let idle = FixedPriority::new(&[], true);
+    build("rms", system, options, &idle, fits, rate_monotonic_with_cut_off)
 }
 
 /// Criticality-monotonic priorities with the cut-off of SMC.
@@ -114,13 +140,9 @@ pub fn rms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
 /// # Errors
 /// If a task has no CPU.
 pub fn cms(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, SystemRefusal> {
-    build(
-        "cms",
-        system,
-        options,
-        &FixedPriority::new(&[], true),
-        criticality_monotonic_with_cut_off,
-    )
+    let fits = Fits::by_level(|set| fixed::accepts(set, &criticality_monotonic(set)));
+    let idle = FixedPriority::new(&[], true);
+    build("cms", system, options, &idle, fits, criticality_monotonic_with_cut_off)
 }
 
 fn own_overrun(options: &PolicyOptions) -> Result<OwnOverrun, Refusal> {
@@ -154,11 +176,14 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
                 let assignment = amc_ia::paper_order(set, amc_ia::FIXED_POINTS);
                 (found(assignment, "amc_ia_paper")?, true, false)
             }
-            AdaptiveOrder::AmcRt => (found(amc_rt::amc_rt(set), "amc_rt")?, true, true),
+            AdaptiveOrder::AmcRt => (found(amc_rt::order(set), "amc_rt")?, true, true),
         };
         Ok(Plan { mechanism: Adaptive::new(&order, levels, own), accepted, sound })
     };
-    build("amc", system, options, &Adaptive::new(&[], levels, own), plan)
+    // What the paper prints and does not hold may accept anything.
+    let by_level = order != AdaptiveOrder::AmcIaPaper;
+    let fits = Fits { by_level, accepts: |set: &MixedSet| accepts(plan(set)) };
+    build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
 }
 
 /// Zero-slack scheduling.
@@ -183,7 +208,10 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         let mechanism = ZeroSlack::new(&as_order(&found.order), &instants, late);
         Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
     };
-    build("zss", system, options, &ZeroSlack::new(&[], &[], late), plan)
+    // A task of low priority that is complete before its instant delays nobody, so that levels may be overfull.
+    let safe = |set: &MixedSet| if paper { accepts(plan(set)) } else { zero_slack::accepts(set) };
+    let fits = Fits { by_level: false, accepts: safe };
+    build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
 /// Period transformation, in whole nanoseconds.
@@ -200,7 +228,8 @@ pub fn pt(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, S
         let mechanism = Transformed::new(&as_order(&found.order), slices);
         Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: true })
     };
-    build("pt", system, options, &Transformed::new(&[], Vec::new()), plan)
+    let fits = Fits::by_level(period_transformation::accepts);
+    build("pt", system, options, &Transformed::new(&[], Vec::new()), fits, plan)
 }
 
 /// The lists of job priorities that the options name, and the scan that made them.
@@ -235,6 +264,16 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
     Ok(JobLists { lists: lists.values().map(list).collect(), rescan, sound })
 }
 
+/// Whether there are lists. Those of `safe` need not be written down for that.
+fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Fn(&MixedSet) -> bool> {
+    let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
+    let accepts = move |set: &MixedSet| match safe {
+        true => fjp::accepts(set, fjp::JOBS),
+        false => job_lists(set, options).is_ok(),
+    };
+    Fits { by_level: safe, accepts }
+}
+
 /// Priority list reuse scheduling.
 ///
 /// # Errors
@@ -246,7 +285,8 @@ pub fn plrs(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>,
         let mechanism = ListReuse::new(lists, true, levels, own);
         Ok(Plan { mechanism, accepted: true, sound })
     };
-    build("plrs", system, options, &ListReuse::new(Vec::new(), true, levels, own), plan)
+    let idle = ListReuse::new(Vec::new(), true, levels, own);
+    build("plrs", system, options, &idle, fits_with_lists(options), plan)
 }
 
 /// Own criticality-based priorities, recomputed at run time.
@@ -263,7 +303,7 @@ pub fn ocbp(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>,
         Ok(Plan { mechanism, accepted: true, sound })
     };
     let idle = Recomputed::new(Vec::new(), None, releases, levels, own);
-    build("ocbp", system, options, &idle, plan)
+    build("ocbp", system, options, &idle, fits_with_lists(options), plan)
 }
 
 fn invalid(name: &str, error: &MixedError) -> Refusal {
@@ -276,6 +316,7 @@ fn build<M: Mechanism>(
     system: &System,
     options: &PolicyOptions,
     idle: &M,
+    fits: Fits<impl Fn(&MixedSet) -> bool>,
     plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
@@ -285,21 +326,19 @@ fn build<M: Mechanism>(
         ))
         .into());
     }
+    let mut all = None;
     if !system.tasks.is_empty() {
         // What is wrong with a task does not depend on where it runs.
-        MixedSet::of_system(system).map_err(|error| {
+        let set = MixedSet::of_system(system).map_err(|error| {
             let task = match &error {
                 MixedError::Task { task, .. } => Some(*task),
                 MixedError::NoTask | MixedError::Levels(_) | MixedError::TwoLevelsOnly(_) => None,
             };
             SystemRefusal { task, ..invalid(name, &error).into() }
         })?;
+        all = Some(set);
     }
-    let accepts = |tasks: &[TaskId]| {
-        let set = MixedSet::of_tasks(system, tasks);
-        set.is_ok_and(|set| plan(&set).is_ok_and(|plan| plan.accepted))
-    };
-    let cpu_of = place(name, system, options, accepts)?;
+    let cpu_of = place(name, system, options, all.as_ref(), fits)?;
     let mut guaranteed = CpuSet::new();
     let mut cpus = system.platform.cpus();
     let make = |tasks: &[TaskId]| {
@@ -339,12 +378,24 @@ fn keeps_its_period(system: &System, task: TaskId) -> bool {
 /// The CPUs, and what is on them, while tasks are placed.
 struct Processors<'a, A> {
     system: &'a System,
-    accepts: A,
+    /// All tasks.
+    all: &'a MixedSet,
+    fits: Fits<A>,
     tasks: Vec<Vec<TaskId>>,
     loads: Vec<RateSum>,
+    /// What the tasks of each CPU need at each level at least, in units of [`MixedSet::ONE`].
+    shares: Vec<Vec<u128>>,
 }
 
-impl<A: Fn(&[TaskId]) -> bool> Bins for Processors<'_, A> {
+impl<A> Processors<'_, A> {
+    /// What a task needs at each level at least.
+    fn shares_of(&self, task: TaskId) -> impl Iterator<Item = u128> + '_ {
+        let levels = 0..self.all.levels() as u8;
+        levels.map(move |level| self.all.share(task, Criticality(level)))
+    }
+}
+
+impl<A: Fn(&MixedSet) -> bool> Bins for Processors<'_, A> {
     fn count(&self) -> usize {
         self.tasks.len()
     }
@@ -353,14 +404,20 @@ impl<A: Fn(&[TaskId]) -> bool> Bins for Processors<'_, A> {
         if !self.system.allowed_cpus(task).contains(CpuId::from_index(bin)) {
             return false;
         }
+        let full = |(taken, more): (&u128, u128)| taken + more > MixedSet::ONE;
+        if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(task)).any(full) {
+            return false;
+        }
         let together: Vec<TaskId> = self.tasks[bin].iter().copied().chain([task]).collect();
-        (self.accepts)(&together)
+        (self.fits.accepts)(&self.all.part(&together))
     }
     fn compare_load(&self, a: usize, b: usize) -> Ordering {
         self.loads[a].cmp_sum(&self.loads[b])
     }
     fn put(&mut self, bin: usize, item: usize) {
         let task = TaskId::from_index(item);
+        let shares: Vec<u128> = self.shares_of(task).collect();
+        self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken += more);
         self.tasks[bin].push(task);
         self.loads[bin].add(&self.system.tasks[task].density());
     }
@@ -370,7 +427,8 @@ fn place(
     name: &str,
     system: &System,
     options: &PolicyOptions,
-    accepts: impl Fn(&[TaskId]) -> bool,
+    all: Option<&MixedSet>,
+    fits: Fits<impl Fn(&MixedSet) -> bool>,
 ) -> Result<TaskMap<CpuId>, SystemRefusal> {
     if let Some(groups) = groups::given(name, system, options)? {
         let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
@@ -381,6 +439,7 @@ fn place(
         return Ok(cpu_of);
     }
     let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    let Some(all) = all else { return Ok(TaskMap::default()) };
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
     let mut order = heuristic.order(&densities);
     if options.text("sort") == Some("criticality") {
@@ -389,9 +448,11 @@ fn place(
     let cpus = system.platform.cpu_count();
     let mut processors = Processors {
         system,
-        accepts,
+        all,
+        fits,
         tasks: vec![Vec::new(); cpus],
         loads: vec![RateSum::default(); cpus],
+        shares: vec![vec![0; all.levels()]; cpus],
     };
     let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
         let task = TaskId::from_index(no_room.item);

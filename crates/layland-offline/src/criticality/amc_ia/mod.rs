@@ -17,8 +17,8 @@
 mod paper;
 mod safe;
 
-use crate::criticality::amc_rt::AmcRt;
-use crate::criticality::audsley::{Test, audsley};
+use crate::criticality::amc_rt;
+use crate::criticality::audsley::{Test, audsley, audsley_with};
 use crate::criticality::fixed::Responses;
 use crate::criticality::steps::{Effort, Period, Recurrent, arriving, least, sum};
 use crate::criticality::{Assignment, MixedSet, NoBound};
@@ -90,11 +90,16 @@ fn assign<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<Vec<Duratio
 
 fn assign_order<C: Count>(set: &MixedSet, fixed_points: u64) -> Assignment<()> {
     let mut effort = Effort::new(fixed_points);
-    let mut shortcut = AmcRt::default();
-    audsley(set, |i, higher| match shortcut.passes(set, i, higher) {
-        Ok(()) => Test::Passes(()),
-        Err(_) => Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ())),
-    })
+    let mut left = amc_rt::Left::all(set);
+    let test = |left: &mut amc_rt::Left, i: usize, all: &[usize]| match left.passes(set, i) {
+        Test::Passes(()) => Test::Passes(()),
+        Test::Fails | Test::GaveUp => {
+            let higher: Vec<usize> = all.iter().copied().filter(|&j| j != i).collect();
+            let higher = higher.as_slice();
+            Test::from(responses::<C>(set, i, higher, &mut effort).map(|_| ()))
+        }
+    };
+    audsley_with(set, &mut left, test, |left, i| left.remove(set, i))
 }
 
 fn under<C: Count>(

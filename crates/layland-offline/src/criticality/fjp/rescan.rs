@@ -30,16 +30,17 @@
 //! fixed point has at most `J + 1` steps: `O(J^2 n^2 N)` in all. This is pseudo-polynomial, since `J` grows with the
 //! numbers in the set, and far from what happens: an `f` that is known is not computed again. Nothing is allocated.
 
-use super::safe::{Delay, Known};
+use super::safe::Delay;
 use super::scan::{Scan, Totals, total};
 use crate::criticality::MixedSet;
+use crate::criticality::lengths::Lengths;
 use layland_model::TaskMap;
 
 /// What a job must pass to have the lowest priority.
 #[derive(Clone, Debug)]
 enum Test {
-    /// That of `safe`, with what is known of each task.
-    Delays(Vec<Known>),
+    /// That of `safe`, with what is known of each level.
+    Delays(Lengths),
     /// The sum of all demands, with the total per level; job `k` executes at the least level `m` with
     /// `counts[i][m] >= k`, or at its own if there are no counts.
     Totals { counts: Option<TaskMap<Vec<u64>>>, total: Vec<i128> },
@@ -70,7 +71,7 @@ impl Rescan {
     /// With the test of [`safe`](super::safe). What [`load_based`](super::load_based) accepts passes it, too: its
     /// sum is never below the delay.
     pub fn delays(set: MixedSet) -> Rescan {
-        let known = vec![Known::up_to(set.levels()); set.len()];
+        let known = Lengths::of(set.levels());
         Rescan { scan: Scan::new(&set), set, test: Test::Delays(known) }
     }
 
@@ -103,7 +104,7 @@ impl Rescan {
         let first = |task: usize| first[task];
         let done = match test {
             Test::Delays(known) => {
-                known.iter_mut().for_each(Known::forget);
+                known.forget();
                 scan.run(left, &mut Delay { set, known, first, from }, place)
             }
             Test::Totals { counts, total: sums } => {

@@ -17,7 +17,7 @@ mod paper;
 mod safe;
 
 pub use paper::paper;
-pub use safe::safe;
+pub use safe::{accepts, safe};
 
 use crate::criticality::{Answer, MixedSet, NoBound, rate_monotonic};
 use layland_model::{Duration, TaskId, TaskMap};
