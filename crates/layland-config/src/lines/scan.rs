@@ -1,5 +1,5 @@
-//! A line as [`to_line`](super::to_line) writes it for generators: its keys in that order, with no blank between them and
-//! no escape in a string. Everything else, and everything that is wrong, is left to the other ways.
+//! A line as [`to_line`](super::to_line) writes it for generators: its keys in that order, with no blank between them
+//! and no escape in a string. Everything else, and everything that is wrong, is left to the other ways.
 
 use crate::host::MAX_TASKS;
 use crate::taskset;

@@ -1,8 +1,8 @@
 //! Arithmetic with a rate whose numerator and denominator are words of 64 bits.
 //!
 //! The general way puts the result together first and then looks for the greatest common divisor of two long numbers,
-//! which takes most of the time. Where the terms are lowest already, divisors of a word and what is left of a long number
-//! suffice (Knuth, The Art of Computer Programming 2, Section 4.5.1): the result is in lowest terms at once.
+//! which takes most of the time. Where the terms are lowest already, divisors of a word and what is left of a long
+//! number suffice (Knuth, The Art of Computer Programming 2, Section 4.5.1): the result is in lowest terms at once.
 
 use super::Repr::{Big, Small};
 use super::{Rate, as_words};
