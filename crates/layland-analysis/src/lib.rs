@@ -75,6 +75,7 @@ pub use group::may_become_ready_together;
 pub use layland_model::Citation;
 pub use proof::{Certify, Evidence, Part, Point, Proof};
 pub use sporadic::Sporadic;
+pub(crate) use test::Shortcuts;
 pub use test::{BoundTest, ResponseTest, SchedulabilityTest, Subject};
 pub use verdict::{
     Comparison, Finding, Quantity, Reason, ResponseBound, Scope, Tardiness, TardinessBound,

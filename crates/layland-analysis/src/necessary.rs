@@ -8,7 +8,8 @@
 
 use crate::group::weaken_if_finite;
 use crate::{
-    Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, Verdict,
+    Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    Verdict,
 };
 use layland_model::{Rate, RateSum, System};
 
@@ -31,6 +32,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[Assumption::WcetKept],
     citations: &[],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts::NONE,
     decide: capacity,
 };
 

@@ -65,6 +65,12 @@ impl Divisor {
         Divisor { by, inverse: u64::MAX / by as u64 }
     }
 
+    /// Whether it is above this number.
+    #[inline]
+    pub(crate) fn is_above(self, n: i64) -> bool {
+        n < self.by
+    }
+
     /// Quotient and remainder of `n >= 0`. With `by * inverse = 2^64 - 1 - e` and `0 <= e < by`, the
     /// product `n * inverse` is `2^64 n / by` less `n (1 + e) / by`, which is at most `n < 2^63`: the
     /// quotient is right or one too small.
@@ -89,6 +95,17 @@ pub(crate) fn fixed(numerator: i64, denominator: i64) -> u128 {
 /// The utilizations sum to at most this many 2^-62: each is rounded up.
 pub(crate) fn load_above(tasks: &[Sporadic]) -> u128 {
     tasks.iter().map(|task| fixed(task.wcet.ns(), task.period.ns()) + 1).sum()
+}
+
+/// Numbers below a bound, for tests: always the same ones.
+#[cfg(test)]
+pub(crate) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed;
+    move |below| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    }
 }
 
 #[cfg(test)]

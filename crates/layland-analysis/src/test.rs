@@ -1,6 +1,8 @@
 //! A test or a bound as data: what it is called, what it assumes, what it is worth.
 
-use crate::{Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind};
+use crate::{
+    Assumption, Certify, Citation, Finding, Refusal, ResponseBound, Tardiness, TestKind, Verdict,
+};
 use layland_model::{Algorithm, System, TaskMap};
 
 /// What a test's *yes* promises; a *no* denies just that.
@@ -53,10 +55,28 @@ pub struct SchedulabilityTest {
     pub assumptions: &'static [Assumption],
     /// Whom to cite.
     pub citations: &'static [&'static Citation],
-    /// The test, for a system that keeps the assumptions.
     /// What proves its answers.
     pub certify: Certify,
+    pub(crate) shortcuts: Shortcuts,
+    /// The test, for a system that keeps the assumptions.
     pub(crate) decide: fn(&System) -> Finding,
+}
+
+/// Response bounds, for each task that has one.
+type Bounds = TaskMap<Option<ResponseBound>>;
+type WithBounds = fn(&System) -> (Finding, Bounds);
+
+/// What takes less than the whole finding, or gives more for the same, where there is such a way.
+#[derive(Clone, Copy)]
+pub(crate) struct Shortcuts {
+    /// The verdict of the finding, for a system that keeps the assumptions, without reasons.
+    pub(crate) verdict: Option<fn(&System) -> Verdict>,
+    /// The finding with the bounds of the [`ResponseTest`] of the same name and assumptions, which rest on one search.
+    pub(crate) with_bounds: Option<WithBounds>,
+}
+
+impl Shortcuts {
+    pub(crate) const NONE: Shortcuts = Shortcuts { verdict: None, with_bounds: None };
 }
 
 impl SchedulabilityTest {
@@ -73,6 +93,23 @@ impl SchedulabilityTest {
     /// checks what they have in common once.
     pub fn run_unchecked(&self, system: &System) -> Finding {
         (self.decide)(system)
+    }
+
+    /// The verdict of [`run_unchecked`](Self::run_unchecked) alone, which some tests have sooner than the reasons.
+    pub fn verdict_unchecked(&self, system: &System) -> Verdict {
+        match self.shortcuts.verdict {
+            Some(verdict) => verdict(system),
+            None => (self.decide)(system).verdict,
+        }
+    }
+
+    /// What [`run_unchecked`](Self::run_unchecked) says, with the bounds of the [`ResponseTest`] of the same name, if
+    /// both rest on one search.
+    pub fn run_with_bounds_unchecked(
+        &self,
+        system: &System,
+    ) -> Option<(Finding, TaskMap<Option<ResponseBound>>)> {
+        Some((self.shortcuts.with_bounds?)(system))
     }
 
     /// Whether the test applies to a valid system.
@@ -161,10 +198,10 @@ impl ResponseTest {
 }
 
 /// A sufficient test for some algorithms together with the response bounds that it decides by: the names of the
-/// two constants, what they share, and the two functions.
+/// two constants, what they share, and the functions that give the finding, the bounds, and both.
 macro_rules! test_and_responses {
     ($test:ident, $responses:ident, $name:literal, $title:literal, $algorithms:expr, $assumptions:expr,
-        $citations:expr, $certify:expr, $decide:expr, $bound:expr) => {
+        $citations:expr, $certify:expr, $decide:expr, $bound:expr, $both:expr) => {
         #[doc = concat!("`", $name, "`: ", $title, ".")]
         pub const $test: SchedulabilityTest = SchedulabilityTest {
             name: $name,
@@ -174,6 +211,7 @@ macro_rules! test_and_responses {
             assumptions: $assumptions,
             citations: $citations,
             certify: $certify,
+            shortcuts: $crate::Shortcuts { with_bounds: Some($both), ..$crate::Shortcuts::NONE },
             decide: $decide,
         };
         #[doc = concat!("The response bounds of `", $name, "`.")]

@@ -156,7 +156,8 @@ impl Recipe {
             let help = "it must not be longer than the shortest period";
             return Err(GenError::parameter("granularity", granularity, help));
         }
-        Ok(Generator { periods, utilizations, recipe: self.clone() })
+        let provenance = self.provenance(0);
+        Ok(Generator { periods, utilizations, recipe: self.clone(), provenance })
     }
 
     /// The `index`-th set, which does not depend on the others. For many sets of one recipe,
@@ -184,7 +185,7 @@ impl Recipe {
                 help: "this version has other rules: use the version that is named there",
             });
         }
-        let index = from.get("index")?;
+        let index = from.get(INDEX)?;
         let recipe = Recipe {
             cpus: from.get("cpus")?,
             utilizations: Utilizations::read(&mut from)?,
@@ -209,7 +210,7 @@ impl Recipe {
     pub fn provenance(&self, index: u64) -> Provenance {
         let mut to = Writer::default();
         to.put("rules", RULES);
-        to.put("index", index);
+        to.put(INDEX, index);
         to.put("cpus", self.cpus);
         self.utilizations.write(&mut to);
         self.periods.write(&mut to);
@@ -235,12 +236,17 @@ impl Recipe {
     }
 }
 
+/// The parameter that tells the sets of a recipe apart.
+const INDEX: &str = "index";
+
 /// A recipe whose parameters are checked and whose tables are computed.
 #[derive(Clone, Debug)]
 pub struct Generator {
     recipe: Recipe,
     utilizations: Sampler,
     periods: PeriodSampler,
+    /// That of the first set: the others differ in their index.
+    provenance: Provenance,
 }
 
 impl Generator {
@@ -264,7 +270,11 @@ impl Generator {
                 continue;
             };
             if !recipe.feasible || hall_condition(&system) {
-                system.provenance = Some(recipe.provenance(index));
+                let mut provenance = self.provenance.clone();
+                if let Some(own) = provenance.parameters.get_mut(INDEX) {
+                    *own = index.to_string();
+                }
+                system.provenance = Some(provenance);
                 return Ok(system);
             }
         }

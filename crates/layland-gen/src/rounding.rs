@@ -16,13 +16,43 @@ pub(crate) fn to_rate(x: f64) -> Rate {
 
 /// `floor(rate * length / granule)` granules.
 pub(crate) fn share(rate: &Rate, length: Duration, granule: Duration) -> Duration {
-    let granules = rate * &Rate::new(length.ns(), granule.ns());
-    Duration::from_ns(
-        granules.floor().and_then(|n| n.checked_mul(granule.ns())).unwrap_or(i64::MAX),
-    )
+    // Whole numbers of 128 bits hold the products of words: nothing needs to be in lowest terms.
+    let granules = match rate.as_i64_pair() {
+        Some((n, d)) => {
+            let (n, d) =
+                (i128::from(n) * i128::from(length.ns()), i128::from(d) * i128::from(granule.ns()));
+            i64::try_from(n.div_euclid(d)).ok()
+        }
+        None => (rate * &Rate::new(length.ns(), granule.ns())).floor(),
+    };
+    Duration::from_ns(granules.and_then(|n| n.checked_mul(granule.ns())).unwrap_or(i64::MAX))
 }
 
 /// Uniform on `[min, max]`: `min + (max - min) k / 2^50` for a uniform `k` from 0 to `2^50`.
 pub(crate) fn uniform_rate(min: &Rate, max: &Rate, random: &mut Random) -> Rate {
     min + &(&(max - min) * &Rate::new(random.between(0, STEPS), STEPS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the product of rationals, also where terms outgrow a word.
+        #[test]
+        fn a_share_is_the_rounded_product(
+            (n, d, wide) in (0i64.., 1i64.., any::<bool>()),
+            (length, granule) in (0i64..1 << 60, 1i64..1 << 60),
+            short in any::<bool>(),
+        ) {
+            let shrink = |value: i64| if short { value % 1000 + 1 } else { value };
+            let rate = Rate::new(shrink(n), shrink(d));
+            let rate = if wide { &rate * &rate } else { rate };
+            let [length, granule] = [shrink(length), shrink(granule)].map(Duration::from_ns);
+            let granules = (&rate * &Rate::new(length.ns(), granule.ns())).floor();
+            let slow = granules.and_then(|n| n.checked_mul(granule.ns())).unwrap_or(i64::MAX);
+            prop_assert_eq!(share(&rate, length, granule).ns(), slow);
+        }
+    }
 }

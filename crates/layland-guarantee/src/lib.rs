@@ -89,7 +89,7 @@ pub struct Wanted {
 /// What is told of the tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Findings {
-    /// The verdict, and the test that decides; no reasons.
+    /// The verdict, and the test that decides; no reasons, which some tests have later than their verdicts.
     Verdict,
     /// What tests say up to the one that decides, with reasons.
     #[default]
@@ -190,6 +190,11 @@ impl AssessOptions {
         }
     }
 
+    /// Whether anybody wants the reasons of the tests. A proof is made from them.
+    fn tells(&self) -> bool {
+        self.wanted.findings != Findings::Verdict || self.wanted.more.has_proof()
+    }
+
     /// The same for a verdict that is compared with that of the system as it is.
     fn for_another_system(&self) -> AssessOptions {
         let AssessOptions { tests, wanted: _, effort } = self;
@@ -243,10 +248,14 @@ impl Bound {
     /// Whether the bound lets jobs be later than [`USEFUL_PERIODS`](Self::USEFUL_PERIODS): true, and of no use but to
     /// say that the task falls behind no further.
     pub fn is_useless(&self, task: &Task) -> bool {
-        let most = &Rate::whole(Bound::USEFUL_PERIODS) * &Rate::whole(task.period.ns());
+        let most = i128::from(Bound::USEFUL_PERIODS) * i128::from(task.period.ns());
         match self {
-            Bound::Response { within, .. } => Rate::whole((*within - task.deadline).ns()) > most,
-            Bound::Tardiness { within, .. } => *within > most,
+            Bound::Response { within, .. } => i128::from((*within - task.deadline).ns()) > most,
+            // A fraction is above a whole number if the next whole number is.
+            Bound::Tardiness { within, .. } => match within.ceil() {
+                Some(within) => i128::from(within) > most,
+                None => *within > Rate::of_wide(most, 1),
+            },
             Bound::Unknown => false,
         }
     }
@@ -519,17 +528,20 @@ pub(crate) fn verdict<'a>(
     // What is not admitted does not run, whatever the other tests say of it.
     let is_admission = |test: &SchedulabilityTest| matches!(test.subject, Subject::Admission(_));
     let tests = || catalogue::TESTS.iter().enumerate();
+    let tells = options.tells();
     let admissions = tests().filter(|(_, test)| is_admission(test));
     let others = tests().filter(|(_, test)| !is_admission(test));
     for (at, test) in admissions.chain(others) {
         let mut by = None;
         let finding = match test.subject {
-            Subject::SomeScheduler if !covered_only && options.has(test.name) => known.test(at),
+            Subject::SomeScheduler if !covered_only && options.has(test.name) => {
+                said(&known, at, tells)
+            }
             Subject::Covered(_) if uncovered => continue,
             Subject::Algorithms(about) | Subject::Covered(about) | Subject::Unsound(about, _)
                 if views.iter().any(|seen| seen.is_about(about)) && options.has(test.name) =>
             {
-                match on_views(at, about, &views) {
+                match on_views(at, about, &views, tells) {
                     Some((finding, seen)) => {
                         by = Some(seen);
                         finding
@@ -665,16 +677,25 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
     }
 }
 
+/// What a test says of a system; without reasons, if nobody is to be told.
+fn said(known: &Known<'_>, test: usize, tells: bool) -> Result<Finding, Refusal> {
+    match tells {
+        true => known.test(test),
+        false => known.verdict(test).map(|verdict| Finding { verdict, reasons: Vec::new() }),
+    }
+}
+
 /// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
 /// first that does not, or else the first refusal; and the view. None if it is about none.
 fn on_views<'s, 'a>(
     test: usize,
     about: &[Algorithm],
     views: &'s [Seen<'a>],
+    tells: bool,
 ) -> Option<(Result<Finding, Refusal>, &'s Seen<'a>)> {
     let mut first: Option<(Result<Finding, Refusal>, &Seen<'_>)> = None;
     for seen in views.iter().filter(|seen| seen.is_about(about)) {
-        let mut finding = seen.known.test(test);
+        let mut finding = said(&seen.known, test, tells);
         if let Ok(finding) = &mut finding {
             let holds = match finding.verdict {
                 Verdict::Yes => seen.answers != Answers::No,
@@ -684,7 +705,7 @@ fn on_views<'s, 'a>(
             if !holds {
                 finding.verdict = Verdict::Unknown;
             }
-            if !seen.tells.is_empty() {
+            if tells && !seen.tells.is_empty() {
                 finding.reasons.push(Reason::Holds(seen.tells));
             }
         }

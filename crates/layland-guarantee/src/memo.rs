@@ -4,7 +4,9 @@
 //! leave every CPU to every task. A search for the margin meets the same scaled systems under each of them. Analyses
 //! are functions of the system alone, so what one said under one policy is what it says under all.
 
-use layland_analysis::{Assumption, Finding, Refusal, ResponseBound, Tardiness, catalogue};
+use layland_analysis::{
+    Assumption, Finding, Refusal, ResponseBound, SchedulabilityTest, Tardiness, Verdict, catalogue,
+};
 use layland_model::{System, Task, TaskMap};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,6 +33,7 @@ pub(crate) struct Known<'a> {
     system: Cow<'a, System>,
     assumptions: [OnceLock<Result<(), Refusal>>; Assumption::ALL.len()],
     tests: Answers<Result<Finding, Refusal>>,
+    verdicts: Answers<Result<Verdict, Refusal>>,
     responses: Answers<Result<TaskMap<Option<ResponseBound>>, Refusal>>,
     tardiness: Answers<Result<Tardiness, Refusal>>,
 }
@@ -47,7 +50,7 @@ impl<'a> Memo<'a> {
         let mut kept = lock(&self.kept);
         let alike = kept.systems.get(&key).into_iter().flatten();
         let is_it = |known: &&Arc<Known<'a>>| {
-            std::ptr::eq(&*known.system, &*system) || known.system == system
+            std::ptr::eq(&*known.system, &*system) || is_same(&known.system, &system)
         };
         if let Some(known) = alike.clone().find(is_it) {
             return Arc::clone(known);
@@ -62,12 +65,19 @@ impl<'a> Memo<'a> {
     }
 }
 
+/// Whether two systems are the same to analyses. How they were made is no matter.
+fn is_same(a: &System, b: &System) -> bool {
+    let System { platform, levels, tasks, requests, provenance: _ } = a;
+    (platform, levels, tasks, requests) == (&b.platform, &b.levels, &b.tasks, &b.requests)
+}
+
 impl<'a> Known<'a> {
     fn new(system: Cow<'a, System>) -> Known<'a> {
         Known {
             system,
             assumptions: [const { OnceLock::new() }; Assumption::ALL.len()],
             tests: Answers::new(catalogue::TESTS.len()),
+            verdicts: Answers::new(catalogue::TESTS.len()),
             responses: Answers::new(catalogue::RESPONSES.len()),
             tardiness: Answers::new(catalogue::BOUNDS.len()),
         }
@@ -90,7 +100,25 @@ impl<'a> Known<'a> {
         let test = &catalogue::TESTS[at];
         self.tests.get(at, || {
             self.keeps(test.assumptions)?;
-            Ok(test.run_unchecked(&self.system))
+            let Some((finding, bounds)) = test.run_with_bounds_unchecked(&self.system) else {
+                return Ok(test.run_unchecked(&self.system));
+            };
+            if let Some(at) = responses_of(test) {
+                self.responses.put(at, Ok(bounds));
+            }
+            Ok(finding)
+        })
+    }
+
+    /// The verdict of a test, without its reasons.
+    pub(crate) fn verdict(&self, at: usize) -> Result<Verdict, Refusal> {
+        if let Some(finding) = self.tests.known(at) {
+            return finding.as_ref().map(|finding| finding.verdict).map_err(Clone::clone);
+        }
+        let test = &catalogue::TESTS[at];
+        self.verdicts.get(at, || {
+            self.keeps(test.assumptions)?;
+            Ok(test.verdict_unchecked(&self.system))
         })
     }
 
@@ -113,6 +141,11 @@ impl<'a> Known<'a> {
     }
 }
 
+/// The place of the bounds that a test finds together with its verdict.
+fn responses_of(test: &SchedulabilityTest) -> Option<usize> {
+    catalogue::RESPONSES.iter().position(|analysis| analysis.name == test.name)
+}
+
 /// Answers by the place of who gave them.
 struct Answers<T>(Box<[OnceLock<T>]>);
 
@@ -124,6 +157,16 @@ impl<T: Clone> Answers<T> {
     /// The answer, which is computed once: who asks meanwhile waits for it.
     fn get(&self, who: usize, compute: impl FnOnce() -> T) -> T {
         self.0[who].get_or_init(compute).clone()
+    }
+
+    /// The answer, if it is there.
+    fn known(&self, who: usize) -> Option<&T> {
+        self.0[who].get()
+    }
+
+    /// Puts an answer in that came with another one. One that is there is the same.
+    fn put(&self, who: usize, answer: T) {
+        let _ = self.0[who].set(answer);
     }
 
     #[cfg(test)]
@@ -158,7 +201,8 @@ mod tests {
         fn runs(&self) -> (usize, usize) {
             let kept = lock(&self.kept);
             let systems = || kept.systems.values().flatten();
-            (systems().map(|known| known.tests.len()).sum(), systems().count())
+            let runs = |known: &Arc<Known<'_>>| known.tests.len() + known.verdicts.len();
+            (systems().map(runs).sum(), systems().count())
         }
     }
 
@@ -189,13 +233,22 @@ mod tests {
         odd.tasks[ids[3]].deadline = odd.tasks[ids[3]].period + Duration::from_us(1);
         odd.tasks[ids[5]].jitter = Duration::from_us(1);
         odd.tasks[ids[7]].affinity = "0-1".parse().ok();
-        for system in [system(50), odd] {
+        // From what all tests accept to what none does.
+        let systems = [50, 150, 250, 300, 350, 400, 500].map(system);
+        for system in systems.into_iter().chain([odd]) {
             let known = Known::new(Cow::Borrowed(&system));
             for (at, test) in catalogue::TESTS.iter().enumerate() {
                 assert_eq!(known.test(at), test.run(&system), "{}", test.name);
             }
+            let apart = Known::new(Cow::Borrowed(&system));
+            for (at, test) in catalogue::TESTS.iter().enumerate() {
+                let verdict = test.run(&system).map(|finding| finding.verdict);
+                assert_eq!(apart.verdict(at), verdict, "{}", test.name);
+            }
+            // After the tests, of which some have found their bounds, and before any of them.
             for (at, analysis) in catalogue::RESPONSES.iter().enumerate() {
                 assert_eq!(known.responses(at), analysis.run(&system), "{}", analysis.name);
+                assert_eq!(apart.responses(at), analysis.run(&system), "{}", analysis.name);
             }
             for (at, analysis) in catalogue::BOUNDS.iter().enumerate() {
                 assert_eq!(known.tardiness(at), analysis.run(&system), "{}", analysis.name);

@@ -30,7 +30,15 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
     if groups.len() == clusters.len() && groups.iter().enumerate().all(is_there) {
         return None;
     }
-    let mut placed = system.clone();
+    // Where the set comes from is told of the set, and not of what a policy makes of it.
+    let System { platform, levels, tasks, requests, provenance: _ } = system;
+    let mut placed = System {
+        platform: platform.clone(),
+        levels: levels.clone(),
+        tasks: tasks.clone(),
+        requests: requests.clone(),
+        provenance: None,
+    };
     placed.platform.clusters = groups.iter().map(|group: &Group| group.cpus.clone()).collect();
     for (cluster, group) in groups.iter().enumerate() {
         for &task in &group.tasks {

@@ -1,5 +1,6 @@
 //! Exact rationals: utilizations, densities, fractions. They decide; [`Rate::to_f64`] only draws.
 
+mod short;
 mod sum;
 
 pub use sum::RateSum;
@@ -164,20 +165,6 @@ impl Rate {
             _ => Rate(Big(Box::new(ratio))),
         }
     }
-
-    fn combine(
-        &self,
-        other: &Rate,
-        small: impl Fn(&Ratio<i128>, &Ratio<i128>) -> Option<Ratio<i128>>,
-        big: impl Fn(BigRational, BigRational) -> BigRational,
-    ) -> Rate {
-        if let (Small(a), Small(b)) = (&self.0, &other.0)
-            && let Some(result) = small(a, b)
-        {
-            return Rate(Small(result));
-        }
-        Rate::from_big(big(self.to_big(), other.to_big()))
-    }
 }
 
 /// [`Rate::enclosure`] of a fraction.
@@ -205,7 +192,15 @@ macro_rules! operator {
         impl $trait<&Rate> for &Rate {
             type Output = Rate;
             fn $method(self, other: &Rate) -> Rate {
-                self.combine(other, |a, b| $checked(a, b), |a, b| a $op b)
+                if let Some(result) = short::$method(self, other) {
+                    return result;
+                }
+                if let (Small(a), Small(b)) = (&self.0, &other.0)
+                    && let Some(result) = $checked(a, b)
+                {
+                    return Rate(Small(result));
+                }
+                Rate::from_big(self.to_big() $op other.to_big())
             }
         }
         impl $trait for Rate {

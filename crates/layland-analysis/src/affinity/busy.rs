@@ -25,7 +25,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
-use super::fixed_priority::{DERIVED, Found, finding, responses};
+use super::fixed_priority::{DERIVED, Found, both, finding, responses};
 use super::reduction::Masked;
 use crate::Assumption::{self, Priorities};
 use crate::assumption::and;
@@ -51,7 +51,8 @@ macro_rules! tests {
             &[$(Algorithm::Ordered(Form::$form, Order::$order)),*],
             $assumptions, $citations, WITHOUT,
             |system| finding(system, &$bounds(system)),
-            |system| responses(&$bounds(system))
+            |system| responses(&$bounds(system)),
+            |system| both(system, &$bounds(system))
         })*
     };
 }

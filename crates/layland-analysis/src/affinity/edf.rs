@@ -32,7 +32,10 @@ use super::fixed_priority::{DERIVED, Found, finding, responses};
 use super::reduction::{Masked, Part};
 use crate::global_edf::rta::{BERTOGNA_CIRINEI, response_among};
 use crate::global_edf::workload::rivals;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
+use crate::{
+    Certify, Citation, ResponseBound, ResponseTest, SchedulabilityTest, Shortcuts, Subject,
+    TestKind,
+};
 use layland_model::{Algorithm, CpuSet, Duration, Form, Order, System, TaskMap};
 
 /// The limit of rounds. Each round is sound; more rounds only accept more.
@@ -54,6 +57,13 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        with_bounds: Some(|system| {
+            let bounds = bounds(system);
+            (finding(system, &bounds), if_all(&bounds))
+        }),
+        ..Shortcuts::NONE
+    },
     decide: |system| finding(system, &bounds(system)),
 };
 
@@ -65,14 +75,16 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Sufficient,
     assumptions: DERIVED,
     citations: &[&Citation::GUJARATI, &BERTOGNA_CIRINEI],
-    bound: |system| {
-        let bounds = bounds(system);
-        match bounds.values().all(Option::is_some) {
-            true => responses(&bounds),
-            false => TaskMap::filled(None, bounds.len()),
-        }
-    },
+    bound: |system| if_all(&bounds(system)),
 };
+
+/// The bounds, which rest on each other: all or none.
+fn if_all(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<ResponseBound>> {
+    match bounds.values().all(Option::is_some) {
+        true => responses(bounds),
+        false => TaskMap::filled(None, bounds.len()),
+    }
+}
 
 /// The findings for each task of a system that keeps the assumptions: a response time at most its
 /// deadline, and the part of its CPUs that it was found on. These are bounds only if every task has

@@ -20,7 +20,8 @@
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    TestKind,
 };
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
 use num_bigint::BigInt;
@@ -89,6 +90,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
     certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
+    shortcuts: Shortcuts::NONE,
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
 

@@ -46,8 +46,8 @@ use crate::Assumption::{self, *};
 use crate::assumption::and;
 use crate::global_edf::Slacks;
 use crate::global_edf::rta::BERTOGNA_CIRINEI;
-use crate::global_edf::workload::Rival;
-use crate::global_fp::{GUAN, largest, response, workloads};
+use crate::global_edf::workload::Growing;
+use crate::global_fp::{Carrier, GUAN, largest, response};
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{
@@ -83,7 +83,8 @@ macro_rules! tests {
             $assumptions, &[&Citation::GUJARATI, &GUAN, &BERTOGNA_CIRINEI],
             Certify::Reasons,
             |system| finding(system, &bounds(system, PriorityOrder::$order)),
-            |system| responses(&bounds(system, PriorityOrder::$order))
+            |system| responses(&bounds(system, PriorityOrder::$order)),
+            |system| both(system, &bounds(system, PriorityOrder::$order))
         })*
     };
 }
@@ -152,7 +153,8 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
         if contains {
             U = U.union(&masked.masks[i]);
         }
-        rivals.push((&masked.tasks[i], S[i]?, contains));
+        let tau_i = &masked.tasks[i];
+        rivals.push((Carrier::new(tau_i, S[i]?), Growing::new(tau_i.into(), S[i]?), contains));
     }
     let carriers = U.len().saturating_sub(1);
     let mut more: Vec<i64> = Vec::with_capacity(rivals.len());
@@ -160,15 +162,15 @@ fn response_on(masked: &Masked, k: usize, part: &Part, S: &[Option<i64>]) -> Opt
         let most = x - C_k + 1;
         let mut sum = 0i128;
         more.clear();
-        for &(tau_i, S_i, contains) in &rivals {
+        for (carrier, tau_i, contains) in &mut rivals {
             match contains {
                 true => {
-                    let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
+                    let [no, carried] = carrier.workloads(x).map(|W| W.min(most));
                     sum += i128::from(no);
                     more.push((carried - no).max(0));
                 }
                 // It may have waited for other CPUs before the window, with all of its C left.
-                false => sum += i128::from(Rival::from(tau_i).workload(x, S_i).min(most)),
+                false => sum += i128::from(tau_i.workload(x).min(most)),
             }
         }
         sum + largest(&mut more, carriers)
@@ -199,6 +201,14 @@ pub(super) fn responses(bounds: &TaskMap<Option<Found>>) -> TaskMap<Option<Respo
         bound.as_ref().map(|&(response, _)| ResponseBound::new(task, response))
     };
     bounds.iter().map(response).collect()
+}
+
+/// The finding and the bounds.
+pub(super) fn both(
+    system: &System,
+    bounds: &TaskMap<Option<Found>>,
+) -> (Finding, TaskMap<Option<ResponseBound>>) {
+    (finding(system, bounds), responses(bounds))
 }
 
 /// The slacks in the order of priorities, or the first task without one: to compare with tests for

@@ -27,7 +27,7 @@ use crate::Assumption::{self, *};
 use crate::group::Group;
 use crate::{
     Certify, Citation, Enclosure, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope,
-    Subject, TestKind,
+    Shortcuts, Subject, TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Form, Order, Rate, RateSum, System};
 use num_integer::Roots;
@@ -126,6 +126,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&Citation::BONIFACI],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         let speed = for_system(system).expect("the affinities are on two levels").high;
         // Each task, each affinity and all CPUs.

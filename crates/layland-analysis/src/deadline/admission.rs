@@ -15,7 +15,8 @@ use crate::Assumption::{self, SemiPartitioned, WholeClusters};
 use crate::Citation;
 use crate::group::{Group, together};
 use crate::{
-    Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Subject, TestKind,
+    Certify, Finding, Quantity, Reason, Refusal, SchedulabilityTest, Scope, Shortcuts, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, CpuSet, Rate, RateSum, System, Task};
 
@@ -46,6 +47,7 @@ pub const GLOBAL: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that the kernel turns threads away is a rule of its own, and no missed deadline",
     ),
+    shortcuts: Shortcuts::NONE,
     decide: |system| condition_1(system, &Limit::default()),
 };
 
@@ -60,6 +62,7 @@ pub const SEMI_PARTITIONED: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that the kernel turns threads away is a rule of its own, and no missed deadline",
     ),
+    shortcuts: Shortcuts::NONE,
     decide: |system| both_conditions(system, &Limit::default()),
 };
 

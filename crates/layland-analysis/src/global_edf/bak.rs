@@ -16,8 +16,8 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
-    TestKind, Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Subject, TestKind, Verdict,
 };
 use layland_model::{Rate, RateSum};
 
@@ -52,6 +52,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BAKER],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::clusters(system).iter().map(bak)),
 };
 

@@ -14,8 +14,8 @@ use super::workload::rivals;
 use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
-    TestKind, Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Subject, TestKind, Verdict,
 };
 use layland_model::Task;
 
@@ -50,6 +50,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::clusters(system).iter().map(bcl)),
 };
 

@@ -19,10 +19,12 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::workload::{Rival, rivals, share, sum};
+use super::workload::{Interference, Pairs, rivals, share, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
+use crate::{
+    Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
+};
 
 /// Bertogna, Cirinei and Lipari 2009.
 pub const BERTOGNA_2009: Citation = Citation {
@@ -63,6 +65,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BERTOGNA_2009],
     certify: Certify::By(|system| super::steps(Group::clusters(system), slacks_by)),
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        with_bounds: Some(|system| super::both_by_slacks(system, Group::clusters(system), slacks)),
+    },
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 
@@ -89,15 +95,17 @@ fn slacks_by(tasks: &[Sporadic], cpus: usize, grown: &mut dyn FnMut(usize, i64))
 fn grow(tasks: &[Sporadic], cpus: usize, grown: impl FnMut(usize, i64)) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
     let rivals = rivals(tasks);
-    super::grow_slacks(n, ROUNDS, grown, |k, S| {
+    let pairs = Pairs::of(tasks, &rivals);
+    let mut room = Vec::new();
+    let slack = |k: usize, S: &[i64]| {
         let [C_k, D_k, _] = tasks[k].ns();
         let most = D_k - C_k + 1;
-        // Anew for each pair and round: a table of all pairs would not fit the memory for many tasks.
-        let of = |(tau_i, &S_i): (&Rival, &i64)| tau_i.interference(D_k).with_slack(S_i).min(most);
-        let all = sum(rivals.iter().zip(S).map(of));
-        let others = all - i128::from(of((&rivals[k], &S[k])));
+        let row = pairs.with(k, D_k, &mut room);
+        let does = |(I_i, &S_i): (&Interference, &i64)| I_i.with_slack(S_i).min(most);
+        let others = sum(row.iter().zip(S).map(does), most) - i128::from(does((&row[k], &S[k])));
         (others < i128::from(m) * i128::from(most)).then(|| D_k - C_k - share(others, m))
-    })
+    };
+    super::grow_slacks(n, ROUNDS, grown, |_, _| None, slack)
 }
 
 /// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.

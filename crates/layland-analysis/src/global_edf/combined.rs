@@ -11,7 +11,9 @@
 use super::{ALGORITHMS, PAIRED, bak, bar, bcli, ff_dbf, gfb, limited, load, rta};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
-use crate::{Certify, Finding, Reason, SchedulabilityTest, Sporadic, Subject, TestKind, Verdict};
+use crate::{
+    Certify, Finding, Reason, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind, Verdict,
+};
 
 /// The combination, for each cluster.
 ///
@@ -43,6 +45,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         &limited::SUN_LIPARI,
     ],
     certify: Certify::Without("it names a test that accepts each cluster: ask for that test alone"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

@@ -22,6 +22,7 @@ use crate::Assumption::*;
 use crate::group::Group;
 use crate::{Assumption, BoundTest, Citation};
 use layland_model::{Rate, TaskId};
+use std::cmp::Reverse;
 
 /// Erickson, Devi and Baruah 2010.
 pub const ERICKSON_DEVI: Citation = Citation {
@@ -107,8 +108,7 @@ struct TaskWithPoint {
     S: Rate,
 }
 
-fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
-    let m = Rate::whole(group.cpu_count());
+fn with_points(group: &Group<'_>, points: Points) -> Vec<TaskWithPoint> {
     let least_deadline = group.tasks().map(|task| task.deadline.ns()).min().unwrap_or(0);
     let point = |&(task, tau): &(TaskId, &layland_model::Task)| {
         let [C, D, T] = [tau.own_wcet().ns(), tau.deadline.ns(), tau.period.ns()].map(Rate::whole);
@@ -119,32 +119,51 @@ fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
         let S = (&C * &(&Rate::ONE - &(&Y / &T))).max(Rate::ZERO);
         TaskWithPoint { task, C, D, u: tau.utilization(), Y, S }
     };
-    let tasks: Vec<TaskWithPoint> = group.tasks.iter().map(point).collect();
+    group.tasks.iter().map(point).collect()
+}
+
+fn bounds(group: &Group<'_>, points: Points) -> Vec<(TaskId, Rate)> {
+    let m = Rate::whole(group.cpu_count());
+    let tasks = with_points(group, points);
     // One CPU and implicit deadlines: EDF is optimal.
     let implicit = group.tasks().all(|task| task.deadline == task.period);
     if group.cpu_count() == 1 && implicit {
         return tasks.iter().map(|tau| (tau.task, Rate::ZERO)).collect();
     }
     let s = least_s(&tasks, &m, super::ceil_of_load(group).saturating_sub(1));
+    // s - C_i / m + C_i + Y_i - D_i. `s` is a long fraction: all else comes first, so that there is one sum with it.
     let tardiness = |TaskWithPoint { C, D, Y, .. }: &TaskWithPoint| {
-        let response = &(&(&s - &(C / &m)) + C) + Y;
-        (&response - D).max(Rate::ZERO)
+        let beyond = &(&(C - D) + Y) - &(C / &m);
+        (&s + &beyond).max(Rate::ZERO)
     };
     tasks.iter().map(|tau| (tau.task, tardiness(tau))).collect()
 }
 
 /// The least `s >= 0` with `G(s) + sum S_i <= m s`.
 fn least_s(tasks: &[TaskWithPoint], m: &Rate, largest: usize) -> Rate {
+    least(tasks, m, |lines, s| {
+        first_of(lines, s, largest).unwrap_or_else(|| exactly_first_of(lines, s, largest))
+    })
+}
+
+/// What a task adds to `G` is a line: its value at 0, and its slope.
+type Line<'a> = (Rate, &'a Rate);
+
+/// The same by whoever knows which lines are the largest at `s`.
+fn least(
+    tasks: &[TaskWithPoint],
+    m: &Rate,
+    mut largest_at: impl FnMut(&[Line<'_>], &Rate) -> Vec<usize>,
+) -> Rate {
     let sum_S = tasks.iter().fold(Rate::ZERO, |sum, tau| &sum + &tau.S);
     let at_zero = |TaskWithPoint { C, u, S, .. }: &TaskWithPoint| &(C - S) - &(&(C * u) / m);
-    let mut lines: Vec<(Rate, &Rate)> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
+    let lines: Vec<Line<'_>> = tasks.iter().map(|e| (at_zero(e), &e.u)).collect();
     let mut s = Rate::ZERO;
     loop {
-        // The tangent at s: A + B s, from the tasks that are the largest there (ties: the steepest,
-        // which is the tangent to the right).
-        lines.sort_by_cached_key(|(a, u)| std::cmp::Reverse((a + &(*u * &s), (*u).clone())));
+        // The tangent at s: A + B s, from the tasks that are the largest there.
         let (mut A, mut B) = (sum_S.clone(), Rate::ZERO);
-        for (a, u) in lines.iter().take(largest) {
+        for at in largest_at(&lines, &s) {
+            let (a, u) = &lines[at];
             (A, B) = (&A + a, &B + u);
         }
         // B < m: at most ceil(U) - 1 < m utilizations of at most 1.
@@ -153,5 +172,102 @@ fn least_s(tasks: &[TaskWithPoint], m: &Rate, largest: usize) -> Rate {
             return s;
         }
         s = zero;
+    }
+}
+
+/// The largest lines at `s` (ties: the steepest, which are the tangent to the right).
+fn exactly_first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_by_cached_key(|&at| {
+        let (a, u) = &lines[at];
+        Reverse((a + &(*u * s), (*u).clone()))
+    });
+    order.truncate(largest);
+    order
+}
+
+/// The same, if it can be told from the values in units of 2^-20, rounded down: `s` soon is a fraction of so many
+/// digits that products with it take most of the time.
+fn first_of(lines: &[Line<'_>], s: &Rate, largest: usize) -> Option<Vec<usize>> {
+    const FINE: u32 = 20;
+    /// The value at 0, `s` and the product with it are each rounded down by less than a unit; a slope is at most 1.
+    const ROUNDING: i128 = 3;
+    let fine = match s.scaled_floor() {
+        // Or more.
+        u128::MAX => return None,
+        scaled => i128::try_from(scaled >> (64 - FINE)).ok()?,
+    };
+    let value = |(a, u): &Line<'_>| {
+        let ((a, b), (c, d)) = (a.as_i64_pair()?, u.as_i64_pair()?);
+        let at_zero = (i128::from(a) << FINE).div_euclid(b.into());
+        Some(at_zero + i128::from(c).checked_mul(fine)? / i128::from(d))
+    };
+    let values: Vec<i128> = lines.iter().map(value).collect::<Option<_>>()?;
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    order.sort_unstable_by_key(|&at| Reverse(values[at]));
+    if let (Some(&next), Some(&last)) =
+        (order.get(largest), order[..largest.min(order.len())].last())
+        && values[last] - values[next] <= ROUNDING
+    {
+        return None;
+    }
+    order.truncate(largest);
+    Some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sporadic::random;
+    use layland_model::{Duration, Service, System, Task};
+
+    /// Periods that share divisors or do not, equal tasks among them, so that values lie close together.
+    #[test]
+    fn the_largest_lines_are_those_of_exact_values() {
+        let mut draw = random(1);
+        let (mut told, mut asked) = (0, 0);
+        for round in 0..400 {
+            let unit = [1, 7, 1_000_000][round % 3];
+            let tasks: Vec<Task> = (0..2 + draw(18))
+                .map(|at| {
+                    let period = (10 + draw(60) as i64) * unit + [0, draw(7) as i64][round % 2];
+                    let wcet = 1 + draw(period as u64) as i64;
+                    let deadline = wcet + draw((period - wcet + 1) as u64) as i64;
+                    let [wcet, deadline, period] = match at % 2 {
+                        0 => [wcet, deadline, period],
+                        _ => [3, 5, 9].map(|time| time * unit),
+                    };
+                    let mut task = Task::implicit(
+                        at.to_string(),
+                        Service::from_ns(wcet),
+                        Duration::from_ns(period),
+                    );
+                    task.deadline = Duration::from_ns(deadline);
+                    task
+                })
+                .collect();
+            let system = System::new(tasks.len(), tasks);
+            let group = &Group::clusters(&system)[0];
+            for points in [Points::Plain, Points::Reduced] {
+                let tasks = with_points(group, points);
+                let m = Rate::whole(group.cpu_count());
+                let largest = super::super::ceil_of_load(group).saturating_sub(1);
+                let exact = least(&tasks, &m, |lines, s| exactly_first_of(lines, s, largest));
+                assert_eq!(least_s(&tasks, &m, largest), exact);
+                least(&tasks, &m, |lines, s| {
+                    let exact = exactly_first_of(lines, s, largest);
+                    asked += 1;
+                    if let Some(mut quick) = first_of(lines, s, largest) {
+                        told += 1;
+                        let mut slow = exact.clone();
+                        quick.sort_unstable();
+                        slow.sort_unstable();
+                        assert_eq!(quick, slow);
+                    }
+                    exact
+                });
+            }
+        }
+        assert!(told > asked / 4 && told < asked, "{told} of {asked}");
     }
 }

@@ -24,8 +24,8 @@ use super::{ALGORITHMS, PAIRED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed, load_above};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
-    TestKind, Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Subject, TestKind, Verdict,
 };
 use layland_model::Rate;
 use num_integer::Integer;
@@ -73,6 +73,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: PAIRED,
     citations: &[&BARUAH_2010],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

@@ -14,8 +14,8 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
-    TestKind,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Subject, TestKind,
 };
 use layland_model::{Rate, RateSum, Task};
 
@@ -50,6 +50,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: CONSTRAINED,
     citations: &[&GOOSSENS, &super::bcl::BERTOGNA],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::clusters(system).iter().map(gfb)),
 };
 

@@ -27,7 +27,9 @@ use crate::delay::crowds::{Delay, shared};
 use crate::delay::slacks::{MOST_TASKS, under_edf};
 use crate::global_edf::bar::BARUAH_2007;
 use crate::group::Group;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
+use crate::{
+    Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
+};
 use layland_model::CpuSet;
 
 /// Sun and Lipari 2015.
@@ -67,6 +69,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     certify: Certify::Without(
         "that a window of any length has room is a search, which has no short form",
     ),
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        with_bounds: Some(|system| super::both_by_slacks(system, Group::clusters(system), slacks)),
+    },
     decide: |system| super::by_slacks(Group::clusters(system), slacks),
 };
 

@@ -24,8 +24,8 @@ use super::{ALGORITHMS, ARBITRARY};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Sporadic, Subject,
-    TestKind, Verdict,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
+    Subject, TestKind, Verdict,
 };
 use layland_model::{Duration, Rate};
 use num_integer::Integer;
@@ -81,6 +81,10 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ARBITRARY,
     citations: &[&BARUAH_BAKER, &BAKER_BARUAH],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| super::verdict_by(system, accepts)),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::clusters(system).iter().map(finding)),
 };
 

@@ -31,7 +31,7 @@ use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::SHIFT;
 use crate::{
     Evidence, Finding, Part, Quantity, Reason, ResponseBound, Scope, Sporadic, Tardiness,
-    TardinessBound, Verdict,
+    TardinessBound, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, System, TIME_LIMIT, TaskId, TaskMap};
 
@@ -119,10 +119,14 @@ pub enum Slacks {
 /// or none if it may be late. Round by round, at most so many, until every task has one and none may be
 /// late, or no slack grows. Larger slacks of the others give no smaller slack. A task is asked again
 /// only if the slack of another one has changed since. Hears of each slack that grows.
+///
+/// After a round in which some task may be late, `hopeless(rounds, ends)` is asked for one that no further round can
+/// help, with the number of rounds so far and whether this was the last one that changed anything.
 pub(crate) fn grow_slacks(
     count: usize,
     rounds: usize,
     mut grown: impl FnMut(usize, i64),
+    mut hopeless: impl FnMut(usize, bool) -> Option<usize>,
     mut slack: impl FnMut(usize, &[i64]) -> Option<i64>,
 ) -> Slacks {
     let mut S = vec![0i64; count];
@@ -130,7 +134,7 @@ pub(crate) fn grow_slacks(
     let mut changes = 0usize;
     let mut asked = vec![usize::MAX; count];
     let mut is_late = vec![false; count];
-    for _ in 0..rounds {
+    for round in 1..=rounds {
         let (mut late, before) = (None, changes);
         for k in 0..count {
             if asked[k] != changes {
@@ -147,19 +151,51 @@ pub(crate) fn grow_slacks(
                 late = late.or(Some(k));
             }
         }
-        match late {
-            None => return Slacks::All(S),
-            Some(k) if changes == before => return Slacks::Late(k),
-            Some(_) => {}
+        let Some(late) = late else { return Slacks::All(S) };
+        let ends = changes == before;
+        if let Some(k) = hopeless(round, ends) {
+            return Slacks::Late(k);
+        }
+        if ends {
+            return Slacks::Late(late);
         }
     }
     Slacks::GaveUp
 }
 
+/// A test that bounds slacks.
+type BySlacks = fn(&[Sporadic], usize) -> Slacks;
+
 /// The finding of a test that bounds slacks, for each of these clusters.
-pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> Slacks) -> Finding {
-    together(groups.iter().map(|group| {
-        let tasks = group.sporadic();
+pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: BySlacks) -> Finding {
+    finding_by(&groups, &slacks_of(&groups, test))
+}
+
+/// Response bounds from slacks, for each of these clusters of a system in which every task has one.
+pub(crate) fn responses_by_slacks(
+    system: &System,
+    groups: Vec<Group<'_>>,
+    test: BySlacks,
+) -> TaskMap<Option<ResponseBound>> {
+    responses_by(system, &groups, &slacks_of(&groups, test))
+}
+
+/// Both from the same slacks.
+pub(crate) fn both_by_slacks(
+    system: &System,
+    groups: Vec<Group<'_>>,
+    test: BySlacks,
+) -> (Finding, TaskMap<Option<ResponseBound>>) {
+    let slacks = slacks_of(&groups, test);
+    (finding_by(&groups, &slacks), responses_by(system, &groups, &slacks))
+}
+
+fn slacks_of(groups: &[Group<'_>], test: BySlacks) -> Vec<Slacks> {
+    groups.iter().map(|group| test(&group.sporadic(), group.cpus.len())).collect()
+}
+
+fn finding_by(groups: &[Group<'_>], slacks: &[Slacks]) -> Finding {
+    together(groups.iter().zip(slacks).map(|(group, slacks)| {
         let response = |at: usize, length: Duration, holds: bool| {
             let (id, task) = group.tasks[at];
             let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
@@ -167,14 +203,16 @@ pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> 
             let scope = Scope::task(id, &group.cpus);
             Reason::compared("the response time", scope, value, bound, holds)
         };
-        match test(&tasks, group.cpus.len()) {
+        match slacks {
             Slacks::All(slacks) => Finding {
                 verdict: Verdict::Yes,
                 reasons: (slacks.iter().enumerate())
-                    .map(|(at, &S)| response(at, tasks[at].deadline - Duration::from_ns(S), true))
+                    .map(|(at, &S)| {
+                        response(at, group.tasks[at].1.deadline - Duration::from_ns(S), true)
+                    })
                     .collect(),
             },
-            Slacks::Late(at) => {
+            &Slacks::Late(at) => {
                 Finding::new(Verdict::Unknown, Reason::MayBeLate(group.tasks[at].0))
             }
             Slacks::GaveUp => {
@@ -182,6 +220,30 @@ pub(crate) fn by_slacks(groups: Vec<Group<'_>>, test: fn(&[Sporadic], usize) -> 
             }
         }
     }))
+}
+
+fn responses_by(
+    system: &System,
+    groups: &[Group<'_>],
+    slacks: &[Slacks],
+) -> TaskMap<Option<ResponseBound>> {
+    let mut bounds: TaskMap<Option<ResponseBound>> = TaskMap::filled(None, system.tasks.len());
+    for (group, slacks) in groups.iter().zip(slacks) {
+        if let Slacks::All(slacks) = slacks {
+            for (&(task, tau), &S) in group.tasks.iter().zip(slacks) {
+                let response = tau.deadline - Duration::from_ns(S);
+                bounds[task] = Some(ResponseBound::new(task, response));
+            }
+        }
+    }
+    bounds
+}
+
+/// The verdict of a sufficient test whose condition holds for the tasks of each cluster, or does not for some.
+fn verdict_by(system: &System, accepts: fn(&[Sporadic], usize) -> bool) -> Verdict {
+    let groups = Group::clusters(system);
+    let accepts = |group: &Group<'_>| accepts(&group.sporadic(), group.cpus.len());
+    TestKind::Sufficient.verdict(groups.iter().all(accepts))
 }
 
 /// A test that bounds slacks, and tells of each that grows.
@@ -206,24 +268,6 @@ fn steps(groups: Vec<Group<'_>>, test: SlacksBy) -> Result<Vec<Part>, &'static s
         }
     };
     groups.into_iter().map(part).collect()
-}
-
-/// Response bounds from slacks, for each of these clusters of a system in which every task has one.
-pub(crate) fn responses_by_slacks(
-    system: &System,
-    groups: Vec<Group<'_>>,
-    test: fn(&[Sporadic], usize) -> Slacks,
-) -> TaskMap<Option<ResponseBound>> {
-    let mut bounds: TaskMap<Option<ResponseBound>> = TaskMap::filled(None, system.tasks.len());
-    for group in groups {
-        if let Slacks::All(slacks) = test(&group.sporadic(), group.cpus.len()) {
-            for (&(task, tau), S) in group.tasks.iter().zip(slacks) {
-                let response = tau.deadline - Duration::from_ns(S);
-                bounds[task] = Some(ResponseBound::new(task, response));
-            }
-        }
-    }
-    bounds
 }
 
 /// `numerator 2^62 / room`, rounded up, if it is no longer than times can be.

@@ -48,7 +48,8 @@ impl Interference {
     /// that of the job of `tau_k`, earlier ones come each period before.
     #[inline]
     pub(crate) fn with_slack(self, S_i: i64) -> i64 {
-        self.whole.saturating_add(self.C.min((self.rest - S_i).max(0)))
+        // Neither is longer than times can be, as `C_i <= T_i`.
+        self.whole + self.C.min((self.rest - S_i).max(0))
     }
 }
 
@@ -70,6 +71,81 @@ impl Rival {
     }
 }
 
+/// The interference of each two tasks of a few, which rounds ask for again and again. Of many it is computed anew each
+/// time: a table would not fit the memory.
+pub(crate) struct Pairs<'a> {
+    rivals: &'a [Rival],
+    /// That of each task with a job of the first one, then with one of the second, and so on; or nothing.
+    table: Vec<Interference>,
+}
+
+impl<'a> Pairs<'a> {
+    /// With more tasks than these there is no table.
+    const FEW: usize = 64;
+
+    pub(crate) fn of(tasks: &[Sporadic], rivals: &'a [Rival]) -> Pairs<'a> {
+        let row = |tau_k: &Sporadic| {
+            let D_k = tau_k.deadline.ns();
+            rivals.iter().map(move |tau_i| tau_i.interference(D_k))
+        };
+        let table = match tasks.len() <= Pairs::FEW {
+            true => tasks.iter().flat_map(row).collect(),
+            false => Vec::new(),
+        };
+        Pairs { rivals, table }
+    }
+
+    /// What each task does to a job of task `k`, which has this deadline, itself among them. `room` is memory to use
+    /// again.
+    #[inline]
+    pub(crate) fn with<'p>(
+        &'p self,
+        k: usize,
+        D_k: i64,
+        room: &'p mut Vec<Interference>,
+    ) -> &'p [Interference] {
+        let count = self.rivals.len();
+        if let Some(row) = self.table.get(k * count..(k + 1) * count) {
+            return row;
+        }
+        room.clear();
+        room.extend(self.rivals.iter().map(|tau_i| tau_i.interference(D_k)));
+        room
+    }
+}
+
+/// A task that is asked for its [workload](Rival::workload) in one window after the other, of which most are a little
+/// longer than the one before: it divides only where a window reaches beyond the period in which the last one ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Growing {
+    tau_i: Rival,
+    /// `D_i - C_i - S_i`.
+    ahead: i64,
+    /// Where the period begins in which the last window ended, and what the jobs before it execute.
+    start: i64,
+    before: i64,
+}
+
+impl Growing {
+    pub(crate) fn new(tau_i: Rival, S_i: i64) -> Growing {
+        // No window ends in a period that begins so late.
+        Growing { tau_i, ahead: tau_i.laxity - S_i, start: i64::MAX, before: 0 }
+    }
+
+    /// `W_i(L)`.
+    #[inline]
+    pub(crate) fn workload(&mut self, L: i64) -> i64 {
+        let Rival { C, T, .. } = self.tau_i;
+        let end = L + self.ahead;
+        let mut rest = end - self.start;
+        if rest < 0 || !T.is_above(rest) {
+            let (jobs, beyond) = T.div_rem(end);
+            (self.before, self.start, rest) = (jobs.saturating_mul(C), end - beyond, beyond);
+        }
+        self.before.saturating_add(C.min(rest))
+    }
+}
+
 /// `floor(sum / m)` of a sum that is not negative: most fit 64 bits, whose division takes a part of the time.
 #[inline]
 pub(crate) fn share(sum: i128, m: i64) -> i64 {
@@ -80,19 +156,68 @@ pub(crate) fn share(sum: i128, m: i64) -> i64 {
     }
 }
 
-/// The sum of lengths of time, each at most [`TIME_LIMIT`](layland_model::TIME_LIMIT) and a nanosecond:
-/// eight fit 64 bits, in which most of the sum is done.
+/// The sum of lengths of time, each at most this one: in 64 bits if they suffice, which take a part of the time.
 #[inline]
-pub(crate) fn sum(lengths: impl Iterator<Item = i64>) -> i128 {
-    let (mut sum, mut part, mut count) = (0u128, 0u64, 0u32);
-    for length in lengths {
-        debug_assert!(length >= 0);
-        part += length as u64;
-        count += 1;
-        if count % 8 == 0 {
-            sum += u128::from(part);
-            part = 0;
+pub(crate) fn sum(lengths: impl ExactSizeIterator<Item = i64>, most: i64) -> i128 {
+    match (most as u64).checked_mul(lengths.len() as u64) {
+        Some(_) => i128::from(lengths.map(|length| length as u64).sum::<u64>()),
+        None => lengths.map(i128::from).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sporadic::random;
+    use layland_model::{Duration, Service};
+
+    #[test]
+    fn what_is_kept_from_the_last_window_changes_nothing() {
+        let mut draw = random(3);
+        for _ in 0..2_000 {
+            let period = 1 + draw(200) as i64;
+            let wcet = 1 + draw(period as u64) as i64;
+            let deadline = wcet + draw((period - wcet + 1) as u64) as i64;
+            let [T, D] = [period, deadline].map(Duration::from_ns);
+            let tau = Sporadic { wcet: Service::from_ns(wcet), deadline: D, period: T };
+            let slack = draw((deadline - wcet + 1) as u64) as i64;
+            let rival = Rival::from(&tau);
+            let mut growing = Growing::new(rival, slack);
+            // Mostly a little longer, sometimes much, sometimes shorter.
+            let mut L = 0;
+            for _ in 0..30 {
+                L = match draw(8) {
+                    0 => draw(2_000) as i64,
+                    1 => L + draw(1_000) as i64,
+                    _ => L + draw(60) as i64,
+                };
+                assert_eq!(growing.workload(L), rival.workload(L, slack), "{tau:?} {slack} {L}");
+            }
         }
     }
-    (sum + u128::from(part)) as i128
+
+    #[test]
+    fn a_table_has_what_is_computed_anew() {
+        let mut draw = random(5);
+        for count in [1, 7, Pairs::FEW, Pairs::FEW + 1] {
+            let task = |_| {
+                let period = 10 + draw(5_000) as i64;
+                Sporadic::implicit(Service::from_ns(1 + period / 7), Duration::from_ns(period))
+            };
+            let tasks: Vec<Sporadic> = (0..count).map(task).collect();
+            let rivals = rivals(&tasks);
+            let (pairs, mut room) = (Pairs::of(&tasks, &rivals), Vec::new());
+            assert_eq!(pairs.table.is_empty(), count > Pairs::FEW);
+            for (k, tau_k) in tasks.iter().enumerate() {
+                let row = pairs.with(k, tau_k.deadline.ns(), &mut room);
+                assert_eq!(row.len(), count);
+                for (tau_i, of) in rivals.iter().zip(row) {
+                    let anew = tau_i.interference(tau_k.deadline.ns());
+                    for S_i in [0, 3, 1_000] {
+                        assert_eq!(of.with_slack(S_i), anew.with_slack(S_i));
+                    }
+                }
+            }
+        }
+    }
 }

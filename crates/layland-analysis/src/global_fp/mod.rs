@@ -25,9 +25,12 @@
 
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::global_edf::workload::{rivals, sum};
-use crate::global_edf::{Slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta};
+use crate::global_edf::workload::{Growing, rivals, share, sum};
+use crate::global_edf::{
+    Slacks, both_by_slacks, by_slacks, fixed_point_bound, responses_by_slacks, rta,
+};
 use crate::group::Group;
+use crate::sporadic::Divisor;
 use crate::test::test_and_responses;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
 use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Sporadic, Subject, TestKind};
@@ -82,7 +85,8 @@ macro_rules! tests {
             ],
             $assumptions, $citation, Certify::Reasons,
             |system| by_slacks(ordered(system, PriorityOrder::$order), $slacks),
-            |system| responses_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks)
+            |system| responses_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks),
+            |system| both_by_slacks(system, ordered(system, PriorityOrder::$order), $slacks)
         })*
     };
 }
@@ -128,7 +132,7 @@ pub fn bcl(tasks: &[Sporadic], cpus: usize) -> Slacks {
     for k in 0..tasks.len() {
         let [C_k, D_k, _] = tasks[k].ns();
         let most = D_k - C_k + 1;
-        let higher = sum(rivals[..k].iter().map(|tau_i| tau_i.workload(D_k, 0).min(most)));
+        let higher = sum(rivals[..k].iter().map(|tau_i| tau_i.workload(D_k, 0).min(most)), most);
         let others = (higher / i128::from(m)) as i64;
         if others >= most {
             return Slacks::Late(k);
@@ -146,18 +150,21 @@ pub(crate) fn response(
     m: i64,
     mut Omega: impl FnMut(i64) -> i128,
 ) -> Option<i64> {
-    fixed_point_bound(C_k, D_k, |R| C_k + (Omega(R) / i128::from(m)) as i64)
+    fixed_point_bound(C_k, D_k, |R| C_k + share(Omega(R), m))
 }
 
 /// Bertogna and Cirinei: `R_k = C_k + floor(sum over i < k of min(W_i(R_k), R_k - C_k + 1) / m)`,
 /// for tasks in the order of priorities, highest first.
 pub fn bertogna(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let (mut S, rivals) = (vec![0i64; tasks.len()], rivals(tasks));
+    let mut higher: Vec<Growing> = Vec::with_capacity(tasks.len());
     for k in 0..tasks.len() {
         let [C_k, D_k, _] = tasks[k].ns();
+        higher.clear();
+        higher.extend(rivals[..k].iter().zip(&S).map(|(&tau_i, &S_i)| Growing::new(tau_i, S_i)));
         let Omega = |R: i64| {
             let most = R - C_k + 1;
-            sum(rivals[..k].iter().zip(&S).map(|(tau_i, &S_i)| tau_i.workload(R, S_i).min(most)))
+            sum(higher.iter_mut().map(|tau_i| tau_i.workload(R).min(most)), most)
         };
         match response(C_k, D_k, cpus as i64, Omega) {
             None => return Slacks::Late(k),
@@ -176,6 +183,7 @@ pub fn bertogna(tasks: &[Sporadic], cpus: usize) -> Slacks {
 /// `alpha = min(C_i - 1, max(0, y mod T_i - (T_i - R_i)))`; both at most `x - C_k + 1`.
 pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
     let mut S = vec![0i64; tasks.len()];
+    let mut higher: Vec<Carrier> = Vec::with_capacity(tasks.len());
     let mut more: Vec<i64> = Vec::new();
     for k in 0..tasks.len() {
         let [C_k, D_k, _] = tasks[k].ns();
@@ -183,8 +191,8 @@ pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
             let most = x - C_k + 1;
             let mut sum = 0i128;
             more.clear();
-            for (tau_i, &S_i) in tasks[..k].iter().zip(&S) {
-                let [no, carried] = workloads(tau_i, x, S_i).map(|W| W.min(most));
+            for tau_i in &higher {
+                let [no, carried] = tau_i.workloads(x).map(|W| W.min(most));
                 sum += i128::from(no);
                 more.push((carried - no).max(0));
             }
@@ -192,20 +200,40 @@ pub fn guan(tasks: &[Sporadic], cpus: usize) -> Slacks {
         };
         match response(C_k, D_k, cpus as i64, Omega) {
             None => return Slacks::Late(k),
-            Some(R_k) => S[k] = D_k - R_k,
+            Some(R_k) => {
+                S[k] = D_k - R_k;
+                higher.push(Carrier::new(&tasks[k], S[k]));
+            }
         }
     }
     Slacks::All(S)
 }
 
-/// `W^NC(x)` and `W^CI(x)` of Guan, Stigge, Yi and Yu, of a task with this slack; see [`guan`].
-#[inline]
-pub(crate) fn workloads(tau_i: &Sporadic, x: i64, S_i: i64) -> [i64; 2] {
-    let [C, D, T] = tau_i.ns();
-    let no = (x / T).saturating_mul(C).saturating_add(C.min(x % T));
-    let y = (x - C).max(0);
-    let alpha = (y % T - (T - (D - S_i))).max(0).min(C - 1);
-    [no, (y / T).saturating_mul(C).saturating_add(C + alpha)]
+/// A task of which one job may be carried into a window; see [`guan`].
+pub(crate) struct Carrier {
+    C: i64,
+    /// `T_i - R_i`.
+    late: i64,
+    T: Divisor,
+}
+
+impl Carrier {
+    /// With this slack.
+    pub(crate) fn new(tau_i: &Sporadic, S_i: i64) -> Carrier {
+        let [C, D, T] = tau_i.ns();
+        Carrier { C, late: T - (D - S_i), T: Divisor::new(T) }
+    }
+
+    /// `W^NC(x)` and `W^CI(x)` of Guan, Stigge, Yi and Yu.
+    #[inline]
+    pub(crate) fn workloads(&self, x: i64) -> [i64; 2] {
+        let Carrier { C, late, T } = *self;
+        let (jobs, rest) = T.div_rem(x);
+        let no = jobs.saturating_mul(C).saturating_add(C.min(rest));
+        let (jobs, rest) = T.div_rem((x - C).max(0));
+        let alpha = (rest - late).max(0).min(C - 1);
+        [no, jobs.saturating_mul(C).saturating_add(C + alpha)]
+    }
 }
 
 /// The sum of the `count` largest of these numbers; reorders them.

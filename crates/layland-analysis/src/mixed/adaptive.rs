@@ -11,7 +11,7 @@
 use super::{Cpu, Found, PER_CPU, each_cpu, each_part, responses};
 use crate::Assumption::{self, *};
 use crate::assumption::and;
-use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{AdaptiveOrder, Algorithm, Duration, Protection, TaskId, TaskMap};
 use layland_offline::criticality::{
     Assigned, MixedSet, Responses, amc_ia, amc_max, amc_rt, rate_monotonic,
@@ -30,6 +30,7 @@ pub const AMC_RT: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, levels)),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| cpu.assigned(amc_rt::order(&cpu.set))),
 };
 
@@ -42,6 +43,7 @@ pub const AMC_MAX: SchedulabilityTest = SchedulabilityTest {
     assumptions: TWO_LEVELS,
     citations: CITATIONS,
     certify: Certify::Without("the worst over all instants of a change has no short form"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         each_cpu(system, |cpu| {
             cpu.assigned(amc_max::amc_max(&cpu.set).expect("there are at most two levels"))
@@ -58,6 +60,7 @@ pub const AMC_IA: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("the worst over all sequences of changes has no short form"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::safe_order(&cpu.set, amc_ia::FIXED_POINTS)))
     },
@@ -78,6 +81,7 @@ pub const AMC_IA_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         each_cpu(system, |cpu| cpu.assigned(amc_ia::paper_order(&cpu.set, amc_ia::FIXED_POINTS)))
     },

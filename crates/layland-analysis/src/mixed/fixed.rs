@@ -4,8 +4,8 @@
 
 use super::{Cpu, Found, PER_CPU, VESTAL, each_cpu, each_part, responses};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope, Subject,
-    TestKind,
+    Certify, Citation, Finding, Quantity, Reason, ResponseTest, SchedulabilityTest, Scope,
+    Shortcuts, Subject, TestKind,
 };
 use layland_model::{Algorithm, CutOffOrder, Duration, Protection, System, TaskMap};
 use layland_offline::criticality::{MixedSet, Responses, fixed};
@@ -19,6 +19,7 @@ pub const SMC_RM: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::rms(&cpu.set)))),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::rms(&cpu.set))),
 };
 
@@ -31,6 +32,7 @@ pub const SMC_CM: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, |cpu| at_own_level(&fixed::cms(&cpu.set)))),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| given(cpu, system, fixed::cms(&cpu.set))),
 };
 
@@ -62,6 +64,7 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, best_order)),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::ftp_smc(&cpu.set))),
 };
 

@@ -4,7 +4,9 @@
 //! give *unknown*.
 
 use super::{Cpu, PER_CPU, each_cpu};
-use crate::{Certify, Citation, Finding, Reason, SchedulabilityTest, Subject, TestKind, Verdict};
+use crate::{
+    Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict,
+};
 use layland_model::{Algorithm, Protection};
 use layland_offline::criticality::{Answer, fjp};
 
@@ -38,6 +40,7 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
 };
 
@@ -50,6 +53,7 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: &[&Citation::HUANG, &LI_LOAD, &Citation::LI_2010, &Citation::GUAN_2011],
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
 };
 
@@ -68,6 +72,7 @@ pub const FJP_IJA_PAPER: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_paper(&cpu.set, fjp::JOBS))),
 };
 
@@ -84,6 +89,7 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     assumptions: PER_CPU,
     citations: CITATIONS,
     certify: Certify::Without("not safe: it decides nothing"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),
 };
 

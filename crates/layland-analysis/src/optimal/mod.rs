@@ -15,7 +15,7 @@ pub mod overhead;
 
 use crate::{
     Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, SchedulabilityTest,
-    Scope, Subject, TestKind,
+    Scope, Shortcuts, Subject, TestKind,
 };
 use layland_model::{Algorithm, Rate, System};
 use layland_offline::RateGrid;
@@ -54,6 +54,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&Citation::REGNIER, &Citation::MASSA],
     certify: Certify::By(rates),
+    shortcuts: Shortcuts::NONE,
     decide: fits,
 };
 

@@ -12,7 +12,8 @@
 
 use crate::Assumption::*;
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, Form, Order, Rate, RateSum, System, Task};
 
@@ -48,6 +49,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&LOPEZ],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts::NONE,
     decide: |system| within_bound(system, Task::utilization),
 };
 
@@ -86,6 +88,7 @@ pub const ADAPTIVE: SchedulabilityTest = SchedulabilityTest {
         NoRequests,
     ],
     citations: &[&Citation::ABENI_CUCINOTTA, &LOPEZ],
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         within_bound(system, |task| Rate::new(task.reservation().ns(), task.period.ns()))
     },

@@ -26,7 +26,7 @@ use crate::proof::{MOST, TOO_LONG};
 use crate::sporadic::{SHIFT, load_above};
 use crate::{
     Certify, Citation, Evidence, Finding, Part, Point, Quantity, Reason, SchedulabilityTest, Scope,
-    Sporadic, Subject, TestKind, Verdict,
+    Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
 
@@ -79,6 +79,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
     certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
+    shortcuts: Shortcuts::NONE,
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 

@@ -18,7 +18,7 @@ use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, exact, together};
 use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Sporadic, Subject, TestKind, Verdict,
+    SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
 use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, TaskMap};
 
@@ -58,6 +58,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
     certify: Certify::Without("QPA decides the same for the same tasks, and has a certificate"),
+    shortcuts: Shortcuts::NONE,
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
 

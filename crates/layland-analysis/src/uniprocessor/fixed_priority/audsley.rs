@@ -5,7 +5,8 @@ use super::{PINNED, response_time};
 use crate::fixed_point::Diverged;
 use crate::group::{Group, exact, together};
 use crate::{
-    Certify, Citation, Finding, Part, Reason, SchedulabilityTest, Subject, TestKind, Verdict,
+    Certify, Citation, Finding, Part, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind,
+    Verdict,
 };
 use layland_model::{System, Task, TaskId};
 
@@ -45,6 +46,7 @@ pub const AUDSLEY: SchedulabilityTest = SchedulabilityTest {
     assumptions: PINNED,
     citations: &[&AUDSLEY_1991],
     certify: Certify::By(order_and_responses),
+    shortcuts: Shortcuts::NONE,
     decide: |system| together(Group::affinities(system).iter().map(audsley)),
 };
 

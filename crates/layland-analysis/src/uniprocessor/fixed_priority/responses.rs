@@ -14,7 +14,7 @@ use crate::group::{Group, exact, together};
 use crate::proof::{MOST, TOO_LONG};
 use crate::{
     Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, Refusal,
-    ResponseBound, ResponseTest, SchedulabilityTest, Scope, Subject, TestKind, Verdict,
+    ResponseBound, ResponseTest, SchedulabilityTest, Scope, Shortcuts, Subject, TestKind, Verdict,
 };
 use layland_model::{
     Algorithm, CpuSet, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId,
@@ -58,6 +58,7 @@ macro_rules! response_time_test {
             assumptions: $assumptions,
             citations: &[&LEHOCZKY, &TINDELL],
             certify: Certify::By(|system| busy_periods(system, PriorityOrder::$order)),
+            shortcuts: Shortcuts::NONE,
             decide: |system| {
                 together(Group::affinities(system).iter().map(|group| every_response(group, PriorityOrder::$order)))
             },

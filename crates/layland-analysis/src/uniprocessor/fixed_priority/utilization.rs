@@ -3,7 +3,8 @@
 use crate::Assumption::{self, *};
 use crate::group::{Group, together};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Subject, TestKind,
+    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
+    TestKind,
 };
 use layland_model::{Algorithm, Form, Order, Rate};
 
@@ -61,6 +62,7 @@ pub const LIU_LAYLAND: SchedulabilityTest = SchedulabilityTest {
     assumptions: LAYLAND,
     citations: &[&Citation::LIU_LAYLAND],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         together(Group::affinities(system).iter().map(|group| {
             // U <= n (2^(1/n) - 1) if and only if (U / n + 1)^n <= 2.
@@ -80,6 +82,7 @@ pub const HYPERBOLIC: SchedulabilityTest = SchedulabilityTest {
     assumptions: LAYLAND,
     citations: &[&BINI],
     certify: Certify::Reasons,
+    shortcuts: Shortcuts::NONE,
     decide: |system| {
         together(Group::affinities(system).iter().map(|group| {
             let factors: Vec<Rate> =
