@@ -115,7 +115,7 @@ pub fn write(trace: &Trace, labels: &Labels, title: &str) -> Vec<u8> {
     writer.finish().expect("memory takes what is written to it")
 }
 
-/// Writes what an engine reports as [`write`] would write the whole trace, to the byte. Memory is bounded at any
+/// Writes what an engine reports as [`write()`] would write the whole trace, to the byte. Memory is bounded at any
 /// length: what begins before it is known how it ends waits in a [`Scratch`].
 pub struct PerfettoWriter<'a, W> {
     out: W,

@@ -302,7 +302,7 @@ pub fn write(trace: &Trace, labels: &Labels) -> Result<Vec<u8>, StTraceError> {
     writer.finish()
 }
 
-/// Writes what an engine reports as [`write`] would write the whole trace, to the byte. Memory is bounded at any
+/// Writes what an engine reports as [`write()`] would write the whole trace, to the byte. Memory is bounded at any
 /// length: what is known later than it happens waits in a [`Scratch`].
 pub struct StTraceWriter<W> {
     out: W,
