@@ -236,6 +236,20 @@ impl Campaign {
         }
     }
 
+    /// Waits until the processes that were killed are gone. One that was changing cpusets dies when the kernel has
+    /// done that, and holds its locks until then: what it has left is nobody's only afterwards.
+    fn await_deaths(&self) {
+        let mut left = PATIENCE;
+        let lives = || {
+            let now = Snapshot::take(&self.program, &self.started);
+            now.since(&self.before).iter().any(|(kind, _)| *kind == Kind::Process)
+        };
+        while lives() && !left.is_zero() {
+            std::thread::sleep(5 * PAUSE);
+            left = left.saturating_sub(5 * PAUSE);
+        }
+    }
+
     /// Kills one run in one way.
     ///
     /// # Errors
@@ -261,6 +275,9 @@ impl Campaign {
             self.found.wrong.push(format!("{what}: hangs"));
             let _ = child.kill();
             let _ = child.wait();
+        }
+        if way.needs_doctor() {
+            self.await_deaths();
         }
         // Where nobody is left to take anything back, waiting changes nothing.
         let patience = if way.needs_doctor() { Duration::from_millis(300) } else { PATIENCE };

@@ -341,19 +341,35 @@ impl Show {
         } else {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
         };
-        let style = "measuring {wide_bar} {pos}/{len}  {eta} left";
+        let style = "{prefix} {wide_bar} {pos}/{len}  {eta} left";
         let style = ProgressStyle::with_template(style);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix("measuring");
         Show { bar, plain, lines: Lines::new(quiet) }
     }
 
+    /// Shows the bar of what comes after the measurements.
+    fn phase(&self, what: &'static str, done: usize, all: usize) {
+        if self.bar.is_finished() {
+            self.bar.reset();
+        }
+        self.bar.set_prefix(what);
+        self.bar.set_length(all as u64);
+        self.bar.set_position(done as u64);
+        if done == all {
+            self.bar.finish_and_clear();
+        }
+    }
+
     fn timed(&self, done: usize, points: usize) {
+        self.phase("times of decisions", done, points);
         if self.plain && (done == 1 || done == points) {
             terminal::talk(&format!("times of decisions: {done} of {points} points are measured"));
         }
     }
 
     fn ran(&self, done: usize, runs: usize) {
+        self.phase("real threads", done, runs);
         if self.plain {
             terminal::talk(&format!("real threads: {done} of {runs} runs are measured"));
         }
@@ -362,13 +378,16 @@ impl Show {
     fn tell(&self, Progress { done, units, resumed }: Progress) {
         self.bar.set_length(units as u64);
         self.bar.set_position(done as u64);
+        if done == resumed {
+            // What was measured before says nothing about how long the rest takes.
+            self.bar.reset_eta();
+        }
         if !self.plain {
             return;
         }
         if done == resumed && resumed > 0 {
             terminal::talk(&format!("{resumed} of {units} units were measured before"));
         }
-        // What was measured before says nothing about how long the rest takes.
         let (fresh, all) = (done - resumed, units - resumed);
         if fresh == all && all > 0 {
             terminal::talk(&format!("{units} of {units} units are measured"));
