@@ -1,7 +1,7 @@
 //! Random systems and their runs, for tests.
 
 use layland_model::{Duration, OnMiss, Service, System, Task, Time};
-use layland_sim::{Horizon, SimOptions, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Both, Recorder, Trace};
 use proptest::prelude::*;
 
@@ -32,13 +32,7 @@ pub(crate) fn simulated<R: Recorder>(system: &System, policy: &str, recorder: R)
     let registry = layland_policy::Registry::standard();
     let policy =
         registry.build(policy, system).or_else(|_| registry.build("g-edf", system)).unwrap();
-    let options = SimOptions {
-        horizon: Horizon::At(Time::from_ns(200)),
-        seed: 0,
-        explore: None,
-        interrupt: None,
-        progress: None,
-    };
+    let options = SimOptions::until(Time::from_ns(200));
     let mut both = Both(Trace::default(), recorder);
     simulate(system, policy, &mut both, &options).unwrap();
     (both.0, both.1)

@@ -2,20 +2,14 @@
 
 use layland_interchange::st_trace;
 use layland_model::{Duration, Service, System, Task, Time};
-use layland_sim::{Horizon, SimOptions, simulate};
+use layland_sim::{SimOptions, simulate};
 use layland_trace::{Labels, Trace};
 use proptest::prelude::*;
 
 fn simulated(system: &System, policy: &str) -> Trace {
     let policy = layland_policy::Registry::standard().build(policy, system).unwrap();
     let mut trace = Trace::default();
-    let options = SimOptions {
-        horizon: Horizon::At(Time::from_ns(200)),
-        seed: 0,
-        explore: None,
-        interrupt: None,
-        progress: None,
-    };
+    let options = SimOptions::until(Time::from_ns(200));
     simulate(system, policy, &mut trace, &options).unwrap();
     trace
 }

@@ -27,7 +27,13 @@ impl Comparison<'_> {
             let written = match output.kind {
                 FileKind::Json => self.write_trace(&path, ran)?,
                 FileKind::Export(export) => self.export(export, &path, policy, ran)?,
-                _ => self.write_chart(output, &path, policy, ran, self.window())?,
+                _ => match self.chart(output, &path, policy, ran, self.window())? {
+                    Some(bytes) => {
+                        files::write(&path, &bytes)?;
+                        Some(vec![path.clone()])
+                    }
+                    None => None,
+                },
             };
             let Some(all) = written else {
                 terminal::warn(&format!("interrupted: {} is not written", path.display()), None);
@@ -119,20 +125,7 @@ impl Comparison<'_> {
         format!("{} under {}", self.set.name, policy.spec)
     }
 
-    /// Writes a chart. The file, unless making it was interrupted.
-    fn write_chart(
-        &self,
-        output: &Output,
-        path: &Path,
-        policy: &Simulated,
-        ran: &Ran,
-        window: (Time, Time),
-    ) -> Result<Option<Vec<PathBuf>>, Failure> {
-        let Some(bytes) = self.chart(output, path, policy, ran, window)? else { return Ok(None) };
-        files::write(path, &bytes)?;
-        Ok(Some(vec![path.to_owned()]))
-    }
-
+    /// A chart as the bytes of a file, unless making it was interrupted.
     fn chart(
         &self,
         output: &Output,
