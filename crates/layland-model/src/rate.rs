@@ -80,7 +80,8 @@ impl Rate {
     /// The largest whole number that is not above it, if it fits.
     pub fn floor(&self) -> Option<i64> {
         match &self.0 {
-            Small(ratio) => ratio.floor().to_integer().to_i64(),
+            // `Ratio::floor` and `Ratio::ceil` add numerator and denominator, which can be too much for 128 bits.
+            Small(ratio) => num_integer::Integer::div_floor(ratio.numer(), ratio.denom()).to_i64(),
             Big(ratio) => ratio.floor().to_integer().to_i64(),
         }
     }
@@ -88,7 +89,7 @@ impl Rate {
     /// The smallest whole number that is not below it, if it fits.
     pub fn ceil(&self) -> Option<i64> {
         match &self.0 {
-            Small(ratio) => ratio.ceil().to_integer().to_i64(),
+            Small(ratio) => num_integer::Integer::div_ceil(ratio.numer(), ratio.denom()).to_i64(),
             Big(ratio) => ratio.ceil().to_integer().to_i64(),
         }
     }
@@ -195,7 +196,10 @@ macro_rules! operator {
                 if let Some(result) = short::$method(self, other) {
                     return result;
                 }
+                // The divisor of the smallest number of 128 bits and zero has no place in them.
                 if let (Small(a), Small(b)) = (&self.0, &other.0)
+                    && *a.numer() != i128::MIN
+                    && *b.numer() != i128::MIN
                     && let Some(result) = $checked(a, b)
                 {
                     return Rate(Small(result));
@@ -316,6 +320,21 @@ pub(crate) fn parse_decimal_or_fraction(text: &str) -> Option<(i128, i128)> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn fractions_of_long_numbers_are_rounded() {
+        // Numerator and denominator together are more than 128 bits hold.
+        let above_one = Rate::of_wide(i128::MAX, i128::MAX - 1);
+        assert_eq!((above_one.floor(), above_one.ceil()), (Some(1), Some(2)));
+        let below = Rate::of_wide(-i128::MAX, i128::MAX - 1);
+        assert_eq!((below.floor(), below.ceil()), (Some(-2), Some(-1)));
+        let least = Rate::of_wide(i128::MIN, 3);
+        assert_eq!((&Rate::ZERO / &least, &least / &least), (Rate::ZERO, Rate::ONE));
+        assert_eq!(
+            &least * &Rate::new(-3, 1),
+            Rate::from_big(BigInt::from(i128::MIN).into()) * Rate::whole(-1)
+        );
+    }
 
     #[test]
     fn sums_outgrow_128_bits_and_come_back() {
