@@ -45,6 +45,8 @@ impl Checker<'_> {
             if from < end {
                 edges[group].push((from, Edge::Ready(index)));
                 edges[group].push((end, Edge::Done(index)));
+            } else if from == end {
+                edges[group].push((end, Edge::Passed(index)));
             }
         }
         if *order == JobOrder::ZeroLaxity {
@@ -158,12 +160,14 @@ impl Checker<'_> {
             holders: CpuMap::filled(0, cpu_count),
             free: cpus.iter().filter(|cpu| cpu.index() < cpu_count).collect(),
             offline: CpuSet::new(),
+            passed: Vec::new(),
         };
         let mut idle_since = Since::default();
         let mut overtaken_since = Since::default();
         let mut edges = edges.iter().peekable();
         while let Some(&(now, edge)) = edges.next() {
             let mut before = running_first.then(|| state.before());
+            state.passed.clear();
             state.apply(edge, cpus, keys);
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 state.apply(edge, cpus, keys);
@@ -280,6 +284,8 @@ pub(super) enum Laxity {
 enum Edge {
     Ready(usize),
     Done(usize),
+    /// Comes and ends at this instant: it has nothing to execute, or is aborted at once.
+    Passed(usize),
     /// Has no laxity from now on.
     Urgent(usize),
     Start(usize, CpuId),
@@ -306,6 +312,8 @@ struct Sweep {
     /// The CPUs of the group that no job is on.
     free: BTreeSet<CpuId>,
     offline: CpuSet,
+    /// Jobs that came and ended at this instant. Each may have taken a CPU, and left it, before anything else happened.
+    passed: Vec<Key>,
 }
 
 /// What was so until an instant.
@@ -341,7 +349,8 @@ impl Sweep {
         let (waiting, running) = (equal(&self.waiting), equal(&self.running));
         let has_run = |key: &&Key| ran.iter().any(|&(job, _)| job == key.job);
         let started = running.iter().rev().find(|job| !has_run(job))?;
-        let is_displaced = self.running.iter().any(|key| key.first < first.first && !has_run(&key));
+        let came = self.running.iter().filter(|key| !has_run(key)).chain(&self.passed);
+        let is_displaced = came.into_iter().any(|key| key.first < first.first);
         let stopped = waiting.iter().filter(|_| !is_displaced).find(has_run);
         let has_waited = |key: &&Key| waited.contains(&key.job);
         let passed_over = || waiting.iter().filter(has_waited).find(|&job| job < started);
@@ -359,6 +368,7 @@ impl Sweep {
                 self.is_ready.remove(&job);
                 self.place(keys[job]);
             }
+            Edge::Passed(job) => self.passed.push(keys[job]),
             Edge::Urgent(job) => {
                 self.running.remove(&keys[job]);
                 self.waiting.remove(&keys[job]);

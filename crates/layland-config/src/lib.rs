@@ -70,7 +70,7 @@ pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
 pub use read::{Format, Loaded, MAX_BYTES, read};
 pub use rtapp::{RtAppPolicy, to_rt_app};
 pub use schema::schema;
-pub use taskset::to_toml;
+pub use taskset::{Comments, TaskComments, to_toml, to_toml_with};
 pub use xml::{to_schedcat, to_simso};
 
 /// What [`read`] gives for a text that it cannot use: a [`Report`] with at least one error.

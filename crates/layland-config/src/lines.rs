@@ -247,10 +247,15 @@ fn is_plain(system: &System) -> bool {
             jobs,
             on_miss,
             reclaim,
+            thread,
         } = task;
         wcet.len() == 1
             && *criticality == Criticality::default()
-            && (budget.is_none() && affinity.is_none() && priority.is_none() && jobs.is_none())
+            && (thread.is_none()
+                && budget.is_none()
+                && affinity.is_none()
+                && priority.is_none()
+                && jobs.is_none())
             && (*jitter == Duration::ZERO && *cluster == 0 && *rank == at as i64 && !reclaim)
             && *behaviour == Behaviour::Periodic
             && *execution == ExecutionModel::Wcet

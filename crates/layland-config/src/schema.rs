@@ -206,6 +206,9 @@ struct TaskTable {
     /// Whether its server reclaims what others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`. false if
     /// left out.
     reclaim: Option<bool>,
+    /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
+    /// match. The name of the task if left out.
+    thread: Option<String>,
     /// When jobs come. "periodic" if left out.
     release: Option<Release>,
     /// How long jobs really execute. "wcet" if left out.

@@ -193,6 +193,8 @@ pub struct Task {
     /// Whether its server may reclaim processor time that others have reserved and do not use
     /// (`SCHED_FLAG_RECLAIM`); it counts only under policies with servers that reclaim.
     pub reclaim: bool,
+    /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
+    pub thread: Option<Box<str>>,
 }
 
 impl Task {
@@ -222,6 +224,7 @@ impl Task {
             jobs: None,
             on_miss: OnMiss::Continue,
             reclaim: false,
+            thread: None,
         }
     }
 

@@ -45,6 +45,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "jobs",
     "on_miss",
     "reclaim",
+    "thread",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
 

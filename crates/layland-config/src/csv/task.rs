@@ -103,6 +103,7 @@ impl TableReader<'_> {
                 return None;
             }
         };
+        let thread = texts.get("thread").map(|cell| cell.text.trim().into());
         let mut affinity = Choice::default();
         if let Some(cell) = texts.get("affinity")
             && let Err((message, help)) = affinity.add(cell.text.trim(), &BTreeMap::new())
@@ -162,6 +163,7 @@ impl TableReader<'_> {
                 jobs,
                 on_miss,
                 reclaim,
+                thread,
             },
         })
     }

@@ -75,6 +75,10 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
         titles.push("reclaim".to_owned());
         columns.push(&|_, t| t.reclaim.to_string());
     }
+    if any(&|_, t| t.thread.is_some()) {
+        titles.push("thread".to_owned());
+        columns.push(&|_, t| t.thread.as_deref().unwrap_or_default().to_owned());
+    }
     let levels = if mixed { system.levels.count() } else { 0 };
     titles.extend(system.levels.names().iter().take(levels).map(|name| format!("wcet.{name}")));
     let quoted: Vec<String> = titles.iter().map(|title| cell(title)).collect();

@@ -221,6 +221,10 @@ impl Writer {
             let message = format!("that `{name}` reclaims is lost");
             self.lose(message, "rt-app has no key for SCHED_FLAG_RECLAIM");
         }
+        if task.thread.is_some() {
+            let message = format!("which threads `{name}` is about is lost");
+            self.lose(message, "the threads of rt-app are those that it starts");
+        }
         if let Some(budget) = self.budget(task) {
             thread.insert("policy".to_owned(), json!("SCHED_DEADLINE"));
             for (key, what, ns) in [

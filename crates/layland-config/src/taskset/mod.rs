@@ -15,7 +15,7 @@ mod value;
 mod write;
 
 pub(crate) use write::quote;
-pub use write::to_toml;
+pub use write::{Comments, TaskComments, to_toml, to_toml_with};
 
 use crate::document::{BRACKETS, KeyValue, Reader, parse_with_faults, syntax, value_of};
 use crate::host::Host;

@@ -27,6 +27,7 @@ pub(crate) const TASK: &[&str] = &[
     "jobs",
     "on_miss",
     "reclaim",
+    "thread",
     "release",
     "exec",
 ];
@@ -257,6 +258,7 @@ impl Decoder<'_, '_> {
             jobs,
             on_miss: self.on_miss(lookup),
             reclaim: self.reclaim(lookup),
+            thread: self.thread(lookup),
         }
     }
 
@@ -352,6 +354,12 @@ impl Decoder<'_, '_> {
     fn reclaim(&mut self, lookup: &Lookup<'_>) -> bool {
         let entry = lookup.get("reclaim");
         entry.and_then(|entry| self.reader.boolean(&entry)).unwrap_or(false)
+    }
+
+    /// Which threads of a program it is about.
+    fn thread(&mut self, lookup: &Lookup<'_>) -> Option<Box<str>> {
+        let entry = lookup.get("thread")?;
+        self.reader.text(&entry, "ctrl.*").map(Box::from)
     }
 
     /// Offset, jitter and number of jobs.

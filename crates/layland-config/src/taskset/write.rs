@@ -4,6 +4,7 @@ use layland_model::{
     Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Platform,
     RequestKind, Separation, Speed, System, Task,
 };
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A system as a task-set file, without keys that have their default. The same system gives the same text.
@@ -21,15 +22,60 @@ use std::fmt::Write;
 /// );
 /// ```
 pub fn to_toml(system: &System) -> String {
-    let mut out = Out(String::from("layland = 1\n"));
+    to_toml_with(system, &Comments::default())
+}
+
+/// Comments in a task-set file. Line breaks in them begin another line of comment, or are spaces behind a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comments {
+    /// Above everything.
+    pub head: Vec<String>,
+    /// About the tasks, in their order; those that are missing have none.
+    pub tasks: Vec<TaskComments>,
+}
+
+/// Comments about a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskComments {
+    /// Above its table.
+    pub above: Vec<String>,
+    /// Behind its keys. A key that is not written, as it has its default, takes its comment along.
+    pub keys: BTreeMap<&'static str, String>,
+}
+
+/// The same file with comments, which say nothing to a reader that is a program.
+///
+/// ```
+/// use layland_config::{Comments, TaskComments, to_toml_with};
+/// use layland_model::{Duration, Service, System, Task};
+/// let task = Task::implicit("control", Service::from_ms(1), Duration::from_ms(5));
+/// let keys = [("wcet", "measured".to_owned())].into();
+/// let of_task = TaskComments { above: vec!["The brake.".to_owned()], keys };
+/// let comments = Comments { head: vec!["Of a car.".to_owned()], tasks: vec![of_task] };
+/// assert_eq!(
+///     to_toml_with(&System::new(2, vec![task]), &comments),
+///     "# Of a car.\n\nlayland = 1\n\n[platform]\ncpus = 2\n\n# The brake.\n\
+///      [[task]]\nname = \"control\"\nperiod = \"5ms\"\nwcet = \"1ms\" # measured\n"
+/// );
+/// ```
+pub fn to_toml_with(system: &System, comments: &Comments) -> String {
+    let mut out = Out { text: String::new(), keys: &BTreeMap::new() };
+    out.comment(&comments.head);
+    out.text += if comments.head.is_empty() { "layland = 1\n" } else { "\nlayland = 1\n" };
     out.platform(&system.platform);
     if system.levels != Levels::default() {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
     }
+    let none = TaskComments::default();
     for (id, task) in system.tasks.iter() {
+        let of_task = comments.tasks.get(id.index()).unwrap_or(&none);
+        out.text.push('\n');
+        out.comment(&of_task.above);
+        out.keys = &of_task.keys;
         out.task(task, id.index() as i64, system);
     }
+    out.keys = &none.keys;
     for request in &system.requests {
         out.table("[[request]]");
         out.key("at", time(request.at));
@@ -53,18 +99,30 @@ pub fn to_toml(system: &System) -> String {
             }
         }
     }
-    out.0
+    out.text
 }
 
-/// The text so far.
-struct Out(String);
+/// The text so far, and the comments on the keys of the table that is being written.
+struct Out<'c> {
+    text: String,
+    keys: &'c BTreeMap<&'static str, String>,
+}
 
-impl Out {
+impl Out<'_> {
     fn table(&mut self, header: &str) {
-        self.0 += &format!("\n{header}\n");
+        self.text += &format!("\n{header}\n");
     }
     fn key(&mut self, key: &str, value: impl std::fmt::Display) {
-        self.0 += &format!("{key} = {value}\n");
+        self.text += &format!("{key} = {value}");
+        if let Some(comment) = self.keys.get(key) {
+            self.text += &format!(" # {}", plain(comment));
+        }
+        self.text.push('\n');
+    }
+    fn comment(&mut self, lines: &[String]) {
+        for line in lines.iter().flat_map(|text| text.split('\n')) {
+            self.text += &format!("# {}\n", plain(line));
+        }
     }
 
     fn platform(&mut self, platform: &Platform) {
@@ -138,12 +196,13 @@ impl Out {
             jobs,
             on_miss,
             reclaim,
+            thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
             Some(name) => name.clone(),
             None => index.to_string(),
         };
-        self.table("[[task]]");
+        self.text += "[[task]]\n";
         self.key("name", quoted(name));
         self.key("period", time(period));
         if deadline != period {
@@ -192,6 +251,9 @@ impl Out {
         }
         if *reclaim {
             self.key("reclaim", reclaim);
+        }
+        if let Some(thread) = thread {
+            self.key("thread", quoted(thread));
         }
         self.behaviour(behaviour);
         let model = |name: &str, rest: String| format!("{{ model = \"{name}\", {rest} }}");
@@ -287,6 +349,11 @@ impl Out {
             }
         }
     }
+}
+
+/// A line of a comment, in which TOML allows no control characters.
+fn plain(text: &str) -> String {
+    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// A value that needs no escapes, in quotes.

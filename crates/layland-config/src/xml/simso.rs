@@ -404,6 +404,8 @@ fn lost(system: &System) -> Vec<Problem> {
         let late = "a late job runs on, and the next one waits for it";
         lose(skips, format!("`{name}` skips no jobs"), late);
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
+        let is_about = task.thread.is_some();
+        lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;
         lose(ranked, format!("the rank of `{name}` is lost"), "SimSo breaks ties by position");
     }

@@ -113,6 +113,7 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
             // Drawn with the jitter: the two have nothing to do with each other.
             task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
             task.reclaim = jitter.unsigned_abs() % 4 >= 2;
+            task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
             (task.cluster, task.affinity) = (cluster, affinity);
             (task.behaviour, task.execution) = (behaviour, execution);
             task
