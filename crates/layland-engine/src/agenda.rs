@@ -85,6 +85,14 @@ impl Agenda {
         (self.next() != Time::NEVER).then_some(self.first.id as usize)
     }
 
+    /// All numbers with the earliest time, from the smallest on. Looks at every number.
+    pub fn all_first(&self) -> impl Iterator<Item = usize> {
+        let first = self.next();
+        let numbers = self.pairs[self.pairs.len() / 2..].iter().flatten();
+        let is_first = move |entry: &&Entry| entry.at == first.ns() && first != Time::NEVER;
+        numbers.filter(is_first).map(|entry| entry.id as usize)
+    }
+
     /// Makes room for the numbers below `size`.
     pub fn grow(&mut self, size: usize) {
         if size > self.pairs.len() {
@@ -119,6 +127,8 @@ mod tests {
                 let present = (0..times.len()).map(|id| (times[id], id));
                 let expected = present.min().filter(|(at, _)| *at < Time::NEVER);
                 prop_assert_eq!(agenda.first(), expected.map(|(_, id)| id));
+                let all = (0..times.len()).filter(|&id| Some(times[id]) == expected.map(|(at, _)| at));
+                prop_assert!(agenda.all_first().eq(all));
                 prop_assert_eq!(agenda.next(), expected.map_or(Time::NEVER, |(at, _)| at));
             }
         }

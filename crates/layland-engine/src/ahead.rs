@@ -11,13 +11,33 @@
 //! on. For the first, each entry names what it assumes, and [`Table::take_successor`] and [`Table::take_wake`] give it
 //! only where that is so. What is left is put right by the decision that follows.
 //!
-//! Only answers that concern one CPU are kept: one `Run` without a budget, on the CPU whose job has completed or of the
-//! job that woke, or no `Run` at all. [`Unkept`] says what is wrong with the others.
+//! Only answers that concern one CPU are kept: one `Run`, on the CPU whose job has completed or of the job that woke,
+//! or no `Run` at all. [`Unkept`] says what is wrong with the others.
+//!
+//! **Time.** A policy is asked about an instant, and the event comes later: a release by the time that it takes to wake
+//! a thread, a completion whenever it comes. What a policy would be told before that, nobody may leave out: so nobody
+//! asks about the time at which a budget ends ([`Situation::until`]), or about a time after its next timers. What
+//! happens just when these are due is asked about together with them, since an engine tells of both in one round. RUN
+//! and QPS, whose windows end at releases, are asked so every time.
+//!
+//! **Budgets.** An entry has the budget of its answer, which is right for the instant that was asked about. Most are
+//! right for every later one, too: what a job that waits has left does not change while it waits. Two kinds are not.
+//! The rule for the wake-up of a server depends on the time: later by *x*, it gives *x Q / D* less, or everything
+//! anew. And where an engine measures what jobs get, the policy may hear after it was asked that one has got more or
+//! less than it believed. Such an entry is kept all the same, because what it can do is bounded:
+//!
+//! 1. The CPU stops the job when it has used up the budget of the entry, whoever is late.
+//! 2. The decision that follows says what the budget is, and the engine corrects it while the job goes on. So what
+//!    a job can get too much lasts until then, as it does for a job that should not run at all.
+//! 3. The log has what was decided, and what the job has got since it came to the CPU counts against that budget.
+//!
+//! A guess is right if the CPU ran the job that was decided, and was adjusted if its budget was another one.
+//! Timers, dates and notes of an answer are left out: the policy says them again when it is told.
 
 use crate::Ledger;
 use crate::ledger::Status;
-use layland_model::{CpuId, CpuMap, Index, JobId, TaskId, TaskMap, Time};
-use layland_policy::{Action, AfterJob, Event, Policy, Schedules};
+use layland_model::{CpuId, CpuMap, Index, JobId, Service, TaskId, TaskMap, Time};
+use layland_policy::{Action, AfterJob, Event, Policy, Schedules, TimerId};
 use layland_trace::Job;
 
 /// A job on a CPU.
@@ -38,9 +58,14 @@ pub struct Situation {
     pub running: Vec<Running>,
     /// The tasks that have entered and have no ready job, each with the job that comes next; by release.
     pub sleeping: Vec<Job>,
-    /// When the policy is told something in any case: the earliest of its timers and of the ends of its budgets. What
-    /// it would say to something else at this time or after it, nobody may ask: it has been told before.
+    /// When the first budget can be used up. What the policy would say to something else at this time or after it,
+    /// nobody may ask: it has been told of that before.
     pub until: Time,
+    /// The timers that are due next, by id, and when. What the policy would say to something else after that, nobody
+    /// may ask, either; at that time it is told of both.
+    pub timers: Vec<TimerId>,
+    /// See `timers`; [`Time::NEVER`] if there are none.
+    pub timers_at: Time,
 }
 
 impl Situation {
@@ -56,7 +81,10 @@ impl Situation {
         on: impl Fn(CpuId) -> Option<JobId>,
         budget_end: Time,
     ) {
-        self.until = ledger.timers.next().min(budget_end);
+        self.until = budget_end;
+        self.timers_at = ledger.timers.next();
+        self.timers.clear();
+        self.timers.extend(ledger.timers.all_first().map(|id| TimerId(id as u32)));
         self.running.clear();
         self.sleeping.clear();
         for cpu in ledger.online.ids() {
@@ -82,6 +110,18 @@ impl Situation {
         // By rank where releases are the same, as a round tells of them.
         self.sleeping.sort_by_key(|job| job.release);
     }
+
+    /// Whether a policy can be asked about this time.
+    fn can_be_asked(&self, at: Time) -> bool {
+        at < self.until && at <= self.timers_at
+    }
+
+    /// Tells a policy of the timers that are due just then.
+    fn tell_timers(&self, policy: &mut dyn Policy, at: Time) {
+        if at == self.timers_at {
+            self.timers.iter().for_each(|&id| policy.on_event(at, Event::Timer { id }));
+        }
+    }
 }
 
 /// Who takes a CPU when its job has completed.
@@ -91,6 +131,8 @@ pub struct Successor {
     pub after: JobId,
     /// The job that runs next, which has to be waiting; none if the CPU idles.
     pub next: Option<JobId>,
+    /// What that may get, if it is limited.
+    pub budget: Option<Service>,
 }
 
 /// What happens when a task wakes.
@@ -100,6 +142,8 @@ pub struct Wake {
     pub job: JobId,
     /// The CPU that it takes, with the job that has to be there, if any; none if it waits.
     pub takes: Option<(CpuId, Option<JobId>)>,
+    /// What it may get there, if that is limited.
+    pub budget: Option<Service>,
 }
 
 /// Why an answer is not kept.
@@ -107,9 +151,7 @@ pub struct Wake {
 pub enum Unkept {
     /// It is about several CPUs, or another one than the CPU that became free.
     OtherCpus,
-    /// It grants a budget.
-    Budget,
-    /// It does more than to give CPUs to jobs: it gives one up, ends or dates it, or sets a speed.
+    /// It does more than to give CPUs to jobs: it gives one up, ends it, or sets a speed.
     MoreThanCpus,
 }
 
@@ -167,9 +209,9 @@ impl Table {
     /// time, but not before `at`. Before each question `interrupted` is asked whether something has happened: if so,
     /// the rest of the table stays empty. Gives whether every question was asked.
     ///
-    /// Nothing is asked about [`Situation::until`] or later. Each question clones the policy, which allocates. The
-    /// answers to later completions are those of `at` if what the policy decides does not depend on the time, and
-    /// nothing else happens in between.
+    /// Nothing is asked about a time at which the policy has been told something else. Each question clones the policy,
+    /// which allocates. The answers to later completions are those of `at` if what the policy decides does not
+    /// depend on the time, and nothing else happens in between.
     pub fn fill(
         &mut self,
         policy: &dyn Policy,
@@ -178,16 +220,16 @@ impl Table {
         mut interrupted: impl FnMut() -> bool,
     ) -> bool {
         self.clear();
-        let running = if at < situation.until { &*situation.running } else { &[] };
+        let running = if situation.can_be_asked(at) { &*situation.running } else { &[] };
         for &Running { cpu, job, then } in running {
             let Some(then) = then else { continue };
             if interrupted() {
                 return false;
             }
-            self.successors[cpu] = successor(policy, at, job, cpu, then).ok();
+            self.successors[cpu] = successor(policy, at, (job, cpu, then), situation).ok();
         }
         let sleeping = situation.sleeping.iter();
-        for job in sleeping.take_while(|job| at.max(job.release) < situation.until) {
+        for job in sleeping.take_while(|job| situation.can_be_asked(at.max(job.release))) {
             if interrupted() {
                 return false;
             }
@@ -207,21 +249,21 @@ impl Table {
 pub fn successor(
     policy: &dyn Policy,
     at: Time,
-    job: JobId,
-    cpu: CpuId,
-    then: AfterJob,
+    (job, cpu, then): (JobId, CpuId, AfterJob),
+    situation: &Situation,
 ) -> Result<Successor, Unkept> {
     let mut policy = policy.clone_policy();
     policy.on_event(at, Event::Completion { job, cpu, then });
+    situation.tell_timers(&mut *policy, at);
     let answer = Answer::of(&mut *policy, at)?;
     // Nothing runs there any more: to say so is no other answer.
     if answer.idle.is_some_and(|idle| idle != cpu) {
         return Err(Unkept::OtherCpus);
     }
     match answer.run {
-        None => Ok(Successor { after: job, next: None }),
-        Some((on, next)) if on == cpu && answer.idle.is_none() => {
-            Ok(Successor { after: job, next: Some(next) })
+        None => Ok(Successor { after: job, next: None, budget: None }),
+        Some((on, next, budget)) if on == cpu && answer.idle.is_none() => {
+            Ok(Successor { after: job, next: Some(next), budget })
         }
         Some(_) => Err(Unkept::OtherCpus),
     }
@@ -240,6 +282,7 @@ pub fn wake(
     let Job { id, arrival: _, release, deadline } = *job;
     let at = at.max(release);
     let mut policy = policy.clone_policy();
+    situation.tell_timers(&mut *policy, at);
     if policy.needs().schedules == Schedules::ArrivingJobs {
         policy.on_event(at, Event::Arrival { job: id, release, deadline });
     }
@@ -249,10 +292,10 @@ pub fn wake(
         return Err(Unkept::OtherCpus);
     }
     match answer.run {
-        None => Ok(Wake { job: id, takes: None }),
-        Some((cpu, woken)) if woken == id => {
+        None => Ok(Wake { job: id, takes: None, budget: None }),
+        Some((cpu, woken, budget)) if woken == id => {
             let on = situation.running.iter().find(|running| running.cpu == cpu);
-            Ok(Wake { job: id, takes: Some((cpu, on.map(|running| running.job))) })
+            Ok(Wake { job: id, takes: Some((cpu, on.map(|running| running.job))), budget })
         }
         Some(_) => Err(Unkept::OtherCpus),
     }
@@ -260,7 +303,7 @@ pub fn wake(
 
 /// A decision about at most one CPU.
 struct Answer {
-    run: Option<(CpuId, JobId)>,
+    run: Option<(CpuId, JobId, Option<Service>)>,
     idle: Option<CpuId>,
 }
 
@@ -271,9 +314,8 @@ impl Answer {
         let mut answer = Answer { run: None, idle: None };
         for action in actions {
             match action {
-                Action::Run { budget: Some(_), .. } => return Err(Unkept::Budget),
-                Action::Run { cpu, job, budget: None } => {
-                    if answer.run.replace((cpu, job)).is_some() {
+                Action::Run { cpu, job, budget } => {
+                    if answer.run.replace((cpu, job, budget)).is_some() {
                         return Err(Unkept::OtherCpus);
                     }
                 }
@@ -282,11 +324,13 @@ impl Answer {
                         return Err(Unkept::OtherCpus);
                     }
                 }
-                // The policy sets its timers and says what goes on when it is told what has happened.
-                Action::SetTimer { .. } | Action::ClearTimer { .. } | Action::Note { .. } => {}
+                // The policy says these again when it is told what has happened.
+                Action::SetTimer { .. }
+                | Action::ClearTimer { .. }
+                | Action::SetDates { .. }
+                | Action::Note { .. } => {}
                 Action::Abort { .. }
                 | Action::EndJob { .. }
-                | Action::SetDates { .. }
                 | Action::SetSpeed { .. }
                 | Action::Refuse { .. } => return Err(Unkept::MoreThanCpus),
             }
@@ -296,151 +340,4 @@ impl Answer {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use layland_model::{Duration, Service, System, Task};
-    use layland_policy::{Registry, RequestId};
-    use std::sync::Arc;
-
-    fn job(task: u32, seq: u64) -> JobId {
-        JobId { task: TaskId(task), seq }
-    }
-
-    /// Global EDF on two CPUs at time 0: tasks 0 and 1 run, 2 waits, 3 comes at 1 ms with the earliest deadline.
-    fn g_edf() -> (Box<dyn Policy>, Situation) {
-        let task = |period| Task::implicit("a", Service::from_ms(2), Duration::from_ms(period));
-        let system = System::new(2, vec![task(5), task(10), task(20), task(3)]);
-        let mut policy = Registry::standard().build("g-edf", &system).unwrap();
-        for cpu in system.platform.cpus() {
-            policy.on_event(Time::ZERO, Event::CpuOnline { cpu });
-        }
-        for (id, task) in system.tasks.iter() {
-            let parameters = Arc::new(task.clone());
-            policy.on_event(
-                Time::ZERO,
-                Event::Join { task: id, parameters, request: RequestId(id.0) },
-            );
-            if id != TaskId(3) {
-                let (job, deadline) = (job(id.0, 0), Time::ZERO + task.period);
-                policy.on_event(Time::ZERO, Event::Release { job, release: Time::ZERO, deadline });
-            }
-        }
-        policy.decide(Time::ZERO, &mut Vec::new());
-        let then = Some(AfterJob::Blocks);
-        let running = |cpu, task| Running { cpu: CpuId(cpu), job: job(task, 0), then };
-        let at = Time::from_ms(1);
-        let comes = Job { id: job(3, 0), arrival: at, release: at, deadline: Time::from_ms(4) };
-        let situation = Situation {
-            running: vec![running(0, 0), running(1, 1)],
-            sleeping: vec![comes],
-            until: Time::NEVER,
-        };
-        (policy, situation)
-    }
-
-    #[test]
-    fn a_table_knows_who_comes_next() {
-        let (policy, situation) = g_edf();
-        let mut table = Table::new(2, 4);
-        assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
-        for (cpu, after) in [(CpuId(0), job(0, 0)), (CpuId(1), job(1, 0))] {
-            assert_eq!(table.successor(cpu), Some(Successor { after, next: Some(job(2, 0)) }));
-        }
-        // It preempts the later of the two deadlines, while that is where it was.
-        let takes = Some((CpuId(1), Some(job(1, 0))));
-        assert_eq!(table.wake(TaskId(3)), Some(Wake { job: job(3, 0), takes }));
-    }
-
-    #[test]
-    fn an_entry_is_given_once_and_where_its_assumptions_hold() {
-        let (policy, situation) = g_edf();
-        let filled = || {
-            let mut table = Table::new(2, 4);
-            assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
-            table
-        };
-        let mut table = filled();
-        let next = table.take_successor(CpuId(0), job(0, 0), |waiting| waiting == job(2, 0));
-        assert_eq!(next.and_then(|entry| entry.next), Some(job(2, 0)));
-        assert_eq!(table.take_successor(CpuId(0), job(0, 0), |_| true), None, "it was used");
-        assert_eq!(table.take_successor(CpuId(1), job(1, 0), |_| false), None, "it runs elsewhere");
-        assert_eq!(filled().take_successor(CpuId(0), job(0, 1), |_| true), None, "another job");
-        let on = |cpu: CpuId| Some(job(cpu.0, 0));
-        assert!(filled().take_wake(job(3, 0), on).is_some());
-        assert_eq!(filled().take_wake(job(3, 1), on), None, "another job");
-        assert_eq!(filled().take_wake(job(3, 0), |_| None), None, "nobody is there");
-        let mut table = filled();
-        table.clear();
-        assert_eq!(table.take_wake(job(3, 0), on), None, "the policy has decided since");
-    }
-
-    #[test]
-    fn an_interruption_leaves_the_rest_empty() {
-        let (policy, situation) = g_edf();
-        for asked in 0..=3 {
-            let (mut table, mut questions) = (Table::new(2, 4), 0);
-            let is_complete = table.fill(&*policy, Time::ZERO, &situation, || {
-                questions += 1;
-                questions > asked
-            });
-            assert_eq!(is_complete, asked == 3);
-            let known = [
-                table.successor(CpuId(0)).is_some(),
-                table.successor(CpuId(1)).is_some(),
-                table.wake(TaskId(3)).is_some(),
-            ];
-            assert_eq!(known, [asked > 0, asked > 1, asked > 2]);
-        }
-    }
-
-    #[test]
-    fn a_ledger_says_whom_to_ask_about() {
-        let task = |ms| Task::implicit("a", Service::from_ms(1), Duration::from_ms(ms));
-        let mut system = System::new(3, vec![task(5), task(10), task(20), task(3), task(4)]);
-        system.tasks[TaskId(3)].offset = Duration::from_ms(1);
-        let policy = Registry::standard().build("g-edf", &system).unwrap();
-        let mut ledger: Ledger<_, ()> = Ledger::new(&system, policy, 0, |work| work.ns());
-        // 0 and 1 run, and the next job of 1 waits for its end; 2 waits; 3 sleeps; 4 is still to enter.
-        for (id, status) in
-            [Status::Ready, Status::Ready, Status::Ready, Status::Idle].into_iter().enumerate()
-        {
-            let task = &mut ledger.tasks[TaskId(id as u32)];
-            task.status = status;
-            if status == Status::Ready {
-                task.job.id.seq = 0;
-            }
-        }
-        ledger.tasks[TaskId(1)].blocked = true;
-        let on = |cpu: CpuId| (cpu.0 < 2).then(|| job(cpu.0, 0));
-        let mut situation = Situation::default();
-        situation.update(&ledger, on, Time::from_ms(7));
-        let running = |cpu, then| Running { cpu: CpuId(cpu), job: job(cpu, 0), then };
-        assert_eq!(situation.running, [running(0, Some(AfterJob::Blocks)), running(1, None)]);
-        let sleeping: Vec<JobId> = situation.sleeping.iter().map(|job| job.id).collect();
-        assert_eq!((sleeping, situation.until), (vec![job(3, 0)], Time::from_ms(7)));
-        ledger.timers.grow(1);
-        ledger.timers.set(0, Time::from_ms(2));
-        situation.update(&ledger, on, Time::from_ms(7));
-        assert_eq!(
-            situation.until,
-            Time::from_ms(2),
-            "the timer comes before the end of the budget"
-        );
-    }
-
-    #[test]
-    fn nothing_is_asked_about_what_lies_behind_a_timer() {
-        let (policy, mut situation) = g_edf();
-        for (until_us, knows) in [(1_001, true), (1_000, false)] {
-            situation.until = Time::from_us(until_us);
-            let mut table = Table::new(2, 4);
-            assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
-            assert_eq!(table.wake(TaskId(3)).is_some(), knows);
-            assert!(table.successor(CpuId(0)).is_some());
-        }
-        situation.until = Time::ZERO;
-        let mut table = Table::new(2, 4);
-        assert!(table.fill(&*policy, Time::ZERO, &situation, || false));
-        assert_eq!(table.successor(CpuId(0)), None);
-    }
-}
+mod tests;

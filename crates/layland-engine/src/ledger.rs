@@ -124,9 +124,9 @@ impl<T> TaskRun<T> {
         self.job.id.seq.wrapping_add(1 + self.waiting.len() as u64 + self.skipped)
     }
 
-    /// The job that arrives next.
+    /// The job that arrives next, of a task of which one does.
     #[inline]
-    pub(crate) fn next_job(&self) -> Job {
+    pub fn next_job(&self) -> Job {
         Job {
             id: JobId { task: self.job.id.task, seq: self.next_seq() },
             arrival: self.next_arrival,

@@ -24,6 +24,8 @@
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
 //!
+//! What a run on a real machine reserves for its jobs is more than a set says ([`reserves`]).
+//!
 //! An engine whose CPUs can act before their manager has been woken asks clones of the policy beforehand
 //! ([`ahead`]).
 //!
@@ -142,6 +144,7 @@ mod ledger;
 pub mod programs;
 pub mod record;
 mod requests;
+pub mod reserves;
 pub mod rounds;
 pub mod streams;
 mod tell;

@@ -12,17 +12,32 @@
 //!
 //! A task of the set that has left frees its id as well, unless a later request of the set names it.
 
-use layland_model::{Task, TaskId, Time};
+use layland_model::{CpuId, Task, TaskId, Time};
 use layland_policy::Refusal;
 use std::sync::Arc;
 
-/// What a program does.
+/// What comes or goes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Visit {
     /// It asks to enter, with these parameters. Offset and listed releases count from now.
     Enters(Arc<Task>),
     /// The program that is this task leaves.
     Leaves(TaskId),
+    /// The thread of this program has woken: a job of it is there from `at` on. Of tasks whose jobs come when their
+    /// threads wake, and whose streams release none (`jobs` is 0). One that has a ready job goes on with it.
+    Wakes {
+        /// Which.
+        task: TaskId,
+        /// When, at the latest now.
+        at: Time,
+    },
+    /// A CPU of the machine comes, or goes.
+    Cpu {
+        /// Which.
+        cpu: CpuId,
+        /// Whether it is there from now on.
+        online: bool,
+    },
 }
 
 /// Where programs come from: a list, a generator, a socket.

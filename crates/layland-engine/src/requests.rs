@@ -2,9 +2,10 @@
 
 use crate::ledger::Status;
 use crate::programs::Visit;
+use crate::streams::Arrival;
 use crate::tell::tell;
 use crate::{Asked, Engine, jobs};
-use layland_model::{Duration, RequestKind, Service, TaskId};
+use layland_model::{CpuId, Duration, RequestKind, Service, TaskId};
 use layland_policy::{Event, Refusal, RefusalKind, RequestId};
 use layland_trace::JobEnd;
 use std::sync::Arc;
@@ -48,21 +49,29 @@ fn ask_for(engine: &mut impl Engine, index: usize, kind: RequestKind) {
         }
         RequestKind::CpuOnline(cpu) => {
             engine.ledger_mut().new_request(asked);
-            if !std::mem::replace(&mut engine.ledger_mut().online[cpu], true) {
-                tell(engine, Event::CpuOnline { cpu });
-            }
+            set_online(engine, cpu, true);
         }
         RequestKind::CpuOffline(cpu) => {
             engine.ledger_mut().new_request(asked);
-            if std::mem::replace(&mut engine.ledger_mut().online[cpu], false) {
-                engine.vacate(cpu);
-                tell(engine, Event::CpuOffline { cpu });
-            }
+            set_online(engine, cpu, false);
         }
     }
 }
 
-/// A program comes or goes.
+/// A CPU comes or goes, unless it has already.
+fn set_online(engine: &mut impl Engine, cpu: CpuId, online: bool) {
+    if std::mem::replace(&mut engine.ledger_mut().online[cpu], online) == online {
+        return;
+    }
+    if online {
+        tell(engine, Event::CpuOnline { cpu });
+    } else {
+        engine.vacate(cpu);
+        tell(engine, Event::CpuOffline { cpu });
+    }
+}
+
+/// A program or a CPU comes or goes.
 #[cold]
 pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
     match visit {
@@ -81,6 +90,13 @@ pub(crate) fn receive(engine: &mut impl Engine, visit: Visit) {
             engine.ledger_mut().new_request(Asked::Exit(task));
             leave(engine, task);
         }
+        Visit::Wakes { task, at } => {
+            if engine.ledger().tasks[task].status == Status::Idle {
+                engine.ledger_mut().set_next(task, Some(Arrival { at, release: at }));
+                jobs::arrive(engine, task);
+            }
+        }
+        Visit::Cpu { cpu, online } => set_online(engine, cpu, online),
     }
 }
 

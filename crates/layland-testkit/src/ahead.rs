@@ -3,7 +3,7 @@
 use crate::logged::Step;
 use crate::preempted::{Seen, is_endless};
 use layland_engine::ahead::{Running, Situation, Table};
-use layland_model::{Behaviour, CpuId, Duration, JobId, System, TaskId, TaskMap, Time};
+use layland_model::{Behaviour, CpuId, Duration, JobId, Service, System, TaskId, TaskMap, Time};
 use layland_policy::{Action, AfterJob, Event, Needs, Policy, Schedules, Speeds, TimerId};
 use layland_trace::Job;
 use std::collections::BTreeMap;
@@ -17,6 +17,10 @@ pub struct Share {
     pub kept: u64,
     /// Those of them by which no job gets a CPU.
     pub idle: u64,
+    /// Those of them that limit what a job may get.
+    pub limited: u64,
+    /// Those of them that came just when a timer was due.
+    pub with_timers: u64,
     /// Those of them whose answer was another one when it was asked for the time of the decision before.
     pub too_early: u64,
 }
@@ -29,6 +33,8 @@ impl Share {
             asked: self.asked + other.asked,
             kept: self.kept + other.kept,
             idle: self.idle + other.idle,
+            limited: self.limited + other.limited,
+            with_timers: self.with_timers + other.with_timers,
             too_early: self.too_early + other.too_early,
         }
     }
@@ -45,9 +51,12 @@ pub struct Shares {
 
 type On = BTreeMap<CpuId, JobId>;
 
+/// What runs where, and what the job that was given a CPU may get there, if that is limited.
+type Entry = (On, Option<Service>);
+
 /// Goes through the steps of a policy, which is fresh, and looks ahead after each. Where the next step is about one
-/// completion or one release and nothing else, what the table has must be what the policy did; and the table must
-/// have an entry if what the policy did can be one.
+/// completion or one release and the timers that are due then, and nothing else, what the table has must be what the
+/// policy did, with the same budget; and the table must have an entry if what the policy did can be one.
 ///
 /// # Errors
 /// Where the two differ, in words.
@@ -66,25 +75,34 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
         seen.decided(actions);
         due.note(*now, events, actions);
         let Some(next) = steps.get(index + 1) else { break };
-        let Some(asks) = Asks::of(next, needs) else { continue };
-        let all = situation(system, needs, &seen, &coming, due.next(*now));
+        let Some((asks, timers)) = Asks::of(next, needs) else { continue };
+        let all = situation(system, needs, &seen, &coming, &due, *now);
+        // Another round of the same instant tells of what is due then.
+        let is_due = all.timers_at == next.now;
+        if timers != if is_due { &*all.timers } else { &[] } {
+            continue;
+        }
         // Only what happens then can be asked for that time: something else may be due for everybody else.
         let mut exactly = all.clone();
         exactly.until = next.now + Duration::from_ns(1);
         exactly.running.iter_mut().for_each(|running| {
             running.then = running.then.filter(|_| asks.is_about(running));
         });
+        if !is_due {
+            (exactly.timers, exactly.timers_at) = (Vec::new(), Time::NEVER);
+        }
         exactly.sleeping.retain(|job| matches!(asks, Asks::Wake(id) if id == job.id));
         let mut after = seen.clone();
         next.events.iter().for_each(|event| after.told(event));
         let free = after.running.clone();
         after.decided(&next.actions);
+        let did = (after.running, budget(&next.actions));
         let share = match asks {
             Asks::Successor(..) => &mut found.successors,
             Asks::Wake(_) => &mut found.wakes,
         };
         share.asked += 1;
-        let wrong = |what: &str, entry: &Option<On>| {
+        let wrong = |what: &str, entry: &Option<Entry>| {
             let Step { now, events, actions } = next;
             Err(format!("{what}: {entry:?} at {now} after {events:?}, and it did {actions:?}"))
         };
@@ -93,12 +111,14 @@ pub fn compare(fresh: Box<dyn Policy>, system: &System, steps: &[Step]) -> Resul
         }
         let entry = asks.entry(&table, &free);
         match &entry {
-            Some(on) if *on != after.running => return wrong("another answer", &entry),
-            Some(on) => {
+            Some(answer) if *answer != did => return wrong("another answer", &entry),
+            Some((on, budget)) => {
                 share.kept += 1;
                 share.idle += u64::from(*on == free);
+                share.limited += u64::from(budget.is_some());
+                share.with_timers += u64::from(is_due);
             }
-            None if can_be_kept(&next.actions, &free, &after.running, asks) => {
+            None if can_be_kept(&next.actions, &free, &did.0, asks) => {
                 return wrong("no entry", &entry);
             }
             None => {}
@@ -123,18 +143,31 @@ impl Asks {
         matches!(self, Asks::Successor(cpu) if cpu == running.cpu)
     }
 
-    fn of(step: &Step, needs: Needs) -> Option<Asks> {
+    /// And the timers that are due, too.
+    fn of(step: &Step, needs: Needs) -> Option<(Asks, Vec<TimerId>)> {
+        let (mut timers, mut others) = (Vec::new(), Vec::new());
+        for event in &step.events {
+            if let Event::Timer { id } = *event {
+                timers.push(id);
+            } else {
+                others.push(event.clone());
+            }
+        }
+        Some((Asks::alone(&others, step.now, needs)?, timers))
+    }
+
+    fn alone(events: &[Event], now: Time, needs: Needs) -> Option<Asks> {
         let follows = needs.schedules == Schedules::ArrivingJobs;
-        match step.events[..] {
+        match *events {
             [Event::Completion { cpu, then: AfterJob::Blocks | AfterJob::Yields, .. }] => {
                 Some(Asks::Successor(cpu))
             }
             // A job that waited for the one before it is released late, or has arrived before: its task did not sleep.
-            [Event::Release { job, release, .. }] if !follows && release == step.now => {
+            [Event::Release { job, release, .. }] if !follows && release == now => {
                 Some(Asks::Wake(job))
             }
             [Event::Arrival { job: arrived, .. }, Event::Release { job, release, .. }]
-                if arrived == job && release == step.now =>
+                if arrived == job && release == now =>
             {
                 Some(Asks::Wake(job))
             }
@@ -143,13 +176,15 @@ impl Asks {
     }
 
     /// What runs where, by the table, if that knows; `free` is what the event left running.
-    fn entry(self, table: &Table, free: &On) -> Option<On> {
+    fn entry(self, table: &Table, free: &On) -> Option<Entry> {
         let mut on = free.clone();
-        match self {
+        let budget = match self {
             Asks::Successor(cpu) => {
-                if let Some(next) = table.successor(cpu)?.next {
+                let entry = table.successor(cpu)?;
+                if let Some(next) = entry.next {
                     on.insert(cpu, next);
                 }
+                entry.budget
             }
             Asks::Wake(job) => {
                 let entry = table.wake(job.task)?;
@@ -162,23 +197,33 @@ impl Asks {
                     }
                     on.insert(cpu, job);
                 }
+                entry.budget
             }
-        }
-        Some(on)
+        };
+        Some((on, budget))
     }
+}
+
+/// What the last job that was given a CPU may get, if that is limited.
+fn budget(actions: &[Action]) -> Option<Service> {
+    let of_run = |action: &Action| {
+        if let Action::Run { budget, .. } = action { Some(*budget) } else { None }
+    };
+    actions.iter().rev().find_map(of_run).flatten()
 }
 
 /// Whether a decision is about one CPU: read off what ran before and what runs after it.
 fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool {
     let is_plain = actions.iter().all(|action| match action {
-        Action::Run { budget, .. } => budget.is_none(),
+        // It may also grant a new budget to a job that goes on.
+        Action::Run { cpu, job, .. } => before.get(cpu) != Some(job),
         Action::Idle { .. }
         | Action::SetTimer { .. }
         | Action::ClearTimer { .. }
+        | Action::SetDates { .. }
         | Action::Note { .. } => true,
         Action::Abort { .. }
         | Action::EndJob { .. }
-        | Action::SetDates { .. }
         | Action::SetSpeed { .. }
         | Action::Refuse { .. } => false,
     });
@@ -249,10 +294,17 @@ impl Due {
         }
     }
 
-    /// The first of them. A budget of which nothing was told since is one of a job that has ended.
-    fn next(&self, now: Time) -> Time {
-        let budgets = self.budgets.values().filter(|&&end| end >= now);
-        self.timers.values().chain(budgets).copied().min().unwrap_or(Time::NEVER)
+    /// The first end of a budget. One of which nothing was told since is one of a job that has ended.
+    fn budget_end(&self, now: Time) -> Time {
+        let ends = self.budgets.values().filter(|&&end| end >= now);
+        ends.copied().min().unwrap_or(Time::NEVER)
+    }
+
+    /// The first timers, and when they are due.
+    fn timers(&self) -> (Vec<TimerId>, Time) {
+        let at = self.timers.values().copied().min().unwrap_or(Time::NEVER);
+        let first = self.timers.iter().filter(|&(_, &due)| due == at).map(|(&id, _)| id);
+        (first.collect(), at)
     }
 }
 
@@ -304,7 +356,8 @@ fn situation(
     needs: Needs,
     seen: &Seen,
     coming: &Coming,
-    until: Time,
+    due: &Due,
+    now: Time,
 ) -> Situation {
     let running = seen.running.iter().map(|(&cpu, &job)| {
         let yields = matches!(system.tasks[job.task].behaviour, Behaviour::Yield);
@@ -315,5 +368,6 @@ fn situation(
     let asleep = system.tasks.ids().filter(|id| !seen.ready.contains_key(id));
     let mut sleeping: Vec<Job> = asleep.filter_map(|id| coming.next(id).copied()).collect();
     sleeping.sort_by_key(|job| job.release);
-    Situation { running: running.collect(), sleeping, until }
+    let (until, (timers, timers_at)) = (due.budget_end(now), due.timers());
+    Situation { running: running.collect(), sleeping, until, timers, timers_at }
 }

@@ -57,7 +57,7 @@ const PENDING: &str =
 /// Each policy is tested at least so often.
 const LEAST: u32 = 10;
 /// So many times as many systems are drawn at most.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 20;
 
 /// When about so many jobs have arrived.
 fn jobs(count: i64, system: &System) -> Time {
@@ -400,8 +400,11 @@ fn a_table_says_what_the_policy_will_decide() {
     });
     for (name, Shares { successors, wakes }) in &*found.borrow() {
         for (what, share) in [("completions", successors), ("releases", wakes)] {
-            let Share { asked, kept, idle, too_early } = share;
-            println!("{name}: {kept} of {asked} {what}, {idle} for nobody, {too_early} too early");
+            let Share { asked, kept, idle, limited, with_timers, too_early } = share;
+            println!(
+                "{name}: {kept} of {asked} {what}, {idle} for nobody, {limited} with a budget, {with_timers} when a \
+                 timer was due, {too_early} too early"
+            );
         }
         let all = successors.plus(*wakes);
         assert!(all.kept > 0, "{name}: {all:?}");

@@ -2,7 +2,7 @@
 //! slow twins with both (`differential`).
 
 use layland_checker::check;
-use layland_model::{Duration, Service, System, Task, TaskId, Time};
+use layland_model::{Duration, ExecutionModel, Service, System, Task, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
 use layland_testkit::registry;
 use layland_trace::Trace;
@@ -65,4 +65,25 @@ fn a_job_that_starts_has_the_smaller_rank() {
     // The same trace, of tasks whose ranks are the other way round.
     system.tasks[TaskId(0)].rank = 2;
     assert!(!follows(&trace, &system, "g-edf:tie=running"));
+}
+
+#[test]
+fn a_job_without_work_may_take_the_cpu_for_no_time() {
+    let mut system = two_due_at_once();
+    system.tasks[TaskId(0)].offset = Duration::from_ms(1);
+    system.tasks[TaskId(0)].deadline = Duration::from_ms(9);
+    let without = system.clone();
+    // Comes while `early` runs and `late` waits, is due first, and has nothing to do: its CPU goes to the smaller rank.
+    let mut empty = Task::implicit("empty", Service::from_ms(1), Duration::from_ms(5));
+    empty.offset = Duration::from_ms(2);
+    empty.execution = ExecutionModel::List(vec![Service::ZERO]);
+    system.tasks.push(empty);
+    let trace = run(&system, "g-edf:tie=running");
+    let order: Vec<u32> = trace.segments.iter().map(|segment| segment.job.task.0).collect();
+    assert_eq!(order[..3], [1, 0, 1]);
+    assert!(follows(&trace, &system, "g-edf:tie=running"));
+    // Without it `early` keeps its CPU.
+    let order: Vec<TaskId> =
+        run(&without, "g-edf:tie=running").segments.iter().map(|it| it.job.task).collect();
+    assert_eq!(order[..2], [1, 0].map(TaskId));
 }

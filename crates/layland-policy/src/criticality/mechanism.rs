@@ -294,8 +294,12 @@ impl<M: Mechanism> Processor<M> {
         }
     }
 
+    /// A job is over.
     pub(super) fn completed(&mut self, member: usize, id: JobId) {
         self.running.take_if(|(_, running)| *running == id);
+        // While it waits for the end of one that may get nothing, an engine may give it up: its mechanism has not
+        // heard of it.
+        self.arrivals.retain(|(_, job)| job.id != id);
         let queue = &mut self.jobs.queues[member];
         if queue.front().is_some_and(|job| job.id == id) {
             queue.pop_front();
@@ -311,6 +315,10 @@ impl<M: Mechanism> Processor<M> {
         self.arrivals.retain(|&(of, _)| of != member);
         let task = self.jobs.members[member].task;
         self.jobs.doomed.retain(|job| job.task != task);
+        // One that was aborted before it was ready may be ready in the instant in which its task leaves.
+        let is_of_it =
+            |action: &Action| matches!(action, Action::Abort { job } if job.task == task);
+        self.jobs.out.retain(|action| !is_of_it(action));
     }
 
     pub(super) fn measured(&mut self, member: usize, id: JobId, executed: Service) {
@@ -348,13 +356,14 @@ impl<M: Mechanism> Processor<M> {
         self.since = now;
     }
 
-    /// Whether the job that runs next may get nothing: what arrives now waits until it has ended or overrun, in
-    /// this very instant.
+    /// Whether the job that is dispatched next may get nothing: what arrives now waits until it has ended or overrun,
+    /// in this very instant. One that has the CPU already and should have overrun by now has stalled, and may do so
+    /// for long: nothing waits for it.
     fn next_gets_nothing(&mut self, now: Time) -> bool {
         let Some(Choice { member, limit }) = self.mechanism.select(&self.jobs, now) else {
             return false;
         };
-        let first = self.jobs.first(member);
+        let first = self.jobs.first(member).filter(|job| self.running != Some((member, job.id)));
         self.online && first.is_some_and(|job| job.ready && limit == Some(job.executed))
     }
 

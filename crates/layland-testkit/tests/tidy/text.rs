@@ -132,6 +132,7 @@ fn is_example(named: &str) -> bool {
         "measured.txt",
         "measured/",
         "threads.txt",
+        "engines.txt",
     ];
     [OF_USERS, OF_EXPERIMENTS].concat().contains(&named)
 }
