@@ -33,6 +33,7 @@
 // A new event, action or verdict breaks every match here, until somebody has decided what it means.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
+pub mod admission;
 mod affinities;
 mod margin;
 mod memo;
@@ -47,7 +48,7 @@ pub use margin::{Margin, scaled};
 pub use placed::placed;
 pub use proven::{Analysed, Proven};
 
-use layland_analysis::deadline::admission::{self, Limit};
+use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
     Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness, TestKind,
@@ -751,11 +752,11 @@ fn admission(
     let limit = options.text("limit").and_then(|text| text.parse().ok());
     let limit = limit.map_or_else(Limit::default, Limit::Share);
     let mut finding = if semi_partitioned {
-        admission::semi_partitioned(system, &limit)
+        bandwidth::semi_partitioned(system, &limit)
     } else if adds_up_capacities(options) {
-        admission::global_by_capacity(system, &limit)
+        bandwidth::global_by_capacity(system, &limit)
     } else {
-        admission::global(system, &limit)
+        bandwidth::global(system, &limit)
     }?;
     if !asks_for_admission(algorithm, options) && finding.verdict == Verdict::No {
         finding.verdict = Verdict::Unknown;

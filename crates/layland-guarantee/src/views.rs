@@ -34,7 +34,10 @@
 //! 4. **WCETs below the budgets.** Where every job ends before its deadline, each server starts anew with each job,
 //!    and what is left of its budget is lost: *C* may be the WCET, if deadlines are a nanosecond earlier (as in
 //!    point 3, also on one CPU: otherwise the rest of a budget runs with the old deadline). Such an answer needs
-//!    threads that keep their WCETs; the answers with *C = Q* do not. A thread that never blocks uses its budget.
+//!    threads that keep their WCETs; the answers with *C = Q* do not, where *D = T*. With *D < T* a thread that
+//!    overruns, and sleeps in the middle of a piece, may come back to a rest of its budget before its deadline, and
+//!    demand within *D* has no place for that: those answers need threads that keep their WCETs, too
+//!    (`admission/` counts densities for whoever may overrun). A thread that never blocks uses its budget.
 //! 5. **Anything else is unknown**: threads that are tied to a CPU beside others that migrate may wait for them while
 //!    other CPUs are free (Tang et al., Examples 5 to 8), and with affinities of several kinds the only
 //!    candidate may be the wrong one.

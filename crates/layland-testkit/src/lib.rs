@@ -1,6 +1,7 @@
 //! Layland's test kit: what the tests of every crate share, and nobody else uses.
 //!
 //! - [`twin`]: the obvious version of each clever algorithm, to run beside it on random inputs;
+//! - [`admission`]: joins, leaves and changes behind admission;
 //! - [`affinity`]: what scheduling with affinities means, read off the definitions;
 //! - [`ahead`]: what policies were asked ahead of time, beside what they did;
 //! - [`bounds`]: what is claimed of all schedules, held against many;
@@ -10,6 +11,7 @@
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`certificates`]: proofs of verdicts, and lies about them, before their verifier;
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
+//! - [`kernel_text`]: runs as a kernel would have traced them;
 //! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
@@ -21,6 +23,7 @@
 //! - [`strategies`]: random task sets for property tests;
 //! - [`vectors`]: the runner of test vectors in the documented schemas.
 
+pub mod admission;
 pub mod affinity;
 pub mod ahead;
 pub mod bounds;
@@ -30,6 +33,7 @@ pub mod criticality;
 pub mod differential;
 pub mod exhaustive;
 pub mod inversions;
+pub mod kernel_text;
 #[cfg(target_os = "linux")]
 pub mod kills;
 pub mod logged;

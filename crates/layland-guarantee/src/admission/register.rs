@@ -1,0 +1,271 @@
+//! What is admitted, and what has left and may still be in the way: see [`super`] for the rules.
+
+use super::rules::{Theory, busy_period, components, densities_fit};
+use layland_model::{CpuSet, Duration, Platform, Rate, Service, Time};
+
+/// What is promised to a task that keeps to its reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarantee {
+    /// Every job ends by its deadline.
+    #[default]
+    Deadlines,
+    /// No job ends later than this after its deadline.
+    Tardiness(Duration),
+}
+
+/// Whether tasks under policies with servers may need more than their runtimes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overruns {
+    /// They may, and then nobody else may suffer.
+    #[default]
+    Possible,
+    /// The caller vouches that they do not: tests that count jobs may be used.
+    Excluded,
+}
+
+/// What a task asks for: `runtime` of processor time in each `period`, due within `deadline`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    /// Names the task; no two admitted tasks have the same name.
+    pub name: String,
+    /// The processor time that a job needs at most.
+    pub runtime: Service,
+    /// The relative deadline.
+    pub deadline: Duration,
+    /// The least time between two jobs.
+    pub period: Duration,
+    /// The CPUs that the task may use; any if none is given.
+    pub cpus: Option<CpuSet>,
+    /// The given priority, where the policy goes by one.
+    pub priority: Option<i64>,
+    /// Breaks ties: the smaller rank goes first. Where priorities are fixed, no two tasks should have the same.
+    pub rank: i64,
+    /// What is to be promised.
+    pub guarantee: Guarantee,
+}
+
+impl Reservation {
+    /// A reservation whose deadline is the end of the period, on any CPU.
+    pub fn implicit(name: impl Into<String>, runtime: Service, period: Duration) -> Reservation {
+        Reservation {
+            name: name.into(),
+            runtime,
+            deadline: period,
+            period,
+            cpus: None,
+            priority: None,
+            rank: 0,
+            guarantee: Guarantee::Deadlines,
+        }
+    }
+
+    /// The same on these CPUs.
+    #[must_use]
+    pub fn on(self, cpus: CpuSet) -> Reservation {
+        Reservation { cpus: Some(cpus), ..self }
+    }
+
+    /// `runtime / min(deadline, period)`.
+    pub fn density(&self) -> Rate {
+        Rate::new(self.runtime.ns(), self.window().ns())
+    }
+
+    /// How long after its release a job holds its density: the shorter of deadline and period.
+    pub fn window(&self) -> Duration {
+        self.deadline.min(self.period)
+    }
+}
+
+/// When a task has left, or has got other parameters or CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// When.
+    pub at: Time,
+    /// Its bandwidth is in use until then: the end of the [window](Reservation::window) of its last job.
+    pub until: Time,
+    /// What happened.
+    pub how: How,
+}
+
+/// How a task stopped being what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It left. Whoever comes next, also under the same name, comes in addition.
+    Gone,
+    /// It goes on with other parameters from its next job on, which comes a period of the old ones after the last.
+    Changed,
+}
+
+/// A reservation in the register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The same number for what one task had before and after its parameters changed.
+    pub id: u64,
+    /// What was asked for.
+    pub task: Reservation,
+    /// Where it was put. It stays there.
+    pub cpus: CpuSet,
+    /// Whether it is over. What is over counts for as long as it may be in the way.
+    pub left: Option<Left>,
+}
+
+/// The register of a machine: what is admitted under which policy, and what has left.
+///
+/// It is a plain value. Whoever keeps it tells it who [leaves](Self::leave), and puts [what a grant
+/// says](super::Grant::after) in its place. The parts are public so that it can be written to a file and read back.
+///
+/// Times are those of one clock that never goes back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The machine: its clusters are those of the policy, and a CPU in none of them is not used.
+    pub platform: Platform,
+    /// The policy with its options, as `name:option=value`.
+    pub spec: String,
+    /// Whether tasks may need more than their runtimes, where the policy has servers. Set it before anybody enters.
+    pub overruns: Overruns,
+    /// What is admitted, and what has left.
+    pub holdings: Vec<Holding>,
+    /// CPUs on which densities were too high for the density rule at some instant since they were last quiet.
+    pub exceeded: CpuSet,
+    /// CPUs of which some departures were forgotten since they were last quiet: the quiet rule cannot be used.
+    pub forgotten: CpuSet,
+    /// The id of the next holding.
+    pub next_id: u64,
+}
+
+/// So many departures are kept of CPUs that are never known to be quiet.
+const MOST_LEFT: usize = 32;
+
+impl Admitted {
+    /// Nothing is admitted yet.
+    pub fn new(platform: Platform, spec: impl Into<String>) -> Admitted {
+        Admitted {
+            platform,
+            spec: spec.into(),
+            overruns: Overruns::default(),
+            holdings: Vec::new(),
+            exceeded: CpuSet::new(),
+            forgotten: CpuSet::new(),
+            next_id: 0,
+        }
+    }
+
+    /// What is admitted.
+    pub fn tasks(&self) -> impl Iterator<Item = &Holding> {
+        self.holdings.iter().filter(|holding| holding.left.is_none())
+    }
+
+    /// What is admitted under this name.
+    pub fn find(&self, name: &str) -> Option<&Holding> {
+        self.tasks().find(|holding| holding.task.name == name)
+    }
+
+    /// A task leaves at `now`, and its pending job is dropped. Its last job may have come just now, so that its
+    /// bandwidth is in use for a [window](Reservation::window) more. False if it is not admitted.
+    pub fn leave(&mut self, name: &str, now: Time) -> bool {
+        match self.find(name).map(|holding| holding.task.window()) {
+            Some(window) => self.leave_knowing(name, now, now + window),
+            None => false,
+        }
+    }
+
+    /// The same where the caller knows until when the last job holds its density: until the end of its window, or, if
+    /// it has got `e` of its runtime, until its zero-lag time, `e` divided by the density after its release.
+    pub fn leave_knowing(&mut self, name: &str, now: Time, until: Time) -> bool {
+        let found = self.holdings.iter_mut().find(|it| it.left.is_none() && it.task.name == name);
+        let Some(holding) = found else { return false };
+        holding.left = Some(Left { at: now, until, how: How::Gone });
+        true
+    }
+
+    /// At this instant no task has a job left that may run on any of these CPUs. What has left there is forgotten.
+    pub fn quiet(&mut self, cpus: &CpuSet) {
+        for group in components(&self.holdings) {
+            if group.cpus.is_subset(cpus) {
+                self.start_anew(&group.cpus);
+            }
+        }
+        self.exceeded = self.exceeded.difference(cpus);
+        self.forgotten = self.forgotten.difference(cpus);
+        self.mark_exceeded();
+    }
+
+    fn start_anew(&mut self, cpus: &CpuSet) {
+        self.holdings.retain(|holding| holding.left.is_none() || !holding.cpus.is_subset(cpus));
+    }
+
+    /// Densities that are too high now were too high since the last quiet instant.
+    fn mark_exceeded(&mut self) {
+        let now = Time::NEVER;
+        for group in components(&self.holdings) {
+            let all = group.of(&self.holdings);
+            if densities_fit(&all, &group, now, Duration::ZERO).is_err() {
+                self.exceeded = self.exceeded.union(&group.cpus);
+            }
+        }
+    }
+
+    /// Forgets what cannot be in the way any more at `now`. Asking for admission does this first.
+    pub(super) fn settle(&mut self, theory: &Theory, now: Time) {
+        for group in components(&self.holdings) {
+            if group.of(&self.holdings).iter().all(|holding| holding.left.is_some()) {
+                // Whoever leaves drops its job: nobody has anything left to do.
+                self.start_anew(&group.cpus);
+                self.exceeded = self.exceeded.difference(&group.cpus);
+                self.forgotten = self.forgotten.difference(&group.cpus);
+                continue;
+            }
+            if theory.has_ideal_cpus && group.cpus.len() == 1 {
+                self.settle_one_cpu(&group.cpus, now);
+            } else if theory.has_density_rule && self.exceeded.is_disjoint(&group.cpus) {
+                self.forget_many(&group.cpus, now);
+            }
+        }
+    }
+
+    /// A CPU is quiet at some instant within the longest busy period of all that is known of it.
+    fn settle_one_cpu(&mut self, cpu: &CpuSet, now: Time) {
+        let here = self.holdings.iter().filter(|holding| holding.cpus == *cpu);
+        let Some(longest) = busy_period(here.map(|holding| &holding.task)) else { return };
+        let is_over = |holding: &Holding| {
+            let past = |left: Left| left.at.saturating_add(longest) <= now && left.until <= now;
+            holding.cpus == *cpu && holding.left.is_some_and(past)
+        };
+        self.holdings.retain(|holding| !is_over(holding));
+        if !self.holdings.iter().any(|holding| holding.cpus == *cpu && holding.left.is_some()) {
+            self.exceeded = self.exceeded.difference(cpu);
+            self.forgotten = self.forgotten.difference(cpu);
+            self.mark_exceeded();
+        }
+    }
+
+    /// When something that has left may cease to be in the way, after `now`, ascending.
+    pub(super) fn releases(&self, now: Time) -> Vec<Time> {
+        let mut times = Vec::new();
+        for holding in &self.holdings {
+            let Some(left) = holding.left else { continue };
+            times.push(left.until);
+            let here = self.holdings.iter().filter(|other| other.cpus == holding.cpus);
+            if let (1, Some(longest)) =
+                (holding.cpus.len(), busy_period(here.map(|other| &other.task)))
+            {
+                times.push(left.until.max(left.at.saturating_add(longest)));
+            }
+        }
+        times.retain(|&time| time > now);
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+
+    /// The density rule needs nothing whose window is over: too many of those are forgotten.
+    fn forget_many(&mut self, cpus: &CpuSet, now: Time) {
+        let is_over = |holding: &Holding| {
+            holding.cpus.is_subset(cpus) && holding.left.is_some_and(|left| left.until <= now)
+        };
+        if self.holdings.iter().filter(|holding| is_over(holding)).count() > MOST_LEFT {
+            self.holdings.retain(|holding| !is_over(holding));
+            self.forgotten = self.forgotten.union(cpus);
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! The two rules by which what has left stops being in the way, and the tests: see [`super`].
+
+use super::refusal::Shortfall;
+use super::register::{Admitted, Guarantee, Holding, How, Overruns, Reservation};
+use super::{AdmissionError, Rule};
+use crate::{AssessOptions, Assessment, Bound, BoundsBy, Effort, Findings, Wanted, assess, views};
+use layland_analysis::Verdict;
+use layland_model::{
+    Algorithm, Behaviour, CpuSet, Duration, Form, Order, Platform, Rate, Separation, System,
+    TIME_LIMIT, Task, Time,
+};
+use layland_policy::{PolicyOptions, Registry};
+
+/// Where a policy lets tasks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placing {
+    /// On all CPUs of a cluster.
+    Clusters,
+    /// On one CPU.
+    OneCpu(Fit),
+    /// On the CPUs that they name, in a cluster.
+    Affinities,
+    /// On all CPUs of a cluster, or on one.
+    ClusterOrCpu,
+}
+
+/// Which CPU that has room is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    First,
+    /// The fullest.
+    Best,
+    /// The emptiest.
+    Worst,
+}
+
+/// What is known of a policy that admits tasks at run time.
+#[derive(Clone, Debug)]
+pub(super) struct Theory {
+    /// The policy for [`assess`]: partitions are as they are given.
+    pub(super) spec: String,
+    pub(super) algorithm: Algorithm,
+    pub(super) placing: Placing,
+    pub(super) has_density_rule: bool,
+    /// Unit speeds and no overheads.
+    pub(super) has_ideal_cpus: bool,
+}
+
+impl Theory {
+    pub(super) fn of(
+        registry: &Registry,
+        spec: &str,
+        platform: &Platform,
+    ) -> Result<Theory, AdmissionError> {
+        let (info, options) = registry.parse(spec)?;
+        let algorithm = info.algorithm(&options);
+        let nobody = || AdmissionError::TakesNobody { policy: info.name.to_string() };
+        let tied_only = options.switch("ac", false).unwrap_or(true);
+        let placing = match algorithm {
+            Algorithm::Ordered(Form::Partitioned, _) => Placing::OneCpu(fit(&options)),
+            Algorithm::Ordered(Form::Clustered, _) if options.text("size").is_some() => {
+                return Err(AdmissionError::OwnClusters { policy: info.name.to_string() });
+            }
+            Algorithm::Ordered(Form::Global | Form::Clustered, _) => Placing::Clusters,
+            Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _) => {
+                Placing::Affinities
+            }
+            Algorithm::SchedDeadline if tied_only => Placing::Clusters,
+            Algorithm::SchedDeadline => Placing::Affinities,
+            Algorithm::SemiPartitionedDeadline => Placing::ClusterOrCpu,
+            Algorithm::AdaptivePartitioning | Algorithm::Other => Placing::Clusters,
+            Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) => {
+                return Err(nobody());
+            }
+        };
+        let has_ideal_cpus = platform.is_unit_speed() && platform.overheads.is_zero();
+        let is_edf = match algorithm {
+            Algorithm::Ordered(_, order) => order == Order::Deadline,
+            Algorithm::SchedDeadline
+            | Algorithm::SemiPartitionedDeadline
+            | Algorithm::AdaptivePartitioning => {
+                !views::is_another_theory(&System::new(1, Vec::new()), &options)
+            }
+            Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) | Algorithm::Other => {
+                false
+            }
+        };
+        let spec = match placing {
+            Placing::OneCpu(_) => given(spec),
+            Placing::Clusters | Placing::Affinities | Placing::ClusterOrCpu => spec.to_owned(),
+        };
+        let has_density_rule = is_edf && has_ideal_cpus;
+        Ok(Theory { spec, algorithm, placing, has_density_rule, has_ideal_cpus })
+    }
+
+    /// Whether threads with budgets are scheduled, so that nobody suffers from a task that needs too much.
+    pub(super) fn isolates(&self) -> bool {
+        match self.algorithm {
+            Algorithm::SchedDeadline
+            | Algorithm::SemiPartitionedDeadline
+            | Algorithm::AdaptivePartitioning => true,
+            Algorithm::Ordered(..)
+            | Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::MixedCriticality(_)
+            | Algorithm::Other => false,
+        }
+    }
+
+    /// Where departures change what the policy does with those that stay, past all quiet instants.
+    fn remembers(&self, group: &CpuGroup) -> bool {
+        self.algorithm == Algorithm::AdaptivePartitioning && group.cpus.len() > 1
+    }
+
+    /// How much earlier deadlines count: servers of `dl` must not be used up at their deadlines (`views.rs`, point 3).
+    fn earlier(&self, group: &CpuGroup) -> Duration {
+        match self.algorithm == Algorithm::SchedDeadline && group.cpus.len() > 1 {
+            true => Duration::from_ns(1),
+            false => Duration::ZERO,
+        }
+    }
+
+    /// Whether every job of `new` could be one of `old`, so that tests about `old` are about `new`.
+    fn covers(&self, old: &Reservation, new: &Reservation) -> bool {
+        let by_period = self.algorithm_order() == Some(Order::RateMonotonic);
+        let period = if by_period { new.period == old.period } else { new.period >= old.period };
+        period
+            && new.runtime <= old.runtime
+            && new.deadline == old.deadline
+            && (new.priority, new.rank) == (old.priority, old.rank)
+            && new.guarantee == old.guarantee
+    }
+
+    fn algorithm_order(&self) -> Option<Order> {
+        match self.algorithm {
+            Algorithm::Ordered(_, order) => Some(order),
+            Algorithm::SchedDeadline
+            | Algorithm::SemiPartitionedDeadline
+            | Algorithm::AdaptivePartitioning
+            | Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::MixedCriticality(_)
+            | Algorithm::Other => None,
+        }
+    }
+}
+
+/// The same policy with the partition that the affinities give.
+fn given(spec: &str) -> String {
+    let mut parts = spec.split(':');
+    let name = parts.next().unwrap_or_default();
+    let kept = parts.filter(|part| !part.starts_with("fit="));
+    let mut given = name.to_owned();
+    kept.for_each(|part| given = format!("{given}:{part}"));
+    format!("{given}:fit=given")
+}
+
+fn fit(options: &PolicyOptions) -> Fit {
+    match options.text("fit") {
+        Some("bf" | "bfd") => Fit::Best,
+        Some("wf" | "wfd") => Fit::Worst,
+        Some(_) | None => Fit::First,
+    }
+}
+
+/// CPUs that are connected by tasks which may use several of them.
+pub(super) struct CpuGroup {
+    pub(super) cpus: CpuSet,
+}
+
+impl CpuGroup {
+    pub(super) fn of<'a>(&self, holdings: &'a [Holding]) -> Vec<&'a Holding> {
+        holdings.iter().filter(|holding| holding.cpus.is_subset(&self.cpus)).collect()
+    }
+}
+
+/// The groups of what is held.
+pub(super) fn components(holdings: &[Holding]) -> Vec<CpuGroup> {
+    let mut groups: Vec<CpuSet> = Vec::new();
+    for holding in holdings {
+        let mut joined = holding.cpus.clone();
+        groups.retain(|group| {
+            let meets = !group.is_disjoint(&joined);
+            if meets {
+                joined = joined.union(group);
+            }
+            !meets
+        });
+        groups.push(joined);
+    }
+    groups.into_iter().map(|cpus| CpuGroup { cpus }).collect()
+}
+
+/// Whether the densities of what is in use at `now` are at most `m - (m - 1) max`. Everybody must use all CPUs of the
+/// group. Of what one task was and is the larger density counts.
+pub(super) fn densities_fit(
+    held: &[&Holding],
+    group: &CpuGroup,
+    now: Time,
+    earlier: Duration,
+) -> Result<Rate, Box<Shortfall>> {
+    if held.iter().any(|holding| holding.cpus != group.cpus) {
+        return Err(Box::new(Shortfall::Mixed { cpus: group.cpus.clone() }));
+    }
+    let in_use = |holding: &&&Holding| holding.left.is_none_or(|left| left.until > now);
+    let mut largest: Vec<(u64, Rate)> = Vec::new();
+    for holding in held.iter().filter(in_use) {
+        let window = holding.task.window() - earlier;
+        if window <= Duration::ZERO {
+            return Err(Box::new(Shortfall::Mixed { cpus: group.cpus.clone() }));
+        }
+        let density = Rate::new(holding.task.runtime.ns(), window.ns());
+        match largest.iter_mut().find(|(id, _)| *id == holding.id) {
+            Some((_, known)) => *known = known.clone().max(density),
+            None => largest.push((holding.id, density)),
+        }
+    }
+    let m = Rate::whole(group.cpus.len() as i64);
+    let widest = largest.iter().map(|(_, density)| density.clone()).max().unwrap_or(Rate::ZERO);
+    let limit = &m - &(&(&m - &Rate::ONE) * &widest);
+    let sum: Rate = largest.into_iter().map(|(_, density)| density).sum();
+    match sum <= limit {
+        true => Ok(sum),
+        false => Err(Box::new(Shortfall::Density { cpus: group.cpus.clone(), sum, limit })),
+    }
+}
+
+/// The longest time that a CPU of unit speed can be busy with these tasks, if that is known.
+pub(super) fn busy_period<'a>(tasks: impl Iterator<Item = &'a Reservation>) -> Option<Duration> {
+    /// Where demand comes close to the CPU, a fixed point is far away.
+    const STEPS: usize = 10_000;
+    let tasks: Vec<(i128, i128)> =
+        tasks.map(|task| (i128::from(task.runtime.ns()), i128::from(task.period.ns()))).collect();
+    let mut length: i128 = tasks.iter().map(|(runtime, _)| runtime).sum();
+    for _ in 0..STEPS {
+        let jobs = |period: i128| (length + period - 1) / period;
+        let demand: i128 = tasks.iter().map(|&(runtime, period)| jobs(period) * runtime).sum();
+        if demand <= length {
+            return i64::try_from(length).ok().map(Duration::from_ns);
+        }
+        if demand > i128::from(TIME_LIMIT) {
+            return None;
+        }
+        length = demand;
+    }
+    None
+}
+
+/// What a set of holdings is held against.
+pub(super) struct Case<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) theory: &'a Theory,
+    pub(super) now: Time,
+    pub(super) effort: Effort,
+}
+
+/// What shows that everybody keeps its guarantee.
+pub(super) struct Shown {
+    pub(super) decided_by: Option<&'static str>,
+    pub(super) rule: Rule,
+    /// See [`Admitted::exceeded`].
+    pub(super) exceeded: CpuSet,
+}
+
+impl Case<'_> {
+    /// Whether everybody in `after` keeps its guarantee from now on, whatever has left.
+    pub(super) fn check(&self, after: &Admitted) -> Result<Shown, Vec<Shortfall>> {
+        let mut shortfalls = Vec::new();
+        let mut members: Vec<&Holding> = Vec::new();
+        let mut exceeded = after.exceeded.clone();
+        let mut rule = Rule::Density;
+        for group in components(&after.holdings) {
+            let held = group.of(&after.holdings);
+            match self.density_rule(after, &held, &group) {
+                Ok(()) => {
+                    let counts = |holding: &&&Holding| match holding.left {
+                        None => true,
+                        Some(left) => left.how == How::Gone && left.until > self.now,
+                    };
+                    members.extend(held.iter().filter(counts));
+                }
+                Err(shortfall) => {
+                    if self.theory.remembers(&group) || !after.forgotten.is_disjoint(&group.cpus) {
+                        return Err(vec![*shortfall]);
+                    }
+                    if self.may_resume(after, &held, &group) {
+                        return Err(vec![*shortfall, Shortfall::MayResume { cpus: group.cpus }]);
+                    }
+                    rule = Rule::Quiet;
+                    if self.theory.has_density_rule {
+                        exceeded = exceeded.union(&group.cpus);
+                        shortfalls.push(*shortfall);
+                    }
+                    members.extend(self.since_quiet(&held));
+                }
+            }
+        }
+        if members.is_empty() {
+            return Ok(Shown { decided_by: None, rule, exceeded });
+        }
+        match self.assess(after, &members) {
+            Ok(decided_by) => Ok(Shown { decided_by, rule, exceeded }),
+            Err(found) => {
+                shortfalls.extend(found);
+                Err(shortfalls)
+            }
+        }
+    }
+
+    /// Whether servers may go on with a rest of a budget where the tests count jobs.
+    fn may_resume(&self, after: &Admitted, held: &[&Holding], group: &CpuGroup) -> bool {
+        let hard = |holding: &&Holding| holding.task.guarantee == Guarantee::Deadlines;
+        let constrained = |holding: &&Holding| holding.task.deadline != holding.task.period;
+        self.theory.isolates()
+            && after.overruns == Overruns::Possible
+            && (held.iter().any(constrained) || group.cpus.len() > 1 && held.iter().any(hard))
+    }
+
+    /// The density rule for a group.
+    fn density_rule(
+        &self,
+        after: &Admitted,
+        held: &[&Holding],
+        group: &CpuGroup,
+    ) -> Result<(), Box<Shortfall>> {
+        let theory = self.theory;
+        if !theory.has_density_rule {
+            return Err(Box::new(Shortfall::NoDensityRule));
+        }
+        let sum = densities_fit(held, group, self.now, theory.earlier(group))?;
+        if !after.exceeded.is_disjoint(&group.cpus) {
+            return Err(Box::new(Shortfall::Exceeded { cpus: group.cpus.clone() }));
+        }
+        if theory.remembers(group) {
+            // The policy puts a newcomer where what has left seems to make room.
+            let leaves =
+                held.iter().any(|holding| holding.left.is_some_and(|left| left.until > self.now));
+            if leaves && sum > Rate::ONE {
+                let (cpus, limit) = (group.cpus.clone(), Rate::ONE);
+                return Err(Box::new(Shortfall::Density { cpus, sum, limit }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Everybody since the last quiet instant; what one task was and is only once where one covers the other.
+    fn since_quiet<'h>(&self, held: &[&'h Holding]) -> Vec<&'h Holding> {
+        let is_covered = |(at, holding): (usize, &&Holding)| {
+            held.iter().enumerate().any(|(other, by)| {
+                // Of two that cover each other the later one stands for both.
+                by.id == holding.id
+                    && other != at
+                    && self.theory.covers(&by.task, &holding.task)
+                    && (other > at || !self.theory.covers(&holding.task, &by.task))
+            })
+        };
+        let all = held.iter().enumerate().filter(|&(at, holding)| !is_covered((at, holding)));
+        all.map(|(_, holding)| *holding).collect()
+    }
+
+    fn assess(
+        &self,
+        after: &Admitted,
+        members: &[&Holding],
+    ) -> Result<Option<&'static str>, Vec<Shortfall>> {
+        let system = system_of(&after.platform, members);
+        let promised = members.iter().filter(|holding| has_promise(holding));
+        let by_bounds = promised.map(|it| it.task.guarantee).any(|it| it != Guarantee::Deadlines);
+        let ask = |findings, bounds| {
+            let wanted = Wanted { findings, bounds, ..Wanted::default() };
+            let options = AssessOptions { wanted, effort: self.effort, ..AssessOptions::default() };
+            assess(self.registry, &self.theory.spec, &system, &options)
+                .map_err(|error| vec![Shortfall::Policy { reason: error.to_string() }])
+        };
+        let bounds = if by_bounds { BoundsBy::Named } else { BoundsBy::Nobody };
+        let found = ask(Findings::Verdict, bounds)?;
+        if found.verdict == Verdict::Yes {
+            return Ok(found.decided_by);
+        }
+        // Whom admission control turns away has no bounds.
+        if by_bounds && found.bounds.len() == members.len() {
+            let late: Vec<Shortfall> = late(members, &found);
+            return if late.is_empty() { Ok(None) } else { Err(late) };
+        }
+        let found = ask(Findings::UntilDecided, BoundsBy::Nobody)?;
+        let policy = after.spec.clone();
+        let (test, reasons) = (found.decided_by, found.reasons);
+        Err(vec![Shortfall::Test { policy, test, reasons }])
+    }
+}
+
+/// Whether a job of it may be pending that must end in time. What has changed may have one of before.
+fn has_promise(holding: &Holding) -> bool {
+    holding.left.is_none_or(|left| left.how == How::Changed)
+}
+
+/// Those whose bounds are above what they are promised.
+fn late(members: &[&Holding], found: &Assessment) -> Vec<Shortfall> {
+    let admitted = members.iter().zip(found.bounds.values());
+    let is_late = |(holding, bound): (&&Holding, &Bound)| {
+        if !has_promise(holding) {
+            return None;
+        }
+        let task = &holding.task;
+        let allowed = match task.guarantee {
+            Guarantee::Deadlines => Duration::ZERO,
+            Guarantee::Tardiness(allowed) => allowed,
+        };
+        let tardiness = match bound {
+            Bound::Response { within, .. } => Some(Rate::whole((*within - task.deadline).ns())),
+            Bound::Tardiness { within, .. } => Some(within.clone()),
+            Bound::Unknown => None,
+        };
+        let kept = tardiness.as_ref().is_some_and(|it| *it <= Rate::whole(allowed.ns()));
+        (!kept).then(|| Shortfall::Bound { task: task.name.clone(), tardiness, allowed })
+    };
+    admitted.filter_map(is_late).collect()
+}
+
+/// The system that is analysed: tasks that come at any times, at least their periods apart.
+pub(super) fn system_of(platform: &Platform, members: &[&Holding]) -> System {
+    let task = |(at, holding): (usize, &&Holding)| {
+        let task = &holding.task;
+        let cluster = holding.cpus.lowest().and_then(|cpu| platform.cluster_of(cpu)).unwrap_or(0);
+        let is_whole = platform.clusters.get(cluster) == Some(&holding.cpus);
+        // Who has left may have the name of somebody who came.
+        let name = match holding.left {
+            None => task.name.clone(),
+            Some(_) => format!("{} (left, {at})", task.name),
+        };
+        Task {
+            deadline: task.deadline,
+            affinity: (!is_whole).then(|| holding.cpus.clone()),
+            cluster,
+            priority: task.priority,
+            behaviour: Behaviour::Sporadic(Separation::Uniform { max: task.period }),
+            ..Task::implicit(name, task.runtime, task.period)
+        }
+    };
+    let tasks: Vec<Task> = members.iter().enumerate().map(task).collect();
+    let mut system = System::new(platform.cpu_count(), tasks);
+    for (task, holding) in system.tasks.values_mut().zip(members) {
+        task.rank = holding.task.rank;
+    }
+    system.platform = platform.clone();
+    system
+}

@@ -1,0 +1,88 @@
+//! What would fit in place of what is refused. Each suggestion is a question that was answered with *yes*.
+
+use super::rules::Case;
+use super::{
+    Admission, AdmitOptions, Admitted, Ask, Desk, Reservation, Suggest, Suggestion, admit,
+};
+use layland_model::Service;
+
+impl Desk<'_> {
+    /// What would be granted instead.
+    pub(super) fn suggestions(&self, ask: &Ask<'_>, options: &AdmitOptions) -> Vec<Suggestion> {
+        let task = match ask {
+            Ask::Enter(task) | Ask::Change(task) => *task,
+            Ask::Lose(_) => return self.later(ask).into_iter().collect(),
+        };
+        let mut found = Vec::new();
+        found.extend(self.largest_runtime(ask, task).map(Suggestion::Runtime));
+        if task.cpus.is_some() {
+            let anywhere = Reservation { cpus: None, ..task.clone() };
+            if let Ok(Ok(grant)) = self.answer(&ask.about(&anywhere)) {
+                found.extend(grant.holding.map(|holding| Suggestion::Cpus(holding.cpus)));
+            }
+        }
+        found.extend(self.later(ask));
+        let fits = |policy: &&String| self.fits_under(policy, task);
+        found.extend(options.policies.iter().filter(fits).cloned().map(Suggestion::Policy));
+        found
+    }
+
+    /// The largest runtime in whole microseconds that is granted, by bisection.
+    fn largest_runtime(&self, ask: &Ask<'_>, task: &Reservation) -> Option<Service> {
+        let is_granted = |us: i64| {
+            let smaller = Reservation { runtime: Service::from_us(us), ..task.clone() };
+            self.answer(&ask.about(&smaller)).is_ok_and(|answer| answer.is_ok())
+        };
+        let (mut low, mut high) = (0, (task.runtime.ns() + 999) / 1000);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if is_granted(middle) { low = middle } else { high = middle }
+        }
+        (low > 0).then(|| Service::from_us(low))
+    }
+
+    /// The first time at which something that has left is in the way no longer, and the same is granted.
+    fn later(&self, ask: &Ask<'_>) -> Option<Suggestion> {
+        /// As many departures are waited for at most.
+        const TRIES: usize = 16;
+        let mut times = self.before.releases(self.case.now);
+        times.truncate(TRIES);
+        times.into_iter().find_map(|now| {
+            let mut before = self.before.clone();
+            before.settle(self.case.theory, now);
+            let Case { registry, theory, now: _, effort } = self.case;
+            let desk = Desk { case: Case { registry, theory, now, effort }, before };
+            desk.answer(ask).is_ok_and(|answer| answer.is_ok()).then_some(Suggestion::Later(now))
+        })
+    }
+
+    /// Whether everybody could enter one after the other under another policy.
+    fn fits_under(&self, policy: &str, newcomer: &Reservation) -> bool {
+        let Case { registry, theory: _, now, effort } = self.case;
+        let mut admitted = Admitted::new(self.before.platform.clone(), policy);
+        let others = self.before.tasks().map(|holding| &holding.task);
+        let others = others.filter(|task| task.name != newcomer.name);
+        let options = AdmitOptions { effort, suggest: Suggest::Nothing, policies: Vec::new() };
+        for task in others.chain([newcomer]) {
+            match admit(registry, &admitted, now, &Ask::Enter(task), &options) {
+                Ok(Admission::Granted(grant)) => admitted = grant.after,
+                Ok(Admission::Refused(_)) | Err(_) => return false,
+            }
+        }
+        true
+    }
+}
+
+impl<'a> Ask<'a> {
+    /// The same for another task.
+    fn about<'b>(&self, task: &'b Reservation) -> Ask<'b>
+    where
+        'a: 'b,
+    {
+        match *self {
+            Ask::Enter(_) => Ask::Enter(task),
+            Ask::Change(_) => Ask::Change(task),
+            Ask::Lose(cpus) => Ask::Lose(cpus),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Random joins, leaves and changes in a simulation, each put before the admission of `layland-guarantee` first.
+//!
+//! The claim: under every policy that lets tasks in at run time, no admitted task that keeps to its reservation is
+//! late (or later than it was promised), whatever comes and goes, and whatever the others do that the policy isolates.
+//!
+//! A [`Sequence`] is drawn from one seed: tasks that ask to enter at some time, leave, come back at once, ask for other
+//! parameters and other CPUs, and clusters that lose CPUs. Times fall on few instants, so that things happen together.
+//! [`Guard`] stands before the policy, and [`Keeping`] says how it keeps its register: the careless ways are there to
+//! show that the campaign finds what they break.
+
+mod draw;
+mod guard;
+
+pub use draw::Sequence;
+pub use guard::{Guard, Keeping, Manner, Tally};
+
+use crate::registry;
+use layland_guarantee::admission::{Guarantee, can_admit};
+use layland_model::{Duration, Platform, Service, TaskId, Time};
+use layland_sim::{SimOptions, simulate};
+use layland_trace::{Job, JobEnd, Recorder};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+/// What happened in one sequence, or in several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// What was asked and granted.
+    pub tally: Tally,
+    /// Jobs of admitted tasks that ended.
+    pub jobs: u64,
+}
+
+/// A sequence in which the claim does not hold.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The policy.
+    pub spec: String,
+    /// The seed from which the sequence alone is drawn.
+    pub seed: u64,
+    /// Who was late, or what the policy refused.
+    pub how: String,
+    /// What was asked and answered before.
+    pub story: Vec<String>,
+    /// The sequence.
+    pub sequence: Box<Sequence>,
+}
+
+/// The policies of the registry that let tasks in at run time, and some options that change what they do.
+pub fn specs() -> Vec<String> {
+    let machine = Platform::identical(2);
+    let takes = |name: &str| can_admit(registry(), name, &machine).is_ok();
+    let names = registry().iter().map(|info| info.name.to_string()).filter(|name| takes(name));
+    let options = [
+        "dl:ac=on",
+        "dl:ac=on:tie=fifo:kernel=6.12",
+        "p-edf:fit=wf",
+        "p-edf:fit=bf:tie=running",
+        "g-edf:tie=running",
+    ];
+    names.chain(options.map(str::to_owned)).collect()
+}
+
+/// Whether the claim holds in one sequence.
+///
+/// # Errors
+/// If it does not.
+pub fn check(spec: &str, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
+    let sequence = Sequence::draw(spec, seed, keeping);
+    run(&sequence).map_err(|how| {
+        let (_, story) = tell(&sequence, Some(Vec::new()));
+        Broken { spec: spec.to_owned(), seed, how, story, sequence: Box::new(sequence) }
+    })
+}
+
+/// The claim in so many sequences, with the seeds from `seed` on.
+///
+/// # Errors
+/// The first sequence, by its seed, in which it does not hold.
+pub fn campaign(spec: &str, sequences: u64, seed: u64, keeping: Keeping) -> Result<Seen, Broken> {
+    let plus = |a: Seen, b: Seen| Seen { tally: a.tally.plus(b.tally), jobs: a.jobs + b.jobs };
+    let seeds = (seed..seed.saturating_add(sequences)).into_par_iter();
+    let first = |a: Result<Seen, Broken>, b: Result<Seen, Broken>| match (a, b) {
+        (Ok(a), Ok(b)) => Ok(plus(a, b)),
+        (Err(a), Err(b)) => Err(if a.seed <= b.seed { a } else { b }),
+        (Err(broken), Ok(_)) | (Ok(_), Err(broken)) => Err(broken),
+    };
+    seeds.map(|seed| check(spec, seed, keeping)).reduce(|| Ok(Seen::default()), first)
+}
+
+/// Simulates a sequence.
+///
+/// # Errors
+/// If an admitted task is late that keeps to its reservation, or the policy refuses what was granted.
+pub fn run(sequence: &Sequence) -> Result<Seen, String> {
+    tell(sequence, None).0
+}
+
+/// The same, with the story if one is to be told.
+fn tell(sequence: &Sequence, story: Option<Vec<String>>) -> (Result<Seen, String>, Vec<String>) {
+    let Sequence { spec, system, manner, strays, until, explore } = sequence;
+    let mut empty = system.clone();
+    empty.tasks = Vec::new().into();
+    empty.requests = Vec::new();
+    let policy = registry().build(spec, &empty).expect("it takes a machine without tasks");
+    let mut guard = Guard::new(policy, system.platform.clone(), spec, manner.clone());
+    guard.story = story;
+    let allowed = match manner.guarantee {
+        Guarantee::Deadlines => Duration::ZERO,
+        Guarantee::Tardiness(allowed) => allowed,
+    };
+    let mut late = Late { allowed, strays, jobs: 0, first: None };
+    let options = SimOptions { explore: *explore, ..SimOptions::until(*until) };
+    let outcome = simulate(system, guard, &mut late, &options).expect("the horizon is in range");
+    let mut guard = outcome.policy;
+    let story = guard.story.take().unwrap_or_default();
+    if let Some((job, at)) = late.first {
+        let name = &system.tasks[job.id.task].name;
+        let Job { arrival, deadline, .. } = job;
+        let how = format!(
+            "job {} of `{name}` came at {arrival}, is due at {deadline}, and had not ended before {at}",
+            job.id.seq
+        );
+        return (Err(how), story);
+    }
+    let found = match guard.contradiction {
+        Some(why) => Err(format!("the policy refuses what was granted: {why}")),
+        None => Ok(Seen { tally: guard.tally, jobs: late.jobs }),
+    };
+    (found, story)
+}
+
+/// Looks for the first job that is later than promised.
+struct Late<'a> {
+    allowed: Duration,
+    /// Tasks that do not keep to their reservations.
+    strays: &'a [TaskId],
+    jobs: u64,
+    first: Option<(Job, Time)>,
+}
+
+impl Late<'_> {
+    fn hold_to_promise(&mut self, job: &Job, at: Time, is_late: bool) {
+        if is_late && !self.strays.contains(&job.id.task) && self.first.is_none() {
+            self.first = Some((*job, at));
+        }
+    }
+}
+
+impl Recorder for Late<'_> {
+    fn ended(&mut self, job: &Job, at: Time, end: JobEnd, _executed: Service) {
+        match end {
+            JobEnd::Completed => {
+                self.jobs += 1;
+                self.hold_to_promise(job, at, at > job.deadline + self.allowed);
+            }
+            JobEnd::Aborted => self.hold_to_promise(job, at, true),
+            // Whoever leaves has no deadline to keep, unless it has passed.
+            JobEnd::Left => self.hold_to_promise(job, at, at > job.deadline + self.allowed),
+        }
+    }
+
+    fn pending(&mut self, job: &Job, at: Time, _executed: Service) {
+        self.hold_to_promise(job, at, job.deadline + self.allowed <= at);
+    }
+}
