@@ -69,6 +69,11 @@ impl Columns {
         self.columns.push((name.to_owned(), column));
     }
 
+    /// The columns, with their names.
+    pub fn columns(&self) -> &[(String, Column)] {
+        &self.columns
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| match column {

@@ -14,6 +14,8 @@
 //! | [`st_trace`] | the scheduling traces of LITMUS^RT | its `st-draw`, `st-job-stats`, `st-dump`, and traces of its kernels |
 //! | [`kernel`] | the text of Linux kernel traces | `trace-cmd`, `perf script`, tracefs, and runs of ours |
 //!
+//! [`infer`](mod@infer) makes a task set of what a trace shows of threads about which nothing else is known.
+//!
 //! [`columns`] is the writer of tables that experiments use too. Every writer gives the same bytes
 //! for the same trace on any machine, and no input makes a reader panic. Perfetto, tables and `st_trace` are also
 //! written while a run is reported, with memory that is bounded at any length.
@@ -38,6 +40,7 @@
 
 #[cfg(feature = "tables")]
 pub mod columns;
+pub mod infer;
 pub mod kernel;
 pub mod perfetto;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::line::Dialect;
 use layland_model::{CpuId, Duration, JobId, System, TIME_LIMIT, TaskId, Time};
 use layland_trace::{Foreign, Labels, Trace};
+use std::collections::BTreeMap;
 
 /// The deadline of a job of which none is known.
 pub const NO_DEADLINE: Time = Time::from_ns(TIME_LIMIT);
@@ -29,6 +30,8 @@ pub enum Threads<'a> {
     Of(&'a System),
     /// Those for which this is true of name and thread id; each thread is a task of its own.
     Where(&'a dyn Fn(&str, u32) -> bool),
+    /// These thread ids, each with the task of a system that it is, one thread after another.
+    Known(&'a System, &'a BTreeMap<u32, TaskId>),
 }
 
 /// How to read.

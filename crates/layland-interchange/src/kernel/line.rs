@@ -52,6 +52,8 @@ pub(super) struct Thread<'a> {
     pub comm: &'a str,
     /// Its id; 0 is an idle CPU.
     pub pid: u32,
+    /// Its priority as the kernel counts, where the event tells it: -1 is SCHED_DEADLINE, below 100 is real-time.
+    pub priority: Option<i32>,
 }
 
 /// What happened.
@@ -62,7 +64,11 @@ pub(super) enum EventKind<'a> {
         left: Left,
         next: Thread<'a>,
     },
-    Wake(Thread<'a>),
+    Wake {
+        thread: Thread<'a>,
+        /// Whether it has never run before.
+        is_new: bool,
+    },
     Migrate {
         thread: Thread<'a>,
         from: u32,
@@ -81,6 +87,8 @@ pub(super) struct Event<'a> {
     pub cpu: u32,
     /// The thread that was running.
     pub thread: Thread<'a>,
+    /// Whether an interrupt had the CPU and not the thread, where the line has flags.
+    pub in_interrupt: Option<bool>,
     pub kind: EventKind<'a>,
 }
 
@@ -253,26 +261,39 @@ fn event(line: &str) -> Option<(Event<'_>, (Prefix, Form))> {
         let (thread, is_perf) = running(line[..at].trim_end())?;
         let prefix = match (is_perf, flags) {
             (true, _) => Prefix::Perf,
-            (false, true) => Prefix::Flags,
-            (false, false) => Prefix::Plain,
+            (false, Some(_)) => Prefix::Flags,
+            (false, None) => Prefix::Plain,
         };
         let (kind, form) = kind(name, body.trim_start())?;
-        Some((Event { at: at_ns, cpu, thread, kind }, (prefix, form)))
+        let in_interrupt = flags.and_then(is_interrupt);
+        Some((Event { at: at_ns, cpu, thread, in_interrupt, kind }, (prefix, form)))
     })
 }
 
 /// The flags, if any, and the time; and what follows.
-fn timestamp(rest: &str) -> Option<(bool, i64, &str)> {
+fn timestamp(rest: &str) -> Option<(Option<&str>, i64, &str)> {
     let mut rest = rest;
-    for skipped in 0..3 {
+    let mut flags = None;
+    for _ in 0..3 {
         rest = rest.trim_start();
         let (word, after) = rest.split_once(' ')?;
         if let Some(at) = time(word) {
-            return Some((skipped > 0, at, after));
+            return Some((flags, at, after));
         }
+        flags = Some(word);
         rest = after;
     }
     None
+}
+
+/// What the third of the flags says: `h`, `H` and `s` are interrupts, hard and soft, `z` and `Z` those that cannot be
+/// masked.
+fn is_interrupt(flags: &str) -> Option<bool> {
+    match flags.as_bytes() {
+        [_, _, b'.', _, ..] => Some(false),
+        [_, _, b'h' | b'H' | b's' | b'z' | b'Z', _, ..] => Some(true),
+        _ => None,
+    }
 }
 
 /// `comm-7`, `comm-7 (5)`, or perf's `comm 7` and `comm 5/7`.
@@ -304,13 +325,14 @@ fn id(text: &str) -> Option<u32> {
 fn named(comm: &str, pid: u32) -> Thread<'_> {
     let comm = comm.trim_start();
     // `<...>` is what is printed for a name that was not kept.
-    Thread { comm: if comm == "<...>" { "" } else { comm }, pid }
+    Thread { comm: if comm == "<...>" { "" } else { comm }, pid, priority: None }
 }
 
 fn kind<'a>(name: &str, body: &'a str) -> Option<(EventKind<'a>, Form)> {
     match name {
         "sched_switch" => switch(body),
-        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => wake(body),
+        "sched_waking" | "sched_wakeup" => wake(body, false),
+        "sched_wakeup_new" => wake(body, true),
         "sched_migrate_task" => {
             let (body, to) = last_field(body, "dest_cpu")?;
             let (body, from) = last_field(body, "orig_cpu")?;
@@ -343,7 +365,7 @@ fn fields_thread<'a>(
     pid: &str,
     prio: &str,
 ) -> Option<(Thread<'a>, &'a str)> {
-    let (text, _) = last_field(text, prio)?;
+    let (text, prio) = last_field(text, prio)?;
     let (text, pid) = last_field(text, pid)?;
     let start = text.find(&format!("{comm}="))?;
     // A name that holds the key is longer than it looks: take the key that stands after a space.
@@ -352,7 +374,8 @@ fn fields_thread<'a>(
         _ => start,
     };
     let name = &text[start + comm.len() + 1..];
-    Some((Thread { comm: name, pid: id(pid)? }, text[..start].trim_end()))
+    let thread = Thread { comm: name, pid: id(pid)?, priority: priority(prio) };
+    Some((thread, text[..start].trim_end()))
 }
 
 fn switch(body: &str) -> Option<(EventKind<'_>, Form)> {
@@ -377,21 +400,31 @@ fn switch(body: &str) -> Option<(EventKind<'_>, Form)> {
     Some((EventKind::Switch { prev, left: left(state)?, next }, form))
 }
 
-fn wake(body: &str) -> Option<(EventKind<'_>, Form)> {
+fn wake(body: &str, is_new: bool) -> Option<(EventKind<'_>, Form)> {
     if body.starts_with("comm=") {
         let (thread, _) = fields_thread(body, "comm", "pid", "prio")?;
-        return Some((EventKind::Wake(thread), Form::Fields));
+        return Some((EventKind::Wake { thread, is_new }, Form::Fields));
     }
     // `comm:7 [39] CPU:001`, with `success=1` before the CPU in old versions.
     let end = body.rfind(']')?;
-    Some((EventKind::Wake(plugin_thread(&body[..=end])?), Form::Plugin))
+    let thread = plugin_thread(&body[..=end])?;
+    Some((EventKind::Wake { thread, is_new }, Form::Plugin))
 }
 
 /// `comm:7 [39]`.
 fn plugin_thread(text: &str) -> Option<Thread<'_>> {
-    let (thread, _) = text.trim_end().strip_suffix(']')?.rsplit_once(" [")?;
+    let (thread, prio) = text.trim_end().strip_suffix(']')?.rsplit_once(" [")?;
     let (comm, pid) = thread.rsplit_once(':')?;
-    Some(named(comm, id(pid)?))
+    Some(Thread { priority: priority(prio), ..named(comm, id(pid)?) })
+}
+
+/// A priority; `-R` may print that of SCHED_DEADLINE without its sign.
+fn priority(text: &str) -> Option<i32> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    i32::try_from(if number == i64::from(u32::MAX) { -1 } else { number }).ok()
 }
 
 /// A state by its letters, or by its number as `-R` prints it.

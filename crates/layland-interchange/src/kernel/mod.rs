@@ -27,7 +27,8 @@
 //! 3. Events that the kernel had to drop are counted ([`Import::lost`]). A trace with lost events
 //!    supports no verdict.
 //!    A missing switch out of an *idle* CPU is no loss, as nothing else can have run before; when the
-//!    thread began is then known up to its latency only ([`Import::silent_starts`]).
+//!    thread began is then known up to its latency only ([`Import::silent_starts`]). Without its wake-up that
+//!    is not known at all, which is a loss.
 //! 4. A time before the origin ([`ReadOptions::origin_ns`]) does not exist in the trace: what lies before it is
 //!    cut off.
 //!
@@ -50,6 +51,7 @@ pub use marker::{Marker, MarkerError};
 pub use write::write;
 
 use self::line::{Event, EventKind};
+use crate::infer::Observation;
 
 /// Every switch between threads that a text tells of: the CPU, and nanoseconds of the trace's clock. In
 /// the order of time.
@@ -59,9 +61,10 @@ use self::line::{Event, EventKind};
 pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
     let switch = |event: &Event<'_>| match event.kind {
         EventKind::Switch { .. } => Some((event.cpu, event.at)),
-        EventKind::Wake(_) | EventKind::Migrate { .. } | EventKind::Mark(_) | EventKind::Other => {
-            None
-        }
+        EventKind::Wake { .. }
+        | EventKind::Migrate { .. }
+        | EventKind::Mark(_)
+        | EventKind::Other => None,
     };
     Ok(line::lines(text)?.events.iter().filter_map(switch).collect())
 }
@@ -93,4 +96,24 @@ pub fn switches(text: &str) -> Result<Vec<(u32, i64)>, ReadError> {
 /// are counted and skipped.
 pub fn read(text: &str, options: &ReadOptions) -> Result<Import, ReadError> {
     rebuild::rebuild(line::lines(text)?, options)
+}
+
+/// The jobs of every thread of a kernel trace, for [`infer`](mod@crate::infer).
+///
+/// ```
+/// let text = "\
+/// <idle>-0   [000] d.h3. 5.000100: sched_waking: comm=control pid=7 prio=39 target_cpu=000
+/// <idle>-0   [000] d..2. 5.000102: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=control next_pid=7 next_prio=39
+/// control-7  [000] d..2. 5.001102: sched_switch: prev_comm=control prev_pid=7 prev_prio=39 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+/// ";
+/// let seen = layland_interchange::kernel::observe(text).unwrap();
+/// let control = &seen.threads[0];
+/// assert_eq!((control.name.as_str(), control.priority()), ("control", Some(39)));
+/// assert_eq!(control.jobs[0].executed.ns(), 1_000_000);
+/// ```
+///
+/// # Errors
+/// As [`read`].
+pub fn observe(text: &str) -> Result<Observation, ReadError> {
+    rebuild::observe(line::lines(text)?)
 }

@@ -5,27 +5,22 @@
 //! marks, a job lasts from a wake-up to the next interruptible sleep.
 
 mod lives;
+mod observe;
+mod spans;
+
+pub(super) use observe::observe;
 
 use self::lives::{Known, Life, Lives, lives, marked_jobs};
+use self::spans::{Span, inferred_spans, marked_spans};
 use super::import::{Decision, Import, NO_DEADLINE, ReadError, ReadOptions, Threads, Wake};
-use super::line::{Event, EventKind, Left, Lines};
+use super::line::{Event, EventKind, Lines};
 use super::marker::Marker;
 use super::threads::Tasks;
 use layland_model::{
     CpuId, Duration, Index, JobId, MoveReason, Note, Service, System, TIME_LIMIT, TaskId, Time,
 };
-use layland_trace::{Foreign, Job, JobEnd, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
+use layland_trace::{Foreign, Job, JobRecord, Labels, Mark, MarkKind, Segment, Trace};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A job and the time in which what its thread does is its own.
-struct Span {
-    id: JobId,
-    arrival: i64,
-    deadline: Option<i64>,
-    from: i64,
-    to: i64,
-    end: Option<(i64, JobEnd)>,
-}
 
 pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, ReadError> {
     let events = &lines.events;
@@ -34,17 +29,18 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     };
     let tasks = Tasks::find(events, options)?;
     let system = match options.threads {
-        Threads::Of(system) => Some(system),
+        Threads::Of(system) | Threads::Known(system, _) => Some(system),
         Threads::Marked | Threads::Where(_) => None,
     };
-    let Lives { of_tasks: lives, contradictions, silent_starts, strangers } = lives(events, &tasks);
+    let Lives { of_tasks: lives, contradictions, silent_starts, strangers, .. } =
+        lives(events, &tasks);
     let mut known = marked_jobs(events, &tasks);
     let is_inferred = known.is_empty();
     let begin = events.iter().find_map(|event| match &event.kind {
         EventKind::Mark(Marker::Begin { t, cpus }) => Some((*t, cpus.as_slice())),
         EventKind::Mark(_)
         | EventKind::Switch { .. }
-        | EventKind::Wake(_)
+        | EventKind::Wake { .. }
         | EventKind::Migrate { .. }
         | EventKind::Other => None,
     });
@@ -70,7 +66,7 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
         EventKind::Mark(Marker::End { t }) => Some(clock.clamped(t)),
         EventKind::Mark(_)
         | EventKind::Switch { .. }
-        | EventKind::Wake(_)
+        | EventKind::Wake { .. }
         | EventKind::Migrate { .. }
         | EventKind::Other => None,
     });
@@ -78,12 +74,17 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
 
     let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
     let mut trace = Trace { over, ..Trace::default() };
+    // With marks the run says itself when budgets were used up.
+    let mut throttled: Vec<Mark> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
         let task = TaskId::from_index(index);
         let spans =
             if is_inferred { inferred_spans(task, life) } else { marked_spans(task, life, &known) };
         let relative = system.and_then(|system| system.tasks.get(task)).map(|task| task.deadline);
         for span in spans {
+            if is_inferred {
+                throttled.extend(throttles(life, &span, clock, &mut cpus));
+            }
             job(&mut trace, life, &span, relative, clock, &mut cpus);
         }
     }
@@ -92,6 +93,8 @@ pub(super) fn rebuild(lines: Lines, options: &ReadOptions) -> Result<Import, Rea
     });
     trace.segments.sort_by_key(|segment| (segment.end, segment.cpu));
     trace.marks = marks(events, &tasks, clock, &mut cpus);
+    trace.marks.extend(throttled);
+    trace.marks.sort_by_key(|mark| mark.at);
     let mut wakes: Vec<Wake> = Vec::new();
     for (index, life) in lives.iter().enumerate() {
         let seen = life.wakes.iter().filter(|woken| woken.is_seen && woken.at >= origin_ns);
@@ -205,7 +208,7 @@ fn run_origin(events: &[Event], first: i64, last: i64) -> Option<i64> {
         EventKind::Mark(Marker::Release { t, .. }) => Some((event.at, t)),
         EventKind::Mark(_)
         | EventKind::Switch { .. }
-        | EventKind::Wake(_)
+        | EventKind::Wake { .. }
         | EventKind::Migrate { .. }
         | EventKind::Other => None,
     };
@@ -224,50 +227,6 @@ fn implied_origin(known: &BTreeMap<JobId, Known>, system: &System) -> Option<i64
         known.arrival?.checked_sub(task.offset.ns())?.checked_sub(periods)
     });
     origins.min()
-}
-
-fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Known>) -> Vec<Span> {
-    let range = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
-    let jobs: Vec<(JobId, Known)> = known.range(range).map(|(&id, &known)| (id, known)).collect();
-    let mut spans: Vec<Span> = Vec::with_capacity(jobs.len());
-    let mut free_from = i64::MIN;
-    for (index, &(id, known)) in jobs.iter().enumerate() {
-        let next = jobs.get(index + 1).map(|&(_, next)| next);
-        // The end of a job that nobody told is at the latest where the next one starts.
-        let to = known
-            .end
-            .map(|(at, _)| at)
-            .or_else(|| next.and_then(|next| next.start))
-            .unwrap_or(i64::MAX);
-        let ran = || life.runs.iter().map(|run| run.start).find(|&at| at >= free_from && at < to);
-        let arrival = known.arrival.or_else(ran).or(known.start).unwrap_or(free_from.max(0));
-        let from = arrival.max(free_from);
-        let end = known.end.map(|(at, how)| (at.max(arrival), how));
-        spans.push(Span { id, arrival, deadline: known.deadline, from, to, end });
-        free_from = free_from.max(to.min(known.end.map_or(to, |(at, _)| at)));
-    }
-    spans
-}
-
-fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let mut wakes = life.wakes.iter().peekable();
-    let mut open: Option<(i64, i64)> = None;
-    for run in &life.runs {
-        let woken = wakes.next_if(|woken| woken.ran <= run.start).map(|woken| woken.at);
-        let (arrival, from) = *open.get_or_insert((woken.unwrap_or(run.start), run.start));
-        if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
-            let id = JobId { task, seq: spans.len() as u64 };
-            let end = Some((run.end, JobEnd::Completed));
-            spans.push(Span { id, arrival, deadline: None, from, to: run.end, end });
-            open = None;
-        }
-    }
-    if let Some((arrival, from)) = open {
-        let id = JobId { task, seq: spans.len() as u64 };
-        spans.push(Span { id, arrival, deadline: None, from, to: i64::MAX, end: None });
-    }
-    spans
 }
 
 /// Adds a job with its segments.
@@ -319,12 +278,23 @@ fn job(
     trace.jobs.push(JobRecord { job, end, executed });
 }
 
+/// When the budget of a job was used up.
+fn throttles(life: &Life, span: &Span, clock: Clock, cpus: &mut Cpus) -> Vec<Mark> {
+    let first = life.throttled.partition_point(|&(at, _)| at <= span.from);
+    let of_job = life.throttled[first..].iter().take_while(|&&(at, _)| at <= span.to);
+    let marks = of_job.map(|&(at, cpu)| Mark {
+        at: clock.clamped(at),
+        kind: MarkKind::BudgetExhausted(span.id, cpus.id(cpu)),
+    });
+    marks.filter(|mark| mark.at >= Time::ZERO).collect()
+}
+
 fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<Mark> {
     // Threads that were woken and have not run since.
     let mut woken: BTreeSet<u32> = BTreeSet::new();
     let mark = |event: &Event| {
         match &event.kind {
-            EventKind::Wake(thread) => {
+            EventKind::Wake { thread, .. } => {
                 woken.insert(thread.pid);
             }
             EventKind::Switch { next, .. } => {
@@ -359,7 +329,7 @@ fn marks(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> Vec<
             EventKind::Migrate { .. }
             | EventKind::Mark(_)
             | EventKind::Switch { .. }
-            | EventKind::Wake(_)
+            | EventKind::Wake { .. }
             | EventKind::Other => None,
         }
     };
@@ -382,13 +352,14 @@ fn decisions(events: &[Event], tasks: &Tasks, clock: Clock, cpus: &mut Cpus) -> 
         EventKind::Mark(_)
         | EventKind::Migrate { .. }
         | EventKind::Switch { .. }
-        | EventKind::Wake(_)
+        | EventKind::Wake { .. }
         | EventKind::Other => None,
     };
     events.iter().filter_map(decision).collect()
 }
 
-fn remarks(lines: &Lines, tasks: &Tasks, lives: &[Life], contradictions: u64) -> Vec<String> {
+/// What a text lacks, in words.
+fn damages(lines: &Lines, contradictions: u64) -> Vec<String> {
     let mut remarks = Vec::new();
     if lines.lost > 0 {
         remarks.push(format!("the kernel dropped {} events: use a larger buffer", lines.lost));
@@ -400,6 +371,11 @@ fn remarks(lines: &Lines, tasks: &Tasks, lives: &[Life], contradictions: u64) ->
         let count = lines.unknown;
         remarks.push(format!("{count} lines are no events, the first is line {line}"));
     }
+    remarks
+}
+
+fn remarks(lines: &Lines, tasks: &Tasks, lives: &[Life], contradictions: u64) -> Vec<String> {
+    let mut remarks = damages(lines, contradictions);
     if !tasks.doubles.is_empty() {
         let pids: Vec<String> = tasks.doubles.iter().map(u32::to_string).collect();
         remarks.push(format!(

@@ -153,6 +153,12 @@ fn a_switch_out_of_an_idle_cpu_need_not_be_told() {
     let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
     assert_eq!(executed, [193_000, 200_000]);
     assert_eq!(import.wakes.len(), 1, "nobody knows when the second job began");
+    // Without its wake-up nobody knows when the second job began, and not that it ran since the first one.
+    let unwoken = told.replace(&wake("000400"), "");
+    let import = read(&unwoken, &options).unwrap();
+    assert_eq!((import.lost, import.silent_starts, import.remarks.len()), (1, 1, 1));
+    let executed: Vec<i64> = import.trace.jobs.iter().map(|job| job.executed.ns()).collect();
+    assert_eq!(executed, [193_000, 0]);
     // Out of another thread nothing may be missing.
     let other = told.replace("next_comm=swapper/1 next_pid=0", "next_comm=other next_pid=8");
     assert!(read(&other, &options).unwrap().lost > 0);

@@ -47,6 +47,10 @@ impl Tasks {
                 Tasks::called(names)?
             }
             Threads::Where(is_task) => Tasks::chosen(events, is_task),
+            Threads::Known(system, by_pid) => {
+                let names = system.tasks.values().map(|task| task.name.clone()).collect();
+                return Ok(Tasks { names, by_pid: by_pid.clone(), ..Tasks::default() });
+            }
         };
         let marking = marking_threads(events);
         for thread in seen(events) {
@@ -76,6 +80,18 @@ impl Tasks {
             return Err(ReadError::NoTasks { candidates: candidates(events), wanted });
         }
         Ok(tasks)
+    }
+
+    /// Every thread is a task of its own: thread ids with their names.
+    pub(super) fn everybody<'a>(threads: impl Iterator<Item = (u32, &'a str)>) -> Tasks {
+        let mut tasks = Tasks::default();
+        for (index, (pid, name)) in threads.enumerate() {
+            let task = TaskId::from_index(index);
+            tasks.names.push(name.to_owned());
+            tasks.by_comm.entry(name.to_owned()).or_insert(task);
+            tasks.by_pid.insert(pid, task);
+        }
+        tasks
     }
 
     fn called(names: Vec<String>) -> Result<Tasks, ReadError> {
@@ -122,7 +138,9 @@ fn seen<'a>(events: &'a [Event<'a>]) -> impl Iterator<Item = Thread<'a>> {
     let of = |event: &Event<'a>| {
         let (first, second) = match event.kind {
             EventKind::Switch { prev, next, .. } => (Some(prev), Some(next)),
-            EventKind::Wake(thread) | EventKind::Migrate { thread, .. } => (Some(thread), None),
+            EventKind::Wake { thread, .. } | EventKind::Migrate { thread, .. } => {
+                (Some(thread), None)
+            }
             EventKind::Mark(_) | EventKind::Other => (None, None),
         };
         [Some(event.thread), first, second]
@@ -142,7 +160,7 @@ fn marked<'a>(event: &'a Event<'a>) -> Option<&'a str> {
         ) => Some(task),
         EventKind::Mark(Marker::Begin { .. } | Marker::End { .. } | Marker::Decision { .. })
         | EventKind::Switch { .. }
-        | EventKind::Wake(_)
+        | EventKind::Wake { .. }
         | EventKind::Migrate { .. }
         | EventKind::Other => None,
     }

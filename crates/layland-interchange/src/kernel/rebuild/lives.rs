@@ -1,6 +1,6 @@
 //! What the events say of the threads of tasks and of their jobs, before it is one run.
 
-use super::super::line::{Event, EventKind, Left};
+use super::super::line::{Event, EventKind, Left, Thread};
 use super::super::marker::Marker;
 use super::super::threads::Tasks;
 use layland_model::{Index, JobId, TaskId};
@@ -22,6 +22,8 @@ pub(super) struct Run {
 pub(super) struct Life {
     pub(super) runs: Vec<Run>,
     pub(super) wakes: Vec<Woken>,
+    /// When, and on which CPU, the kernel took its CPU away because its reservation was used up.
+    pub(super) throttled: Vec<(i64, u32)>,
 }
 
 /// A thread became ready, and ran then.
@@ -31,6 +33,20 @@ pub(super) struct Woken {
     pub(super) ran: i64,
     /// Whether a switch says when it ran.
     pub(super) is_seen: bool,
+    /// Who woke it.
+    pub(super) by: By,
+}
+
+/// What the line of a wake-up says.
+#[derive(Clone, Copy)]
+pub(super) struct By {
+    pub(super) at: i64,
+    /// The thread that had the CPU.
+    pub(super) pid: u32,
+    /// Whether an interrupt had taken it away, where that is told.
+    pub(super) in_interrupt: Option<bool>,
+    /// Whether the thread that woke up has never run before.
+    pub(super) is_new: bool,
 }
 
 /// What is known of one job.
@@ -58,6 +74,8 @@ pub(super) struct Lives<'a> {
     pub(super) of_tasks: Vec<Life>,
     /// How many switches contradict the one before on their CPU.
     pub(super) contradictions: u64,
+    /// When switches of each task were noticed to be missing.
+    pub(super) torn: BTreeMap<TaskId, Vec<i64>>,
     /// How many times a task must have followed an idle CPU and no switch says so.
     pub(super) silent_starts: u64,
     /// In the order of their ends.
@@ -67,19 +85,21 @@ pub(super) struct Lives<'a> {
 /// Who held which CPU, by task.
 ///
 /// Some virtual machines trace no switch out of the idle thread of some CPUs: a thread is then seen on
-/// a CPU that was idle. It began when it became ready, as nobody was before it.
+/// a CPU that was idle. It began when it became ready, as nobody was before it. Where the wake-up is missing,
+/// too, it was in the interrupt of that idle thread: nobody knows then when it began.
 pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
     let mut lives: Vec<Life> = tasks.names.iter().map(|_| Life::default()).collect();
     let begin = events.first().map_or(0, |event| event.at);
     let mut on: BTreeMap<u32, (u32, i64)> = BTreeMap::new();
     let mut ready: BTreeMap<u32, i64> = BTreeMap::new();
-    let mut woken: BTreeMap<TaskId, i64> = BTreeMap::new();
+    let mut woken: BTreeMap<TaskId, By> = BTreeMap::new();
     let (mut contradictions, mut silent_starts) = (0, 0);
+    let mut torn: BTreeMap<TaskId, Vec<i64>> = BTreeMap::new();
     let mut strangers = Vec::new();
     for event in events {
         let seen = match &event.kind {
             EventKind::Switch { prev, .. } => prev.pid,
-            EventKind::Wake(_)
+            EventKind::Wake { .. }
             | EventKind::Migrate { .. }
             | EventKind::Mark(_)
             | EventKind::Other => event.thread.pid,
@@ -87,12 +107,18 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
         // Whoever is seen first on a CPU has been there since the beginning.
         let holder = on.entry(event.cpu).or_insert((seen, begin));
         if holder.0 == IDLE && seen != IDLE {
-            let start = ready.get(&seen).map_or(event.at, |&at| at.max(holder.1));
+            let became_ready = ready.get(&seen).map(|&at| at.max(holder.1));
+            let start = became_ready.unwrap_or(event.at);
             *holder = (seen, start);
             if let Some(task) = tasks.of(seen) {
                 silent_starts += 1;
-                if let Some(at) = woken.remove(&task) {
-                    lives[task.index()].wakes.push(Woken { at, ran: start, is_seen: false });
+                if became_ready.is_none() {
+                    contradictions += 1;
+                    torn.entry(task).or_default().push(event.at);
+                }
+                if let Some(by) = woken.remove(&task) {
+                    let woken = Woken { at: by.at, ran: start, is_seen: false, by };
+                    lives[task.index()].wakes.push(woken);
                 }
             }
         }
@@ -103,30 +129,45 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
                 let fits = running == prev.pid;
                 if !fits && (tasks.of(running).is_some() || tasks.of(prev.pid).is_some()) {
                     contradictions += 1;
+                    for pid in [running, prev.pid] {
+                        if let Some(task) = tasks.of(pid) {
+                            torn.entry(task).or_default().push(event.at);
+                        }
+                    }
                 }
                 let start = if fits { since } else { event.at };
                 if let Some(task) = tasks.of(prev.pid) {
                     let run = Run { cpu: event.cpu, start, end: event.at, left: Some(*left) };
                     lives[task.index()].runs.push(run);
+                    if is_throttled(*prev, *left, *next) {
+                        lives[task.index()].throttled.push((event.at, event.cpu));
+                    }
                     woken.remove(&task);
                 } else if prev.pid != IDLE && start < event.at {
                     let (cpu, end) = (event.cpu, event.at);
                     strangers.push(Stranger { cpu, start, end, comm: prev.comm });
                 }
-                ready.insert(prev.pid, event.at);
+                match left {
+                    Left::Runnable => ready.insert(prev.pid, event.at),
+                    Left::Sleeping | Left::Blocked | Left::Dead => ready.remove(&prev.pid),
+                };
                 on.insert(event.cpu, (next.pid, event.at));
                 if let Some(task) = tasks.of(next.pid)
-                    && let Some(at) = woken.remove(&task)
+                    && let Some(by) = woken.remove(&task)
                 {
-                    lives[task.index()].wakes.push(Woken { at, ran: event.at, is_seen: true });
+                    let woken = Woken { at: by.at, ran: event.at, is_seen: true, by };
+                    lives[task.index()].wakes.push(woken);
                 }
             }
-            EventKind::Wake(thread) => {
+            EventKind::Wake { thread, is_new } => {
                 ready.insert(thread.pid, event.at);
                 if let Some(task) = tasks.of(thread.pid)
                     && !on.values().any(|&(pid, _)| pid == thread.pid)
                 {
-                    woken.entry(task).or_insert(event.at);
+                    let (at, pid) = (event.at, event.thread.pid);
+                    let in_interrupt = event.in_interrupt;
+                    let by = By { at, pid, in_interrupt, is_new: *is_new };
+                    woken.entry(task).or_insert(by);
                 }
             }
             EventKind::Migrate { thread, .. } => {
@@ -141,7 +182,16 @@ pub(super) fn lives<'a>(events: &[Event<'a>], tasks: &Tasks) -> Lives<'a> {
             lives[task.index()].runs.push(Run { cpu, start: since, end, left: None });
         }
     }
-    Lives { of_tasks: lives, contradictions, silent_starts, strangers }
+    Lives { of_tasks: lives, contradictions, torn, silent_starts, strangers }
+}
+
+/// Whether a thread of `SCHED_DEADLINE` loses its CPU because it has no runtime left, or has given it up by a yield.
+///
+/// It could go on, and somebody of a lower class follows. Only the threads that stop a CPU are above it.
+fn is_throttled(prev: Thread, left: Left, next: Thread) -> bool {
+    let is_below = next.priority.is_some_and(|priority| priority >= 0);
+    let stops = next.comm.starts_with("migration/") || next.comm.starts_with("stopper/");
+    prev.priority == Some(-1) && left == Left::Runnable && is_below && !stops
 }
 
 pub(super) fn marked_jobs(events: &[Event], tasks: &Tasks) -> BTreeMap<JobId, Known> {

@@ -1,0 +1,201 @@
+//! How the jobs of a thread arrive: periodically, or at least some time apart.
+
+use super::line::Line;
+use super::observation::SeenJob;
+use layland_model::Duration;
+
+/// A gap fits the period if it differs from a multiple of it by less than this part.
+const FITS: i64 = 20;
+/// So many arrivals of a thousand may share a period with another one.
+const MOST_DOUBLES: usize = 50;
+
+/// With more jitter than so many separations it is bursts that come, and not jobs.
+const MOST_JITTER: i64 = 4;
+
+/// How jobs arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// By which pattern.
+    pub pattern: Pattern,
+    /// How many arrivals it was seen from.
+    pub count: usize,
+    /// Of a thousand gaps between arrivals, so many are whole periods, up to a twentieth of a period. Without a
+    /// period: differ from the mean gap by less than that.
+    pub fitting: u32,
+    /// The least, the mean and the largest gap.
+    pub gaps: [Duration; 3],
+    /// Of a hundred gaps 95 are no shorter.
+    pub usual: Duration,
+}
+
+/// A pattern of arrivals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One in each period, perhaps late.
+    Periodic {
+        /// The period, to the nearest nanosecond.
+        period: Duration,
+        /// When the first period that was seen began, in nanoseconds of the trace.
+        start: i64,
+        /// How much the delays since the beginnings of periods differ.
+        jitter: Duration,
+        /// Up to this 99 of a hundred do.
+        usual_jitter: Duration,
+        /// How many periods had no arrival although their job ran: the one before was late, and its thread did not
+        /// sleep. By the number of the arrival, in ascending order.
+        run_on: Vec<(usize, u64)>,
+        /// How many periods had no arrival at all.
+        empty: u64,
+    },
+    /// At least some time apart.
+    Sporadic {
+        /// How far apart they are but for the jitter: the least gap, or what nearly all gaps are.
+        separation: Duration,
+        /// `n` of them in a row take at least `n - 1` separations less this.
+        jitter: Duration,
+        /// How long the thread sleeps after each of its jobs, if that explains the gaps.
+        sleep: Option<Duration>,
+    },
+}
+
+/// The pattern of jobs in the order of their arrivals; none of fewer than three.
+pub fn arrivals(jobs: &[SeenJob]) -> Option<Arrivals> {
+    let at: Vec<i64> = jobs.iter().map(|job| job.arrival.ns()).collect();
+    let mut gaps: Vec<i64> = at.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let in_order = gaps.clone();
+    gaps.sort_unstable();
+    let (&least, &most) = (gaps.first()?, gaps.last()?);
+    if at.len() < 3 || most == 0 {
+        return None;
+    }
+    let mean = (at[at.len() - 1] - at[0]) / gaps.len() as i64;
+    let [least, mean, most] = [least, mean, most].map(Duration::from_ns);
+    let gaps_seen = [least, mean, most];
+    let usual = Duration::from_ns(gaps[(gaps.len() - 1) * 5 / 100]);
+    if let Some(line) = line(&at, &gaps, mean.ns())
+        && is_periodic(&line)
+    {
+        let period = line.period();
+        let fitting = line.steps().filter(|step| step.abs() * FITS <= period).count();
+        return Some(Arrivals {
+            pattern: periodic(&line, jobs),
+            count: at.len(),
+            fitting: per_mille(fitting, in_order.len()),
+            gaps: gaps_seen,
+            usual,
+        });
+    }
+    let fits = |gap: &&i64| (**gap - mean.ns()).abs() * FITS <= mean.ns();
+    let fitting = in_order.iter().filter(fits).count();
+    let (separation, jitter) = apart(&in_order, least, usual);
+    Some(Arrivals {
+        pattern: Pattern::Sporadic { separation, jitter, sleep: sleep(jobs, &gaps) },
+        count: at.len(),
+        fitting: per_mille(fitting, in_order.len()),
+        gaps: gaps_seen,
+        usual,
+    })
+}
+
+fn per_mille(part: usize, all: usize) -> u32 {
+    (part * 1_000 / all.max(1)) as u32
+}
+
+/// The best line. Guesses are quantiles of the gaps and their mean.
+fn line(at: &[i64], sorted: &[i64], mean: i64) -> Option<Line> {
+    let last = sorted.len() - 1;
+    let mut guesses = [10, 25, 50, 75].map(|percent| sorted[last * percent / 100]).to_vec();
+    guesses.push(mean);
+    guesses.sort_unstable();
+    guesses.dedup();
+    let lines = guesses.iter().filter_map(|&guess| Line::follow(at, guess));
+    // Where arrivals share periods, the period is too long; where most periods are empty, too short.
+    let is_possible = |line: &Line| {
+        line.doubles() * 1_000 <= MOST_DOUBLES * at.len() && line.periods() <= 3 * at.len() as i64
+    };
+    // The narrowest in parts of its period; of equal ones the longest period.
+    lines.filter(is_possible).max_by(|a, b| {
+        let (a, b) = ((a.spread(25), a.period()), (b.spread(25), b.period()));
+        let narrower =
+            (i128::from(b.0) * i128::from(a.1)).cmp(&(i128::from(a.0) * i128::from(b.1)));
+        narrower.then(a.1.cmp(&b.1))
+    })
+}
+
+/// Whether a line is more than an accident. Few arrivals are near some line whatever they do, so that the fewer there
+/// are the nearer they must be.
+fn is_periodic(line: &Line) -> bool {
+    let period = line.period();
+    let count = line.index.len() as i64;
+    let widest = match count {
+        ..6 => period / 10,
+        6..20 => period * 3 / 10,
+        _ => period * 3 / 4 - period * 3 / count,
+    };
+    let spread = line.spread(25);
+    spread <= widest && !(spread * 50 > period && line.drifts())
+}
+
+fn periodic(line: &Line, jobs: &[SeenJob]) -> Pattern {
+    let period = line.period();
+    let earliest = line.residuals.iter().min().copied().unwrap_or(0);
+    let latest = line.residuals.iter().max().copied().unwrap_or(0);
+    let delay = jobs.iter().map(|job| job.delay).max().unwrap_or(Duration::ZERO);
+    let mut sorted = line.residuals.clone();
+    sorted.sort_unstable();
+    let usual = sorted.get(sorted.len().saturating_sub(1) * 99 / 100).copied().unwrap_or(0);
+    let (mut run_on, mut empty) = (Vec::new(), 0);
+    for (number, pair) in line.index.windows(2).enumerate() {
+        let skipped = (pair[1] - pair[0] - 1).max(0);
+        let next = line.at(pair[0] + 1);
+        // It ran until the next one was due, which it then did in the same go.
+        let ran_into = (0..skipped)
+            .take_while(|&more| {
+                let due = next + more * period;
+                jobs[number].end.is_some_and(|end| end.ns() >= due + earliest)
+            })
+            .count() as i64;
+        if ran_into > 0 {
+            run_on.push((number, ran_into as u64));
+        }
+        empty += (skipped - ran_into) as u64;
+    }
+    let first = line.index.first().map_or(0, |&k| line.at(k));
+    Pattern::Periodic {
+        period: Duration::from_ns(period),
+        start: first + earliest,
+        jitter: Duration::from_ns(latest - earliest) + delay,
+        usual_jitter: Duration::from_ns(usual - earliest) + delay,
+        run_on,
+        empty,
+    }
+}
+
+/// How far apart arrivals are, and the jitter with which that is true of all of them.
+///
+/// Of a thousand gaps one may be a third as long as all others, as the arrival before it was late. As a separation it
+/// would make the task three times as heavy as it is.
+fn apart(gaps: &[i64], least: Duration, usual: Duration) -> (Duration, Duration) {
+    let least = least.max(Duration::from_ns(1));
+    // The most by which arrivals in a row get ahead of the separation.
+    let (mut ahead, mut most) = (0i64, 0i64);
+    for &gap in gaps {
+        ahead = ahead.saturating_add(usual.ns() - gap).max(0);
+        most = most.max(ahead);
+    }
+    let is_rare = usual.ns() * 9 > least.ns() * 10 && most <= usual.ns() * MOST_JITTER;
+    if is_rare { (usual, Duration::from_ns(most)) } else { (least, Duration::ZERO) }
+}
+
+/// How long a thread sleeps, if that differs much less than its gaps do.
+fn sleep(jobs: &[SeenJob], sorted_gaps: &[i64]) -> Option<Duration> {
+    let slept = jobs.windows(2).filter_map(|pair| Some((pair[1].arrival - pair[0].end?).ns()));
+    let mut slept: Vec<i64> = slept.filter(|&length| length > 0).collect();
+    if slept.len() < 10 || slept.len() + 2 < jobs.len() {
+        return None;
+    }
+    slept.sort_unstable();
+    let width = |sorted: &[i64]| sorted[sorted.len() * 19 / 20] - sorted[sorted.len() / 20];
+    let is_explained = width(&slept) * 4 <= width(sorted_gaps);
+    is_explained.then(|| Duration::from_ns(slept[slept.len() / 2]))
+}

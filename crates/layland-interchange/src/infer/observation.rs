@@ -1,0 +1,149 @@
+//! What a trace says of the jobs of threads, whatever wrote it.
+
+use layland_model::{CpuId, CpuSet, Duration, Index, Service, Time};
+use layland_trace::{JobEnd, Labels, Trace};
+
+/// A trace, thread by thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// The threads, or the tasks of a trace of ours.
+    pub threads: Vec<Thread>,
+    /// How many CPUs there are, counted up to the last one that is named.
+    pub cpus: usize,
+    /// What time 0 is on the clock of the trace, in nanoseconds.
+    pub origin_ns: i64,
+    /// Whether time 0 is that of the run, and not the first event that happens to be in the trace.
+    pub is_run: bool,
+    /// How long the trace is.
+    pub length: Duration,
+    /// Times are multiples of this.
+    pub resolution: Duration,
+    /// Who wrote it; `None` is a trace of ours.
+    pub dialect: Option<&'static str>,
+    /// How many events the kernel dropped, at least.
+    pub lost: u64,
+    /// How many lines are neither events nor comments.
+    pub unknown_lines: u64,
+    /// What is doubtful, in words.
+    pub remarks: Vec<String>,
+}
+
+/// What was seen of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its name, the last one if it changed.
+    pub name: String,
+    /// Its id in the kernel.
+    pub pid: Option<u32>,
+    /// The priorities that it had, as the kernel counts, with how often each was seen; the most frequent first.
+    /// -1 is SCHED_DEADLINE, 0 to 98 are SCHED_FIFO and SCHED_RR, the highest first, and from 100 on are the others.
+    pub priorities: Vec<(i32, u64)>,
+    /// Its jobs in the order of their arrivals.
+    pub jobs: Vec<SeenJob>,
+    /// How many jobs were left out, as their beginnings are not in the trace.
+    pub beheaded: u64,
+    /// How many were left out as switches of the thread are missing in them.
+    pub torn: u64,
+    /// How many were left out as what a thread does when it is born or dies.
+    pub unlike: u64,
+    /// How many times it lost its CPU because its reservation was used up, or because it gave up the rest by a yield.
+    pub throttled: u64,
+    /// Where it ran.
+    pub cpus: CpuSet,
+    /// Whether marks tell of its jobs, and not its sleeps.
+    pub is_marked: bool,
+}
+
+impl Thread {
+    /// The priority that it had most often.
+    pub fn priority(&self) -> Option<i32> {
+        self.priorities.first().map(|&(priority, _)| priority)
+    }
+    /// Its class by its priority.
+    pub fn class(&self) -> Class {
+        match self.priority() {
+            None => Class::Unknown,
+            Some(..0) => Class::Deadline,
+            Some(priority @ 0..100) => Class::RealTime { priority: 99 - priority },
+            Some(_) => Class::Other,
+        }
+    }
+}
+
+/// A class of the kernel's scheduler, as far as a priority tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// SCHED_DEADLINE.
+    Deadline,
+    /// SCHED_FIFO or SCHED_RR; events do not tell which.
+    RealTime {
+        /// As programs give it: 99 is the highest.
+        priority: i32,
+    },
+    /// SCHED_OTHER and the like.
+    Other,
+    /// The trace does not tell.
+    Unknown,
+}
+
+/// A job of which the beginning was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenJob {
+    /// When it arrived.
+    pub arrival: Time,
+    /// How much later it could run, if the trace tells that from its arrival.
+    pub delay: Duration,
+    /// When it completed; `None` if the trace ends before, or it was given up.
+    pub end: Option<Time>,
+    /// How long it held CPUs.
+    pub executed: Service,
+    /// Its relative deadline, if the trace knows.
+    pub deadline: Option<Duration>,
+    /// Who woke the thread for it, if that was seen.
+    pub woken_by: Option<Waker>,
+}
+
+/// Who woke a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waker {
+    /// The thread that had the CPU; 0 is an idle one.
+    pub pid: u32,
+    /// Whether it was an interrupt, and not that thread; `None` if the trace does not tell.
+    pub in_interrupt: Option<bool>,
+}
+
+/// What a trace of a simulation or of a run of ours says. Nothing in it is guessed.
+pub fn of_trace(trace: &Trace, labels: &Labels) -> Observation {
+    let named = |name: &String| Thread { name: name.clone(), is_marked: true, ..Thread::default() };
+    let mut threads: Vec<Thread> = labels.tasks.values().map(named).collect();
+    for record in &trace.jobs {
+        let job = &record.job;
+        let Some(thread) = threads.get_mut(job.id.task.index()) else { continue };
+        let completed = record.end.filter(|&(_, how)| how == JobEnd::Completed);
+        thread.jobs.push(SeenJob {
+            arrival: job.arrival,
+            delay: (job.release - job.arrival).max(Duration::ZERO),
+            end: completed.map(|(at, _)| at),
+            executed: record.executed,
+            deadline: Some(job.deadline - job.arrival).filter(|&length| length > Duration::ZERO),
+            woken_by: None,
+        });
+    }
+    for segment in &trace.segments {
+        if let Some(thread) = threads.get_mut(segment.job.task.index()) {
+            thread.cpus.insert(segment.cpu);
+        }
+    }
+    for thread in &mut threads {
+        thread.jobs.sort_by_key(|job| job.arrival);
+    }
+    let used = trace.segments.iter().map(|segment: &_| segment.cpu).max();
+    Observation {
+        threads,
+        cpus: labels.cpus.max(used.map_or(0, |cpu: CpuId| cpu.index() + 1)),
+        is_run: true,
+        length: trace.over.since_start(),
+        resolution: Duration::from_ns(1),
+        ..Observation::default()
+    }
+}

@@ -1,0 +1,74 @@
+//! Estimates as tasks of one set.
+
+use super::arrivals::Pattern;
+use super::choose::Chosen;
+use super::estimate::Estimate;
+use super::observation::{Class, Observation, Thread};
+use layland_model::{Behaviour, Duration, Separation, Task};
+use std::collections::BTreeSet;
+
+/// The tasks. Time 0 is that of the run, or else the earliest beginning of a period.
+pub(super) fn tasks(seen: &Observation, chosen: &Chosen) -> Vec<Task> {
+    let origin = if seen.is_run { 0 } else { begin(chosen).unwrap_or(0) };
+    let is_real_time = chosen.tasks.iter().any(|task| {
+        matches!(seen.threads[task.thread].class(), Class::Deadline | Class::RealTime { .. })
+    });
+    let mut names = BTreeSet::new();
+    let mut tasks = Vec::new();
+    for (position, estimate) in chosen.tasks.iter().enumerate() {
+        let thread = &seen.threads[estimate.thread];
+        let mut task = task(estimate, name(thread, &mut names), origin);
+        task.rank = position as i64;
+        task.priority = thread.priority().map(i64::from).filter(|_| is_real_time);
+        tasks.push(task);
+    }
+    tasks
+}
+
+/// When the earliest of the first periods begins, in nanoseconds of the trace.
+pub(super) fn begin(chosen: &Chosen) -> Option<i64> {
+    let starts = chosen.tasks.iter().filter_map(|task| match task.arrivals.pattern {
+        Pattern::Periodic { start, .. } => Some(start),
+        Pattern::Sporadic { .. } => None,
+    });
+    starts.min()
+}
+
+fn task(estimate: &Estimate, name: String, origin: i64) -> Task {
+    let mut task = Task::implicit(name, estimate.wcet, estimate.period);
+    task.deadline = estimate.deadline.unwrap_or(estimate.period);
+    task.jitter = estimate.jitter;
+    task.affinity = estimate.affinity.clone();
+    match &estimate.arrivals.pattern {
+        Pattern::Periodic { start, .. } => {
+            let period = estimate.period.ns().max(1);
+            task.offset = Duration::from_ns((start - origin).rem_euclid(period));
+        }
+        Pattern::Sporadic { .. } => {
+            // Drawn from here, gaps have the mean that was seen.
+            let [_, mean, _] = estimate.arrivals.gaps;
+            let max = (mean - estimate.period).max(Duration::ZERO) * 2;
+            task.behaviour = Behaviour::Sporadic(Separation::Uniform { max });
+        }
+    }
+    task
+}
+
+/// A name that is a line of text and that no other task has.
+fn name(thread: &Thread, names: &mut BTreeSet<String>) -> String {
+    let clean: String =
+        thread.name.chars().map(|char| if char.is_control() { '?' } else { char }).collect();
+    let pid = thread.pid.map_or_else(String::new, |pid| format!("-{pid}"));
+    let name = match clean.as_str() {
+        "" => format!("thread{pid}"),
+        _ if names.contains(&clean) => format!("{clean}{pid}"),
+        _ => clean,
+    };
+    let mut unique = name.clone();
+    let mut number = 1;
+    while !names.insert(unique.clone()) {
+        number += 1;
+        unique = format!("{name}.{number}");
+    }
+    unique
+}

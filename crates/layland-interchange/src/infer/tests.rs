@@ -1,0 +1,340 @@
+//! Arrivals of many kinds, texts, and what is left out.
+
+use super::*;
+use crate::kernel::observe;
+use layland_model::{Behaviour, CpuId, CpuSet, Duration, Service, Time};
+use proptest::prelude::*;
+
+/// A thread whose jobs arrive at these microseconds, each of which takes 100.
+fn thread(arrivals: &[i64]) -> Thread {
+    let job = |&at: &i64| SeenJob {
+        arrival: Time::from_us(at),
+        delay: Duration::ZERO,
+        end: Some(Time::from_us(at + 150)),
+        executed: Service::from_us(100),
+        deadline: None,
+        woken_by: None,
+    };
+    Thread {
+        name: "a".to_owned(),
+        priorities: vec![(39, 1)],
+        jobs: arrivals.iter().map(job).collect(),
+        cpus: CpuSet::single(CpuId(1)),
+        ..Thread::default()
+    }
+}
+
+fn seen(threads: Vec<Thread>) -> Observation {
+    let length = Duration::from_secs(10);
+    let resolution = Duration::from_ns(1);
+    Observation { threads, cpus: 2, length, resolution, ..Observation::default() }
+}
+
+fn pattern(at: &[i64]) -> Pattern {
+    arrivals(&thread(at).jobs).expect("there are three").pattern
+}
+
+/// Numbers that look random and are the same everywhere.
+fn noise(seed: u64) -> impl FnMut(i64) -> i64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) as i64 % below.max(1)
+    }
+}
+
+proptest! {
+    /// With jitter, and with arrivals that are missing.
+    #[test]
+    fn a_period_is_found(
+        period in 500i64..200_000,
+        start in 0i64..1_000_000,
+        jitter in 0i64..31,
+        missing in 0i64..20,
+        count in 40i64..300,
+        seed: u64,
+    ) {
+        let mut draw = noise(seed);
+        let mut at = Vec::new();
+        for k in 0..count {
+            let late = draw(period * jitter / 100 + 1);
+            if draw(100) >= missing {
+                at.push(start + k * period + late);
+            }
+        }
+        match pattern(&at) {
+            Pattern::Periodic { period: found, jitter: spread, .. } => {
+                let error = (found.ns() - period * 1_000).abs();
+                prop_assert!(error * 100 <= period * 1_000, "{found} and not {period}us");
+                prop_assert!(spread.ns() <= period * (jitter + 20) * 10, "{spread}");
+            }
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
+
+    /// No jobs in a row come earlier than separation and jitter allow, whatever comes.
+    #[test]
+    fn a_separation_is_kept(gaps in prop::collection::vec(1i64..10_000, 3..80)) {
+        let mut at = vec![0];
+        at.extend(gaps.iter().scan(0, |sum, gap| { *sum += gap; Some(*sum) }));
+        if let Pattern::Sporadic { separation, jitter, .. } = pattern(&at) {
+            for from in 0..at.len() {
+                for to in from + 1..at.len() {
+                    let length = (at[to] - at[from]) * 1_000;
+                    let least = (to - from) as i64 * separation.ns() - jitter.ns();
+                    prop_assert!(length >= least, "{from} to {to}: {length} < {least}");
+                }
+            }
+        }
+    }
+
+    /// Arrivals that count from the one before are not periodic, and the least gap is no longer than any.
+    #[test]
+    fn what_drifts_is_not_periodic(period in 1_000i64..50_000, seed: u64) {
+        let mut draw = noise(seed);
+        let mut at = vec![0];
+        for _ in 0..200 {
+            at.push(at[at.len() - 1] + period + draw(period));
+        }
+        let is_sporadic = matches!(pattern(&at), Pattern::Sporadic { .. });
+        prop_assert!(is_sporadic);
+    }
+}
+
+#[test]
+fn few_arrivals_tell_nothing_or_little() {
+    assert!(arrivals(&thread(&[0, 10_000]).jobs).is_none());
+    assert!(arrivals(&thread(&[5, 5, 5]).jobs).is_none());
+    let estimate = |at: &[i64]| estimate(&seen(vec![thread(at)]), 0, &Taking::default());
+    assert_eq!(estimate(&[0, 1]), Err(Unfit::FewJobs { jobs: 2 }));
+    assert_eq!(estimate(&[0, 10_000, 20_000]).unwrap().sureness, Sureness::Guess);
+    let at = |count| (0..count).map(|k| k * 10_000).collect::<Vec<i64>>();
+    assert_eq!(estimate(&at(20)).unwrap().sureness, Sureness::Likely);
+    assert_eq!(estimate(&at(200)).unwrap().sureness, Sureness::Sure);
+    let damaged = Observation { lost: 1, ..seen(vec![thread(&at(200))]) };
+    assert_eq!(
+        super::estimate(&damaged, 0, &Taking::default()).unwrap().sureness,
+        Sureness::Likely
+    );
+}
+
+#[test]
+fn a_late_job_that_runs_on_counts_as_several() {
+    let mut late = thread(&[0, 10_000, 20_000, 50_000, 60_000, 70_000, 80_000, 90_000]);
+    // Three jobs in one go.
+    late.jobs[2].end = Some(Time::from_us(45_000));
+    late.jobs[2].executed = Service::from_us(900);
+    let inferred = infer(&seen(vec![late]), Wanted::RealTime, &Taking::default());
+    let task = inferred.system.tasks.values().next().unwrap();
+    assert_eq!(task.to_string(), "a=300us/10ms");
+    assert!(inferred.words.tasks[0].above.iter().any(|line| line.contains("ran on")));
+}
+
+#[test]
+fn the_wcet_is_a_quantile_with_a_margin() {
+    let mut varied = thread(&(0..100).map(|k| k * 1_000).collect::<Vec<i64>>());
+    for (k, job) in varied.jobs.iter_mut().enumerate() {
+        job.executed = Service::from_us(k as i64 + 1);
+    }
+    let seen = seen(vec![varied]);
+    let wcet = |quantile, margin: &str| {
+        let margin = margin.parse().unwrap();
+        estimate(&seen, 0, &Taking { quantile, margin, ..Taking::default() }).unwrap().wcet
+    };
+    assert_eq!(wcet(EVERY, "1"), Service::from_us(100));
+    assert_eq!(wcet(90_000, "1"), Service::from_us(90));
+    assert_eq!(wcet(50_000, "1.5"), Service::from_us(75));
+    assert_eq!(wcet(1, "1"), Service::from_us(1));
+}
+
+#[test]
+fn affinities_are_as_asked() {
+    let at: Vec<i64> = (0..50).map(|k| k * 1_000).collect();
+    let mut two = thread(&at);
+    two.cpus.insert(CpuId(0));
+    let seen = Observation { cpus: 3, ..seen(vec![thread(&at), two]) };
+    let of = |affinity| {
+        let taking = Taking { affinity, ..Taking::default() };
+        let inferred = infer(&seen, Wanted::RealTime, &taking);
+        let affinity = |task: &layland_model::Task| task.affinity.as_ref().map(ToString::to_string);
+        inferred.system.tasks.values().map(affinity).collect::<Vec<_>>()
+    };
+    let cpus = |text: &str| Some(text.to_owned());
+    assert_eq!(of(Affinity::Pinned), [cpus("1"), None]);
+    assert_eq!(of(Affinity::Seen), [cpus("1"), cpus("0-1")]);
+    assert_eq!(of(Affinity::None), [None, None]);
+}
+
+#[test]
+fn round_lengths_and_rates_are_believed_and_others_kept() {
+    let tolerance = "0.01".parse().unwrap();
+    for (seen, meant) in [
+        (9_999_300, Some(10_000_000)),
+        (10_080_000, Some(10_000_000)),
+        (10_120_000, None),
+        (1_000_001, Some(1_000_000)),
+        (24_990_000, Some(25_000_000)),
+        (12_499_900, Some(12_500_000)),
+        (12_340_000, None),
+        (16_666_131, Some(16_666_667)),
+        (33_332_865, Some(33_333_333)),
+        (1, Some(1)),
+        (0, None),
+    ] {
+        let found = nominal(Duration::from_ns(seen), &tolerance).map(|found| found.length.ns());
+        assert_eq!(found, meant, "{seen}");
+    }
+    assert_eq!(nominal(Duration::from_ms(10), &layland_model::Rate::ZERO), None);
+}
+
+/// A producer that wakes a consumer at its end, and is woken by a timer. The consumer has a gap of one half in each
+/// period, in state D.
+fn pipeline() -> String {
+    let mut text = String::new();
+    for k in 0..40i64 {
+        let mut line = |us: i64, who: &str, flags: &str, event: &str| {
+            let at = 7_000_000 + k * 10_000 + us;
+            let (seconds, rest) = (at / 1_000_000, at % 1_000_000);
+            text += &format!("{who} [000] {flags} {seconds}.{rest:06}: {event}\n");
+        };
+        let switch = |prev: &str, state: &str, next: &str| {
+            let of = |side: &str, thread: &str| {
+                let (name, rest) = thread.split_once(':').unwrap();
+                let (pid, prio) = rest.split_once(':').unwrap();
+                format!("{side}_comm={name} {side}_pid={pid} {side}_prio={prio}")
+            };
+            format!(
+                "sched_switch: {} prev_state={state} ==> {}",
+                of("prev", prev),
+                of("next", next)
+            )
+        };
+        let (idle, p, c) = ("swapper/0:0:120", "pro:5:39", "con:6:49");
+        line(0, "<idle>-0", "d.h3.", "sched_waking: comm=pro pid=5 prio=39 target_cpu=000");
+        line(10, "<idle>-0", "d..2.", &switch(idle, "R", p));
+        line(1_000, "pro-5", "d..3.", "sched_waking: comm=con pid=6 prio=49 target_cpu=000");
+        line(1_010, "pro-5", "d..2.", &switch(p, "S", c));
+        line(1_510, "con-6", "d..2.", &switch(c, "D", idle));
+        line(3_000, "<idle>-0", "d.h3.", "sched_waking: comm=con pid=6 prio=49 target_cpu=000");
+        line(3_005, "<idle>-0", "d..2.", &switch(idle, "R", c));
+        line(3_505, "con-6", "d..2.", &switch(c, "S", idle));
+    }
+    text
+}
+
+#[test]
+fn a_consumer_is_woken_by_its_producer_and_not_by_interrupts() {
+    let seen = observe(&pipeline()).unwrap();
+    let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
+    let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
+    // Waiting for a disk, in state D, ends no job and is no execution.
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+    let offsets: Vec<i64> =
+        inferred.system.tasks.values().map(|task| task.offset.ns() / 1_000).collect();
+    assert_eq!(offsets, [0, 1_000]);
+    let [chain] = inferred.chains.as_slice() else { panic!("{:?}", inferred.chains) };
+    assert_eq!((chain.times, chain.of, chain.at_end), (40, 40, 40));
+    assert!(chain.is_certain);
+    assert_eq!(chain.after, Some([Duration::from_ms(1); 3]));
+    // Without flags it is as likely, and said to be less certain.
+    let bare = pipeline().replace("d.h3. ", "").replace("d..3. ", "").replace("d..2. ", "");
+    let inferred = infer(&observe(&bare).unwrap(), Wanted::RealTime, &Taking::default());
+    assert!(!inferred.chains[0].is_certain);
+}
+
+#[test]
+fn jobs_without_beginning_or_end_are_left_out() {
+    let text = pipeline();
+    let lines: Vec<&str> = text.lines().collect();
+    // From the middle of the first job of the producer to the middle of the last one of the consumer.
+    let cut = lines[2..lines.len() - 1].join("\n");
+    let seen = observe(&cut).unwrap();
+    let of = |name: &str| seen.threads.iter().find(|thread| thread.name == name).unwrap();
+    assert_eq!((of("pro").beheaded, of("pro").jobs.len()), (1, 39));
+    let ends = of("con").jobs.iter().filter(|job| job.end.is_some()).count();
+    assert_eq!((of("con").jobs.len(), ends), (40, 39));
+    let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
+    let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+}
+
+#[test]
+fn a_missing_switch_costs_its_job_alone() {
+    let text = pipeline();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut torn = lines.clone();
+    // The consumer leaves for good in its tenth job, and nobody says so.
+    torn.remove(9 * 8 + 7);
+    let seen = observe(&torn.join("\n")).unwrap();
+    let consumer = seen.threads.iter().find(|thread| thread.name == "con").unwrap();
+    assert!(consumer.torn > 0 && consumer.jobs.len() >= 37, "{}", consumer.torn);
+    let inferred = infer(&seen, Wanted::RealTime, &Taking::default());
+    let tasks: Vec<String> = inferred.system.tasks.values().map(ToString::to_string).collect();
+    assert_eq!(tasks, ["pro=1ms/10ms", "con=1ms/10ms"]);
+}
+
+#[test]
+fn what_is_left_of_torn_jobs_tells_no_period() {
+    // A CPU that traces nothing while it is idle leaves a few jobs of many, at gaps that mean nothing.
+    let left = |torn| {
+        let thread = Thread { torn, ..thread(&[0, 920_000, 2_880_000, 3_840_000]) };
+        super::estimate(&seen(vec![thread]), 0, &Taking::default()).map(|task| task.period)
+    };
+    assert!(left(3).is_ok());
+    assert_eq!(left(4), Err(Unfit::MostlyTorn { torn: 4, jobs: 4 }));
+}
+
+#[test]
+fn threads_are_chosen_by_class_then_by_period_then_by_name() {
+    let at: Vec<i64> = (0..50).map(|k| k * 10_000).collect();
+    let of = |name: &str, priority| Thread {
+        name: name.to_owned(),
+        priorities: vec![(priority, 9)],
+        ..thread(&at)
+    };
+    let all = seen(vec![of("migration/0", 0), of("plain", 120), of("rt", 39), of("dl", -1)]);
+    let chosen = |seen: &Observation, wanted: Wanted| {
+        let inferred = infer(seen, wanted, &Taking::default());
+        let names = inferred.system.tasks.values().map(|task| task.name.clone());
+        (names.collect::<Vec<_>>(), inferred.chosen.by)
+    };
+    let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(chosen(&all, Wanted::RealTime), (names(&["dl", "rt"]), Choice::RealTime));
+    let plain = seen(vec![of("plain", 120), of("kworker/1", 120)]);
+    assert_eq!(chosen(&plain, Wanted::RealTime), (names(&["plain"]), Choice::Periodic));
+    let asked = |name: &str, _: Option<u32>| name.starts_with('p');
+    assert_eq!(chosen(&all, Wanted::Where(&asked)), (names(&["plain"]), Choice::Asked));
+    let inferred = infer(&all, Wanted::RealTime, &Taking::default());
+    assert_eq!(inferred.chosen.left_out.len(), 1);
+    assert_eq!(inferred.chosen.others, 1);
+}
+
+#[test]
+fn names_are_lines_and_differ() {
+    let at: Vec<i64> = (0..5).map(|k| k * 10_000).collect();
+    let of = |name: &str, pid| Thread { name: name.to_owned(), pid, ..thread(&at) };
+    let all = vec![of("a", Some(7)), of("a", Some(8)), of("b\n", None), of("", None), of("", None)];
+    let inferred = infer(&seen(all), Wanted::RealTime, &Taking::default());
+    let names: Vec<&str> = inferred.system.tasks.values().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["a", "a-8", "b?", "thread", "thread.2"]);
+    assert!(inferred.system.validate().is_empty());
+}
+
+#[test]
+fn rare_short_gaps_are_jitter_and_not_a_separation() {
+    let mut at = vec![0i64];
+    for k in 1..200 {
+        // Drifts, so that no line fits; every fiftieth arrival is early.
+        let gap = 10_000 + k * 37 % 400 - if k % 50 == 0 { 7_000 } else { 0 };
+        at.push(at[at.len() - 1] + gap);
+    }
+    let Pattern::Sporadic { separation, jitter, .. } = pattern(&at) else { panic!() };
+    assert!(separation >= Duration::from_ms(10), "{separation}");
+    assert!(jitter >= Duration::from_ms(6), "{jitter}");
+    let inferred = infer(&seen(vec![thread(&at)]), Wanted::RealTime, &Taking::default());
+    let task = inferred.system.tasks.values().next().unwrap();
+    assert!(matches!(task.behaviour, Behaviour::Sporadic(_)));
+    assert_eq!((task.period, task.jitter), (separation, jitter));
+}

@@ -1,0 +1,268 @@
+//! What was inferred and how sure it is, in words: the comments of the task-set file.
+
+use super::arrivals::Pattern;
+use super::chains::Chain;
+use super::choose::Chosen;
+use super::estimate::{EVERY, Estimate, Execution, Taking};
+use super::observation::{Class, Observation, Thread};
+use super::task::begin;
+use layland_model::{Duration, Rate, System, counted};
+use std::collections::BTreeMap;
+
+/// Comments for a task-set file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// About all of it.
+    pub head: Vec<String>,
+    /// About each task, in the order of the set.
+    pub tasks: Vec<TaskWords>,
+}
+
+/// Comments about a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskWords {
+    /// About all of it: the first line says who it is and how sure it is.
+    pub above: Vec<String>,
+    /// About a key of its table.
+    pub keys: BTreeMap<&'static str, String>,
+}
+
+pub(super) fn words(
+    seen: &Observation,
+    chosen: &Chosen,
+    chains: &[Chain],
+    system: &System,
+    taking: &Taking,
+) -> Words {
+    let mut head = vec![format!(
+        "This is what was seen in {:#}, and no bound: a longer trace may show longer jobs.",
+        seen.length
+    )];
+    if seen.lost > 0 || seen.unknown_lines > 0 {
+        head.push(format!(
+            "The trace is damaged: {}, {}. Do not trust this set.",
+            match seen.lost {
+                0 => "no event is known to be lost".to_owned(),
+                lost => format!("{} lost", counted(lost, "event")),
+            },
+            format_args!("{} no events", are(seen.unknown_lines, "line")),
+        ));
+    }
+    if chosen.tasks.iter().any(|task| !seen.threads[task.thread].is_marked) {
+        head.push("A job is what a thread does between a wake-up and its next sleep.".to_owned());
+    }
+    if seen.resolution > Duration::from_ns(1) {
+        head.push(format!("The times of the trace are multiples of {:#}.", seen.resolution));
+    }
+    if chosen.tasks.iter().any(|task| task.deadline.is_none()) {
+        head.push("Where it tells no deadline, that is the end of the period.".to_owned());
+    }
+    if !seen.is_run
+        && let Some(begin) = begin(chosen)
+    {
+        let at = seen.origin_ns.saturating_add(begin);
+        let (seconds, rest) = (at.div_euclid(1_000_000_000), at.rem_euclid(1_000_000_000));
+        head.push(format!("Time 0 is {seconds}.{rest:09} s on the clock of the trace."));
+    }
+    let names: Vec<&str> = system.tasks.values().map(|task| task.name.as_str()).collect();
+    let tasks = chosen.tasks.iter().map(|estimate| {
+        let chain = chains.iter().find(|chain| chain.consumer == estimate.thread);
+        let place = |thread| chosen.tasks.iter().position(|task| task.thread == thread);
+        let producer = chain.map(|chain| match place(chain.producer) {
+            Some(place) => names[place].to_owned(),
+            None => seen.threads[chain.producer].name.clone(),
+        });
+        of_task(seen, estimate, chain.zip(producer), taking)
+    });
+    Words { head, tasks: tasks.collect() }
+}
+
+/// `1 line is`, `2 lines are`.
+fn are(count: u64, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
+}
+
+fn of_task(
+    seen: &Observation,
+    estimate: &Estimate,
+    chain: Option<(&Chain, String)>,
+    taking: &Taking,
+) -> TaskWords {
+    let thread = &seen.threads[estimate.thread];
+    let mut words = TaskWords::default();
+    words.above.push(format!("{}{}.", who(thread), sureness(estimate)));
+    if let Some((chain, producer)) = chain {
+        words.above.push(woken(chain, &producer));
+    }
+    period(estimate, taking, &mut words);
+    for (count, why) in [
+        (thread.beheaded, "began before the trace"),
+        (thread.torn, "lack switches that are missing in the trace"),
+        (thread.unlike, "were its first or last, when a thread begins or ends"),
+    ] {
+        if count > 0 {
+            words.above.push(format!("Left out: jobs that {why} ({count})."));
+        }
+    }
+    let pending = thread.jobs.iter().filter(|job| job.end.is_none()).count();
+    if pending > 0 {
+        words.above.push(format!(
+            "Not counted in the WCET: {}, not seen to its end.",
+            counted(pending, "job")
+        ));
+    }
+    words.keys.insert("wcet", wcet(&estimate.execution, taking));
+    if let Some(cpus) = &estimate.affinity {
+        let where_to = if cpus.len() == 1 { "this CPU alone" } else { "these CPUs" };
+        words.keys.insert("affinity", format!("seen on {where_to}; where it may run is not told"));
+    } else {
+        let cpus = if thread.cpus.len() == 1 { "CPU" } else { "CPUs" };
+        words.above.push(format!("Seen on {cpus} {}.", thread.cpus));
+    }
+    if estimate.deadline.is_some() {
+        words.keys.insert("deadline", "the shortest that the trace tells".to_owned());
+    }
+    priority(thread, &mut words);
+    words
+}
+
+fn who(thread: &Thread) -> String {
+    match thread.pid {
+        Some(pid) => format!("Thread {pid}: "),
+        None => String::new(),
+    }
+}
+
+fn sureness(estimate: &Estimate) -> String {
+    let jobs = counted(estimate.execution.jobs, "job");
+    let word = estimate.sureness.word();
+    let fitting = percent(estimate.arrivals.fitting);
+    match &estimate.arrivals.pattern {
+        Pattern::Periodic { .. } => {
+            format!("{word}, by {jobs}; {fitting} of the gaps between arrivals fit the period")
+        }
+        Pattern::Sporadic { .. } => {
+            format!("{word}, by {jobs}; it is not periodic")
+        }
+    }
+}
+
+fn percent(per_mille: u32) -> String {
+    match per_mille % 10 {
+        0 => format!("{} %", per_mille / 10),
+        tenth => format!("{}.{tenth} %", per_mille / 10),
+    }
+}
+
+fn period(estimate: &Estimate, taking: &Taking, words: &mut TaskWords) {
+    let [least, mean, most] = estimate.arrivals.gaps;
+    match &estimate.arrivals.pattern {
+        Pattern::Periodic { period, jitter, usual_jitter, run_on, empty, .. } => {
+            let text = match estimate.nominal {
+                None => "as seen".to_owned(),
+                Some(nominal) => {
+                    let rate =
+                        nominal.hertz.map_or_else(String::new, |rate| format!(", {rate} Hz"));
+                    format!("{period} seen{rate}")
+                }
+            };
+            words.keys.insert("period", text);
+            let late = format!("the latest arrival; 99 % are within {usual_jitter:#}");
+            words.keys.insert("jitter", late);
+            if *jitter > estimate.jitter {
+                words.above.push(format!(
+                    "Arrivals are up to {jitter:#} late, which is too little to be set as jitter (at most {} %).",
+                    &taking.tolerance * &Rate::whole(100)
+                ));
+            }
+            let late: u64 = run_on.iter().map(|(_, more)| more).sum();
+            if late > 0 {
+                words.above.push(format!(
+                    "{} late and ran on into the next periods ({} in all): they count as jobs of equal length.",
+                    were(run_on.len(), "job"),
+                    late
+                ));
+            }
+            if *empty > 0 {
+                let periods = counted(*empty, "period");
+                words.above.push(format!("{periods} passed without an arrival."));
+            }
+        }
+        Pattern::Sporadic { sleep, .. } => {
+            let usual = estimate.arrivals.usual;
+            let (which, rest) = if estimate.jitter > Duration::ZERO {
+                ("what 95 % of the gaps are at least", format!("least {least:#}"))
+            } else {
+                ("the least gap", format!("95 % are at least {usual:#}"))
+            };
+            words.keys.insert("period", format!("{which}; {rest}, mean {mean:#}, most {most:#}"));
+            let jitter = "no jobs in a row come earlier than with this".to_owned();
+            words.keys.insert("jitter", jitter);
+            words.keys.insert("release", "gaps with the mean that was seen".to_owned());
+            if let Some(sleep) = sleep {
+                let release = format!("{{ kind = \"self-suspending\", gap = \"{sleep}\" }}");
+                words.above.push(format!(
+                    "It sleeps for {sleep:#} after each job; release = {release} says that."
+                ));
+            }
+            if estimate.wcet.at_unit_speed() > estimate.period {
+                let text = "Its longest job takes longer than the period: it may be one that wakes up several times.";
+                words.above.push(text.to_owned());
+            }
+        }
+    }
+}
+
+/// `1 job was`, `2 jobs were`.
+fn were(count: usize, noun: &str) -> String {
+    format!("{} {}", counted(count, noun), if count == 1 { "was" } else { "were" })
+}
+
+fn wcet(execution: &Execution, taking: &Taking) -> String {
+    let [least, half, _, p99, _, most] = execution.quantiles;
+    let which = match taking.quantile {
+        EVERY => "the longest".to_owned(),
+        part => format!("{} % of the jobs", Rate::new(part.into(), 1_000)),
+    };
+    let times = match &taking.margin {
+        margin if *margin == Rate::ONE => String::new(),
+        margin => format!(" times {margin}"),
+    };
+    format!("{which}{times}; least {least:#}, half {half:#}, 99 % {p99:#}, most {most:#}")
+}
+
+fn priority(thread: &Thread, words: &mut TaskWords) {
+    let class = match thread.class() {
+        Class::Deadline => {
+            words.above.push(
+                "SCHED_DEADLINE: events do not tell its runtime, deadline and period.".to_owned(),
+            );
+            "SCHED_DEADLINE".to_owned()
+        }
+        Class::RealTime { priority } => format!("SCHED_FIFO or SCHED_RR {priority}"),
+        Class::Other => "no real-time class".to_owned(),
+        Class::Unknown => return,
+    };
+    // What a thread had before it became real-time is no news; what it was lent by a lock is.
+    let others = thread.priorities.iter().skip(1).filter(|(priority, _)| *priority < 100);
+    let others: Vec<String> = others.map(|(priority, _)| priority.to_string()).collect();
+    if !others.is_empty() {
+        words.above.push(format!("The kernel also gave it the priorities {}.", others.join(", ")));
+    }
+    words.keys.insert("priority", format!("{class}; a smaller number is more important"));
+}
+
+fn woken(chain: &Chain, producer: &str) -> String {
+    let Chain { times, of, is_certain, after, .. } = chain;
+    let mut text = format!("Woken by `{producer}` {times} of {of} times");
+    if let Some([least, median, most]) = after {
+        text += &format!(", {median:#} after that one's job arrives ({least:#} to {most:#})");
+    }
+    if chain.at_end * 10 >= times * 9 {
+        text += ", as its last act";
+    }
+    if !is_certain {
+        text += "; an interrupt while it ran looks the same in this trace";
+    }
+    text + "."
+}

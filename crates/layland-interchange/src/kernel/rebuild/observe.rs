@@ -1,0 +1,165 @@
+//! The jobs of every thread of a kernel trace, for those who want to know what a program does.
+//!
+//! A thread whose marks are in the trace has the jobs that they tell, another one those between its sleeps. A job
+//! whose beginning is not in the trace is left out, and so is what a thread does when it is born, before it first
+//! sleeps, and when it dies.
+
+use super::super::import::ReadError;
+use super::super::line::{Event, EventKind, Left, Lines, Thread as Named};
+use super::super::marker::Marker;
+use super::super::threads::Tasks;
+use super::lives::{Known, Life, Lives, lives, marked_jobs};
+use super::spans::{Span, inferred_spans, marked_spans};
+use super::{Clock, Cpus, damages};
+use crate::infer::{Observation, SeenJob, Thread, Waker};
+use layland_model::{Duration, Index, JobId, Service, TaskId};
+use layland_trace::JobEnd;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the events say of a thread, but for its jobs.
+#[derive(Default)]
+struct Notice<'a> {
+    name: &'a str,
+    priorities: BTreeMap<i32, u64>,
+}
+
+pub(in super::super) fn observe(lines: Lines) -> Result<Observation, ReadError> {
+    let events = &lines.events;
+    let (Some(first), Some(last)) = (events.first(), events.last()) else {
+        return Err(ReadError::NoEvents { first_unknown_line: lines.first_unknown });
+    };
+    let begin = events.iter().find_map(|event| match event.kind {
+        EventKind::Mark(Marker::Begin { t, ref cpus }) => Some((t, cpus.as_slice())),
+        EventKind::Mark(_)
+        | EventKind::Switch { .. }
+        | EventKind::Wake { .. }
+        | EventKind::Migrate { .. }
+        | EventKind::Other => None,
+    });
+    let clock = Clock { origin: begin.map_or(first.at, |(t, _)| t) };
+    let mut cpus = Cpus::new(begin.map_or(&[], |(_, cpus)| cpus));
+    if !cpus.is_listed {
+        for event in events {
+            cpus.id(event.cpu);
+        }
+    }
+    let (Some(_), Some(over)) = (clock.exact(first.at), clock.exact(last.at)) else {
+        return Err(ReadError::TooLong);
+    };
+    let notices = notices(events);
+    let tasks = Tasks::everybody(notices.iter().map(|(&pid, notice)| (pid, notice.name)));
+    let Lives { of_tasks, torn, .. } = lives(events, &tasks);
+    let known = marked_jobs(events, &tasks);
+    let mut threads = Vec::new();
+    for (index, (life, (pid, notice))) in of_tasks.iter().zip(notices).enumerate() {
+        let task = TaskId::from_index(index);
+        let torn = torn.get(&task).map_or(&[][..], Vec::as_slice);
+        let mut thread = jobs(task, life, &known, torn, clock);
+        for cpu in life.runs.iter().filter_map(|run| cpus.known(run.cpu)) {
+            thread.cpus.insert(cpu);
+        }
+        thread.throttled = life.throttled.len() as u64;
+        thread.name = notice.name.to_owned();
+        thread.pid = Some(pid);
+        thread.priorities = notice.priorities.into_iter().collect();
+        thread.priorities.sort_by_key(|&(priority, count)| (std::cmp::Reverse(count), priority));
+        threads.push(thread);
+    }
+    let mut remarks = damages(&lines, 0);
+    let has_wakes = events.iter().any(|event| matches!(event.kind, EventKind::Wake { .. }));
+    if !has_wakes && known.is_empty() {
+        remarks.push("no wake-ups are traced: jobs arrive when they first run".to_owned());
+    }
+    let is_fine = events.iter().any(|event| event.at % 1_000 != 0);
+    Ok(Observation {
+        threads,
+        cpus: cpus.count(),
+        origin_ns: clock.origin,
+        is_run: begin.is_some(),
+        length: over.since_start(),
+        resolution: Duration::from_ns(if is_fine { 1 } else { 1_000 }),
+        dialect: Some(lines.dialect.name()),
+        lost: lines.lost,
+        unknown_lines: lines.unknown,
+        remarks,
+    })
+}
+
+/// Names and priorities by thread id.
+fn notices<'a>(events: &[Event<'a>]) -> BTreeMap<u32, Notice<'a>> {
+    let mut notices: BTreeMap<u32, Notice> = BTreeMap::new();
+    let mut notice = |thread: Named<'a>| {
+        if thread.pid == 0 || thread.comm.is_empty() {
+            return;
+        }
+        let notice = notices.entry(thread.pid).or_default();
+        notice.name = thread.comm;
+        if let Some(priority) = thread.priority {
+            *notice.priorities.entry(priority).or_default() += 1;
+        }
+    };
+    for event in events {
+        notice(event.thread);
+        match event.kind {
+            EventKind::Switch { prev, next, .. } => {
+                notice(prev);
+                notice(next);
+            }
+            EventKind::Wake { thread, .. } | EventKind::Migrate { thread, .. } => notice(thread),
+            EventKind::Mark(_) | EventKind::Other => {}
+        }
+    }
+    notices
+}
+
+fn jobs(
+    task: TaskId,
+    life: &Life,
+    known: &BTreeMap<JobId, Known>,
+    torn: &[i64],
+    clock: Clock,
+) -> Thread {
+    let of_task = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
+    let is_marked = known.range(of_task).next().is_some();
+    let spans =
+        if is_marked { marked_spans(task, life, known) } else { inferred_spans(task, life) };
+    let mut thread = Thread { is_marked, ..Thread::default() };
+    let dead = life.runs.iter().filter(|run| matches!(run.left, Some(Left::Dead)));
+    let deaths: BTreeSet<i64> = dead.map(|run| run.end).collect();
+    for span in spans {
+        let missing = torn.partition_point(|&at| at < span.from);
+        let is_torn = torn.get(missing).is_some_and(|&at| at <= span.to);
+        let is_born = span.woken.is_some_and(|woken| woken.by.is_new);
+        if !span.is_begin_seen || span.arrival < clock.origin {
+            thread.beheaded += 1;
+        } else if is_torn {
+            thread.torn += 1;
+        } else if is_born || span.end.is_some_and(|(at, _)| deaths.contains(&at)) {
+            thread.unlike += 1;
+        } else {
+            thread.jobs.push(job(&span, life, clock));
+        }
+    }
+    thread.jobs.sort_by_key(|job| job.arrival);
+    thread
+}
+
+fn job(span: &Span, life: &Life, clock: Clock) -> SeenJob {
+    let first = life.runs.partition_point(|run| run.end <= span.from);
+    let runs = life.runs[first..].iter().take_while(|run| run.start < span.to);
+    let executed = runs.map(|run| (run.end.min(span.to) - run.start.max(span.from)).max(0)).sum();
+    let completed = span.end.filter(|&(_, how)| how == JobEnd::Completed);
+    SeenJob {
+        arrival: clock.clamped(span.arrival),
+        delay: Duration::ZERO,
+        end: completed.map(|(at, _)| clock.clamped(at)),
+        executed: Service::from_ns(executed),
+        deadline: span
+            .deadline
+            .map(|at| Duration::from_ns(at.saturating_sub(span.arrival)))
+            .filter(|&length| length > Duration::ZERO),
+        woken_by: span
+            .woken
+            .map(|woken| Waker { pid: woken.by.pid, in_interrupt: woken.by.in_interrupt }),
+    }
+}

@@ -1,0 +1,84 @@
+//! The jobs of a thread: by its marks, or else by its sleeps.
+
+use super::super::line::Left;
+use super::lives::{Known, Life, Woken};
+use layland_model::{JobId, TaskId};
+use layland_trace::JobEnd;
+use std::collections::BTreeMap;
+
+/// A job and the time in which what its thread does is its own.
+pub(super) struct Span {
+    pub(super) id: JobId,
+    pub(super) arrival: i64,
+    pub(super) deadline: Option<i64>,
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) end: Option<(i64, JobEnd)>,
+    /// Whether nothing of it can have been before the trace.
+    pub(super) is_begin_seen: bool,
+    /// Its wake-up, where that is what began it.
+    pub(super) woken: Option<Woken>,
+}
+
+pub(super) fn marked_spans(task: TaskId, life: &Life, known: &BTreeMap<JobId, Known>) -> Vec<Span> {
+    let range = JobId { task, seq: 0 }..=JobId { task, seq: u64::MAX };
+    let jobs: Vec<(JobId, Known)> = known.range(range).map(|(&id, &known)| (id, known)).collect();
+    let mut spans: Vec<Span> = Vec::with_capacity(jobs.len());
+    let mut free_from = i64::MIN;
+    for (index, &(id, known)) in jobs.iter().enumerate() {
+        let next = jobs.get(index + 1).map(|&(_, next)| next);
+        // The end of a job that nobody told is at the latest where the next one starts.
+        let to = known
+            .end
+            .map(|(at, _)| at)
+            .or_else(|| next.and_then(|next| next.start))
+            .unwrap_or(i64::MAX);
+        let ran = || life.runs.iter().map(|run| run.start).find(|&at| at >= free_from && at < to);
+        let arrival = known.arrival.or_else(ran).or(known.start).unwrap_or(free_from.max(0));
+        let from = arrival.max(free_from);
+        let end = known.end.map(|(at, how)| (at.max(arrival), how));
+        spans.push(Span {
+            id,
+            arrival,
+            deadline: known.deadline,
+            from,
+            to,
+            end,
+            is_begin_seen: known.arrival.is_some(),
+            woken: None,
+        });
+        free_from = free_from.max(to.min(known.end.map_or(to, |(at, _)| at)));
+    }
+    spans
+}
+
+pub(super) fn inferred_spans(task: TaskId, life: &Life) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut wakes = life.wakes.iter().peekable();
+    let mut open: Option<Span> = None;
+    for run in &life.runs {
+        // The wake-up of a run that is missing belongs to no other one.
+        let mut woken = None;
+        while let Some(next) = wakes.next_if(|woken| woken.ran <= run.start) {
+            woken = Some(*next);
+        }
+        let span = open.get_or_insert_with(|| Span {
+            id: JobId { task, seq: spans.len() as u64 },
+            arrival: woken.map_or(run.start, |woken| woken.at),
+            deadline: None,
+            from: run.start,
+            to: i64::MAX,
+            end: None,
+            // After a job that ended there was a sleep, whether or not its end was traced.
+            is_begin_seen: woken.is_some() || !spans.is_empty(),
+            woken,
+        });
+        if matches!(run.left, Some(Left::Sleeping | Left::Dead)) {
+            span.to = run.end;
+            span.end = Some((run.end, JobEnd::Completed));
+            spans.extend(open.take());
+        }
+    }
+    spans.extend(open);
+    spans
+}

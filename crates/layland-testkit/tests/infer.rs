@@ -1,0 +1,209 @@
+//! Task sets that are inferred from traces of simulations, beside those that were simulated: with jitter, preemption,
+//! migrations, execution times that vary, traces that begin in the middle, and times in microseconds.
+
+use layland_config::{Comments, Format, Host, TaskComments, read, to_toml_with};
+use layland_interchange::infer::{Inferred, Pattern, Taking, Wanted, infer, of_trace};
+use layland_interchange::kernel::observe;
+use layland_model::{Duration, ExecutionModel, Index, Rate, Service, System, Task, Time};
+use layland_sim::{SimOptions, simulate};
+use layland_testkit::kernel_text::{TextOptions, jobs_of, kernel_text};
+use layland_testkit::registry;
+use layland_trace::{JobRecord, Labels, Trace};
+use proptest::prelude::*;
+
+/// So long is a run; the longest period fits fifty times.
+const UNTIL: Time = Time::from_ms(1_500);
+const LONGEST_US: i64 = 30_000;
+
+#[derive(Clone, Debug)]
+struct Drawn {
+    period_us: i64,
+    /// Of a thousand.
+    share: i64,
+    offset: i64,
+    jitter_percent: i64,
+    /// The least execution time, of a hundred.
+    least: i64,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    (500..LONGEST_US, 10i64..1_000, 0i64..1_000, prop_oneof![Just(0i64), 0i64..20], 20i64..101)
+        .prop_map(|(period_us, share, offset, jitter_percent, least)| Drawn {
+            period_us,
+            share,
+            offset,
+            jitter_percent,
+            least,
+        })
+}
+
+/// The tasks have `load` percent of all CPUs together.
+fn system(cpus: usize, drawn: &[Drawn], load: i64) -> System {
+    let all: i64 = drawn.iter().map(|one| one.share).sum();
+    let tasks = drawn.iter().enumerate().map(|(index, one)| {
+        let period = Duration::from_us(one.period_us);
+        let part = load * cpus as i64 * one.share / all;
+        let wcet = (period.ns() / 100 * part.min(90)).max(20_000);
+        let mut task = Task::implicit(format!("task {index}"), Service::from_ns(wcet), period);
+        task.offset = Duration::from_ns(period.ns() / 1_000 * one.offset);
+        task.jitter = Duration::from_ns(period.ns() / 100 * one.jitter_percent);
+        task.execution = ExecutionModel::Uniform {
+            min: Service::from_ns(wcet / 100 * one.least),
+            max: Service::from_ns(wcet),
+        };
+        task.priority = Some(index as i64 + 10);
+        task
+    });
+    let mut system = System::new(cpus, tasks.collect());
+    for (index, task) in system.tasks.values_mut().enumerate() {
+        task.rank = index as i64;
+    }
+    system
+}
+
+/// A run under the policy, or under its global twin where no partition is found.
+fn run(system: &System, policy: &str, seed: u64) -> Trace {
+    let built = registry().build(policy, system);
+    let global = policy.replace("p-", "g-");
+    let policy = built.or_else(|_| registry().build(&global, system)).expect("it takes any set");
+    let mut trace = Trace::default();
+    let options = SimOptions { seed, ..SimOptions::until(UNTIL) };
+    simulate(system, policy, &mut trace, &options).expect("the horizon is in range");
+    trace
+}
+
+/// Jobs that a kernel can tell from their neighbours: their threads slept before and after.
+fn alone(jobs: &[JobRecord]) -> impl Iterator<Item = (&JobRecord, Time)> {
+    jobs.iter().enumerate().filter_map(|(number, record)| {
+        let (end, _) = record.end?;
+        let before = number.checked_sub(1).map(|before| jobs[before].end);
+        let slept = before.is_none_or(|end| end.is_some_and(|(at, _)| at < record.job.release));
+        let sleeps = jobs.get(number + 1).is_none_or(|next| next.job.release > end);
+        (slept && sleeps && end < UNTIL).then_some((record, end))
+    })
+}
+
+/// The file reads back as the set, and can be simulated.
+fn is_usable(inferred: &Inferred) -> Result<(), TestCaseError> {
+    let words = &inferred.words;
+    let of_task = |task: &layland_interchange::infer::TaskWords| TaskComments {
+        above: task.above.clone(),
+        keys: task.keys.clone(),
+    };
+    let tasks = words.tasks.iter().map(of_task).collect();
+    let text = to_toml_with(&inferred.system, &Comments { head: words.head.clone(), tasks });
+    let loaded = read("seen.toml", text.as_bytes(), Format::Toml, &Host::default());
+    let loaded = loaded.map_err(|report| TestCaseError::fail(report.plain().to_string()))?;
+    prop_assert_eq!(&loaded.system, &inferred.system);
+    prop_assert!(inferred.system.validate().is_empty());
+    let policy = registry().build("strong-edf", &inferred.system).expect("it takes affinities");
+    let until = SimOptions::until(Time::from_ms(50));
+    simulate(&inferred.system, policy, &mut Trace::default(), &until).expect("in range");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_inferred_is_what_was_simulated(
+        cpus in 1usize..4,
+        drawn in prop::collection::vec(drawn(), 1..7),
+        load in 10i64..75,
+        policy in prop::sample::select(vec!["g-edf", "p-edf", "g-rm", "p-rm", "g-fp", "p-fp"]),
+        seed: u64,
+        is_coarse: bool,
+        from_ms in prop_oneof![Just(0i64), 1i64..200],
+    ) {
+        let system = system(cpus, &drawn, load);
+        prop_assert!(system.validate().is_empty());
+        let trace = run(&system, policy, seed);
+        let is_edf = policy.ends_with("edf");
+        let priorities: Vec<i32> =
+            (0..system.tasks.len()).map(|task| if is_edf { -1 } else { task as i32 + 10 }).collect();
+        let from = Time::from_ms(from_ms);
+        let start_ns = 77_000_000_000;
+        let options = TextOptions { start_ns, is_coarse, priorities: priorities.clone(), from };
+        let text = kernel_text(&trace, &Labels::of(&system), &options);
+        let seen = observe(&text).expect("it has events");
+        prop_assert_eq!(seen.threads.iter().map(|thread| thread.torn).sum::<u64>(), 0);
+        let exact = Taking { tolerance: Rate::ZERO, ..Taking::default() };
+        let inferred = infer(&seen, Wanted::RealTime, &exact);
+        is_usable(&inferred)?;
+        is_usable(&infer(&seen, Wanted::RealTime, &Taking::default()))?;
+        prop_assert_eq!(inferred.chosen.others, 0);
+        for (task, estimate) in inferred.system.tasks.values().zip(&inferred.chosen.tasks) {
+            let Some((id, own)) = system.tasks.iter().find(|(_, own)| own.name == task.name) else {
+                return Err(TestCaseError::fail(format!("{} is none", task.name)));
+            };
+            prop_assert_eq!(task.priority, Some(i64::from(priorities[id.index()])));
+            let jobs = jobs_of(&trace, id.index());
+            let whole: Vec<(&JobRecord, Time)> =
+                alone(&jobs).filter(|(record, _)| record.job.release >= from).collect();
+            let longest = whole.iter().map(|(record, _)| record.executed).max().unwrap_or_default();
+            // Each of the switches of a job may be a microsecond off.
+            let parts = trace.segments.iter().filter(|segment| segment.job.task == id).count();
+            let rounding = if is_coarse { Service::from_us(1) * parts as i64 } else { Service::ZERO };
+            prop_assert!(task.own_wcet() + rounding >= longest, "{}: {longest} seen", task);
+            let is_in_time = whole.len() + 2 >= jobs.iter().filter(|job| job.job.release >= from).count();
+            if is_in_time && !is_coarse {
+                let rounded = (longest.ns() + 999) / 1_000;
+                prop_assert!(task.own_wcet().ns() <= rounded * 1_000, "{}: {longest} seen", task);
+            }
+            if !is_in_time || whole.len() < 30 {
+                continue;
+            }
+            let Pattern::Periodic { period, start, jitter, .. } = estimate.arrivals.pattern else {
+                return Err(TestCaseError::fail(format!("{own} is periodic: {estimate:?}")));
+            };
+            let error = (period - own.period).ns().abs();
+            prop_assert!(error * 100 <= own.period.ns(), "{} and not {}", period, own.period);
+            // Relative to the first event, which is what the clock of the trace is counted from.
+            let begin = start + seen.origin_ns - start_ns - own.offset.ns();
+            let off = begin.rem_euclid(own.period.ns());
+            let off = off.min(own.period.ns() - off);
+            let allowed = own.jitter.ns() + own.period.ns() / 100 + 1_000;
+            prop_assert!(off <= allowed, "{own} begins {off} ns off");
+            // Jitter also makes the period uncertain, and that adds to the jitter.
+            let spread = jitter.ns() - own.jitter.ns() * 5 / 4;
+            prop_assert!(spread <= own.period.ns() / 50 + 2_000, "{own}: jitter {jitter}");
+        }
+        // Nobody who had jobs enough is missing.
+        for (id, task) in system.tasks.iter() {
+            let whole = alone(&jobs_of(&trace, id.index()))
+                .filter(|(record, _)| record.job.release >= from)
+                .count();
+            let is_there = inferred.system.tasks.values().any(|own| own.name == task.name);
+            prop_assert!(is_there || whole < 4, "{} has {whole} jobs", task.name);
+        }
+    }
+
+    /// A trace of ours says all of it.
+    #[test]
+    fn a_trace_of_a_simulation_gives_its_set(
+        cpus in 1usize..4,
+        drawn in prop::collection::vec(drawn(), 1..6),
+        load in 10i64..75,
+        seed: u64,
+    ) {
+        let mut system = system(cpus, &drawn, load);
+        system.tasks.values_mut().for_each(|task| {
+            task.priority = None;
+            task.execution = ExecutionModel::Wcet;
+        });
+        let trace = run(&system, "g-edf", seed);
+        let seen = of_trace(&trace, &Labels::of(&system));
+        let exact = Taking { tolerance: Rate::ZERO, ..Taking::default() };
+        let inferred = infer(&seen, Wanted::RealTime, &exact);
+        prop_assert_eq!(inferred.system.tasks.len(), system.tasks.len());
+        is_usable(&inferred)?;
+        for task in inferred.system.tasks.values() {
+            let own = system.tasks.values().find(|own| own.name == task.name).expect("it is there");
+            prop_assert_eq!(task.period, own.period);
+            prop_assert_eq!(task.deadline, own.deadline);
+            prop_assert_eq!(task.own_wcet(), own.own_wcet());
+            prop_assert_eq!(task.offset, own.offset);
+            prop_assert!(task.jitter <= own.jitter, "{} of {}", task.jitter, own.jitter);
+        }
+    }
+}
