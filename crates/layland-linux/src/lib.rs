@@ -9,6 +9,8 @@
 //! ```text
 //!   manager/    a policy drives threads, whatever carries them     deadline/   threads under SCHED_DEADLINE
 //!   fifo/       threads under SCHED_FIFO: what the manager needs of them
+//!   exec/       programs that exist, with reservations
+//!   ext/        threads under sched_ext (feature `ext`), the same
 //!   log/        what happened: records, files, replay, traces      machine/    what works here, taking back
 //!   kernel/     system calls, tracefs, marks in the kernel's trace
 //! ```
@@ -24,6 +26,9 @@
 
 pub mod deadline;
 mod error;
+pub mod exec;
+#[cfg(feature = "ext")]
+pub mod ext;
 mod fifo;
 mod kernel;
 mod log;
@@ -36,21 +41,22 @@ pub use fifo::calibrate::{Calibration, Comparison, calibrate};
 pub use fifo::guard::WatchdogClass;
 pub use fifo::hosts::{Hosts, ManagerPlace};
 pub use fifo::outcome::Outcome;
-pub use fifo::prepare::{
-    LEAST_MARGIN, margin_of, stretched, with_margin, with_margin_of, with_overrun, with_slack,
-};
+pub use fifo::prepare::{stretched, with_overrun};
 pub use fifo::raw::{RawMechanism, interruptions, measure};
 pub use fifo::run::{FifoOptions, LONGEST, run, supports};
 pub use kernel::markers::Markers;
 pub use kernel::recorder::Recorder;
 pub use kernel::tracefs;
+pub use layland_engine::reserves::{self, Margin, with_margin, with_slack};
 pub use log::file::{LogError, LogFile};
 pub use log::replay::{Divergence, Impossible, Replayed, replay};
 pub use log::servers::{ServerCosts, server_costs};
-pub use log::{Entry, Log, Record, file, trace};
+pub use log::{Entry, Log, Program, Record, file, trace};
+pub use machine::admitted::{Admitting, Member, Reserved};
 pub use machine::changes::{ChangeError, Changes, NotTakenBack};
 pub use machine::disturbance::{Disturbance, Foreign};
-pub use machine::register::{Register, Run};
+pub use machine::ext::{Defect, ExtSupport, Obstacle, support as ext_support};
+pub use machine::register::{Register, Run, own_namespace as pid_namespace};
 pub use machine::throttling::{Throttling, foresee, way_out};
 pub use machine::{Machine, doctor};
 pub use manager::overheads::{Distribution, Figures, Measured};

@@ -10,7 +10,7 @@ use common::{alone, options, skipped, task, try_run};
 use layland_checker::check_with;
 use layland_linux::trace::{View, evidence, verify};
 use layland_linux::{
-    Entry, LogFile, Outcome, RunError, margin_of, replay, run, supports, with_margin, with_slack,
+    Entry, LogFile, Margin, Outcome, RunError, replay, run, supports, with_margin, with_slack,
 };
 use layland_model::{
     Behaviour, Duration, Index, OnMiss, Rate, Request, RequestKind, ScheduleRule, Service, System,
@@ -153,10 +153,10 @@ fn every_policy_runs_on_one_cpu() {
         if Registry::standard().build(&info.name, &system).unwrap().needs().schedules
             == Schedules::Threads
         {
-            system = with_margin(&system, &Rate::new(1, 20));
+            system = with_margin(&system, &Margin::default());
         }
         if needs_slack(&info.name, &system) {
-            system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
+            system = with_slack(&system, &Margin::Fraction(Rate::new(1, 10)));
         }
         runs_in_time(&info.name, &system, Duration::from_ms(400));
     }
@@ -170,7 +170,7 @@ fn policies_migrate_on_two_cpus() {
         if Registry::standard().build(spec, &system).unwrap().needs().schedules
             == Schedules::Threads
         {
-            system = with_margin(&system, &Rate::new(1, 20));
+            system = with_margin(&system, &Margin::default());
         }
         runs_in_time(spec, &system, Duration::from_ms(600));
     }
@@ -187,7 +187,7 @@ fn not_partitioned() -> System {
 fn optimal_policies_meet_deadlines_when_there_is_slack() {
     let _alone = alone();
     for spec in ["run", "qps", "qps:master=edf"] {
-        let system = with_slack(&not_partitioned(), |own| margin_of(own, &Rate::new(1, 10)));
+        let system = with_slack(&not_partitioned(), &Margin::Fraction(Rate::new(1, 10)));
         runs_in_time(spec, &system, Duration::from_ms(1200));
     }
     for spec in ["qps", "qps:master=edf"] {
@@ -196,7 +196,7 @@ fn optimal_policies_meet_deadlines_when_there_is_slack() {
             let max = Duration::from_ms(7);
             task.behaviour = Behaviour::Sporadic(layland_model::Separation::Uniform { max });
         }
-        let system = with_slack(&system, |own| margin_of(own, &Rate::new(1, 10)));
+        let system = with_slack(&system, &Margin::Fraction(Rate::new(1, 10)));
         runs_in_time(spec, &system, Duration::from_ms(1200));
     }
 }
@@ -273,7 +273,7 @@ fn requests_change_a_running_system() {
 #[test]
 fn a_log_survives_its_file() {
     let _alone = alone();
-    let mut system = with_margin(&two_cpus(), &Rate::new(1, 20));
+    let mut system = with_margin(&two_cpus(), &Margin::default());
     // Refused by admission control: a reason to keep.
     system.requests = vec![Request {
         at: Time::from_ms(50),

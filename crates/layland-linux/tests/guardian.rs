@@ -205,6 +205,23 @@ fn what_is_left_is_found_and_healed() {
 }
 
 #[test]
+fn a_note_about_a_folder_that_was_never_made_is_healed() {
+    let folder = folder("note");
+    let register = register(&folder);
+    let note = register.folder().join("setting-cpuset");
+    // Killed before the folder was made, and before the note was written.
+    for text in [format!("R{}\n", folder.join("never").display()), String::new()] {
+        std::fs::write(&note, text).unwrap();
+        let found = left_behind(&register);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].to_string(), note.display().to_string());
+        heal(&register, &found[0]).unwrap();
+        assert!(!note.exists());
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn what_is_left_is_restored_by_the_next_run_that_uses_it() {
     let folder = folder("next");
     left(&folder);

@@ -8,9 +8,9 @@ mod common;
 
 use common::{alone, task, try_run};
 use layland_linux::trace::{View, verify};
-use layland_linux::{margin_of, replay, with_slack};
+use layland_linux::{Margin, replay, with_slack};
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, Levels, Rate, Service, System, TaskId,
+    Behaviour, Criticality, Duration, ExecutionModel, Levels, Service, System, TaskId,
 };
 use layland_policy::Registry;
 use layland_trace::{JobEnd, Trace};
@@ -21,7 +21,7 @@ const UNEXPLAINED: usize = 3;
 
 /// What a mechanism grants is a little more than what jobs ask for: the switches to them are charged, too.
 fn with_margin(system: &System) -> System {
-    with_slack(system, |own| margin_of(own, &Rate::new(1, 20)))
+    with_slack(system, &Margin::default())
 }
 
 fn demo(name: &str) -> System {

@@ -2,6 +2,8 @@
 
 #[path = "common/said.rs"]
 mod common;
+#[path = "common/skipped.rs"]
+mod skipped;
 
 use layland_linux::Changes;
 use layland_linux::deadline::{DeadlineOptions, Facts, Plan, RunError, run};
@@ -34,12 +36,12 @@ fn an_affinity_that_is_too_small_is_told_from_a_missing_capability() {
     let _alone = common::alone();
     let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     if online.trim() != "0-1" {
-        return common::skipped("a machine of two CPUs");
+        return skipped::skipped("a machine of two CPUs");
     }
     match ask() {
         Ok(()) => {}
-        Err(RunError::NotPermitted) => return common::skipped("CAP_SYS_NICE"),
-        Err(error) => return common::skipped(&format!("SCHED_DEADLINE: {error}")),
+        Err(RunError::NotPermitted) => return skipped::skipped("CAP_SYS_NICE"),
+        Err(error) => return skipped::skipped(&format!("SCHED_DEADLINE: {error}")),
     }
     // A thread of its own gives up a CPU, and what it starts has no more than it.
     let narrow = std::thread::spawn(|| {
@@ -49,7 +51,7 @@ fn an_affinity_that_is_too_small_is_told_from_a_missing_capability() {
         taskset.is_ok_and(|output| output.status.success()).then(ask)
     });
     let Some(answer) = narrow.join().expect("it does not panic") else {
-        return common::skipped("taskset");
+        return skipped::skipped("taskset");
     };
     let error = answer.expect_err("the kernel demands the whole root domain");
     let RunError::Affinity { task, affinity } = &error else { panic!("{error}") };

@@ -8,8 +8,8 @@ mod common;
 use common::{alone, skipped, task, try_run};
 use layland_gen::Random;
 use layland_linux::trace::{View, verify};
-use layland_linux::{Outcome, margin_of, replay, with_slack};
-use layland_model::{Duration, Rate, System};
+use layland_linux::{Margin, Outcome, replay, with_slack};
+use layland_model::{Duration, System};
 use layland_policy::Registry;
 
 /// So many sets are tried.
@@ -50,7 +50,7 @@ fn optimal_policies_are_as_good_as_edf_on_one_cpu() {
     let registry = Registry::standard();
     for number in 0..SETS {
         let system = set(number);
-        let with_margin = with_slack(&system, |own| margin_of(own, &Rate::new(1, 20)));
+        let with_margin = with_slack(&system, &Margin::default());
         for spec in ["run", "qps"] {
             let mut unexplained = 0;
             let met = (0..ATTEMPTS).any(|attempt| {

@@ -20,12 +20,11 @@
 //!    longer than 50 us between two readings ends a segment. A pause that is shorter counts as execution.
 //! 4. A deadline longer than the period is reserved as the period: the kernel has no other.
 
-mod cpuset;
 mod plan;
 mod run;
 mod thread;
 
-pub use cpuset::{CpusetError, is_v1};
-pub(crate) use cpuset::{Cpusets, left, try_cpuset};
-pub use plan::{Domain, Facts, Margin, Plan, Refusal, Reservation};
+pub(crate) use crate::machine::cpuset::Cpusets;
+pub use crate::machine::cpuset::{CpusetError, is_v1};
+pub use plan::{Domain, Facts, Plan, Refusal, Reservation};
 pub use run::{DeadlineOptions, Ran, RunError, run};

@@ -2,9 +2,10 @@
 
 use crate::kernel::sys;
 use crate::machine::register::Register;
+use layland_engine::reserves::Margin;
 use layland_model::{
     Behaviour, CpuSet, Duration, JobOrder, OnMiss, Rate, RateSum, RequestKind, ScheduleRule,
-    System, TaskId, TaskMap,
+    Service, System, TaskId, TaskMap,
 };
 
 /// What the limit of real-time threads is called among shared settings.
@@ -54,15 +55,6 @@ impl Facts {
 }
 
 pub use crate::kernel::sys::Reservation;
-
-/// What is added to a WCET in its reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Margin {
-    /// This part of it.
-    Fraction(Rate),
-    /// This much.
-    Time(Duration),
-}
 
 /// A root domain: CPUs (numbers of the platform) and the tasks that share them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -186,8 +178,8 @@ impl Refusal {
 }
 
 impl Plan {
-    /// What a set needs under a policy that promises this. The margin is added to each WCET; by default
-    /// it is 5 % of it, at least [`Facts::granularity`].
+    /// What a set needs under a policy that promises this. The margin is added to each WCET, a fraction of any size
+    /// as it is; by default it is 5 % of it, at least [`Facts::granularity`].
     ///
     /// # Errors
     /// If the kernel cannot express or would not accept it.
@@ -335,6 +327,15 @@ impl Plan {
         Ok(Plan { reservations, domains, affinities, clusters, settle, asks_itself, lead, caveats })
     }
 
+    /// The system in which the budgets of threads are what is reserved.
+    pub fn reserved(&self, system: &System) -> System {
+        let mut system = system.clone();
+        for (id, reservation) in self.reservations.iter() {
+            system.tasks[id].budget = Some(Service::from_ns(reservation.runtime.ns()));
+        }
+        system
+    }
+
     /// The kernel's own test, domain by domain: the sum of `runtime / period`.
     fn admit(&self, domain: &Domain, facts: &Facts) -> Result<(), Refusal> {
         let rate = |id: &TaskId| {
@@ -410,7 +411,7 @@ fn reservation(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use layland_model::{Group, Service, Task};
+    use layland_model::{Group, Task};
 
     const FACTS: Facts =
         Facts { tick: Duration::from_ms(4), has_hrtick: Some(false), limit_thousandths: 900 };
@@ -433,6 +434,9 @@ mod tests {
         // One tick where 5 % is less.
         assert_eq!(runtimes, [24, 210]);
         assert_eq!(plan.caveats.len(), 2);
+        let budgets: Vec<Option<Service>> =
+            plan.reserved(&system).tasks.values().map(|task| task.budget).collect();
+        assert_eq!(budgets, [24, 210].map(|ms| Some(Service::from_ms(ms))));
         let none = Margin::Time(Duration::ZERO);
         let plan = Plan::new(&system, &rule, &FACTS, Some(&none), false).unwrap();
         assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_ms(20));

@@ -3,7 +3,8 @@
 //! 1. A *watchdog* thread of class `SCHED_DEADLINE`, 0.5 ms every 10 ms, above every `SCHED_FIFO`
 //!    thread. When the manager is not awake [`GRACE_NS`] after it meant to be, or the run goes on for
 //!    too long, the watchdog makes every thread of the run ordinary and ends the run. Where the kernel
-//!    has no bandwidth to give it is a `SCHED_FIFO` thread of the highest priority instead.
+//!    has no bandwidth to give it is a `SCHED_FIFO` thread of the highest priority instead. Where every CPU but the
+//!    manager's is promised to others it has that priority on the manager's CPU, and the manager a lower one.
 //! 2. A *guardian* process (see `guardian.rs`).
 //! 3. `RLIMIT_RTTIME`: the kernel ends the process when one of its real-time threads runs without
 //!    blocking for longer than the whole run may take.
@@ -34,6 +35,17 @@ pub enum WatchdogClass {
     Ordinary,
 }
 
+/// Where a watchdog runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Post {
+    /// On every CPU, with a reservation.
+    Anywhere,
+    /// On the CPU of its manager, above that: a reservation cannot be kept to one CPU.
+    #[cfg(feature = "ext")]
+    Beside(usize),
+}
+
+#[derive(Debug)]
 pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
     leave: Arc<AtomicBool>,
@@ -42,13 +54,13 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Watches a run that may go on until this time (monotonic).
-    pub fn start(shared: &Arc<Shared>, until_ns: i64) -> std::io::Result<Watchdog> {
+    pub fn start(shared: &Arc<Shared>, until_ns: i64, post: Post) -> std::io::Result<Watchdog> {
         let leave = Arc::new(AtomicBool::new(false));
         let class = Arc::new(AtomicU8::new(0));
         let (own_leave, own_class, shared) =
             (Arc::clone(&leave), Arc::clone(&class), Arc::clone(shared));
         let thread = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
-            watch(&shared, &own_leave, &own_class, until_ns);
+            watch(&shared, &own_leave, &own_class, until_ns, post);
         })?;
         while class.load(Ordering::Acquire) == 0 {
             sys::sleep_until(sys::monotonic_ns() + 100_000);
@@ -74,14 +86,22 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64) {
+fn watch(shared: &Shared, leave: &AtomicBool, class: &AtomicU8, until_ns: i64, post: Post) {
     sys::name_thread("layland-dog");
-    let got = if sys::set_deadline(sys::Tid::own(), RESERVATION, false).is_ok() {
-        1
-    } else if sys::set_fifo(sys::Tid::own(), sys::MANAGER).is_ok() {
-        2
-    } else {
-        3
+    let own = sys::Tid::own();
+    let is_deadline = match post {
+        Post::Anywhere => sys::set_deadline(own, RESERVATION, false).is_ok(),
+        #[cfg(feature = "ext")]
+        Post::Beside(cpu) => {
+            // Without it the watchdog is where the manager may be as well.
+            let _ = sys::pin(own, cpu);
+            false
+        }
+    };
+    let got = match is_deadline {
+        true => 1,
+        false if sys::set_fifo(own, sys::MANAGER).is_ok() => 2,
+        false => 3,
     };
     class.store(got, Ordering::Release);
     let mut next = sys::monotonic_ns();

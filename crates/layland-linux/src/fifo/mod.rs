@@ -20,4 +20,4 @@ pub mod prepare;
 pub mod raw;
 pub mod run;
 mod threads;
-mod worker;
+pub(crate) mod worker;

@@ -5,7 +5,7 @@ use crate::log::{Log, trace};
 use crate::machine::disturbance::{self, Disturbance};
 use crate::machine::throttling::{self, Throttling};
 use crate::manager::overheads::Measured;
-use layland_model::{CpuId, Duration, Index, System, Time};
+use layland_model::{CpuId, Duration, Index, Request, System, Time};
 use layland_trace::Trace;
 
 /// What came out of a run.
@@ -34,6 +34,11 @@ pub struct Outcome {
     pub remarks: Vec<String>,
     /// The class of the watchdog.
     pub watchdog: WatchdogClass,
+    /// The CPUs of the machine that came or went, as if the set had asked for it. Only the engine `ext` can tell.
+    pub cpu_changes: Vec<Request>,
+    /// What the engine `ext` counts besides.
+    #[cfg(feature = "ext")]
+    pub ext: Option<crate::ext::ExtFigures>,
 }
 
 impl Outcome {
@@ -67,6 +72,14 @@ impl Outcome {
         let throttled = throttled.map(|throttled| throttled.to_string());
         let slack = crate::fifo::prepare::least_slack(system)?;
         disturbance::excuse(pause, &self.disturbance, throttled.as_deref(), slack)
+    }
+
+    /// The system that ran: with the CPUs of the machine that came or went, which its set cannot know.
+    pub fn system(&self, system: &System) -> System {
+        let mut system = system.clone();
+        system.requests.extend(self.cpu_changes.iter().cloned());
+        system.requests.sort_by_key(|request| request.at);
+        system
     }
 
     /// The run as a trace.

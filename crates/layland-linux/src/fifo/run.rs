@@ -1,7 +1,7 @@
 //! A run from beginning to end: threads, the manager, what came out.
 
 use crate::RunError;
-use crate::fifo::guard::{Watchdog, WatchdogClass};
+use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
 use crate::fifo::hosts::Hosts;
 use crate::fifo::outcome::Outcome;
 use crate::fifo::threads::Threads;
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The longest run.
 pub const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// How long after its end a run may still be there.
-const TAIL: Duration = Duration::from_secs(5);
+pub(crate) const TAIL: Duration = Duration::from_secs(5);
 /// From the creation of the threads to time zero.
 const LEAD_NS: i64 = 50_000_000;
 const WORKER_STACK: usize = 64 << 10;
@@ -186,14 +186,7 @@ impl Run<'_> {
         policy: Box<dyn Policy>,
         mut remarks: Vec<String>,
     ) -> Result<Outcome, RunError> {
-        let log = Log::with_capacity(self.log_records(), 4 * self.system.requests.len() + 1024);
-        let bytes = log.records.capacity() * size_of::<crate::log::Record>();
-        if bytes > LARGE_LOG {
-            remarks.push(format!(
-                "the log of the run was given {} MiB of memory: a shorter run needs less",
-                bytes >> 20
-            ));
-        }
+        let log = log_for(self.system, self.options, &mut remarks);
         let no_thread = |error: &std::io::Error| {
             RunError::refused("failed to start a thread", error, no_process(error))
         };
@@ -219,7 +212,8 @@ impl Run<'_> {
                 ));
             }
             let until = sys::monotonic_ns() + LEAD_NS + (self.options.duration + TAIL).ns();
-            let watchdog = Watchdog::start(&self.shared, until).map_err(|e| no_thread(&e))?;
+            let watchdog =
+                Watchdog::start(&self.shared, until, Post::Anywhere).map_err(|e| no_thread(&e))?;
             let class = watchdog.class();
             match class {
                 WatchdogClass::Deadline => {}
@@ -262,7 +256,12 @@ impl Run<'_> {
                 worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             }
             match manager.join() {
-                Ok(Ok(finished)) => self.outcome(finished, remarks, class),
+                Ok(Ok(finished)) => {
+                    let tripped = self.shared.tripped.load(Ordering::Acquire);
+                    let mut outcome = outcome_of(finished, remarks, class, tripped)?;
+                    outcome.manager = self.options.hosts.shared();
+                    Ok(outcome)
+                }
                 Ok(Err(error)) => Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -275,70 +274,91 @@ impl Run<'_> {
             sys::sleep_until(sys::monotonic_ns() + 100_000);
         }
     }
+}
 
-    /// How many records the log may need.
-    fn log_records(&self) -> usize {
-        if let Some(records) = self.options.log_records {
-            return records;
-        }
-        let ns = self.options.duration.ns();
-        let jobs = |task: &layland_model::Task| match task.behaviour {
-            Behaviour::SelfSuspending { gap } => ns / (task.own_wcet().ns() + gap.ns()).max(1) + 1,
-            Behaviour::Periodic
-            | Behaviour::Sporadic(_)
-            | Behaviour::Explicit(_)
-            | Behaviour::Hog
-            | Behaviour::Yield => ns / task.period.ns() + 1,
-        };
-        let jobs: i64 = self.system.tasks.values().map(jobs).fold(0, i64::saturating_add);
-        let most = (ns / 1000).saturating_mul(RECORDS_PER_US).min(MOST_RECORDS);
-        let records = jobs.saturating_mul(RECORDS_PER_JOB).min(most).saturating_add(64 << 10);
-        records as usize
+/// The log of a run, with as much room as it may need.
+pub(crate) fn log_for(
+    system: &System,
+    options: &FifoOptions<'_>,
+    remarks: &mut Vec<String>,
+) -> Log {
+    let log = Log::with_capacity(log_records(system, options), 4 * system.requests.len() + 1024);
+    let bytes = log.records.capacity() * size_of::<crate::log::Record>();
+    if bytes > LARGE_LOG {
+        remarks.push(format!(
+            "the log of the run was given {} MiB of memory: a shorter run needs less",
+            bytes >> 20
+        ));
     }
+    log
+}
 
-    fn outcome(
-        &self,
-        finished: Finished,
-        remarks: Vec<String>,
-        watchdog: WatchdogClass,
-    ) -> Result<Outcome, RunError> {
-        if let Some(reason) = finished.unsupported {
-            return Err(RunError::unsupported(reason));
-        }
-        let mut doubts = Vec::new();
-        if finished.log_full || finished.log.lost > 0 {
-            doubts.push(format!(
-                "the log was full at {}: the run was ended there, and {} records are lost",
-                finished.end, finished.log.lost
-            ));
-        }
-        if finished.measured.not_parked > 0 {
-            doubts.push(format!(
-                "{} could not be suspended, because the queue of signals was full: see ulimit -i",
-                counted(finished.measured.not_parked as usize, "thread")
-            ));
-        }
-        if self.shared.tripped.load(Ordering::Acquire) {
-            doubts.push(format!(
-                "the watchdog found the manager late and ended the run at {}",
-                finished.end
-            ));
-        }
-        Ok(Outcome {
-            log: finished.log,
-            measured: finished.measured,
-            end: finished.end,
-            interrupted: finished.interrupted,
-            events: finished.events,
-            decisions: finished.decisions,
-            manager: self.options.hosts.shared(),
-            disturbance: Disturbance::default(),
-            throttling: Vec::new(),
-            doubts,
-            remarks,
-            watchdog,
-        })
+/// How many records the log may need.
+fn log_records(system: &System, options: &FifoOptions<'_>) -> usize {
+    if let Some(records) = options.log_records {
+        return records;
     }
+    let ns = options.duration.ns();
+    let jobs = |task: &layland_model::Task| match task.behaviour {
+        Behaviour::SelfSuspending { gap } => ns / (task.own_wcet().ns() + gap.ns()).max(1) + 1,
+        Behaviour::Periodic
+        | Behaviour::Sporadic(_)
+        | Behaviour::Explicit(_)
+        | Behaviour::Hog
+        | Behaviour::Yield => ns / task.period.ns() + 1,
+    };
+    let jobs: i64 = system.tasks.values().map(jobs).fold(0, i64::saturating_add);
+    let most = (ns / 1000).saturating_mul(RECORDS_PER_US).min(MOST_RECORDS);
+    let records = jobs.saturating_mul(RECORDS_PER_JOB).min(most).saturating_add(64 << 10);
+    records as usize
+}
+
+/// What came out of a run, with what makes it doubtful.
+pub(crate) fn outcome_of(
+    finished: Finished,
+    remarks: Vec<String>,
+    watchdog: WatchdogClass,
+    tripped: bool,
+) -> Result<Outcome, RunError> {
+    if let Some(reason) = finished.unsupported {
+        return Err(RunError::unsupported(reason));
+    }
+    let mut doubts = Vec::new();
+    if finished.log_full || finished.log.lost > 0 {
+        doubts.push(format!(
+            "the log was full at {}: the run was ended there, and {} records are lost",
+            finished.end, finished.log.lost
+        ));
+    }
+    if finished.measured.not_parked > 0 {
+        doubts.push(format!(
+            "{} could not be suspended, because the queue of signals was full: see ulimit -i",
+            counted(finished.measured.not_parked as usize, "thread")
+        ));
+    }
+    if tripped {
+        doubts.push(format!(
+            "the watchdog found the manager late and ended the run at {}",
+            finished.end
+        ));
+    }
+    Ok(Outcome {
+        log: finished.log,
+        measured: finished.measured,
+        end: finished.end,
+        interrupted: finished.interrupted,
+        events: finished.events,
+        decisions: finished.decisions,
+        manager: None,
+        disturbance: Disturbance::default(),
+        throttling: Vec::new(),
+        doubts,
+        remarks,
+        watchdog,
+        cpu_changes: Vec::new(),
+        #[cfg(feature = "ext")]
+        ext: None,
+    })
 }
 
 struct ReleaseAll<'a>(&'a Shared);
@@ -358,7 +378,8 @@ fn manage(start: Start<'_>, shared: &Shared, hosts: &Hosts) -> Result<Finished, 
     let help = || "choose other CPUs with --host-cpus".to_owned();
     pinned.map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
     let threads = Threads::prepare(start.system, shared, &hosts.of)?;
-    let manager = Manager::new(start, threads);
+    let mut manager = Manager::new(start, threads);
+    manager.announce();
     sys::set_fifo(own, sys::MANAGER).map_err(|error| {
         let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
         RunError::refused("no real-time priority", &error, help)
@@ -384,8 +405,7 @@ mod tests {
             let system = System::new(1, vec![Task::implicit("a", Service::from_ns(1), period)]);
             let hosts = Hosts::choose(1, &[0], crate::ManagerPlace::Auto).unwrap();
             let options = FifoOptions::new(duration, hosts);
-            let shared = Arc::new(Shared::new(1));
-            Run { system: &system, options: &options, shared }.log_records()
+            log_records(&system, &options)
         };
         let free = 64 << 10;
         assert_eq!(records(1, Duration::from_secs(1)), 1_000_000 + free);

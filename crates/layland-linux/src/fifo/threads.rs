@@ -12,9 +12,12 @@
 use crate::RunError;
 use crate::fifo::worker::{NO_JOB, Post, Shared, park_signal};
 use crate::kernel::sys::{self, RUN, Tid, WAIT};
-use crate::manager::carrier::{Carrier, Noticed, Report};
+use crate::manager::carrier::{Carrier, Grant, NewJob, NextJob, Noticed, Report, There};
 use crate::manager::overheads::Measured;
-use layland_model::{CpuId, CpuMap, Index, JobId, System, TaskId, TaskMap};
+use layland_engine::ahead::Table;
+use layland_engine::programs::Visit;
+use layland_model::{CpuId, CpuMap, Index, System, Task, TaskId, TaskMap};
+use layland_policy::Refusal;
 use std::sync::atomic::Ordering;
 
 /// Where a thread is.
@@ -42,6 +45,9 @@ struct Thread {
     /// The generation of the job, and whether the thread was told of it.
     gate: u32,
     sent: bool,
+    /// What the job asks for, and its number.
+    demand: i64,
+    seq: u64,
     /// The dispatch that is still to be measured: when, whether from another CPU.
     turn: u32,
     dispatched_ns: Option<i64>,
@@ -171,13 +177,29 @@ impl Carrier for Threads<'_> {
         self.threads[id].dispatched_ns.is_some()
     }
 
-    fn begin(&mut self, id: TaskId) {
+    fn is_used_up(&self, _cpu: CpuId) -> bool {
+        false
+    }
+
+    /// Its threads are tied to CPUs, and the kernel would untie them: a CPU that goes ends a run by its misses.
+    fn visit(&mut self) -> Option<Visit> {
+        None
+    }
+
+    fn entered(&mut self, _task: TaskId, _parameters: &Task, _refused: Option<&Refusal>) {}
+    fn left(&mut self, _task: TaskId) {}
+
+    /// Nobody wakes it before it gets a CPU.
+    fn expect(&mut self, _task: TaskId, _first: NextJob) {}
+
+    fn begin(&mut self, id: TaskId, job: NewJob) {
         let thread = &mut self.threads[id];
+        (thread.demand, thread.seq) = (job.demand, job.id.seq);
         thread.sent = false;
         thread.dispatched_ns = None;
     }
 
-    fn lower(&mut self, id: TaskId, measured: &mut Measured) {
+    fn lower(&mut self, id: TaskId, measured: &mut Measured) -> Option<i64> {
         if self.threads[id].sent && !self.is_done(id) {
             // Fails only if the thread is gone, and then it runs no more.
             let _ = sys::set_fifo(self.threads[id].tid, WAIT);
@@ -186,9 +208,10 @@ impl Carrier for Threads<'_> {
         }
         let thread = &mut self.threads[id];
         thread.state = if thread.sent { State::Demoted } else { State::Asleep };
+        None
     }
 
-    fn raise(&mut self, id: TaskId, cpu: CpuId, job: JobId, demand: i64, measured: &mut Measured) {
+    fn raise(&mut self, id: TaskId, cpu: CpuId, measured: &mut Measured) -> Option<There> {
         let (post, host) = (self.post(id), self.hosts[cpu]);
         let thread = &mut self.threads[id];
         let began = sys::monotonic_ns();
@@ -213,13 +236,20 @@ impl Carrier for Threads<'_> {
         if !thread.sent {
             thread.sent = true;
             thread.gate = thread.gate.wrapping_add(1);
-            post.demand.store(demand, Ordering::Relaxed);
-            post.seq.store(job.seq, Ordering::Relaxed);
+            post.demand.store(thread.demand, Ordering::Relaxed);
+            post.seq.store(thread.seq, Ordering::Relaxed);
             post.gate.store(thread.gate, Ordering::Release);
             sys::wake(&post.gate);
         }
         thread.state = State::Running;
+        None
     }
+
+    /// The manager looks at the clock of the thread in time.
+    fn limit(&mut self, _cpu: CpuId, _grant: Option<Grant>) {}
+
+    /// The kernel has done everything when it was said.
+    fn settle(&mut self, _measured: &mut Measured) {}
 
     /// Parks every waiting thread of the CPU: at the lowest priority it would go on.
     fn clear(&mut self, cpu: CpuId, measured: &mut Measured) -> bool {
@@ -267,4 +297,12 @@ impl Carrier for Threads<'_> {
         thread.state = State::Asleep;
         thread.sent = false;
     }
+
+    fn acts_ahead(&self) -> bool {
+        false
+    }
+
+    fn offer(&mut self, _table: &Table) {}
+
+    fn withdraw(&mut self) {}
 }

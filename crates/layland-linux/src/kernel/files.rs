@@ -18,6 +18,11 @@ pub fn open(path: &CStr, create: bool) -> io::Result<File> {
     opened(path, flags)
 }
 
+/// Opens a file to read it.
+pub fn open_to_read(path: &CStr) -> io::Result<File> {
+    opened(path, libc::O_RDONLY | libc::O_CLOEXEC)
+}
+
 fn opened(path: &CStr, flags: i32) -> io::Result<File> {
     // Safety: the path ends with a zero, and a third argument is there for `O_CREAT`.
     let descriptor = unsafe { libc::open(path.as_ptr(), flags, 0o600) };

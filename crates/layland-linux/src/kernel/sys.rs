@@ -88,21 +88,50 @@ pub struct Reservation {
 /// Makes a thread `SCHED_DEADLINE`, or changes what it asks for. What it starts is ordinary. With
 /// `overruns`, the kernel sends `SIGXCPU` when the budget is overrun.
 pub fn set_deadline(thread: Tid, reservation: Reservation, overruns: bool) -> io::Result<()> {
-    const RESET_ON_FORK: u64 = 1;
     const DL_OVERRUN: u64 = 4;
-    let attributes = libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: libc::SCHED_DEADLINE as u32,
-        sched_flags: if overruns { RESET_ON_FORK | DL_OVERRUN } else { RESET_ON_FORK },
-        sched_nice: 0,
-        sched_priority: 0,
-        sched_runtime: reservation.runtime.ns() as u64,
-        sched_deadline: reservation.deadline.ns() as u64,
-        sched_period: reservation.period.ns() as u64,
-    };
+    set_attributes(
+        thread,
+        &libc::sched_attr {
+            sched_policy: libc::SCHED_DEADLINE as u32,
+            sched_flags: if overruns { RESET_ON_FORK | DL_OVERRUN } else { RESET_ON_FORK },
+            sched_runtime: reservation.runtime.ns() as u64,
+            sched_deadline: reservation.deadline.ns() as u64,
+            sched_period: reservation.period.ns() as u64,
+            ..NO_ATTRIBUTES
+        },
+    )
+}
+
+/// What a thread with this flag starts is ordinary.
+pub const RESET_ON_FORK: u64 = 1;
+
+/// The attributes of an ordinary thread.
+pub const NO_ATTRIBUTES: libc::sched_attr = libc::sched_attr {
+    size: size_of::<libc::sched_attr>() as u32,
+    sched_policy: libc::SCHED_OTHER as u32,
+    sched_flags: 0,
+    sched_nice: 0,
+    sched_priority: 0,
+    sched_runtime: 0,
+    sched_deadline: 0,
+    sched_period: 0,
+};
+
+/// How the kernel schedules a thread, of whatever process.
+pub fn attributes(thread: Tid) -> io::Result<libc::sched_attr> {
+    let mut attributes = NO_ATTRIBUTES;
+    let (call, size) = (libc::SYS_sched_getattr, size_of::<libc::sched_attr>());
+    // Safety: `attributes` is valid for writing, and as long as it says.
+    let result = unsafe { libc::syscall(call, thread.0, &raw mut attributes, size, 0) };
+    checked(result as libc::c_int)?;
+    Ok(attributes)
+}
+
+/// Sets how the kernel schedules a thread.
+pub fn set_attributes(thread: Tid, attributes: &libc::sched_attr) -> io::Result<()> {
     let call = libc::SYS_sched_setattr;
     // Safety: `attributes` is a whole sched_attr and outlives the call.
-    let result = unsafe { libc::syscall(call, thread.0, &raw const attributes, 0) };
+    let result = unsafe { libc::syscall(call, thread.0, &raw const *attributes, 0) };
     checked(result as libc::c_int)
 }
 
@@ -119,6 +148,11 @@ pub fn set_affinity(thread: Tid, cpus: impl IntoIterator<Item = usize>) -> io::R
     cpus.into_iter().for_each(|cpu| set.set(cpu));
     let thread = rustix::thread::Pid::from_raw(thread.0);
     Ok(rustix::thread::sched_setaffinity(thread, &set)?)
+}
+
+/// The CPUs that a thread may use, of whatever process.
+pub fn affinity_of(thread: Tid) -> io::Result<rustix::thread::CpuSet> {
+    Ok(rustix::thread::sched_getaffinity(rustix::thread::Pid::from_raw(thread.0))?)
 }
 
 /// The CPU that the calling thread is on.
@@ -184,6 +218,37 @@ pub fn wait_while_until(word: &AtomicU32, value: u32, at_ns: i64) {
 #[inline]
 pub fn wake(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::PRIVATE, 1);
+}
+
+/// As [`wait_while_until`], on a word that several processes see; for ever without a time.
+#[cfg(feature = "ext")]
+pub fn wait_while_shared(word: &AtomicU32, value: u32, at_ns: Option<i64>) {
+    let at = at_ns.map(|at_ns| rustix::time::Timespec {
+        tv_sec: at_ns.max(0) / 1_000_000_000,
+        tv_nsec: at_ns.max(0) % 1_000_000_000,
+    });
+    let _ = futex::wait_bitset(word, futex::Flags::empty(), value, at.as_ref(), NonZeroU32::MAX);
+}
+
+/// As [`wake`], on a word that several processes see.
+#[cfg(feature = "ext")]
+pub fn wake_shared(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), 1);
+}
+
+/// The number of the class `SCHED_EXT`.
+pub const SCHED_EXT: u32 = 7;
+
+/// Makes a thread `SCHED_EXT`, at a nice value, which means nothing there. What it starts is ordinary, if it resets.
+pub fn set_ext(thread: Tid, nice: i32, resets: bool) -> io::Result<()> {
+    let sched_flags = if resets { RESET_ON_FORK } else { 0 };
+    let attributes = libc::sched_attr {
+        sched_policy: SCHED_EXT,
+        sched_nice: nice,
+        sched_flags,
+        ..NO_ATTRIBUTES
+    };
+    set_attributes(thread, &attributes)
 }
 
 /// Sleeps until a point of the monotonic clock.
@@ -260,8 +325,14 @@ pub fn overruns() -> u64 {
     OVERRUNS.load(Ordering::Relaxed)
 }
 
+/// `CAP_SYS_ADMIN`.
+pub const CAP_SYS_ADMIN: u32 = 21;
 /// `CAP_SYS_NICE`.
 pub const CAP_SYS_NICE: u32 = 23;
+/// `CAP_PERFMON`.
+pub const CAP_PERFMON: u32 = 38;
+/// `CAP_BPF`.
+pub const CAP_BPF: u32 = 39;
 
 /// Whether the calling thread has an effective capability, by its number.
 pub fn has_capability(number: u32) -> bool {
@@ -269,6 +340,13 @@ pub fn has_capability(number: u32) -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
     bits >> number & 1 == 1
+}
+
+/// Whether capabilities are those of a user namespace, and count there alone.
+pub fn is_in_user_namespace() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let fields: Vec<&str> = map.split_ascii_whitespace().collect();
+    !fields.is_empty() && fields != ["0", "0", "4294967295"]
 }
 
 /// When a process of this PID namespace started, in ticks since the start of the machine, which together with its
@@ -297,7 +375,9 @@ fn stolen_in(statistics: &str, cpus: &[usize]) -> Duration {
     // cpuN user nice system idle iowait irq softirq steal ..: in units of USER_HZ, always 100 here.
     const TICK: Duration = Duration::from_ms(10);
     let of_line = |line: &str| {
-        let mut fields = line.strip_prefix("cpu")?.split_ascii_whitespace();
+        // The first line has the sum of all, and no number behind the word.
+        let numbered = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?;
+        let mut fields = numbered.split_ascii_whitespace();
         let cpu: usize = fields.next()?.parse().ok()?;
         let ticks: i64 = fields.nth(7)?.parse().ok()?;
         cpus.contains(&cpu).then_some(TICK * ticks)
@@ -315,6 +395,11 @@ mod tests {
                           cpu1 50 4 40 30 3 2 2 12 0 0\nintr 7 8 9\n";
         let stolen = |cpus: &[usize]| stolen_in(statistics, cpus);
         assert_eq!(stolen(&[]), Duration::ZERO);
+        assert_eq!(
+            stolen(&[90]),
+            Duration::ZERO,
+            "what all have been busy for is no number of a CPU"
+        );
         assert_eq!(stolen(&[1]), Duration::from_ms(120));
         assert_eq!(stolen(&[0, 1, 2]), Duration::from_ms(210));
     }

@@ -5,11 +5,12 @@
 //! are set. What it does not judge is whether the events of one instant come in the right order.
 
 use layland_model::{
-    Behaviour, Change, CpuId, CpuMap, Duration, JobId, OnMiss, RequestKind, Service, System,
-    TIME_LIMIT, TaskId, TaskMap, Time,
+    Behaviour, Change, CpuId, CpuMap, Duration, Index, JobId, OnMiss, RequestKind, Service, System,
+    TIME_LIMIT, Task, TaskId, TaskMap, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Needs, Progress, RequestId, Schedules};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What an engine knows of a task.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ struct TaskState {
     has_run: bool,
     /// The jobs that have arrived, where the policy follows arrivals: the last number.
     arrived: Option<u64>,
+    /// What it has reserved, if it is a thread of another program.
+    program: Option<Arc<Task>>,
 }
 
 /// The state of a run, as far as events may depend on it.
@@ -107,10 +110,11 @@ impl<'a> Contract<'a> {
                 self.requests(request)?;
                 self.joins.insert(request.0, task);
                 let state = self.task(task)?;
-                if state.is_in || state.has_left {
+                // The number of a program that has left is given to another one.
+                if state.is_in || state.has_left && state.program.is_none() {
                     return Err(format!("task {task} enters twice"));
                 }
-                state.is_in = true;
+                (state.is_in, state.has_left, state.released) = (true, false, None);
                 Ok(())
             }
             Event::Leave { task } => {
@@ -162,7 +166,7 @@ impl<'a> Contract<'a> {
             }
             Event::Completion { job, cpu, then } => {
                 self.runs(job, cpu)?;
-                let behaviour = &self.system.tasks[job.task].behaviour;
+                let behaviour = &self.parameters(job.task).behaviour;
                 if then == AfterJob::Yields && *behaviour != Behaviour::Yield {
                     return Err("its task does not yield".to_owned());
                 }
@@ -176,7 +180,7 @@ impl<'a> Contract<'a> {
             Event::Ended { job } => {
                 let state = self.member(job.task)?;
                 let (is_ready, has_run) = (state.ready == Some(job.seq), state.has_run);
-                let task = &self.system.tasks[job.task];
+                let task = self.parameters(job.task);
                 let is_endless =
                     task.behaviour == Behaviour::Hog && self.needs.schedules == Schedules::Threads;
                 let is_on = self.cpus.values().any(|(_, on)| on.is_some_and(|(own, _)| own == job));
@@ -205,6 +209,22 @@ impl<'a> Contract<'a> {
                 None => Err(format!("timer {} is not set", id.0)),
             },
         }
+    }
+
+    /// A thread of another program is about to enter as this task.
+    pub(super) fn expects(&mut self, task: TaskId, parameters: &Arc<Task>) -> Verdict {
+        let (own, known) = (self.system.tasks.len(), self.tasks.len());
+        if task.index() < own || task.index() > known {
+            return Err(format!("task {task} is none that a program can be given"));
+        }
+        if task.index() == known {
+            self.tasks.push(TaskState::default());
+        }
+        let state = &mut self.tasks[task];
+        if !state.is_in {
+            state.program = Some(Arc::clone(parameters));
+        }
+        Ok(())
     }
 
     /// The policy decided this.
@@ -274,6 +294,14 @@ impl<'a> Contract<'a> {
         if state.is_in { Ok(state) } else { Err(format!("task {task} has not entered")) }
     }
 
+    /// What a task that has entered has said of itself.
+    fn parameters(&self, id: TaskId) -> &Task {
+        match &self.tasks[id].program {
+            Some(program) => program,
+            None => &self.system.tasks[id],
+        }
+    }
+
     fn goes(&mut self, cpu: CpuId, online: bool) -> Verdict {
         let count = self.cpus.len();
         let on = (self.cpus.get_mut(cpu))
@@ -327,7 +355,7 @@ impl<'a> Contract<'a> {
         let before = state.released;
         (state.ready, state.last, state.released) = (Some(job.seq), Some(job.seq), Some(release));
         state.has_run = false;
-        let task = &self.system.tasks[job.task];
+        let task = self.parameters(job.task);
         if before.is_some_and(|before| before + self.least_period(job.task) - task.jitter > release)
         {
             return Err(format!("job {} is released too soon after the one before", job.seq));
@@ -347,7 +375,7 @@ impl<'a> Contract<'a> {
 
     /// The least time between two arrivals.
     fn least_period(&self, id: TaskId) -> Duration {
-        let task = &self.system.tasks[id];
+        let task = self.parameters(id);
         match task.behaviour {
             Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Hog | Behaviour::Yield => {
                 let others = self.changes(id).map(|(period, _)| period);
@@ -377,11 +405,12 @@ impl<'a> Contract<'a> {
 
     /// A job is told of when it has come, and is due a relative deadline after it arrived.
     fn dates(&self, job: JobId, release: Time, deadline: Time) -> Verdict {
-        let task = &self.system.tasks[job.task];
+        let task = self.parameters(job.task);
         if release < Time::ZERO || release > self.now {
             return Err(format!("job {} is released at {release}, and told now", job.seq));
         }
-        if task.jobs.is_some_and(|jobs| job.seq >= jobs) {
+        let is_program = self.tasks[job.task].program.is_some();
+        if !is_program && task.jobs.is_some_and(|jobs| job.seq >= jobs) {
             return Err(format!("its task has no job {}", job.seq));
         }
         let fits = |relative: Duration| {

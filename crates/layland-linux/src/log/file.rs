@@ -17,6 +17,7 @@
 //! |---|---|---|
 //! | told | `online`, `offline` | `cpu` |
 //! | told | `join` | `task`, `request` |
+//! | told | `enter` | `task`, `request`, `program` |
 //! | told | `leave` | `task` |
 //! | told | `asks` | `index`, `request` |
 //! | told | `arrival`, `release` | `job`, `release`, `deadline` |
@@ -50,14 +51,15 @@
 //! [`Entry`](crate::Entry) says what each means. Times are nanoseconds since the start of the run, and work is
 //! nanoseconds of processor time. A `budget` or a `demand` that is unlimited is left out. `actions` is how many
 //! records of what was decided follow, and `then` is `blocks`, `continues` or `yields`. `index` is the place of a
-//! request in the task set, and `reason` the place of a refusal in the first line, both from 0; the `kind` of a
-//! refusal is `busy`, `not_permitted` or `invalid`. A `speed` is a fraction, as in `"1/2"`. A note has the details by
+//! request in the task set, `reason` the place of a refusal in the first line, and `program` that of a program of which
+//! a thread enters, all from 0; the `kind` of a refusal is `busy`, `not_permitted` or `invalid`. A `speed` is a
+//! fraction, as in `"1/2"`. A note has the details by
 //! which its kind describes itself ([`layland_model::note`]).
 //!
 //! A replay does not need what was measured. Unknown members and unknown words are errors. Files of version 1 are
 //! read, too (`text.rs`).
 
-use crate::log::{Entry, Log, Record, text};
+use crate::log::{Entry, Log, Program, Record, text};
 use layland_policy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -98,6 +100,8 @@ struct Header<'a> {
     seed: u64,
     set: Cow<'a, str>,
     refusals: Cow<'a, [Refusal]>,
+    #[serde(default, skip_serializing_if = "<[Program]>::is_empty")]
+    programs: Cow<'a, [Program]>,
 }
 
 /// What the first line of every version from 2 on has.
@@ -118,6 +122,7 @@ impl LogFile {
             seed: self.seed,
             set: self.set.as_str().into(),
             refusals: self.log.refusals.as_slice().into(),
+            programs: self.log.programs.as_slice().into(),
         };
         write_line(out, &header)?;
         self.log.records.iter().try_for_each(|record| write_line(out, record))
@@ -165,8 +170,9 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
 
 fn read_lines(text: &str) -> Result<LogFile, LogError> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let Header { layland: _, policy, seed, set, refusals } = read_line(1, first)?;
-    let mut log = Log { refusals: refusals.into_owned(), ..Log::default() };
+    let Header { layland: _, policy, seed, set, refusals, programs } = read_line(1, first)?;
+    let (refusals, programs) = (refusals.into_owned(), programs.into_owned());
+    let mut log = Log { refusals, programs, ..Log::default() };
     for (line, text) in (2..).zip(rest.lines()) {
         let record: Record = read_line(line, text)?;
         if let Entry::Refuse { reason, .. }
@@ -175,6 +181,11 @@ fn read_lines(text: &str) -> Result<LogFile, LogError> {
             && reason as usize >= log.refusals.len()
         {
             return Err(wrong(line, format!("the first line has no refusal {reason}")));
+        }
+        if let Entry::Enter { program, .. } = record.entry
+            && program as usize >= log.programs.len()
+        {
+            return Err(wrong(line, format!("the first line has no program {program}")));
         }
         log.records.push(record);
     }

@@ -6,13 +6,15 @@
 mod contract;
 pub mod file;
 mod members;
+mod program;
 pub mod replay;
 pub mod servers;
 mod text;
 pub mod trace;
 
-use layland_model::{CpuId, JobId, Service, Speed, TaskId, Time};
+use layland_model::{CpuId, Index, JobId, Service, Speed, Task, TaskId, Time};
 use layland_policy::{AfterJob, Note, Refusal, RequestId, TimerId};
+pub use program::Program;
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened.
@@ -41,6 +43,12 @@ pub enum Entry {
     Join {
         task: TaskId,
         request: RequestId,
+    },
+    /// A thread of another program enters, with its place in [`Log::programs`].
+    Enter {
+        task: TaskId,
+        request: RequestId,
+        program: u32,
     },
     Leave {
         task: TaskId,
@@ -205,8 +213,13 @@ pub struct Log {
     pub records: Vec<Record>,
     /// The refusals that records point to.
     pub refusals: Vec<Refusal>,
+    /// The programs that records point to.
+    pub programs: Vec<Program>,
     /// How many records did not fit.
     pub lost: u64,
+    /// Whether it ends by itself when it is full, and the run goes on; and whether it has.
+    ends_alone: bool,
+    has_ended: bool,
 }
 
 impl Log {
@@ -215,13 +228,31 @@ impl Log {
         Log {
             records: Vec::with_capacity(records),
             refusals: Vec::with_capacity(refusals),
-            lost: 0,
+            programs: Vec::new(),
+            ..Log::default()
         }
+    }
+
+    /// One of a run that goes on when it is full: it has the beginning of the run then, up to a whole decision. With no
+    /// room for records it has nothing.
+    #[cfg(feature = "ext")]
+    pub(crate) fn of_the_beginning(records: usize) -> Log {
+        Log { ends_alone: true, ..Log::with_capacity(records, 64) }
+    }
+
+    /// Whether it has no more room, and the run has to end. To be asked between decisions.
+    pub(crate) fn is_full(&mut self, reserve: usize) -> bool {
+        let is_full = self.is_nearly_full(reserve);
+        self.has_ended |= is_full && self.ends_alone;
+        is_full && !self.ends_alone
     }
 
     /// Adds a record, if there is room.
     #[inline]
     pub fn push(&mut self, at: Time, entry: Entry) {
+        if self.has_ended {
+            return;
+        }
         if self.records.len() < self.records.capacity() {
             self.records.push(Record { at, entry });
         } else {
@@ -231,12 +262,37 @@ impl Log {
 
     /// Keeps a refusal, once, and says where.
     pub fn refusal(&mut self, refusal: &Refusal) -> u32 {
+        if self.has_ended {
+            return 0;
+        }
         let known = self.refusals.iter().rposition(|known| known == refusal);
         let index = known.unwrap_or_else(|| {
             self.refusals.push(refusal.clone());
             self.refusals.len() - 1
         });
         index as u32
+    }
+
+    /// Keeps what a program has reserved, once, and says where.
+    pub fn program(&mut self, task: &Task) -> u32 {
+        if self.has_ended {
+            return 0;
+        }
+        let program = Program::of(task);
+        let known = self.programs.iter().rposition(|known| *known == program);
+        let index = known.unwrap_or_else(|| {
+            self.programs.push(program);
+            self.programs.len() - 1
+        });
+        index as u32
+    }
+
+    /// The CPUs of the run, as far as it tells of them.
+    pub fn cpus(&self) -> usize {
+        let online = self.records.iter().map_while(|record| {
+            if let Entry::Online { cpu } = record.entry { Some(cpu.index() + 1) } else { None }
+        });
+        online.max().unwrap_or(0)
     }
 
     /// Whether there is little room left: enough to end the run in order.

@@ -58,6 +58,11 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Rep
         {
             return Err(wrong(format!("the set has no task {task}")));
         }
+        if let Entry::Enter { program, .. } = entry
+            && log.programs.get(program as usize).is_none_or(|program| program.task().is_err())
+        {
+            return Err(wrong(format!("program {program} cannot be read")));
+        }
         if let Entry::Asks { index, .. } = entry
             && index as usize >= system.requests.len()
         {
@@ -65,6 +70,9 @@ pub fn replay(log: &Log, system: &System, policy: &mut dyn Policy) -> Result<Rep
         }
         if let Some(Told::Event(event)) = told(entry, system, log) {
             let index = if let Entry::Asks { index, .. } = entry { Some(index) } else { None };
+            if let (Entry::Enter { .. }, Event::Join { task, parameters, .. }) = (entry, &event) {
+                contract.expects(*task, parameters).map_err(wrong)?;
+            }
             contract.tells(at, &event, index).map_err(wrong)?;
             policy.on_event(at, event);
             replayed.events += 1;
@@ -114,6 +122,10 @@ fn told(entry: Entry, system: &System, log: &Log) -> Option<Told> {
         Entry::Offline { cpu } => Told::Event(Event::CpuOffline { cpu }),
         Entry::Join { task, request } => {
             let parameters = Arc::new(system.tasks.get(task)?.clone());
+            Told::Event(Event::Join { task, parameters, request })
+        }
+        Entry::Enter { task, request, program } => {
+            let parameters = Arc::new(log.programs.get(program as usize)?.task().ok()?);
             Told::Event(Event::Join { task, parameters, request })
         }
         Entry::Leave { task } => Told::Event(Event::Leave { task }),

@@ -113,6 +113,7 @@ pub fn server_costs(log: &Log) -> ServerCosts {
             | Entry::Online { .. }
             | Entry::Offline { .. }
             | Entry::Join { .. }
+            | Entry::Enter { .. }
             | Entry::Leave { .. }
             | Entry::Asks { .. }
             | Entry::Arrival { .. }

@@ -125,6 +125,24 @@ impl Changes {
         format!("{}{}-", register::PREFIX, self.entry.id)
     }
 
+    /// What this run is called in the register.
+    pub(crate) fn id(&self) -> &str {
+        &self.entry.id
+    }
+
+    /// The process of the guardian.
+    pub(crate) fn guardian(&self) -> i32 {
+        self.guardian.pid()
+    }
+
+    /// Tells the guardian how something is taken back that is not changed through this.
+    ///
+    /// # Errors
+    /// If the guardian does not answer. Then it must not be changed.
+    pub(super) fn remember(&mut self, undo: &Undo) -> io::Result<()> {
+        self.guardian.remember(undo)
+    }
+
     /// Takes CPUs of the machine that no other run has, until the end of this one. `choose` gets the CPUs that
     /// may be used, and gives those that it takes. Gives a remark, too, if other runs kept it from those that it
     /// would have taken.
@@ -140,12 +158,17 @@ impl Changes {
         let wanted = choose(usable)?.1;
         let others: Vec<Run> =
             self.register.runs().into_iter().filter(|run| *run != self.entry.run).collect();
-        let is_free = |cpu: &usize| !others.iter().any(|run| run.cpus.contains(cpu));
+        let reserved = self.register.members();
+        let is_free = |cpu: &usize| {
+            !others.iter().any(|run| run.cpus.contains(cpu))
+                && !reserved.iter().any(|(_, member)| member.cpus.contains(cpu))
+        };
         let free: Vec<usize> = usable.iter().copied().filter(is_free).collect();
-        let in_the_way: Vec<String> = (others.iter())
-            .filter(|run| run.cpus.iter().any(|cpu| wanted.contains(cpu)))
-            .map(ToString::to_string)
-            .collect();
+        let are_wanted = |cpus: &[usize]| cpus.iter().any(|cpu| wanted.contains(cpu));
+        let runs = others.iter().filter(|run| are_wanted(&run.cpus)).map(ToString::to_string);
+        let members = reserved.iter().filter(|(_, member)| are_wanted(&member.cpus));
+        let members = members.map(|(_, member)| member.to_string());
+        let in_the_way: Vec<String> = runs.chain(members).collect();
         let in_the_way = in_the_way.join(" and ");
         let Ok((chosen, cpus)) = choose(&free) else {
             return Err(E::from(ChangeError::Occupied(format!(
@@ -200,6 +223,11 @@ impl Changes {
         }
     }
 
+    /// Writes a file that all runs share while there are any. The last one removes it.
+    pub(crate) fn share_file(&mut self, name: &str, path: &Path, hold: &Hold) -> io::Result<()> {
+        self.share(name, path, hold, || Ok(Some(None))).map(|_| ())
+    }
+
     /// Writes a value into a file of the kernel, as other runs may at the same time. `back` gets what the file
     /// says, and gives what is to be written by the last one of them; nothing is changed if that is nothing.
     pub(crate) fn set(
@@ -249,6 +277,18 @@ impl Changes {
         }
         self.made.push(Change::Setting { file, target: target.to_owned(), lock });
         Ok(true)
+    }
+
+    /// Releases what is shared before the end: the last who does restores it. What the kernel refuses is tried again
+    /// at the end, and told.
+    pub(crate) fn release(&mut self, shared: &Path) {
+        let is_it =
+            |change: &Change| matches!(change, Change::Setting { target, .. } if target == shared);
+        let Some(index) = self.made.iter().rposition(is_it) else { return };
+        let Change::Setting { file, lock, .. } = &self.made[index] else { return };
+        if release(file, lock).is_ok() {
+            self.made.remove(index);
+        }
     }
 
     /// Takes one folder back before the end.

@@ -4,12 +4,14 @@
 //! cpuset that are removed again, a file that is opened and closed. Nothing stays changed. Without
 //! privileges everything is tried all the same, and refused.
 
+mod ext;
 mod limits;
 
-use crate::deadline::{self, Facts};
+use crate::deadline::Facts;
 use crate::kernel::sys::{self, Reservation, Tid};
 use crate::kernel::tracefs;
 use crate::machine::changes::ChangeError;
+use crate::machine::cpuset;
 pub use crate::machine::left::{Leftover, heal, left_behind};
 use crate::machine::left::{as_doctor, of_unknown_runs};
 use crate::machine::register::Register;
@@ -63,6 +65,7 @@ pub fn examine(latency_for_ns: i64) -> Vec<Finding> {
     findings.extend([fifo(), deadline(), limits::rt_group(), limits::throttling()]);
     findings.push(limits::fair_server());
     findings.extend([latency(latency_for_ns), memory(), c_states(), governor(), isolation()]);
+    findings.extend(ext::findings());
     findings.extend([tracing(), cpusets(), runs(), leftovers()]);
     findings
 }
@@ -379,14 +382,14 @@ fn cpusets() -> Finding {
         Ok(changes) => changes,
         Err(error) => return unchangeable(name, &error),
     };
-    match deadline::try_cpuset(&mut changes) {
+    match cpuset::try_cpuset(&mut changes) {
         Ok(version) => {
             Finding::new(name, State::Ok, format!("version {version}, one was made and removed"))
         }
         Err(error) => {
             let state = match &error {
-                deadline::CpusetError::Io { error, .. } => refused(error),
-                deadline::CpusetError::NotMounted | deadline::CpusetError::NotAPartition { .. } => {
+                cpuset::CpusetError::Io { error, .. } => refused(error),
+                cpuset::CpusetError::NotMounted | cpuset::CpusetError::NotAPartition { .. } => {
                     State::Missing
                 }
             };

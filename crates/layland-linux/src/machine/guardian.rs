@@ -84,6 +84,11 @@ impl Guardian {
         Ok(guardian)
     }
 
+    /// Its process.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
     /// To be called before the change is made.
     ///
     /// # Errors
@@ -94,6 +99,7 @@ impl Guardian {
             Undo::Release(path) => {
                 self.send(undo::RELEASE_MESSAGE, path, &super::register::lock_of(path))
             }
+            Undo::Threads(path) => self.send(undo::THREADS_MESSAGE, path, Path::new("")),
         }
     }
 

@@ -1,9 +1,9 @@
 //! What runs left behind that were killed together with their guardian: found, and taken back.
 
 use super::changes::Changes;
+use super::cpuset;
 use super::register::{self, Register};
 use super::undo;
-use crate::deadline;
 use crate::kernel::tracefs;
 use std::fs;
 use std::io;
@@ -32,6 +32,19 @@ pub enum Leftover {
         /// What the run did, for people.
         run: String,
     },
+    /// Reservations of a program, which may still have them.
+    Member {
+        /// What it is called in the register.
+        id: String,
+        /// The program, for people.
+        member: String,
+        /// How many of its threads are not what they were.
+        threads: usize,
+        /// The file.
+        file: PathBuf,
+    },
+    /// A file about reservations that nobody has.
+    Orphan(PathBuf),
 }
 
 impl std::fmt::Display for Leftover {
@@ -46,6 +59,11 @@ impl std::fmt::Display for Leftover {
             }
             Leftover::Setting { path, before: None, .. } => write!(f, "{}", path.display()),
             Leftover::Entry { run, .. } => write!(f, "the entry of {run}, which has died"),
+            Leftover::Member { member, threads, .. } => {
+                let threads = layland_model::counted(*threads, "thread");
+                write!(f, "the reservations of {member}, which nobody looks after ({threads})")
+            }
+            Leftover::Orphan(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -64,14 +82,18 @@ impl Leftover {
                 format!("restored {} from {now} to {before}", path.display())
             }
             Leftover::Entry { run, .. } => format!("removed the entry of {run}"),
+            Leftover::Member { member, .. } => format!("took back the reservations of {member}"),
+            Leftover::Orphan(path) => format!("removed {}", path.display()),
         }
     }
 
     /// What to look at.
     pub fn path(&self) -> &Path {
         match self {
-            Leftover::Folder(path) | Leftover::Setting { path, .. } => path,
-            Leftover::Entry { file, .. } => file,
+            Leftover::Folder(path) | Leftover::Setting { path, .. } | Leftover::Orphan(path) => {
+                path
+            }
+            Leftover::Entry { file, .. } | Leftover::Member { file, .. } => file,
         }
     }
 }
@@ -81,14 +103,26 @@ pub fn left_behind(register: &Register) -> Vec<Leftover> {
     // A run that is just entering has files that it has not locked yet. Without the hold, what is found may be
     // that; `heal` looks again.
     let _hold = register.hold();
-    let folders = deadline::left(register).0.into_iter().chain(tracefs::left(register).0);
-    let mut left: Vec<Leftover> = folders.map(Leftover::Folder).collect();
+    // Threads first: they are in the cpusets.
+    let dead = register.dead_members().into_iter();
+    let mut left: Vec<Leftover> = dead
+        .map(|(id, member)| Leftover::Member {
+            member: member.to_string(),
+            threads: register.threads_of(&id),
+            file: register.folder().join(format!("admitted-{id}")),
+            id,
+        })
+        .collect();
+    left.extend(register.orphans().into_iter().map(Leftover::Orphan));
+    let folders = cpuset::left(register).0.into_iter().chain(tracefs::left(register).0);
+    left.extend(folders.map(Leftover::Folder));
     for register::Left { file, target, before } in register.left_settings() {
         let now = fs::read_to_string(&target).unwrap_or_default().trim().to_owned();
-        if before.is_none() && !target.exists() {
-            continue;
-        }
-        left.push(Leftover::Setting { path: target, now, before, file });
+        // A run that was killed just before it made a folder, or its guardian just after removing it, has left the
+        // note about that alone.
+        let is_note_alone = before.is_none() && !target.exists();
+        let path = if is_note_alone { file.clone() } else { target };
+        left.push(Leftover::Setting { path, now, before, file });
     }
     let dead = register.dead().into_iter();
     left.extend(dead.map(|(file, run)| Leftover::Entry { file, run: run.to_string() }));
@@ -98,7 +132,7 @@ pub fn left_behind(register: &Register) -> Vec<Leftover> {
 /// Folders of runs of which cannot be known whether they are alive: they have another register, and are in
 /// another PID namespace.
 pub fn of_unknown_runs(register: &Register) -> Vec<PathBuf> {
-    let mut unknown = deadline::left(register).1;
+    let mut unknown = cpuset::left(register).1;
     unknown.extend(tracefs::left(register).1);
     unknown
 }
@@ -118,6 +152,8 @@ pub fn heal(register: &Register, leftover: &Leftover) -> io::Result<()> {
             let _hold = register.hold()?;
             register.forget(file)
         }
+        Leftover::Member { id, .. } => register.bury(id),
+        Leftover::Orphan(path) => register.bury_orphan(path),
     }
 }
 

@@ -3,20 +3,29 @@
 //! ```text
 //!   changes    the front door: whatever a run changes, and takes back
 //!   register   what runs know of each other: who is there, and what shared settings were
+//!   admitted   what `layland exec` has reserved, a part of the register
 //!   guardian   the process that takes everything back when a run is killed
 //!   undo       how that is done
+//!   cpuset     root domains
+//!   threads    threads of programs that were given another class, and what they were
 //!   left       what was left behind all the same
 //!   doctor     what works here
+//!   ext, btf   whether sched_ext does, and what the kernel says of its functions
 //!   throttling, disturbance
 //!              what takes CPUs from a run
 //! ```
 
+pub mod admitted;
+pub(crate) mod btf;
 pub mod changes;
+pub(crate) mod cpuset;
 pub mod disturbance;
 pub mod doctor;
+pub mod ext;
 pub(crate) mod guardian;
 mod left;
 pub mod register;
+pub(crate) mod threads;
 pub mod throttling;
 pub(crate) mod undo;
 

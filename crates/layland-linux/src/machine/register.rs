@@ -81,10 +81,20 @@ pub(super) fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)
 }
 
-fn own_namespace() -> u64 {
-    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+/// The PID namespace of this process, as `/proc/self/ns/pid` names it.
+pub fn own_namespace() -> u64 {
+    namespace_at("self").unwrap_or(0)
+}
+
+/// The PID namespace of a process, if it is there and may be asked for.
+pub(crate) fn namespace_of(process: i32) -> Option<u64> {
+    namespace_at(&process.to_string())
+}
+
+fn namespace_at(process: &str) -> Option<u64> {
+    let link = fs::read_link(format!("/proc/{process}/ns/pid")).ok()?;
     let text = link.to_string_lossy().into_owned();
-    text.trim_start_matches("pid:[").trim_end_matches(']').parse().unwrap_or(0)
+    text.trim_start_matches("pid:[").trim_end_matches(']').parse().ok()
 }
 
 impl Register {
@@ -151,7 +161,7 @@ impl Register {
     }
 
     /// The names of its files that begin so, in order.
-    fn names(&self, prefix: &str) -> Vec<String> {
+    pub(super) fn names(&self, prefix: &str) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.file_name().into_string().ok())

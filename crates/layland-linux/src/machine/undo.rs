@@ -9,6 +9,7 @@
 //! What is here calls nothing that allocates, but for [`remove`]: the guardian is a process that was forked while
 //! another thread may have held a lock of the allocator.
 
+use super::threads;
 use crate::kernel::files::{self, Lock};
 use crate::kernel::sys;
 use std::ffi::CStr;
@@ -23,6 +24,8 @@ pub enum Undo {
     Remove(PathBuf),
     /// Restore the shared setting that this file of a register is about, if no other run uses it.
     Release(PathBuf),
+    /// Give the threads of this list ([`threads`]) back what they were, and remove the list.
+    Threads(PathBuf),
 }
 
 /// For how long something is tried again: the bandwidth of a `SCHED_DEADLINE` thread that has ended
@@ -152,6 +155,7 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
             let hold = hold(lock)?;
             release(path, None, &hold).map(|_| ())
         }
+        THREADS_MESSAGE => threads::restore_all(path),
         _ => Ok(()),
     })
 }
@@ -160,3 +164,5 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
 pub(super) const REMOVE_MESSAGE: u8 = b'r';
 /// See [`REMOVE_MESSAGE`].
 pub(super) const RELEASE_MESSAGE: u8 = b's';
+/// See [`REMOVE_MESSAGE`].
+pub(super) const THREADS_MESSAGE: u8 = b't';

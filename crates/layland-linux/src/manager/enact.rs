@@ -7,7 +7,7 @@
 
 use crate::log::Entry;
 use crate::manager::Manager;
-use crate::manager::carrier::{Carrier, Noticed};
+use crate::manager::carrier::{Carrier, Grant, Noticed, There};
 use layland_model::{CpuId, Index, JobId, Service, TaskId};
 
 impl<C: Carrier> Manager<'_, C> {
@@ -36,6 +36,8 @@ impl<C: Carrier> Manager<'_, C> {
                 changed = true;
             }
         }
+        self.limit();
+        self.carrier.settle(&mut self.measured);
         for index in 0..self.cpus.len() {
             let cpu = CpuId::from_index(index);
             self.account(cpu);
@@ -58,6 +60,15 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
+    /// Says what the jobs on CPUs may still get.
+    fn limit(&mut self) {
+        for (cpu, run) in self.cpus.iter() {
+            let grant = run.task.and(run.budget).zip(run.budget_from);
+            let grant = grant.map(|(budget, from)| Grant { from, amount: budget.ns() });
+            self.carrier.limit(cpu, grant);
+        }
+    }
+
     /// Whether that is news.
     fn note_busy(&mut self, cpu: CpuId, busy: bool) -> bool {
         let now = self.ledger.now;
@@ -77,19 +88,24 @@ impl<C: Carrier> Manager<'_, C> {
     /// Takes the job off a CPU. It stays ready.
     pub fn take_off(&mut self, cpu: CpuId) {
         self.lower(cpu);
+        self.carrier.settle(&mut self.measured);
         self.account(cpu);
     }
 
     /// Takes the thread off a CPU; what it has got is still to be accounted for.
     fn lower(&mut self, cpu: CpuId) {
         let Some(id) = self.cpus[cpu].task.take() else { return };
-        self.carrier.lower(id, &mut self.measured);
+        let left = self.carrier.lower(id, &mut self.measured);
         if self.thread(id).want.is_none() && self.cpus[cpu].want.is_none() {
             self.carrier.clear(cpu, &mut self.measured);
         }
-        let until = self.clock();
+        let until = left.map_or_else(|| self.clock(), |left| self.time_of(left));
+        let until = until.max(self.cpus[cpu].since);
         self.cpus[cpu].began = None;
         self.cpus[cpu].left = Some((id, until));
+        self.cpus[cpu].free_since = until;
+        self.cpus[cpu].ended_at = None;
+        self.thread_mut(id).off = until;
     }
 
     /// Accounts for the thread that left a CPU.
@@ -132,20 +148,30 @@ impl<C: Carrier> Manager<'_, C> {
         if let Some(from) = left {
             self.account(from);
         }
-        let began = self.carrier.clock_ns();
+        let mut began = self.carrier.clock_ns();
         let done = self.is_done(id);
-        let used = self.used_now(id);
-        let run = &mut self.ledger.tasks[id];
-        let (job, demand, task) = (run.job.id, run.demand, &mut run.own);
-        let leaked = used - task.used;
-        task.used_on = if done { task.used } else { used };
-        let used_on = task.used_on;
-        if !done {
-            self.carrier.raise(id, cpu, job, demand, &mut self.measured);
+        let mut used = self.used_now(id);
+        if !done && let Some(there) = self.carrier.raise(id, cpu, &mut self.measured) {
+            // What it got there, it got with this CPU, and out of the budget there. One that was to leave and stays was
+            // never away, and the CPU may have left another one before that one was lowered: what is accounted for
+            // already is not counted twice.
+            let There { since_ns, used: before } = there;
+            let free = self.cpus[cpu].free_since.max(self.thread(id).off);
+            let since = since_ns.max(self.absolute_ns(free)).min(began);
+            used = before + (since - since_ns).max(0);
+            began = since;
         }
+        let ended = self.cpus[cpu].ended_at.take();
+        let given = self.time_of(began);
+        let run = &mut self.ledger.tasks[id];
+        let (job, task) = (run.job.id, &mut run.own);
+        task.follows = ended.filter(|&end| run.job.release < end).map(|end| given - end);
+        let leaked = used - task.used;
+        task.used_on = if done { task.used } else { used.max(task.used) };
+        let used_on = task.used_on;
         self.cpus[cpu].task = Some(id);
         self.cpus[cpu].start_budget(used_on);
-        self.cpus[cpu].began = Some(self.time_of(began));
+        self.cpus[cpu].began = Some(given);
         if leaked > 0 {
             self.note_leak(job, leaked);
         }
@@ -175,6 +201,9 @@ impl<C: Carrier> Manager<'_, C> {
             self.measured.migration.record(latency_ns);
         } else {
             self.measured.switch.record(latency_ns);
+        }
+        if let Some(until_given) = self.thread_mut(id).follows.take() {
+            self.measured.end_to_next.record(until_given.ns() + latency_ns);
         }
         let fresh = std::mem::take(&mut self.thread_mut(id).fresh);
         if let (true, Some(started)) = (fresh, started_ns) {

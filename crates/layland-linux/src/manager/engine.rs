@@ -28,18 +28,25 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     fn tell_ends(&mut self) {
         for cpu in self.system.platform.cpus() {
             let Some(task) = self.cpus[cpu].task else { continue };
+            let is_used_up = self.cpus[cpu].budget.is_some() && self.carrier.is_used_up(cpu);
             if self.cpus[cpu].ended {
                 self.complete(cpu, task);
-            } else if self.cpus[cpu].budget_end <= self.ledger.now {
-                self.check_budget(cpu, task);
+            } else if is_used_up || self.cpus[cpu].budget_end <= self.ledger.now {
+                self.check_budget(cpu, task, is_used_up);
             }
         }
         self.tell_over();
     }
 
-    /// Its tasks are those of the set.
+    /// CPUs of the machine come and go, and threads of other programs, which wake when they like.
     fn visit(&mut self) -> Option<Visit> {
-        None
+        let visit = self.carrier.visit()?;
+        if let Visit::Wakes { task, at } = visit {
+            // The carrier's clock is not that of the run.
+            let at = self.time_of(at.ns()).clamp(Time::ZERO, self.ledger.now);
+            return Some(Visit::Wakes { task, at });
+        }
+        Some(visit)
     }
 
     fn tell_measured(&mut self) {
@@ -52,6 +59,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     }
 
     fn hear(&mut self, event: Event) {
+        self.carrier.withdraw();
         self.releases |= matches!(event, Event::Release { .. });
         let began = self.carrier.clock_ns();
         self.ledger.policy.on_event(self.ledger.now, event);
@@ -85,6 +93,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
                 self.thread_mut(id).want = Some(cpu);
             }
         }
+        self.thread_mut(id).has_run = true;
         let stays = self.cpus[cpu].task == Some(id);
         let from = (stays && budget.is_some()).then(|| self.used_now(id));
         let end = budget.map(|budget| Duration::from_ns(budget.ns()));
@@ -131,7 +140,14 @@ impl<C: Carrier> Engine for Manager<'_, C> {
 
     fn told(&mut self, event: &Event) {
         let entry = match *event {
-            Event::Join { task, request, parameters: _ } => Entry::Join { task, request },
+            Event::Join { task, request, ref parameters } => match self.ledger.asked(request) {
+                Some(Asked::Enter(_)) => {
+                    Entry::Enter { task, request, program: self.log.program(parameters) }
+                }
+                Some(Asked::Join(_) | Asked::Request(_) | Asked::Exit(_)) | None => {
+                    Entry::Join { task, request }
+                }
+            },
             Event::Leave { task } => Entry::Leave { task },
             Event::Reconfigure { request, .. } | Event::SetClusterCpus { request, .. } => {
                 match self.ledger.asked(request) {
@@ -183,13 +199,17 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     }
 
     fn released(&mut self, id: TaskId) {
-        self.carrier.begin(id);
+        let job = self.new_job(id);
+        self.carrier.begin(id, job);
         let task = &mut self.ledger.tasks[id];
         (task.own.used, task.own.used_on) = (0, 0);
         // A job that had to wait for its predecessor was not late because of the manager.
         task.own.fresh = !task.blocked;
+        task.own.has_run = false;
         let Job { id: job, arrival, release, deadline } = task.job;
-        let demand = (!task.endless).then(|| Service::from_ns(task.demand));
+        // A job of a thread of another program lasts until it sleeps.
+        let is_open = task.endless || self.ledger.streams[id].task().jobs == Some(0);
+        let demand = (!is_open).then(|| Service::from_ns(task.demand));
         if !task.blocked && self.ledger.schedules != Schedules::ArrivingJobs {
             self.measured.release.record((self.ledger.now - release).ns());
         }
@@ -243,6 +263,17 @@ impl<C: Carrier> Engine for Manager<'_, C> {
     }
 
     fn answered(&mut self, asked: Asked, refused: Option<Refusal>) {
+        match asked {
+            Asked::Enter(task) => {
+                if self.by_rank.len() < self.ledger.tasks.len() {
+                    self.by_rank.push(task);
+                }
+                let parameters = self.ledger.streams[task].parameters();
+                self.carrier.entered(task, &parameters, refused.as_ref());
+            }
+            Asked::Exit(task) => self.carrier.left(task),
+            Asked::Join(_) | Asked::Request(_) => {}
+        }
         let reason = refused.map(|refusal| self.log.refusal(&refusal));
         match (asked, reason) {
             (Asked::Join(_) | Asked::Enter(_) | Asked::Exit(_), None) => {}

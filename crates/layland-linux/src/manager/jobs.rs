@@ -1,6 +1,6 @@
 //! Jobs on threads: what they got is told, their budgets are used up, and they end.
 
-use super::carrier::Carrier;
+use super::carrier::{Carrier, NewJob, NextJob};
 use super::{BUDGET_GRAIN, LEAST_LOOK, Manager};
 use crate::log::Entry;
 use layland_engine::{jobs, rounds};
@@ -51,6 +51,32 @@ impl<C: Carrier> Manager<'_, C> {
         rounds::tell(self, Event::Measured { job, executed: Service::from_ns(used) });
     }
 
+    /// The ready job of a task, for its thread.
+    pub(super) fn new_job(&self, id: TaskId) -> NewJob {
+        let task = &self.ledger.tasks[id];
+        NewJob {
+            id: task.job.id,
+            demand: task.demand,
+            deadline_ns: self.absolute_ns(task.job.deadline),
+            next: self.next_job(id),
+        }
+    }
+
+    /// The job of a task that comes next, if it is released by the clock and its thread may be asleep until then.
+    pub(super) fn next_job(&self, id: TaskId) -> Option<NextJob> {
+        let task = &self.ledger.tasks[id];
+        let is_to_come = task.waiting.is_empty() && task.next_release > self.ledger.now;
+        if task.endless || !is_to_come || task.next_release == Time::NEVER {
+            return None;
+        }
+        let next = task.next_job();
+        Some(NextJob {
+            at_ns: self.absolute_ns(next.release),
+            demand: task.regular.map(|(_, demand)| demand),
+            relative_ns: (next.deadline - next.release).ns(),
+        })
+    }
+
     /// A job has lost its CPU, with this much in all.
     pub(crate) fn note_lost(&mut self, job: JobId, used: i64) {
         match (self.ledger.schedules, self.ledger.progress) {
@@ -65,6 +91,8 @@ impl<C: Carrier> Manager<'_, C> {
     pub(super) fn complete(&mut self, cpu: CpuId, id: TaskId) {
         let Report { job, end, used } = self.take_report(id);
         self.cpus[cpu].leave();
+        self.cpus[cpu].free_since = self.cpus[cpu].free_since.max(end);
+        self.cpus[cpu].ended_at = Some(end);
         let part = used - self.thread(id).used_on;
         let then = jobs::complete(self, id);
         self.tell_total(job, used);
@@ -113,8 +141,8 @@ impl<C: Carrier> Manager<'_, C> {
         }
     }
 
-    /// The time has come at which the job on a CPU may have used up its budget.
-    pub(super) fn check_budget(&mut self, cpu: CpuId, id: TaskId) {
+    /// The time has come at which the job on a CPU may have used up its budget, or it was stopped because it has.
+    pub(super) fn check_budget(&mut self, cpu: CpuId, id: TaskId, is_stopped: bool) {
         let now = self.ledger.now;
         let job = self.job(id);
         let run = &self.cpus[cpu];
@@ -127,9 +155,14 @@ impl<C: Carrier> Manager<'_, C> {
             let demand = self.ledger.tasks[id].demand;
             let has_all = self.ledger.schedules == Schedules::ArrivingJobs
                 && has_all_of_it(used, demand, from + budget.ns());
-            if left > BUDGET_GRAIN || has_all {
+            if has_all || left > BUDGET_GRAIN && !is_stopped {
                 let look = Duration::from_ns(left).max(LEAST_LOOK);
                 self.cpus[cpu].budget_end = now + look;
+                if is_stopped {
+                    // It needs the CPU to say that it has ended.
+                    self.carrier.limit(cpu, None);
+                    self.carrier.settle(&mut self.measured);
+                }
                 return;
             }
         }

@@ -7,6 +7,7 @@
 //! | release, timer, request | the monotonic clock: one absolute time-out for the earliest of all |
 //! | completion | the report of a thread, which also wakes the manager |
 //! | end | the same, of a thread that was preempted meanwhile |
+//! | join, leave, and the releases of threads of other programs | the carrier, as visits |
 //! | budget exhausted | the same time-out, then the clock of the thread |
 //!
 //! One *round* drains every report, then reads the clock once, tells the policy everything that has
@@ -23,7 +24,11 @@
 //!    policy that schedules threads, and so accounts for budgets itself by what it was told, it is
 //!    measured by the time since `Run`, as its contract says.
 //!
-//! Nothing here allocates once the run has begun, but for requests of the system. What the policy does is the
+//! Where CPUs can act before the manager has decided, it asks clones of the policy in its spare time what comes next
+//! ([`ahead`](layland_engine::ahead)). What they do is told to the policy as it has happened, and what that decides
+//! counts.
+//!
+//! Nothing else here allocates once the run has begun, but for requests of the system. What the policy does is the
 //! policy's business.
 
 pub(crate) mod carrier;
@@ -37,6 +42,7 @@ mod tests;
 use crate::kernel::markers::Markers;
 use crate::log::{Entry, Log};
 use carrier::Carrier;
+use layland_engine::ahead::{Situation, Table};
 use layland_engine::streams::Stream;
 use layland_engine::{Ledger, rounds};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Service, System, TaskId, Time};
@@ -47,7 +53,7 @@ use overheads::Measured;
 /// Records that are kept free to end the run in order.
 const RESERVE: usize = 4096;
 /// What may be left of a budget for it to count as used up: a clock is not read more precisely.
-const BUDGET_GRAIN: i64 = 1_000;
+pub(crate) const BUDGET_GRAIN: i64 = 1_000;
 /// How long a job whose budget is not used up yet runs at least before the manager looks again. A manager that
 /// shares the CPU and asked for less would have to look again before the job has run at all.
 const LEAST_LOOK: Duration = Duration::from_us(50);
@@ -62,8 +68,14 @@ pub(crate) struct ThreadRun {
     /// What the job had got when it lost its CPU, and when it was given its CPU.
     pub used: i64,
     pub used_on: i64,
+    /// When it lost a CPU last.
+    pub off: Time,
+    /// Whether the policy has ever run the job.
+    pub has_run: bool,
     /// The job was released in this round, or its first dispatch is still to be measured.
     pub fresh: bool,
+    /// It has waited for a job that ended on its CPU: from that end to the call that gave it the CPU.
+    pub follows: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -80,8 +92,11 @@ pub(crate) struct CpuRun {
     /// Within a decision: the thread that had to go, and when; and when the new one came.
     pub left: Option<(TaskId, Time)>,
     pub began: Option<Time>,
-    /// Since when it has what it runs.
+    /// Since when it has what it runs, and when it lost what it ran before.
     pub since: Time,
+    pub free_since: Time,
+    /// When its last job ended, if it has run nothing since.
+    pub ended_at: Option<Time>,
 }
 
 /// How a run ended.
@@ -113,6 +128,10 @@ pub(crate) struct Manager<'a, C> {
     epoch_ns: i64,
     end: Time,
     unsupported: Option<String>,
+    /// What the policy would decide next, and whether all of that was asked.
+    table: Table,
+    situation: Situation,
+    looked_ahead: bool,
     /// In this round: whether a job is released, and what the policy took to hear of events.
     releases: bool,
     heard_ns: i64,
@@ -148,6 +167,8 @@ impl<'a, C: Carrier> Manager<'a, C> {
             left: None,
             began: None,
             since: Time::ZERO,
+            free_since: Time::ZERO,
+            ended_at: None,
         };
         Self {
             system,
@@ -163,6 +184,9 @@ impl<'a, C: Carrier> Manager<'a, C> {
             epoch_ns,
             end,
             unsupported: None,
+            table: Table::new(m, n),
+            situation: Situation::default(),
+            looked_ahead: false,
             releases: false,
             heard_ns: 0,
         }
@@ -204,8 +228,22 @@ impl<'a, C: Carrier> Manager<'a, C> {
         self.cpus.iter().find(|(_, run)| run.task == Some(id)).map(|(cpu, _)| cpu)
     }
 
+    /// Tells the carrier of the first jobs.
+    pub fn announce(&mut self) {
+        for id in self.system.tasks.ids() {
+            if let Some(first) = self.next_job(id) {
+                self.carrier.expect(id, first);
+            }
+        }
+    }
+
     /// Runs to the end.
-    pub fn run(mut self) -> Finished {
+    pub fn run(self) -> Finished {
+        self.run_with_carrier().0
+    }
+
+    /// The same; the carrier goes on.
+    pub fn run_with_carrier(mut self) -> (Finished, C) {
         rounds::begin(&mut self);
         let log_full = loop {
             let heard = self.carrier.news();
@@ -217,7 +255,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
                     break;
                 }
             }
-            let log_full = self.log.is_nearly_full(RESERVE);
+            let log_full = self.log.is_full(RESERVE);
             if self.is_over() || log_full {
                 break log_full;
             }
@@ -227,10 +265,28 @@ impl<'a, C: Carrier> Manager<'a, C> {
             if self.ledger.events > before {
                 self.measured.invocation.record(self.carrier.clock_ns() - woke);
             }
+            if self.carrier.acts_ahead() && (self.ledger.events > before || !self.looked_ahead) {
+                self.look_ahead(heard, wake_at);
+            }
             self.carrier.wait(heard, wake_at);
         };
         self.carrier.expect_awake_by(i64::MAX);
         self.finish(log_full)
+    }
+
+    /// Tells the carrier what the policy would decide next, until there is news or the manager has to be awake.
+    fn look_ahead(&mut self, heard: u32, until_ns: i64) {
+        let cpus = &self.cpus;
+        let ends = cpus.values().filter(|run| run.task.is_some()).map(|run| run.budget_end);
+        let budget_end = ends.min().unwrap_or(Time::NEVER);
+        let ledger = &self.ledger;
+        let on = |cpu: CpuId| cpus[cpu].task.map(|id| ledger.tasks[id].job.id);
+        self.situation.update(ledger, on, budget_end);
+        let at = self.clock().max(ledger.now);
+        let carrier = &self.carrier;
+        let interrupted = || carrier.news() != heard || carrier.clock_ns() >= until_ns;
+        self.looked_ahead = self.table.fill(&*ledger.policy, at, &self.situation, interrupted);
+        self.carrier.offer(&self.table);
     }
 
     fn is_over(&self) -> bool {
@@ -255,10 +311,7 @@ impl<'a, C: Carrier> Manager<'a, C> {
     /// One round: whether anything had happened.
     fn round(&mut self) -> bool {
         // Reports first, the clock second: so `now` is after every end that is told.
-        for cpu in self.system.platform.cpus() {
-            self.cpus[cpu].ended = self.cpus[cpu].task.is_some_and(|task| self.is_done(task));
-        }
-        self.find_over();
+        self.find_ended();
         let clock = self.clock();
         if clock < Time::ZERO || clock >= self.end {
             return false;
@@ -267,31 +320,42 @@ impl<'a, C: Carrier> Manager<'a, C> {
         rounds::round(self)
     }
 
-    /// Finds the jobs that are on no CPU and have ended.
+    /// Finds the jobs that have ended, on CPUs and on none.
+    fn find_ended(&mut self) {
+        for cpu in self.system.platform.cpus() {
+            self.cpus[cpu].ended = self.cpus[cpu].task.is_some_and(|task| self.is_done(task));
+        }
+        self.find_over();
+    }
+
+    /// Finds the jobs that are on no CPU and have ended. A CPU that acts ahead may have begun and ended one that the
+    /// policy has never run: to the policy it waits for a CPU, and completes as soon as it is given one.
     fn find_over(&mut self) {
         let mut over = std::mem::take(&mut self.over);
         over.clear();
-        let waits = |&&id: &&TaskId| self.thread(id).want.is_none() && self.is_done(id);
-        over.extend(self.by_rank.iter().filter(waits));
+        let is_over = |&&id: &&TaskId| {
+            let thread = self.thread(id);
+            thread.has_run && thread.want.is_none() && self.is_done(id)
+        };
+        over.extend(self.by_rank.iter().filter(is_over));
         self.over = over;
     }
 
-    fn finish(mut self, log_full: bool) -> Finished {
+    fn finish(mut self, log_full: bool) -> (Finished, C) {
         let interrupted = self.carrier.is_stopped() || log_full || self.unsupported.is_some();
+        // As in a round. A job that ends from here on ends after the run.
+        self.find_ended();
         let end = self.clock().max(self.ledger.now);
         self.ledger.now = end;
+        self.tell_over();
         for cpu in self.system.platform.cpus() {
-            let done = self.cpus[cpu].task.filter(|&task| self.is_done(task));
-            if let Some(task) = done {
+            match self.cpus[cpu].task.filter(|_| self.cpus[cpu].ended) {
                 // It ended before the run did, and nobody needs to be told.
-                self.complete(cpu, task);
-            } else {
-                self.take_off(cpu);
+                Some(task) => self.complete(cpu, task),
+                None => self.take_off(cpu),
             }
         }
-        self.find_over();
-        self.tell_over();
-        for id in self.system.tasks.ids() {
+        for id in self.ledger.tasks.ids() {
             while let Some(job) = self.ledger.next_unready(id) {
                 let Job { id: job, arrival, release, deadline } = job;
                 self.note(Entry::NeverReady { job, arrival, release, deadline });
@@ -301,9 +365,11 @@ impl<'a, C: Carrier> Manager<'a, C> {
         if let Some(markers) = self.markers {
             markers.end(end);
         }
-        let Self { log, measured, unsupported, .. } = self;
+        let Self { log, measured, unsupported, carrier, .. } = self;
         let Ledger { events, decisions, .. } = self.ledger;
-        Finished { log, measured, end, interrupted, log_full, events, decisions, unsupported }
+        let finished =
+            Finished { log, measured, end, interrupted, log_full, events, decisions, unsupported };
+        (finished, carrier)
     }
 }
 

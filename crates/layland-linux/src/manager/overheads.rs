@@ -132,6 +132,11 @@ measured! {
     switch: "switch",
     /// The same for a thread that comes from another CPU.
     migration: "migration",
+    /// From the wake-up of a thread to its first instruction, where it takes a CPU at once; by the kernel's clock.
+    wake_to_run: "wake-up to running",
+    /// From the end of a job to the first instruction of the next on its CPU, which waited; by the kernel's clock, if
+    /// that carries the threads.
+    end_to_next: "end to next job",
     /// How long a CPU was busy without a break.
     busy: "busy period",
 }

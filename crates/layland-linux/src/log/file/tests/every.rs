@@ -2,7 +2,8 @@
 
 use crate::log::{Entry, Log, Record};
 use layland_model::{
-    CpuId, Criticality, JobId, MoveReason, Note, Rate, Service, Speed, TaskId, Time,
+    CpuId, CpuSet, Criticality, Duration, JobId, MoveReason, Note, Rate, Service, Speed, Task,
+    TaskId, Time,
 };
 use layland_policy::{AfterJob, Refusal, RequestId, TimerId};
 
@@ -141,8 +142,14 @@ fn later(draw: &mut impl FnMut() -> u64) -> Vec<Entry> {
 /// A log of so many entries of each kind.
 pub fn log(mut draw: impl FnMut() -> u64, times: usize) -> Log {
     let mut log = log_of_version_1(&mut draw, times);
-    for _ in 0..times {
-        for entry in later(&mut draw) {
+    for time in 0..times {
+        let mut task =
+            Task::implicit(format!("p{time}"), draw!(draw, Service), Duration::from_ms(9));
+        task.affinity = (time % 2 == 0).then(|| CpuSet::first(1 + time));
+        let program = log.program(&task);
+        let (task, request) = (draw!(draw, TaskId), draw!(draw, RequestId));
+        let enter = Entry::Enter { task, request, program };
+        for entry in later(&mut draw).into_iter().chain([enter]) {
             log.records.push(Record { at: Time::from_ns(draw() as i64), entry });
         }
     }

@@ -1,14 +1,16 @@
-//! Root domains as cpusets, made for a run and removed after it.
+//! Root domains as cpusets: made for a run and removed after it ([`Cpusets`]), or shared by all that reserve time on
+//! these CPUs, and removed after the last of them ([`Partition`]).
 //!
 //! Version 1: each domain is an exclusive cpuset, the root gives up load balancing, and what is left of
 //! the machine is a cpuset without threads, so that it goes on being balanced. The root and that rest are shared
 //! with other runs: the rest is what no domain of any run has. Version 2: each domain is a
 //! threaded cgroup whose `cpuset.cpus.partition` is `root`.
 
+use super::changes::Changes;
+use super::register::{self, PREFIX, Register};
+use super::undo::Hold;
 use crate::kernel::sys::Tid;
 use crate::kernel::tracefs::left_in;
-use crate::machine::changes::Changes;
-use crate::machine::register::{PREFIX, Register};
 use layland_model::{CpuSet, Index};
 use std::fs;
 use std::io;
@@ -100,13 +102,21 @@ pub(crate) fn left(register: &Register) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut gone, mut unknown) =
         root().map(|(root, _)| left_in(&root, register)).unwrap_or_default();
     for found in [&mut gone, &mut unknown] {
-        found.retain(|path| !path.ends_with(REST));
+        found.retain(|path| !is_shared(path));
     }
     (gone, unknown)
 }
 
 /// What of the machine belongs to no domain.
 const REST: &str = "layland-rest";
+/// What partitions are called, with their CPUs after it.
+const PARTITION: &str = "layland-cpus-";
+
+/// Whether a cpuset is a shared setting, and not one of a single run.
+fn is_shared(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name == REST || name.starts_with(PARTITION)
+}
 
 /// Root domains.
 #[derive(Debug)]
@@ -145,32 +155,11 @@ impl Cpusets {
     ) -> Result<(), CpusetError> {
         let root = self.root.clone();
         let hold = changes.hold().map_err(failed("hold the register for", &root))?;
-        let mems = read(&root.join("cpuset.mems"))?;
-        // Told first, so that it goes last, when the root balances again.
-        let rest = root.join(REST);
-        changes.share_folder("cpuset-rest", &rest, &hold).map_err(failed("make", &rest))?;
-        let file = rest.join("cpuset.mems");
-        fs::write(&file, &mems).map_err(failed("write", &file))?;
-        let balance = root.join("cpuset.sched_load_balance");
-        changes
-            .set("cpuset-load-balance", &balance, "0", &hold, |now| {
-                (now.trim() != "0").then(|| now.trim().to_owned())
-            })
-            .map_err(failed("write", &balance))?;
-        // Before the domains are made: exclusive cpusets may not overlap.
-        spread(&root, &domains.concat());
+        make_room_v1(&root, &domains.concat(), changes, &hold)?;
         for (index, cpus) in domains.iter().enumerate().filter(|(_, cpus)| !cpus.is_empty()) {
             let path = root.join(format!("{}{index}", changes.prefix()));
             changes.make(&path).map_err(failed("make", &path))?;
-            let values = [
-                ("cpuset.mems", mems.clone()),
-                ("cpuset.cpus", list(cpus)),
-                ("cpuset.cpu_exclusive", "1".to_owned()),
-            ];
-            for (name, value) in values {
-                let file = path.join(name);
-                fs::write(&file, value).map_err(failed("write", &file))?;
-            }
+            fill_v1(&root, &path, cpus)?;
             self.domains.push(path);
         }
         Ok(())
@@ -181,30 +170,14 @@ impl Cpusets {
         domains: &[Vec<usize>],
         changes: &mut Changes,
     ) -> Result<(), CpusetError> {
-        let control = self.root.join("cgroup.subtree_control");
-        let hold = changes.hold().map_err(failed("hold the register for", &control))?;
-        changes
-            .set("cgroup-cpuset", &control, "+cpuset", &hold, |now| {
-                let is_on = now.split_whitespace().any(|name| name == "cpuset");
-                (!is_on).then(|| "-cpuset".to_owned())
-            })
-            .map_err(failed("write", &control))?;
+        let hold = changes.hold().map_err(failed("hold the register for", &self.root))?;
+        make_room_v2(&self.root, changes, &hold)?;
         for (index, cpus) in domains.iter().enumerate() {
             let path = self.root.join(format!("{}{index}", changes.prefix()));
             changes.make(&path).map_err(failed("make", &path))?;
-            let partition = path.join("cpuset.cpus.partition");
-            for (name, value) in
-                [("cgroup.type", "threaded".to_owned()), ("cpuset.cpus", list(cpus))]
-            {
-                let file = path.join(name);
-                fs::write(&file, value).map_err(failed("write", &file))?;
-            }
-            fs::write(&partition, "root").map_err(failed("write", &partition))?;
-            let answer = fs::read_to_string(&partition).unwrap_or_default();
-            if answer.trim() != "root" {
-                let answer = answer.trim().to_owned();
-                return Err(CpusetError::NotAPartition { path, answer });
-            }
+            let file = path.join("cgroup.type");
+            fs::write(&file, "threaded").map_err(failed("write", &file))?;
+            fill_v2(&path, cpus)?;
             self.domains.push(path);
         }
         Ok(())
@@ -231,6 +204,153 @@ impl Cpusets {
         let Some(path) = self.domains.get(domain) else { return Err(CpusetError::NotMounted) };
         let file = path.join(if self.is_v1 { "tasks" } else { "cgroup.threads" });
         fs::write(&file, thread.0.to_string()).map_err(failed("write", &file))
+    }
+}
+
+/// A root domain that all share who reserve time on these CPUs: a cpuset that is named after them, made by the first
+/// and removed by the last. Of version 2 it has whole processes, of version 1 single threads.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    path: PathBuf,
+    root: PathBuf,
+    is_v1: bool,
+}
+
+impl Partition {
+    /// Makes the partition of these CPUs (of the machine, ascending), or joins those who have made it.
+    ///
+    /// # Errors
+    /// If the kernel refuses, as it does where another cpuset has one of the CPUs for itself.
+    pub fn join(cpus: &[usize], changes: &mut Changes) -> Result<Partition, CpusetError> {
+        let (root, is_v1) = root()?;
+        let name = register::list(cpus);
+        let path = root.join(format!("{PARTITION}{name}"));
+        let hold = changes.hold().map_err(failed("hold the register for", &path))?;
+        if is_v1 {
+            make_room_v1(&root, cpus, changes, &hold)?;
+        } else {
+            make_room_v2(&root, changes, &hold)?;
+        }
+        let made = changes.share_folder(&format!("cpuset-{name}"), &path, &hold);
+        made.map_err(failed("make", &path))?;
+        let filled = if is_v1 { fill_v1(&root, &path, cpus) } else { fill_v2(&path, cpus) };
+        let partition = Partition { path, root, is_v1 };
+        if let Err(error) = filled {
+            drop(hold);
+            partition.leave(changes);
+            return Err(error);
+        }
+        Ok(partition)
+    }
+
+    /// Moves a thread into it, or its process.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn attach(&self, thread: Tid) -> Result<(), CpusetError> {
+        let file = self.path.join(members(self.is_v1));
+        fs::write(&file, thread.0.to_string()).map_err(failed("write", &file))
+    }
+
+    /// Leaves it, before the end of all changes. What the kernel refuses is tried again, and told, then.
+    pub fn leave(&self, changes: &mut Changes) {
+        changes.release(&self.path);
+        if self.is_v1
+            && let Ok(_hold) = changes.hold()
+        {
+            spread(&self.root, &[]);
+        }
+    }
+}
+
+/// The file of a cpuset that lists what can be moved into it.
+fn members(is_v1: bool) -> &'static str {
+    if is_v1 { "tasks" } else { "cgroup.procs" }
+}
+
+/// The file that lists the threads of the cpuset that a thread is in.
+///
+/// # Errors
+/// If there are no cpusets, or there is no such thread.
+pub(crate) fn home_of(thread: Tid) -> Result<PathBuf, CpusetError> {
+    let (root, is_v1) = root()?;
+    let file = PathBuf::from(format!("/proc/{}/cgroup", thread.0));
+    let text = read(&file)?;
+    let own = text.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_it = match is_v1 {
+            true => controllers.split(',').any(|name| name == "cpuset"),
+            false => number == "0",
+        };
+        is_it.then(|| path.trim_start_matches('/').to_owned())
+    });
+    Ok(root.join(own.unwrap_or_default()).join(members(is_v1)))
+}
+
+/// Version 1: the root gives up balancing, and what is left of the machine goes on being balanced.
+fn make_room_v1(
+    root: &Path,
+    cpus: &[usize],
+    changes: &mut Changes,
+    hold: &Hold,
+) -> Result<(), CpusetError> {
+    let mems = read(&root.join("cpuset.mems"))?;
+    // Told first, so that it goes last, when the root balances again.
+    let rest = root.join(REST);
+    changes.share_folder("cpuset-rest", &rest, hold).map_err(failed("make", &rest))?;
+    let file = rest.join("cpuset.mems");
+    fs::write(&file, &mems).map_err(failed("write", &file))?;
+    let balance = root.join("cpuset.sched_load_balance");
+    changes
+        .set("cpuset-load-balance", &balance, "0", hold, |now| {
+            (now.trim() != "0").then(|| now.trim().to_owned())
+        })
+        .map_err(failed("write", &balance))?;
+    // Before the domains are made: exclusive cpusets may not overlap.
+    spread(root, cpus);
+    Ok(())
+}
+
+/// Gives a cpuset its CPUs. That it has them already is no error.
+fn fill_v1(root: &Path, path: &Path, cpus: &[usize]) -> Result<(), CpusetError> {
+    let mems = read(&root.join("cpuset.mems"))?;
+    let values = [
+        ("cpuset.mems", mems),
+        ("cpuset.cpus", list(cpus)),
+        ("cpuset.cpu_exclusive", "1".to_owned()),
+    ];
+    for (name, value) in values {
+        let file = path.join(name);
+        fs::write(&file, value).map_err(failed("write", &file))?;
+    }
+    Ok(())
+}
+
+/// Version 2: groups below the root may have cpusets.
+fn make_room_v2(root: &Path, changes: &mut Changes, hold: &Hold) -> Result<(), CpusetError> {
+    let control = root.join("cgroup.subtree_control");
+    changes
+        .set("cgroup-cpuset", &control, "+cpuset", hold, |now| {
+            let is_on = now.split_whitespace().any(|name| name == "cpuset");
+            (!is_on).then(|| "-cpuset".to_owned())
+        })
+        .map_err(failed("write", &control))
+}
+
+/// Gives a group its CPUs and makes it a partition. That it is one already is no error.
+fn fill_v2(path: &Path, cpus: &[usize]) -> Result<(), CpusetError> {
+    let file = path.join("cpuset.cpus");
+    fs::write(&file, list(cpus)).map_err(failed("write", &file))?;
+    let partition = path.join("cpuset.cpus.partition");
+    fs::write(&partition, "root").map_err(failed("write", &partition))?;
+    let answer = fs::read_to_string(&partition).unwrap_or_default();
+    match answer.trim() {
+        "root" => Ok(()),
+        answer => {
+            let (path, answer) = (path.to_owned(), answer.to_owned());
+            Err(CpusetError::NotAPartition { path, answer })
+        }
     }
 }
 

@@ -1,0 +1,53 @@
+//! Threads that this process does not look after: who has a reservation besides, and another priority for a thread of
+//! another member.
+
+use super::processes::{self, Thread};
+use crate::kernel::sys::{self, Reservation, Tid};
+use crate::machine::admitted::Member;
+use layland_model::Duration;
+use std::io;
+
+/// The threads with reservations of `SCHED_DEADLINE` that no member has, and the CPUs that each may use: they have a
+/// share of the CPUs, too.
+pub fn foreign_deadline(members: &[Member]) -> Vec<(Thread, Reservation, Vec<usize>)> {
+    let known: Vec<i32> =
+        members.iter().flat_map(|member| &member.reserved).filter_map(|of| of.thread).collect();
+    let mut found = Vec::new();
+    for thread in processes::all().flat_map(processes::threads_of) {
+        let Ok(now) = sys::attributes(thread.tid) else { continue };
+        // The kernel's own threads that set frequencies have the class, and count nothing.
+        let is_of_kernel = thread.name.starts_with("sugov:");
+        let is_deadline = now.sched_policy as i32 == libc::SCHED_DEADLINE;
+        if !is_deadline || is_of_kernel || known.contains(&thread.tid.0) {
+            continue;
+        }
+        let time = |ns: u64| Duration::from_ns(i64::try_from(ns).unwrap_or(i64::MAX));
+        let reservation = Reservation {
+            runtime: time(now.sched_runtime),
+            deadline: time(now.sched_deadline),
+            period: time(now.sched_period),
+        };
+        let Ok(set) = sys::affinity_of(thread.tid) else { continue };
+        let all = 0..rustix::thread::CpuSet::MAX_CPU;
+        found.push((thread, reservation, all.filter(|&cpu| set.is_set(cpu)).collect()));
+    }
+    found
+}
+
+/// Gives a thread of class `SCHED_FIFO` another priority, as the order of all that are admitted asks for. A thread that
+/// has ended is none of our business any more.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn set_priority(thread: i32, priority: i32) -> io::Result<()> {
+    let now = match sys::attributes(Tid(thread)) {
+        Ok(now) => now,
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let is_fifo = now.sched_policy as i32 == libc::SCHED_FIFO;
+    if !is_fifo || now.sched_priority == priority.unsigned_abs() {
+        return Ok(());
+    }
+    sys::set_fifo(Tid(thread), priority)
+}

@@ -1,0 +1,34 @@
+//! Programs that exist, with reservations: they are started or joined, their threads are given a class of the kernel,
+//! and get back what they were in the end.
+//!
+//! ```text
+//!   program.rs      starts a program, which waits until it has what it asked for
+//!   processes.rs    which threads there are: a program, all that it started, another program
+//!   group.rs        those of a control group
+//!   signals.rs      what the terminal and the kernel tell, and what is passed on to the program
+//!   foreign.rs      threads of others
+//!   socket.rs       a socket on which programs ask, and who asks
+//!   reserve.rs      gives a thread a class and a place, and reads back what the kernel made of it
+//! ```
+//!
+//! Nothing here decides who is admitted: that is for analyses, and what they have admitted is in the register
+//! ([`Member`](crate::Member)).
+
+mod foreign;
+mod group;
+mod processes;
+mod program;
+mod reserve;
+mod signals;
+mod socket;
+
+pub use crate::kernel::sys::{Reservation, Tid};
+pub use foreign::{foreign_deadline, set_priority};
+pub use group::Group;
+pub use processes::{
+    Owner, Process, Thread, busy_times, descendants, owner_of, processor_time, thread, threads_of,
+};
+pub use program::{Ended, Program};
+pub use reserve::{Class, Given, Limits, Place, Reserving, ReservingError};
+pub use signals::{Signal, Signals};
+pub use socket::{Asker, Door, Peer, Said, is_ready};

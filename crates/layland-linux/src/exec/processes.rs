@@ -1,0 +1,210 @@
+//! Which threads there are, as `/proc` says.
+
+use crate::kernel::sys::Tid;
+use crate::machine::threads;
+use layland_model::Duration;
+use std::collections::BTreeMap;
+use std::fs;
+
+/// A process of this PID namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Process(pub i32);
+
+/// A thread of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// Its number.
+    pub tid: Tid,
+    /// When it started: with the number, its name for ever.
+    pub started: u64,
+    /// Its process.
+    pub process: Process,
+    /// What it is called.
+    pub name: String,
+}
+
+impl Thread {
+    /// Whether it is the first one of its process.
+    pub fn is_main(&self) -> bool {
+        self.tid.0 == self.process.0
+    }
+
+    /// Whether it is still there.
+    pub fn is_alive(&self) -> bool {
+        threads::start_of(self.tid) == Some(self.started)
+    }
+}
+
+/// The threads of a process, in the order of their numbers; none if there is no such process.
+pub fn threads_of(process: Process) -> Vec<Thread> {
+    let mut found: Vec<Thread> = numbers(&format!("/proc/{}/task", process.0))
+        .filter_map(|number| {
+            let path = format!("/proc/{}/task/{number}/comm", process.0);
+            let name = fs::read_to_string(path).ok()?.trim_end_matches('\n').to_owned();
+            let (tid, started) = (Tid(number), threads::start_of(Tid(number))?);
+            Some(Thread { tid, started, process, name })
+        })
+        .collect();
+    found.sort_by_key(|thread| thread.tid.0);
+    found
+}
+
+/// A thread by its number, whatever process it is of.
+pub fn thread(number: i32) -> Option<Thread> {
+    // `/proc` has every thread, and lists the first ones of processes alone.
+    let status = fs::read_to_string(format!("/proc/{number}/status")).ok()?;
+    let process = field(&status, "Tgid:")?.first().copied()?;
+    threads_of(Process(i32::try_from(process).ok()?))
+        .into_iter()
+        .find(|found| found.tid.0 == number)
+}
+
+/// Whose a thread is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The user who has started it.
+    pub real: u32,
+    /// The user whose rights it has.
+    pub effective: u32,
+}
+
+/// Whose a thread is; `None` if there is no such thread.
+pub fn owner_of(thread: i32) -> Option<Owner> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let ids = field(&status, "Uid:")?;
+    Some(Owner { real: *ids.first()?, effective: *ids.get(1)? })
+}
+
+/// The numbers of a line of `/proc/PID/status`.
+fn field(status: &str, name: &str) -> Option<Vec<u32>> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_ascii_whitespace().map(|word| word.parse().ok()).collect()
+}
+
+/// A process and all that it has started, as far as they are still its children; those who lost their parent belong to
+/// the next one above that adopts them.
+pub fn descendants(of: Process) -> Vec<Process> {
+    let mut found = vec![of];
+    let mut parents = None;
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        next += 1;
+        match children(parent) {
+            Some(children) => found.extend(children),
+            None => {
+                let parents: &BTreeMap<i32, i32> = parents.get_or_insert_with(all_parents);
+                let own = parents.iter().filter(|&(_, &of)| of == parent.0);
+                found.extend(own.map(|(&child, _)| Process(child)));
+            }
+        }
+    }
+    found
+}
+
+/// The children of a process; `None` where the kernel does not list them.
+fn children(process: Process) -> Option<Vec<Process>> {
+    let mut found = Vec::new();
+    for thread in numbers(&format!("/proc/{}/task", process.0)) {
+        let path = format!("/proc/{}/task/{thread}/children", process.0);
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let numbers = text.split_ascii_whitespace().filter_map(|word| word.parse().ok());
+                found.extend(numbers.map(Process));
+            }
+            // The thread may be gone, or the kernel has no such list.
+            Err(_)
+                if fs::metadata(format!("/proc/self/task/{}/children", Tid::own().0)).is_err() =>
+            {
+                return None;
+            }
+            Err(_) => {}
+        }
+    }
+    Some(found)
+}
+
+/// The parent of each process.
+fn all_parents() -> BTreeMap<i32, i32> {
+    let parent = |process: i32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    numbers("/proc").filter_map(|process| Some((process, parent(process)?))).collect()
+}
+
+/// Every process of this PID namespace.
+pub(super) fn all() -> impl Iterator<Item = Process> {
+    numbers("/proc").map(Process)
+}
+
+/// The processor time that a thread of whatever process has used; `None` if there is no such thread.
+pub fn processor_time(thread: i32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    let ns = text.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_ns(ns))
+}
+
+/// For how long each CPU has been busy since the start of the machine, in steps of 10 ms.
+pub fn busy_times() -> Vec<(usize, Duration)> {
+    busy_times_in(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+fn busy_times_in(statistics: &str) -> Vec<(usize, Duration)> {
+    // cpuN user nice system idle iowait irq softirq ..: in units of USER_HZ, always 100 here.
+    const TICK: Duration = Duration::from_ms(10);
+    let of_line = |line: &str| {
+        // The first line has the sum of all, and no number behind the word.
+        let numbered = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?;
+        let mut fields = numbered.split_ascii_whitespace();
+        let cpu: usize = fields.next()?.parse().ok()?;
+        let ticks: Vec<i64> = fields.take(7).filter_map(|field| field.parse().ok()).collect();
+        let [user, nice, system, _idle, _iowait, irq, softirq] = ticks.try_into().ok()?;
+        Some((cpu, TICK * (user + nice + system + irq + softirq)))
+    };
+    statistics.lines().filter_map(of_line).collect()
+}
+
+fn numbers(folder: &str) -> impl Iterator<Item = i32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn cpus_are_busy_with_what_is_not_idle() {
+        let statistics = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 40 4 30 999 77 2 1 9 0 0\ncpu12 1 0 0 5 0 0 0 0 0 0\nintr 7\n";
+        let times = [(0, Duration::from_ms(770)), (12, Duration::from_ms(10))];
+        assert_eq!(busy_times_in(statistics), times);
+        let own = Tid::own().0;
+        // The kernel brings it up to date at ticks and switches, and a new thread may have seen none.
+        while processor_time(own).unwrap() == Duration::ZERO {
+            std::thread::yield_now();
+        }
+        assert_eq!(processor_time(i32::MAX), None);
+    }
+
+    #[test]
+    fn own_threads_and_children_are_found() {
+        let own = Process(std::process::id() as i32);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let of_child = Process(child.id() as i32);
+        assert!(descendants(own).contains(&of_child));
+        assert!(all_parents().get(&of_child.0) == Some(&own.0));
+        let is_sleep = |thread: &Thread| thread.name == "sleep" && thread.is_main();
+        // It has the name of this program until it has become another one.
+        while !threads_of(of_child).iter().all(is_sleep) {
+            std::thread::yield_now();
+        }
+        let [thread] = threads_of(of_child).try_into().unwrap();
+        assert!(thread.is_alive());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!thread.is_alive());
+        assert_eq!(threads_of(of_child), []);
+        assert!(threads_of(own).iter().any(|thread| thread.tid == Tid::own()));
+    }
+}

@@ -1,0 +1,176 @@
+//! A program that waits, before its first instruction, until it has what it asked for.
+
+use super::signals::{Signal, Signals};
+use crate::kernel::sys::{self, Tid};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, WaitOptions, WaitStatus, waitpid};
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+
+/// What the child is told: to become the program, or to wait on.
+const START: u8 = 1;
+/// See [`START`].
+const WAKE: u8 = 2;
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Code(u8),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl Ended {
+    /// What shells make of it.
+    pub fn code(self) -> u8 {
+        match self {
+            Ended::Code(code) => code,
+            Ended::Signal(number) => 128u8.saturating_add(u8::try_from(number).unwrap_or(0)),
+        }
+    }
+}
+
+/// A program, our child.
+#[derive(Debug)]
+pub struct Program {
+    pid: Pid,
+    name: String,
+    /// Closed without a word, it ends the child that waits.
+    gate: Option<OwnedFd>,
+    /// Why it could not become the program.
+    answer: OwnedFd,
+    ended: Option<Ended>,
+}
+
+impl Program {
+    /// Forks a child that becomes the program when it is told to. It ends with `SIGTERM` if this process dies.
+    ///
+    /// # Errors
+    /// If the command is empty or has a zero in it, or the kernel refuses a pipe or a process.
+    pub fn hold(command: &[impl AsRef<OsStr>], signals: &Signals) -> io::Result<Program> {
+        let words: Result<Vec<CString>, _> =
+            command.iter().map(|word| CString::new(word.as_ref().as_bytes())).collect();
+        let words = words?;
+        let mut pointers: Vec<*const libc::c_char> =
+            words.iter().map(|word| word.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        // What it is called until it is the program, so that whoever looks for its first thread by name finds it.
+        let file = words.first().map_or(&[][..], |word| word.to_bytes());
+        let file = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let name = String::from_utf8_lossy(file).into_owned();
+        let (waits, gate) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (answer, answers) = pipe_with(PipeFlags::CLOEXEC)?;
+        let parent = std::process::id();
+        // All who were started and lost their parent come to us, so that they can be found.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        // Safety: the child calls only what is safe after a fork, and never returns.
+        let pid = match unsafe { libc::fork() } {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                drop(gate);
+                sys::name_thread(&name);
+                become_program(&pointers, &waits, &answers, signals, parent)
+            }
+            pid => pid,
+        };
+        let pid =
+            Pid::from_raw(pid).ok_or_else(|| io::Error::other("a process without a number"))?;
+        Ok(Program { pid, name, gate: Some(gate), answer, ended: None })
+    }
+
+    /// What it is called, before it is the program and mostly then, too.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its process, and its first thread.
+    pub fn tid(&self) -> Tid {
+        Tid(self.pid.as_raw_nonzero().get())
+    }
+
+    /// Wakes it for a moment, so that the kernel sees it on CPUs that it was moved to.
+    pub fn wake(&self) {
+        if let Some(gate) = &self.gate {
+            let _ = rustix::io::write(gate, &[WAKE]);
+        }
+    }
+
+    /// Lets it become the program.
+    ///
+    /// # Errors
+    /// If there is no such program, or it must not be executed.
+    pub fn start(&mut self) -> io::Result<()> {
+        let Some(gate) = self.gate.take() else { return Ok(()) };
+        rustix::io::write(&gate, &[START])?;
+        drop(gate);
+        let mut errno = [0; 4];
+        match rustix::io::retry_on_intr(|| rustix::io::read(&self.answer, &mut errno))? {
+            0 => Ok(()),
+            _ => Err(io::Error::from_raw_os_error(i32::from_ne_bytes(errno))),
+        }
+    }
+
+    /// Passes a signal on.
+    pub fn pass_on(&self, signal: Signal) {
+        if self.ended.is_none()
+            && let Some(number) = rustix::process::Signal::from_named_raw(signal.number)
+        {
+            let _ = rustix::process::kill_process(self.pid, number);
+        }
+    }
+
+    /// Buries every child that has ended, and says how the program did, if it has.
+    pub fn ended(&mut self) -> Option<Ended> {
+        while let Ok(Some((pid, status))) = waitpid(None, WaitOptions::NOHANG) {
+            if pid == self.pid {
+                self.ended = Some(ended(status));
+            }
+        }
+        self.ended
+    }
+}
+
+fn ended(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Code(u8::try_from(code).unwrap_or(u8::MAX)),
+        (None, signal) => Ended::Signal(signal.unwrap_or(libc::SIGKILL)),
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if self.gate.take().is_some() {
+            let _ = waitpid(Some(self.pid), WaitOptions::empty());
+        }
+    }
+}
+
+/// The life of the child.
+fn become_program(
+    words: &[*const libc::c_char],
+    waits: &OwnedFd,
+    answers: &OwnedFd,
+    signals: &Signals,
+    parent: u32,
+) -> ! {
+    // Safety: `words` ends with a null, as its texts end with zeros, and all of them live as long as the child.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+        let is_orphan = libc::getppid() != parent as i32;
+        let mut word = [WAKE];
+        while word == [WAKE] {
+            let told = rustix::io::retry_on_intr(|| rustix::io::read(waits, &mut word));
+            if is_orphan || told != Ok(1) {
+                libc::_exit(0);
+            }
+        }
+        signals.restore_in_child();
+        libc::execvp(words[0], words.as_ptr());
+        let errno = *libc::__errno_location();
+        let _ = rustix::io::write(answers, &errno.to_ne_bytes());
+        libc::_exit(127)
+    }
+}

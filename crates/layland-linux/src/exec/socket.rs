@@ -1,0 +1,301 @@
+//! A socket on which programs ask, and who asks: the kernel says, and nobody can claim to be another.
+
+use super::processes::Process;
+use crate::kernel::sys::Tid;
+use crate::machine::{register, threads};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// The first socket that a service is given when it is started by one.
+const FIRST_INHERITED: i32 = 3;
+
+/// Where programs knock.
+#[derive(Debug)]
+pub struct Door {
+    listener: UnixListener,
+    /// Removed in the end, if we have made it.
+    made: Option<PathBuf>,
+}
+
+impl Door {
+    /// The socket that this process was started with, if it was by one (`LISTEN_PID` and `LISTEN_FDS`, which the caller
+    /// has read).
+    ///
+    /// # Errors
+    /// If it was given something else.
+    pub fn inherited(listen_pid: &str, listen_fds: &str) -> io::Result<Option<Door>> {
+        if listen_pid.parse() != Ok(std::process::id()) || listen_fds.parse() != Ok(1u32) {
+            return Ok(None);
+        }
+        // Safety: of this descriptor the one who started us says that it is ours, and nobody else uses it.
+        let listener = unsafe { UnixListener::from_raw_fd(FIRST_INHERITED) };
+        // Somebody else's descriptor is no socket with a name.
+        listener.local_addr()?;
+        listener.set_nonblocking(true)?;
+        rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC)?;
+        Ok(Some(Door { listener, made: None }))
+    }
+
+    /// Makes a socket at a path, on which everybody may ask.
+    ///
+    /// # Errors
+    /// If somebody listens there already, or it cannot be made.
+    pub fn open(path: &Path) -> io::Result<Door> {
+        if UnixStream::connect(path).is_ok() {
+            return Err(ErrorKind::AddrInUse.into());
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        let door = Door { listener, made: Some(path.to_owned()) };
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666))?;
+        door.listener.set_nonblocking(true)?;
+        Ok(door)
+    }
+
+    /// Who knocks, if somebody does.
+    pub fn next(&self) -> Option<Peer> {
+        let (stream, _) = self.listener.accept().ok()?;
+        Peer::of(stream).ok()
+    }
+}
+
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        if let Some(path) = &self.made {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A program that asks, in lines.
+#[derive(Debug)]
+pub struct Peer {
+    stream: UnixStream,
+    /// Its process, when it connected, and when that started.
+    pub process: Process,
+    /// See [`Peer::process`].
+    pub started: u64,
+    /// Its user.
+    pub uid: u32,
+    said: Vec<u8>,
+}
+
+/// What a peer has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A line.
+    Line(String),
+    /// Nothing that is a whole line.
+    Nothing,
+    /// It has gone, or says what no line is.
+    Gone,
+}
+
+impl Peer {
+    fn of(stream: UnixStream) -> io::Result<Peer> {
+        let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        // Safety: both are as large as said, and live as long as the call.
+        let result = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERCRED,
+                (&raw mut found).cast(),
+                &raw mut length,
+            )
+        };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        stream.set_nonblocking(true)?;
+        let process = Process(found.pid);
+        let started = threads::start_of(Tid(found.pid)).unwrap_or(0);
+        Ok(Peer { stream, process, started, uid: found.uid, said: Vec::new() })
+    }
+
+    /// Whether it is of another PID namespace, as in a container: its threads have other numbers here. So it is
+    /// taken to be if it has gone.
+    pub fn is_elsewhere(&self) -> bool {
+        register::namespace_of(self.process.0) != Some(register::own_namespace())
+    }
+
+    /// The next line, of `most` bytes.
+    pub fn hear(&mut self, most: usize) -> Said {
+        let mut is_over = false;
+        let mut part = [0; 1024];
+        while self.said.len() <= most && !is_over {
+            match self.stream.read(&mut part) {
+                Ok(0) => is_over = true,
+                Ok(length) => self.said.extend_from_slice(&part[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => is_over = true,
+            }
+        }
+        match self.said.iter().position(|&byte| byte == b'\n') {
+            Some(end) if end <= most => {
+                let line: Vec<u8> = self.said.drain(..=end).take(end).collect();
+                String::from_utf8(line).map_or(Said::Gone, Said::Line)
+            }
+            Some(_) => Said::Gone,
+            None if is_over || self.said.len() > most => Said::Gone,
+            None => Said::Nothing,
+        }
+    }
+
+    /// Says a line. One that does not listen is not waited for: whether it was said.
+    pub fn say(&mut self, line: &str) -> bool {
+        let text = format!("{line}\n");
+        // A whole one fits, or the peer has left many unread.
+        matches!(self.stream.write(text.as_bytes()), Ok(length) if length == text.len())
+    }
+}
+
+impl AsFd for Peer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+/// Asks at such a door.
+#[derive(Debug)]
+pub struct Asker {
+    stream: UnixStream,
+    said: Vec<u8>,
+}
+
+impl Asker {
+    /// Knocks.
+    ///
+    /// # Errors
+    /// If nobody listens there, or this user may not ask.
+    pub fn knock(path: &Path) -> io::Result<Asker> {
+        Ok(Asker { stream: UnixStream::connect(path)?, said: Vec::new() })
+    }
+
+    /// Says a line.
+    ///
+    /// # Errors
+    /// If nobody hears it.
+    pub fn say(&mut self, line: &str) -> io::Result<()> {
+        self.stream.set_nonblocking(false)?;
+        self.stream.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// The next line, if one comes within this time; an error if nobody is there any more.
+    ///
+    /// # Errors
+    /// If the other side has gone.
+    pub fn hear(&mut self, milliseconds: u32) -> io::Result<Option<String>> {
+        self.stream.set_nonblocking(true)?;
+        let mut part = [0; 4096];
+        let mut has_waited = false;
+        loop {
+            if let Some(end) = self.said.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.said.drain(..=end).take(end).collect();
+                return String::from_utf8(line).map(Some).map_err(io::Error::other);
+            }
+            match self.stream.read(&mut part) {
+                Ok(0) => return Err(ErrorKind::ConnectionReset.into()),
+                Ok(length) => self.said.extend_from_slice(&part[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !has_waited => {
+                    has_waited = milliseconds == 0
+                        || !is_ready(&[self.stream.as_fd()], Some(milliseconds))[0];
+                    if has_waited {
+                        return Ok(None);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Waits until one of these can be read, or for this time: which can.
+pub fn is_ready(of: &[BorrowedFd<'_>], milliseconds: Option<u32>) -> Vec<bool> {
+    let mut fds: Vec<PollFd<'_>> =
+        of.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let time = milliseconds.map(|milliseconds| Timespec {
+        tv_sec: i64::from(milliseconds / 1000),
+        tv_nsec: i64::from(milliseconds % 1000) * 1_000_000,
+    });
+    let _ = poll(&mut fds, time.as_ref());
+    fds.iter().map(|fd| !fd.revents().is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn door() -> (Door, PathBuf) {
+        let name = format!("layland-door-{}-{:?}", std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(name.replace(['(', ')'], ""));
+        (Door::open(&path).expect("a socket can be made"), path)
+    }
+
+    fn next(door: &Door) -> Peer {
+        assert!(is_ready(&[door.as_fd()], Some(5_000))[0]);
+        door.next().expect("somebody knocks")
+    }
+
+    #[test]
+    fn who_asks_is_known_and_heard_line_by_line() {
+        let (door, path) = door();
+        let mut asker = Asker::knock(&path).expect("somebody listens");
+        asker.say("one\ntwo").expect("it is heard");
+        let mut peer = next(&door);
+        assert_eq!(peer.process.0 as u32, std::process::id());
+        assert_eq!(peer.uid, rustix::process::geteuid().as_raw());
+        assert!(!peer.is_elsewhere());
+        assert_eq!(peer.hear(64), Said::Line("one".to_owned()));
+        assert_eq!(peer.hear(64), Said::Line("two".to_owned()));
+        assert_eq!(peer.hear(64), Said::Nothing);
+        assert!(peer.say("yes"));
+        assert_eq!(asker.hear(5_000).expect("it lives"), Some("yes".to_owned()));
+        assert_eq!(asker.hear(1).expect("it lives"), None);
+        drop(peer);
+        assert!(asker.hear(5_000).is_err());
+        // One place has one door.
+        assert_eq!(Door::open(&path).map(|_| ()).map_err(|e| e.kind()), Err(ErrorKind::AddrInUse));
+        drop(door);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn who_goes_or_says_too_much_is_gone() {
+        let (door, path) = door();
+        let mut asker = Asker::knock(&path).expect("somebody listens");
+        asker.say(&"x".repeat(100)).expect("it is heard");
+        let mut peer = next(&door);
+        assert_eq!(peer.hear(64), Said::Gone);
+        let asker = Asker::knock(&path).expect("somebody listens");
+        let mut peer = next(&door);
+        assert_eq!(peer.hear(64), Said::Nothing);
+        drop(asker);
+        assert_eq!(peer.hear(64), Said::Gone);
+    }
+
+    #[test]
+    fn what_others_are_started_with_is_not_taken() {
+        assert!(Door::inherited("1", "1").expect("it is not ours").is_none());
+        assert!(Door::inherited("", "").expect("it is not ours").is_none());
+    }
+}

@@ -1,0 +1,386 @@
+//! The mechanism and its manager for threads of other programs, from the first thread to the last: a [`Carrying`].
+//!
+//! Threads come in three steps, so that nobody is of class `SCHED_EXT` whom the manager does not know: the policy lets
+//! the thread in ([`Carrying::enter`]), the mechanism is told which thread that is, and then whoever asked gives the
+//! thread its class. It leaves by losing the class, or by ending; the kernel says so, and the policy hears of it.
+
+use super::mechanism::{Mechanism, Names};
+use super::programs::{Asked, Desk, Programs, Told};
+use super::run::refuse;
+use super::shared::{CPUS, Settings, THREADS};
+use super::threads::{How, Last, Thread, Threads};
+use super::{DEAD_NS, ExtFigures, LATE_NS};
+use crate::RunError;
+use crate::fifo::guard::{Post, Watchdog, WatchdogClass};
+use crate::fifo::worker::Shared;
+use crate::kernel::sys::{self, Tid};
+use crate::log::{Log, Program};
+use crate::machine::Awake;
+use crate::machine::ext::support;
+use crate::manager::{Finished, Manager, Start};
+use layland_model::{CpuMap, Index, System, TaskId, Time};
+use layland_policy::{Policy, Refusal, Schedules, Speeds};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::Timespec;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+/// How long the manager may take to answer whether a thread may enter.
+const PATIENCE_NS: i64 = 2_000_000_000;
+const MANAGER_STACK: usize = 4 << 20;
+/// The priority of the manager, which shares its CPU with its watchdog.
+const BELOW_THE_WATCHDOG: i32 = sys::MANAGER - 1;
+/// The most threads at a time: some numbers are of those that are about to leave.
+const MOST: usize = THREADS - 12;
+
+/// Why a thread is not let in.
+#[derive(Debug, thiserror::Error)]
+pub enum EnterError {
+    /// The policy refuses it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Nothing is carried any more, for this reason.
+    #[error("{0}")]
+    Over(String),
+    /// There are too many.
+    #[error("the engine ext carries at most {MOST} threads")]
+    Full,
+    /// The kernel does not take its name, as when it has ended.
+    #[error("thread {thread}: {error}")]
+    Thread {
+        /// Which.
+        thread: i32,
+        /// What the kernel says.
+        error: io::Error,
+    },
+}
+
+/// A thread that was let in: its number, which another one may have later, and which of them it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    task: TaskId,
+    number: u64,
+}
+
+/// How to carry threads.
+pub struct CarryOptions {
+    /// The CPU of the machine that carries each CPU of the platform.
+    pub hosts: Vec<usize>,
+    /// The CPU of the machine that the manager has.
+    pub manager: usize,
+    /// Room for so many records of a log, which ends when that is used; with none there is no log.
+    pub log_records: usize,
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Carried {
+    /// What happened, as far as there was room.
+    pub log: Log,
+    /// What was counted.
+    pub figures: ExtFigures,
+    /// Why it ended by itself, if it did.
+    pub over: Option<String>,
+    /// How many events the policy was told, and how many decisions it made.
+    pub events: u64,
+    /// See [`Carried::events`].
+    pub decisions: u64,
+}
+
+/// See the file header. Dropping it takes the mechanism out.
+#[derive(Debug)]
+pub struct Carrying {
+    desk: Arc<Desk>,
+    control: Arc<Shared>,
+    names: Names,
+    manager: Option<JoinHandle<Result<Carried, RunError>>>,
+    watchdog: Option<Watchdog>,
+    /// Whether the watchdog has a priority that nothing of ours can keep from running.
+    is_watched: bool,
+    /// The threads that are in, and those that have left and were not asked for yet.
+    tickets: BTreeMap<TaskId, Ticket>,
+    left: Vec<Ticket>,
+    last: u64,
+    /// Where the thread that has started it may run otherwise.
+    allowed: Vec<usize>,
+    _awake: Awake,
+}
+
+impl Carrying {
+    /// Loads the mechanism and starts a manager with this policy, which was built for a system of these CPUs and no
+    /// task.
+    ///
+    /// # Errors
+    /// If the policy bounds by no budget what a thread takes, another scheduler is loaded, or the kernel does not take
+    /// ours.
+    pub fn start(policy: Box<dyn Policy>, options: CarryOptions) -> Result<Carrying, RunError> {
+        let needs = policy.needs();
+        if needs.schedules != Schedules::Threads || needs.speeds != Speeds::Fixed {
+            return Err(RunError::unsupported(
+                "threads of other programs are carried under policies that give each a budget, at the speed of the \
+                 CPUs: dl-sp, dl, apedf, a2pedf",
+            ));
+        }
+        if let Some(host) = options.hosts.iter().find(|&&host| host >= CPUS) {
+            let reason = format!(
+                "the engine ext uses the first {CPUS} CPUs of a machine, and not CPU {host}"
+            );
+            return Err(RunError::unsupported(reason));
+        }
+        let support = support();
+        refuse(&support)?;
+        // Two programs at a time do not get through there: not before it is known why.
+        if !support.has_timers {
+            return Err(RunError::unsupported(
+                "threads of other programs are not carried on a kernel with PREEMPT_RT: boot one without, or use \
+                 SCHED_DEADLINE (leave --engine ext out)",
+            ));
+        }
+        let no_thread =
+            |error: &io::Error| RunError::refused("failed to start a thread", error, String::new());
+        let desk = Arc::new(Desk::new().map_err(|error| no_thread(&error))?);
+        let control = Arc::new(Shared::new(0));
+        let _ = sys::lock_memory();
+        let awake = Awake::keep();
+        let watchdog = Watchdog::start(&control, i64::MAX, Post::Beside(options.manager))
+            .map_err(|error| no_thread(&error))?;
+        let is_watched = watchdog.class() != WatchdogClass::Ordinary;
+        // An ordinary thread takes a CPU from any thread of ours, and the caller is one.
+        let allowed = sys::allowed_cpus().unwrap_or_default();
+        let others: Vec<usize> =
+            allowed.iter().copied().filter(|cpu| !options.hosts.contains(cpu)).collect();
+        if !others.is_empty() {
+            let _ = sys::set_affinity(Tid::own(), others);
+        }
+        let (ready, is_ready) = mpsc::channel();
+        let (own_desk, own_control) = (Arc::clone(&desk), Arc::clone(&control));
+        let manager = std::thread::Builder::new().stack_size(MANAGER_STACK).spawn(move || {
+            let managed =
+                manage(policy, &options, support.has_timers, &own_control, &own_desk, &ready);
+            own_desk.nudge();
+            managed
+        });
+        let manager = manager.map_err(|error| no_thread(&error))?;
+        match is_ready.recv() {
+            Ok(names) => Ok(Carrying {
+                desk,
+                control,
+                names,
+                manager: Some(manager),
+                watchdog: Some(watchdog),
+                is_watched,
+                tickets: BTreeMap::new(),
+                left: Vec::new(),
+                last: 0,
+                allowed,
+                _awake: awake,
+            }),
+            Err(_) => {
+                drop(watchdog);
+                sys::unlock_memory();
+                let _ = sys::set_affinity(Tid::own(), allowed);
+                match manager.join() {
+                    Ok(Ok(_)) => Err(RunError::unsupported("the manager ended at once")),
+                    Ok(Err(error)) => Err(error),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        }
+    }
+
+    /// Whether nothing of ours can keep the watchdog from running.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// Asks the policy whether a thread may enter, and tells the mechanism of it: from now on it may be given the class
+    /// `SCHED_EXT`.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn enter(&mut self, program: &Program, thread: i32) -> Result<Ticket, EnterError> {
+        if self.tickets.len() >= MOST {
+            return Err(EnterError::Full);
+        }
+        let gone = |error: io::Error| EnterError::Thread { thread, error };
+        // PIDFD_THREAD: of a thread that is not the first of its process.
+        let of_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
+        let pid = Pid::from_raw(thread).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
+        let named = pidfd_open(pid, of_thread).map_err(|error| gone(error.into()))?;
+        let nice = sys::attributes(Tid(thread)).map_err(gone)?.sched_nice;
+        let task =
+            program.task().map_err(|reason| EnterError::Refused(Refusal::invalid(reason)))?;
+        self.desk.ask(Asked::Enter(Arc::new(task), Tid(thread), nice));
+        let ticket = self.answer()?;
+        if let Err(error) = self.names.name(named.as_fd(), ticket.task.index()) {
+            self.forget(ticket);
+            return Err(gone(error));
+        }
+        Ok(ticket)
+    }
+
+    fn answer(&mut self) -> Result<Ticket, EnterError> {
+        let until = sys::monotonic_ns() + PATIENCE_NS;
+        loop {
+            if let Some(over) = self.over() {
+                return Err(EnterError::Over(over));
+            }
+            if let Some(answer) = self.hear() {
+                return Ok(answer?);
+            }
+            let left = until - sys::monotonic_ns();
+            if left <= 0 {
+                return Err(EnterError::Over("the manager does not answer".to_owned()));
+            }
+            let timeout = Timespec { tv_sec: 0, tv_nsec: left.min(50_000_000) };
+            let answers = PollFd::from_borrowed_fd(self.desk.answers(), PollFlags::IN);
+            let _ = poll(&mut [answers], Some(&timeout));
+        }
+    }
+
+    /// Takes in what the manager has said, in its order: a number of a task may be given again at once.
+    fn hear(&mut self) -> Option<Result<Ticket, Refusal>> {
+        let mut answer = None;
+        for told in self.desk.hear() {
+            match told {
+                Told::Entered(Ok(task)) => {
+                    self.last += 1;
+                    let ticket = Ticket { task, number: self.last };
+                    self.tickets.insert(task, ticket);
+                    answer = Some(Ok(ticket));
+                }
+                Told::Entered(Err(refusal)) => answer = Some(Err(refusal)),
+                Told::Left(task) => self.left.extend(self.tickets.remove(&task)),
+            }
+        }
+        answer
+    }
+
+    /// A thread that was let in does not come: it could not be given its class.
+    pub fn forget(&mut self, ticket: Ticket) {
+        if self.tickets.get(&ticket.task) == Some(&ticket) {
+            self.desk.ask(Asked::Leave(ticket.task));
+        }
+    }
+
+    /// The threads that have left since this was asked last, for whatever reason.
+    pub fn left(&mut self) -> Vec<Ticket> {
+        let late = self.hear();
+        if let Some(Ok(ticket)) = late {
+            // Whoever asked has not waited for the answer.
+            self.forget(ticket);
+        }
+        std::mem::take(&mut self.left)
+    }
+
+    /// Becomes readable when a thread has left, or nothing is carried any more.
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.desk.answers()
+    }
+
+    /// Why nothing is carried any more, if that is so.
+    pub fn over(&self) -> Option<String> {
+        let is_over = self.manager.as_ref().is_none_or(JoinHandle::is_finished);
+        is_over.then(|| "the scheduler has ended".to_owned())
+    }
+
+    /// Takes the mechanism out. Every thread should have been given back what it was before; those that were not become
+    /// ordinary.
+    ///
+    /// # Errors
+    /// If the policy wanted what cannot be.
+    pub fn end(mut self) -> Result<Carried, RunError> {
+        match self.stop() {
+            Some(Ok(carried)) => carried,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => Err(RunError::unsupported("it has ended before")),
+        }
+    }
+
+    fn stop(&mut self) -> Option<std::thread::Result<Result<Carried, RunError>>> {
+        let manager = self.manager.take()?;
+        self.control.stop.store(true, Ordering::Release);
+        self.desk.wake();
+        let joined = manager.join();
+        self.watchdog = None;
+        sys::unlock_memory();
+        let _ = sys::set_affinity(Tid::own(), self.allowed.iter().copied());
+        Some(joined)
+    }
+}
+
+impl Drop for Carrying {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+/// The life of the manager's thread.
+fn manage(
+    policy: Box<dyn Policy>,
+    options: &CarryOptions,
+    has_timers: bool,
+    control: &Shared,
+    desk: &Arc<Desk>,
+    ready: &mpsc::Sender<Names>,
+) -> Result<Carried, RunError> {
+    sys::name_thread("layland-manager");
+    sys::precise_timers();
+    let own = Tid::own();
+    sys::pin(own, options.manager).map_err(|error| {
+        RunError::refused("failed to choose a CPU", &error, "choose other CPUs".to_owned())
+    })?;
+    let is_rt = !has_timers;
+    let settings = Settings {
+        cpus_used: options.hosts.iter().fold(0, |bits, &host| bits | 1 << host),
+        late_ns: LATE_NS,
+        dead_ns: DEAD_NS,
+        has_timers: u32::from(has_timers),
+        wakes_manager: u32::from(!is_rt),
+    };
+    let mut mechanism = Mechanism::load(&settings, is_rt)?;
+    mechanism.attach()?;
+    let names = mechanism
+        .names()
+        .map_err(|error| RunError::refused("failed to keep a map", &error, String::new()))?;
+    let hosts: CpuMap<usize> = options.hosts.iter().copied().collect();
+    let system = System::new(hosts.len(), Vec::new());
+    let members = (0..THREADS).map(|_| Thread::default()).collect();
+    let how = How { looks_ahead: false, polls: is_rt };
+    let work = Programs::new(Arc::clone(desk));
+    let threads = Threads::new(control, work, members, mechanism, &hosts, &how);
+    let start = Start {
+        system: &system,
+        policy,
+        markers: None,
+        log: Log::of_the_beginning(options.log_records),
+        seed: 0,
+        epoch_ns: sys::monotonic_ns(),
+        end: Time::NEVER,
+    };
+    let manager = Manager::new(start, threads);
+    sys::set_fifo(own, BELOW_THE_WATCHDOG).map_err(|error| {
+        let help = "need CAP_SYS_NICE or rtprio >= 99 in limits.conf".to_owned();
+        RunError::refused("no real-time priority", &error, help)
+    })?;
+    control.manager.store(own.0, Ordering::Release);
+    control.awake_by_ns.store(sys::monotonic_ns(), Ordering::Release);
+    let _ = ready.send(names);
+    let (mut finished, threads) = manager.run_with_carrier();
+    let _ = sys::set_ordinary(own);
+    // Its number may be another thread's soon.
+    control.manager.store(0, Ordering::Release);
+    let Last { figures, over, cpu_changes: _ } = threads.end(&mut finished.measured);
+    let Finished { log, events, decisions, unsupported, .. } = finished;
+    if let Some(reason) = unsupported {
+        return Err(RunError::unsupported(reason));
+    }
+    let late = "the watchdog found the manager late".to_owned();
+    let over = over.or_else(|| control.tripped.load(Ordering::Acquire).then_some(late));
+    Ok(Carried { log, figures, over, events, decisions })
+}

@@ -1,0 +1,389 @@
+//! Threads of programs that were given another class: what they were, so that somebody can give it back.
+//!
+//! The list is a file of records of one length, because the guardian reads it after a fork and may not allocate. A
+//! record is written before its thread is changed, so that a thread that was changed always has one. It names the
+//! thread by its number and its start, which together are never used again: a record of a thread that has ended does
+//! nothing.
+
+use crate::kernel::files;
+use crate::kernel::sys::{self, Tid};
+use layland_model::Duration;
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// The length of a record.
+const LENGTH: usize = 512;
+/// How many CPUs an affinity may name.
+const CPUS: usize = 1024;
+/// Where the text of a record begins, and how long it may be.
+const TEXT: usize = 192;
+const LONGEST: usize = LENGTH - TEXT - 1;
+/// Longer than any that the kernel takes.
+const LONGEST_PERIOD_NS: u64 = 5_000_000_000;
+
+/// What a thread was before it was given another class.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Former {
+    /// Which thread.
+    pub thread: Tid,
+    /// When it started: see [`start_of`].
+    pub started: u64,
+    /// Its class, its priority, its reservation.
+    attributes: Attributes,
+    /// The CPUs that it was tied to.
+    cpus: [u64; CPUS / 64],
+    /// The period of the reservation that it gets, in nanoseconds; 0 if it gets none.
+    period_ns: u64,
+    /// The list of threads of the cpuset that it was in, if it was moved out of that, with zeros behind it.
+    home: [u8; LONGEST + 1],
+}
+
+/// [`libc::sched_attr`] with what a record has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Attributes {
+    policy: u32,
+    nice: i32,
+    priority: u32,
+    flags: u64,
+    times: [u64; 3],
+}
+
+impl Former {
+    /// What a thread is now. `home` is the file that lists the threads of its cpuset, if it is going to be moved to
+    /// another; `period` is that of its reservation, if it is going to have one.
+    ///
+    /// # Errors
+    /// If there is no such thread, or the name of the file is too long to be remembered.
+    pub fn of(thread: Tid, home: Option<&CStr>, period: Option<Duration>) -> io::Result<Former> {
+        let started = start_of(thread).ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let name = home.map_or(&[][..], CStr::to_bytes);
+        if name.len() > LONGEST {
+            return Err(io::Error::other("the name of its cpuset is too long to be remembered"));
+        }
+        let mut home = [0; LONGEST + 1];
+        home[..name.len()].copy_from_slice(name);
+        let now = sys::attributes(thread)?;
+        let set = sys::affinity_of(thread)?;
+        let mut cpus = [0; CPUS / 64];
+        for cpu in (0..CPUS).filter(|&cpu| set.is_set(cpu)) {
+            cpus[cpu / 64] |= 1 << (cpu % 64);
+        }
+        let attributes = Attributes {
+            policy: now.sched_policy,
+            nice: now.sched_nice,
+            priority: now.sched_priority,
+            flags: now.sched_flags,
+            times: [now.sched_runtime, now.sched_deadline, now.sched_period],
+        };
+        let period_ns = period.map_or(0, |period| period.ns().unsigned_abs());
+        Ok(Former { thread, started, attributes, cpus, period_ns, home })
+    }
+
+    /// The CPUs that it was tied to, ascending.
+    pub fn cpus(&self) -> impl Iterator<Item = usize> {
+        let cpus = self.cpus;
+        (0..CPUS).filter(move |cpu| cpus[cpu / 64] >> (cpu % 64) & 1 == 1)
+    }
+
+    /// The list of threads of the cpuset that it was moved out of.
+    fn home(&self) -> Option<&CStr> {
+        CStr::from_bytes_until_nul(&self.home).ok().filter(|path| !path.is_empty())
+    }
+
+    /// Gives it back what it was, if it is still there. Allocates nothing.
+    ///
+    /// # Errors
+    /// What the kernel says first, after everything was tried.
+    pub fn restore(&self) -> io::Result<()> {
+        if start_of(self.thread) != Some(self.started) {
+            return Ok(());
+        }
+        let Attributes { policy, nice, priority, flags, times: [runtime, deadline, period] } =
+            self.attributes;
+        // An ordinary thread can be moved anywhere; one with a reservation cannot.
+        let ordinary = libc::sched_attr { sched_nice: nice, ..sys::NO_ATTRIBUTES };
+        let is_ordinary = policy == libc::SCHED_OTHER as u32;
+        let ordinary =
+            libc::sched_attr { sched_flags: if is_ordinary { flags } else { 0 }, ..ordinary };
+        let mut results = [sys::set_attributes(self.thread, &ordinary), Ok(()), Ok(()), Ok(())];
+        if let Some(home) = self.home() {
+            results[1] = files::set(home, decimal(self.thread.0, &mut [0; 12]));
+        }
+        results[2] = sys::set_affinity(self.thread, self.cpus());
+        if !is_ordinary {
+            let attributes = libc::sched_attr {
+                sched_policy: policy,
+                sched_nice: nice,
+                sched_priority: priority,
+                sched_flags: flags,
+                sched_runtime: runtime,
+                sched_deadline: deadline,
+                sched_period: period,
+                ..sys::NO_ATTRIBUTES
+            };
+            results[3] = sys::set_attributes(self.thread, &attributes);
+        }
+        // It may have ended meanwhile.
+        let is_gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
+        let failed = results.into_iter().find(|result| result.as_ref().is_err_and(|e| !is_gone(e)));
+        failed.unwrap_or(Ok(()))
+    }
+
+    fn bytes(&self) -> [u8; LENGTH] {
+        let mut bytes = [0; LENGTH];
+        let mut at = 0;
+        let mut put = |field: &[u8]| {
+            bytes[at..at + field.len()].copy_from_slice(field);
+            at += field.len();
+        };
+        let Attributes { policy, nice, priority, flags, times } = self.attributes;
+        put(&self.thread.0.to_ne_bytes());
+        put(&policy.to_ne_bytes());
+        put(&nice.to_ne_bytes());
+        put(&priority.to_ne_bytes());
+        put(&self.started.to_ne_bytes());
+        put(&flags.to_ne_bytes());
+        let words = times.iter().chain(&self.cpus).chain([&self.period_ns]);
+        words.for_each(|word| put(&word.to_ne_bytes()));
+        bytes[TEXT..].copy_from_slice(&self.home);
+        bytes
+    }
+
+    /// `None` if nothing was written here. Allocates nothing.
+    fn read(bytes: &[u8; LENGTH]) -> Option<Former> {
+        let mut at = 0;
+        let word4 = |at: &mut usize| {
+            *at += 4;
+            [bytes[*at - 4], bytes[*at - 3], bytes[*at - 2], bytes[*at - 1]]
+        };
+        let thread = Tid(i32::from_ne_bytes(word4(&mut at)));
+        let policy = u32::from_ne_bytes(word4(&mut at));
+        let nice = i32::from_ne_bytes(word4(&mut at));
+        let priority = u32::from_ne_bytes(word4(&mut at));
+        let mut words = [0; 2 + 3 + CPUS / 64 + 1];
+        for (word, bytes) in words.iter_mut().zip(bytes[at..].chunks_exact(8)) {
+            let mut all = [0; 8];
+            all.copy_from_slice(bytes);
+            *word = u64::from_ne_bytes(all);
+        }
+        let [started, flags, runtime, deadline, period, cpus @ .., period_ns] = words;
+        let mut home = [0; LONGEST + 1];
+        home.copy_from_slice(&bytes[TEXT..]);
+        let times = [runtime, deadline, period];
+        let attributes = Attributes { policy, nice, priority, flags, times };
+        (thread.0 > 0).then_some(Former { thread, started, attributes, cpus, period_ns, home })
+    }
+}
+
+/// The threads that were changed, as a file.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    file: File,
+    /// Which thread each record is about, in their order; `None` where one can be written again.
+    written: Vec<Option<Tid>>,
+}
+
+impl Changed {
+    /// A list without threads in a file that is made.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn make(path: &CStr) -> io::Result<Changed> {
+        let file = files::open(path, true)?;
+        file.set_len(0)?;
+        Ok(Changed { file, written: Vec::new() })
+    }
+
+    /// To be called before a thread is changed.
+    ///
+    /// # Errors
+    /// If it cannot be written. Then the thread must not be changed.
+    pub fn remember(&mut self, former: &Former) -> io::Result<()> {
+        let free = self.written.iter().position(Option::is_none);
+        let index = free.unwrap_or(self.written.len());
+        self.file.write_all_at(&former.bytes(), (index * LENGTH) as u64)?;
+        match free {
+            Some(index) => self.written[index] = Some(former.thread),
+            None => self.written.push(Some(former.thread)),
+        }
+        Ok(())
+    }
+
+    /// What a thread was.
+    pub fn former(&self, thread: Tid) -> Option<Former> {
+        let index = self.written.iter().position(|&of| of == Some(thread))?;
+        read_at(&self.file, index)
+    }
+
+    /// The thread has ended, or is what it was: its record can be written again.
+    pub fn forget(&mut self, thread: Tid) {
+        if let Some(index) = self.written.iter().position(|&of| of == Some(thread)) {
+            // Whoever reads an old record of a thread that was restored restores it once more.
+            let _ = self.file.write_all_at(&[0; LENGTH], (index * LENGTH) as u64);
+            self.written[index] = None;
+        }
+    }
+}
+
+fn read_at(file: &File, index: usize) -> Option<Former> {
+    let mut bytes = [0; LENGTH];
+    file.read_exact_at(&mut bytes, (index * LENGTH) as u64).ok()?;
+    Former::read(&bytes)
+}
+
+/// Restores every thread of a list, and removes the list.
+///
+/// # Errors
+/// If the kernel refuses one; the list stays then.
+pub(crate) fn restore_all(path: &CStr) -> io::Result<()> {
+    let file = match files::open(path, false) {
+        Ok(file) => file,
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len() as usize;
+    let mut result = Ok(());
+    let mut longest = 0;
+    for index in 0..length / LENGTH {
+        if let Some(former) = read_at(&file, index) {
+            result = result.and(former.restore());
+            if former.home().is_some() {
+                longest = longest.max(former.period_ns.min(LONGEST_PERIOD_NS));
+            }
+        }
+    }
+    // Its root domain goes next: see `Reserving::give_back`.
+    sys::sleep_until(sys::monotonic_ns().saturating_add_unsigned(longest));
+    result?;
+    files::remove(path)
+}
+
+/// How many threads of a list are still there.
+pub(crate) fn alive_in(path: &CStr) -> usize {
+    let Ok(file) = files::open(path, false) else { return 0 };
+    let length = file.metadata().map_or(0, |found| found.len()) as usize;
+    let records = (0..length / LENGTH).filter_map(|index| read_at(&file, index));
+    records.filter(|former| start_of(former.thread) == Some(former.started)).count()
+}
+
+/// When a thread started, in ticks since the start of the machine; `None` if there is none, or only its remains.
+/// Allocates nothing.
+pub(crate) fn start_of(thread: Tid) -> Option<u64> {
+    let mut path = [0; 32];
+    let mut digits = [0; 12];
+    let parts: [&[u8]; 3] = [b"/proc/", decimal(thread.0, &mut digits), b"/stat"];
+    let mut at = 0;
+    for part in parts {
+        path[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+    let path = CStr::from_bytes_until_nul(&path).ok()?;
+    let mut text = [0; 1024];
+    let file = files::open_to_read(path).ok()?;
+    let length = file.read_at(&mut text, 0).ok()?;
+    // The name before it may have any characters.
+    let end = text[..length].iter().rposition(|&byte| byte == b')')?;
+    let mut fields = text[end + 1..length].split(|&byte| byte == b' ').filter(|f| !f.is_empty());
+    let state = fields.next()?;
+    if matches!(state, b"Z" | b"X") {
+        return None;
+    }
+    std::str::from_utf8(fields.nth(18)?).ok()?.parse().ok()
+}
+
+/// A number as text.
+fn decimal(number: i32, digits: &mut [u8; 12]) -> &[u8] {
+    let mut left = number.unsigned_abs();
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            return &digits[at..];
+        }
+    }
+}
+
+impl std::fmt::Debug for Former {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Former { thread, started, attributes, period_ns: _, home: _, cpus: _ } = self;
+        write!(f, "{thread:?} since {started}: {attributes:?} in {:?}", self.home())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+
+    fn path(name: &str) -> CString {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("layland-threads-{name}-{}", std::process::id()));
+        CString::new(path.to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let home = CString::new("/sys/fs/cgroup/cpuset/a b/tasks").unwrap();
+        for home in [None, Some(home.as_c_str())] {
+            let former = Former::of(Tid::own(), home, Some(Duration::from_ms(7))).unwrap();
+            assert_eq!(Former::read(&former.bytes()).unwrap(), former);
+            assert!(former.cpus().count() > 0);
+        }
+        assert_eq!(Former::read(&[0; LENGTH]), None);
+        let long = CString::new("x".repeat(LONGEST + 1)).unwrap();
+        assert!(Former::of(Tid::own(), Some(&long), None).is_err());
+    }
+
+    #[test]
+    fn records_are_used_again() {
+        let path = path("again");
+        let mut changed = Changed::make(&path).unwrap();
+        let of =
+            |number| Former { thread: Tid(number), ..Former::of(Tid::own(), None, None).unwrap() };
+        [11, 12, 13].iter().for_each(|&number| changed.remember(&of(number)).unwrap());
+        changed.forget(Tid(12));
+        assert_eq!(changed.former(Tid(12)), None);
+        changed.remember(&of(14)).unwrap();
+        assert_eq!(changed.file.metadata().unwrap().len(), 3 * LENGTH as u64);
+        assert_eq!(changed.former(Tid(14)).unwrap(), of(14));
+        // None of these started when their records say: nobody is touched.
+        restore_all(&path).unwrap();
+        assert!(!std::path::Path::new(path.to_str().unwrap()).exists());
+        restore_all(&path).unwrap();
+    }
+
+    #[test]
+    fn a_thread_is_what_it_was() {
+        let path = path("was");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let own = Tid::own();
+                assert_eq!(start_of(own), sys::start_of(own.0 as u32));
+                let was = Former::of(own, None, None).unwrap();
+                let mut changed = Changed::make(&path).unwrap();
+                changed.remember(&was).unwrap();
+                let first = was.cpus().next().unwrap();
+                sys::set_affinity(own, [first]).unwrap();
+                assert_eq!(
+                    Former::of(own, None, None).unwrap().cpus().collect::<Vec<_>>(),
+                    [first]
+                );
+                assert_eq!(alive_in(&path), 1);
+                restore_all(&path).unwrap();
+                assert_eq!(Former::of(own, None, None).unwrap(), was);
+            });
+        });
+    }
+
+    #[test]
+    fn numbers_are_written_in_full() {
+        let mut digits = [0; 12];
+        for number in [0, 7, 10, 4_194_304, i32::MAX] {
+            assert_eq!(decimal(number, &mut digits), number.to_string().as_bytes());
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The manager on a machine that does not exist: threads in virtual time, which report, are late and run on for a
+//! moment as those of a kernel do. Every interleaving is drawn, none depends on the machine that runs the tests.
+
+mod ahead;
+mod kernel;
+mod machine;
+mod threads;
+
+use super::{Finished, Manager, Start};
+use crate::log::replay::replay;
+use crate::log::trace::verify;
+use crate::log::{Entry, Log};
+use crate::supports;
+use layland_gen::Random;
+use layland_model::{
+    CpuId, CpuSet, Criticality, Duration, ExecutionModel, Levels, OnMiss, Request, RequestKind,
+    ScheduleRule, Service, System, Task, Time,
+};
+use layland_policy::{Policy, Registry};
+use machine::Machine;
+use std::collections::BTreeMap;
+
+/// A few tasks with periods of some milliseconds; some systems of two criticality levels, with affinities, with late
+/// jobs that are given up or skipped, with CPUs that come and go.
+fn draw(index: u64) -> System {
+    let mut random = Random::of_task(index, 2);
+    let cpus = 1 + random.below(3) as usize;
+    let is_critical = random.below(3) == 0;
+    let is_masked = random.below(4) == 0;
+    let mut tasks = Vec::new();
+    for number in 0..cpus as u64 + 1 + random.below(3) {
+        let ms = [4, 5, 8, 10, 16, 20][random.below(6) as usize];
+        let period = Duration::from_ms(ms);
+        let share = random.between(100, 600);
+        let wcet = Service::from_ns(period.ns() * share / 1000);
+        let mut task = Task::implicit(format!("t{number}"), wcet, period);
+        task.offset = Duration::from_ns(random.between(0, period.ns()));
+        if random.below(2) == 0 {
+            let demands = (0..1 + random.below(4)).map(|_| random.between(1, wcet.ns()));
+            task.execution = ExecutionModel::List(demands.map(Service::from_ns).collect());
+        }
+        task.on_miss = match random.below(6) {
+            0 => OnMiss::Abort,
+            1 => OnMiss::Skip,
+            _ => OnMiss::Continue,
+        };
+        if is_critical && random.below(2) == 0 {
+            task.criticality = Criticality(1);
+            task.wcet = vec![Service::from_ns(wcet.ns() / 2), wcet];
+        }
+        if is_masked && random.below(2) == 0 {
+            let first = CpuId(random.below(cpus as u64) as u32);
+            task.affinity = Some(CpuSet::single(first));
+        }
+        tasks.push(task);
+    }
+    let mut system = System::new(cpus, tasks);
+    if is_critical {
+        system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+    }
+    if random.below(4) == 0 {
+        let cpu = CpuId(random.below(cpus as u64) as u32);
+        let at = |ms| Time::from_ms(ms);
+        system.requests = vec![
+            Request { at: at(40), kind: RequestKind::CpuOffline(cpu) },
+            Request { at: at(60), kind: RequestKind::CpuOnline(cpu) },
+        ];
+    }
+    system
+}
+
+fn run(system: &System, policy: Box<dyn Policy>, seed: u64) -> Finished {
+    let log = Log::with_capacity(1 << 16, 1024);
+    let (epoch_ns, end) = (0, Time::from_ms(120));
+    let start = Start { system, policy, markers: None, log, seed, epoch_ns, end };
+    Manager::new(start, Machine::new(system.tasks.len(), seed)).run()
+}
+
+/// Their rule depends on what jobs have got, which they take to be the time since `Run`: on a machine that is late
+/// it is less.
+const RULE_OF_PROGRESS: &[&str] = &["edzl"];
+
+/// Whatever happens while the manager works: no thread is given a CPU that another has, the policy's rule holds in the
+/// schedule that it made, a replay decides the same, and a job that ended while it was being preempted is told of.
+#[test]
+fn every_policy_runs_on_a_machine_that_is_late() {
+    let registry = Registry::standard();
+    let mut ended: BTreeMap<String, usize> = BTreeMap::new();
+    for index in 0..60 {
+        let system = draw(index);
+        for info in &registry {
+            let build = || registry.build(&info.name, &system);
+            let Ok(policy) = build() else { continue };
+            if supports(&system, &*policy).is_err() {
+                continue;
+            }
+            let rule = match RULE_OF_PROGRESS.contains(&info.name.as_ref()) {
+                true => ScheduleRule::None,
+                false => policy.rule(),
+            };
+            let finished = run(&system, policy, index);
+            let what = format!("{} {index}", info.name);
+            assert!(!finished.log_full && finished.unsupported.is_none(), "{what}");
+            let violations = verify(&finished.log, &system, &rule);
+            assert!(violations.is_empty(), "{what}: {violations:#?}");
+            let replayed =
+                replay(&finished.log, &system, &mut *build().expect("it was built before"));
+            let replayed = replayed.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(replayed.divergence, None, "{what}");
+            assert_eq!(replayed.events, finished.events, "{what}");
+            let ends = finished.log.records.iter();
+            let ends = ends.filter(|record| is_an_end(&record.entry, &system)).count();
+            *ended.entry(info.name.to_string()).or_default() += ends;
+        }
+    }
+    let without: Vec<_> = ended.iter().filter(|&(_, &count)| count == 0).collect();
+    assert!(ended.len() > 30 && without.len() <= 5, "{ended:?}");
+}
+
+/// An end of a job that nobody gives up.
+fn is_an_end(entry: &Entry, system: &System) -> bool {
+    matches!(entry, Entry::Ended { job } if system.tasks[job.task].on_miss != OnMiss::Abort)
+}
+
+/// The same machine, twice: the same log.
+#[test]
+fn a_run_repeats() {
+    let mut repeated = 0;
+    for index in 0..20 {
+        let system = draw(index);
+        let Ok(policy) = Registry::standard().build("g-edf", &system) else { continue };
+        let first = run(&system, policy.clone(), index).log;
+        assert!(!first.records.is_empty() && first == run(&system, policy, index).log, "{index}");
+        repeated += 1;
+    }
+    assert!(repeated >= 5, "g-edf took {repeated} systems");
+}
