@@ -39,6 +39,8 @@ pub struct Experiment {
     pub timing: Option<Timing>,
     /// What is measured on real threads, if anything is.
     pub threads: Option<Threads>,
+    /// What runs on every engine, if anything does.
+    pub engines: Option<Engines>,
     /// The file that it was read from.
     pub text: String,
 }
@@ -197,6 +199,19 @@ pub struct Threads {
     pub moved: usize,
     /// The values that the source reports.
     pub reported: Vec<Said>,
+}
+
+/// The same systems through the simulator and every engine of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Engines {
+    /// The index of the grid. Its series are policies.
+    pub grid: usize,
+    /// How many systems of each point run.
+    pub sets: u64,
+    /// How long each run is.
+    pub duration: Duration,
+    /// By how much more policies with budgets, and SCHED_DEADLINE, reserve than the WCET.
+    pub margin: Duration,
 }
 
 /// A value that the source of an experiment reports for real threads.

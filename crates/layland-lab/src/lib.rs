@@ -17,13 +17,16 @@
 //! |---|---|
 //! | `experiment.rs`, `read/` | the description of an experiment, and its TOML |
 //! | `parameters.rs` | what a system is drawn from, by the names of the options of `layland gen` |
+//! | `selection.rs` | some points of an experiment, and policies beside its series |
 //! | `measure.rs`, `observe.rs`, `structure.rs` | one system under one policy or analysis: a row |
 //! | `metric.rs` | the columns of a row, and the statistics over rows |
 //! | `shard.rs`, `run.rs` | the units of work, and their results on disk |
+//! | `part.rs` | a part of the units for one of several processes |
 //! | `results.rs` | all rows, as a table that `layland-interchange` writes |
 //! | `curve.rs`, `claim.rs`, `table.rs` | what figures, claims and tables say |
 //! | `timing.rs` | what decisions cost: measured times, kept apart from the results |
 //! | `threads/` | what policies cost on real threads: measured, kept apart as well |
+//! | `engines/` | the same systems through the simulator and every engine, side by side |
 //! | `draw.rs` | the layout of a figure |
 //!
 //! Integers and exact rationals decide what a system does and whether a test accepts it; metrics and
@@ -32,6 +35,7 @@
 mod claim;
 mod curve;
 mod draw;
+mod engines;
 mod experiment;
 mod measure;
 mod metric;
@@ -39,9 +43,11 @@ mod observe;
 mod output;
 pub mod packaged;
 mod parameters;
+mod part;
 mod read;
 mod results;
 mod run;
+mod selection;
 mod shard;
 mod structure;
 mod table;
@@ -50,19 +56,22 @@ mod timing;
 
 pub use claim::{Judged, Judgement, judge, judge_of};
 pub use curve::{Curve, Point, curves};
+pub use engines::{Ahead, Did, Engine, EngineRun, EngineRuns, on_engines, write_engines};
 pub use experiment::{
-    Bar, Bounds, Cell, Claim, Comparison, Experiment, Figure, FigureKind, Grid, Measured, Operand,
-    Other, Range, Reported, Said, Series, Statistic, TARDINESS, Table, Threads, Timing,
+    Bar, Bounds, Cell, Claim, Comparison, Engines, Experiment, Figure, FigureKind, Grid, Measured,
+    Operand, Other, Range, Reported, Said, Series, Statistic, TARDINESS, Table, Threads, Timing,
     TimingClaim,
 };
 pub use layland_sim::Horizon;
 pub use measure::Row;
 pub use metric::{MEASURED, METRICS, Metric, Origin, THREADED, metric};
-pub use output::{Written, write, write_timings};
+pub use output::{Written, figure_pdf, figure_svg, write, write_timings};
 pub use parameters::{PARAMETERS, Parameters};
+pub use part::{Listed, Part, Share};
 pub use read::{VERSION, parse_horizon, read};
 pub use results::{CellRows, GridRows, Results, SCHEMA};
 pub use run::{LabError, Plan, Progress, Runner};
+pub use shard::BUILD;
 pub use table::{claims_text, figure_text, table_text};
 pub use threads::{
     Costs, Move, OnThreads, ThreadRun, ThreadRuns, Times, on_threads, write_threads,

@@ -10,6 +10,7 @@ use crate::run::LabError;
 use crate::shard::replace;
 use crate::table::{claims_text, figure_text, table_text};
 use crate::timing::Timings;
+use layland_chart::plot::Picture;
 use std::path::{Path, PathBuf};
 
 /// What was written, relative to the folder.
@@ -74,13 +75,10 @@ pub(crate) fn draw(
     std::fs::create_dir_all(&drawn).map_err(|error| LabError::Write { path: drawn, error })?;
     let figures = experiment.figures.iter().enumerate();
     for (_, figure) in figures.filter(|(at, figure)| chosen(*at, figure)) {
-        let curves = curves(experiment, results, figure);
-        let picture = Chart::new(experiment, figure, &curves).picture();
         let name = format!("{part}/{}", figure.name);
-        let about = format!("{}. {}", experiment.provenance(), figure.name);
         for (ending, bytes) in [
-            ("svg", picture.svg(&about).into_bytes()),
-            ("pdf", picture.pdf(&about)),
+            ("svg", figure_svg(experiment, results, figure).into_bytes()),
+            ("pdf", figure_pdf(experiment, results, figure)),
             ("csv", figure_text(experiment, results, figure).into_bytes()),
         ] {
             let file = PathBuf::from(format!("{name}.{ending}"));
@@ -89,6 +87,25 @@ pub(crate) fn draw(
         }
     }
     Ok(())
+}
+
+/// A figure as SVG, as it is written.
+pub fn figure_svg(experiment: &Experiment, results: &Results, figure: &Figure) -> String {
+    let (picture, about) = drawn(experiment, results, figure);
+    picture.svg(&about)
+}
+
+/// A figure as PDF, as it is written.
+pub fn figure_pdf(experiment: &Experiment, results: &Results, figure: &Figure) -> Vec<u8> {
+    let (picture, about) = drawn(experiment, results, figure);
+    picture.pdf(&about)
+}
+
+/// The picture of a figure, and what it is of.
+fn drawn(experiment: &Experiment, results: &Results, figure: &Figure) -> (Picture, String) {
+    let curves = curves(experiment, results, figure);
+    let about = format!("{}. {}", experiment.provenance(), figure.name);
+    (Chart::new(experiment, figure, &curves).picture(), about)
 }
 
 /// Writes measured times, which are never the same twice: `measured.csv`, `measured.txt`, and the figures

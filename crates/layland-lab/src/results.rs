@@ -51,8 +51,8 @@ impl Results {
         self.grids.iter().find(|rows| rows.grid == grid).map_or(&[], |rows| &rows.cells)
     }
 
-    /// One line per system and series.
-    pub(crate) fn table(&self, experiment: &Experiment) -> Columns {
+    /// One line per system and series: what `results.csv` has.
+    pub fn table(&self, experiment: &Experiment) -> Columns {
         let (mut columns, all) = self.keys(experiment, |_| 1);
         columns.push("refused", Column::Text(all.iter().map(|row| row.refused.clone()).collect()));
         for (at, metric) in METRICS.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Results {
     }
 
     /// One line per system, series and bin of tardiness; none if that was not asked for.
-    pub(crate) fn distribution(&self, experiment: &Experiment) -> Option<Columns> {
+    pub fn distribution(&self, experiment: &Experiment) -> Option<Columns> {
         let (mut columns, all) = self.keys(experiment, |row| row.tardiness.len());
         if columns.rows() == 0 {
             return None;

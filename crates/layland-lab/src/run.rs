@@ -44,6 +44,15 @@ pub enum LabError {
         /// Why.
         error: SimError,
     },
+    /// A unit that is asked for is none of the experiment as it is measured here.
+    #[error(
+        "no unit is named {name}: names change with the experiment, its options and the build; `layland lab units` \
+         lists them"
+    )]
+    NoUnit {
+        /// What was asked for.
+        name: String,
+    },
     /// A table cannot be written as Parquet.
     #[error(transparent)]
     Parquet(#[from] layland_interchange::columns::ColumnsError),
@@ -65,7 +74,7 @@ pub struct Progress {
 pub struct Plan {
     /// The grids that are measured, as indices.
     pub grids: Vec<usize>,
-    units: Vec<Unit>,
+    pub(crate) units: Vec<Unit>,
 }
 
 impl Plan {
@@ -75,12 +84,41 @@ impl Plan {
     }
 }
 
+/// Counts the units that are done, and tells of each.
+pub(crate) struct Done<'a> {
+    tell: Option<&'a (dyn Fn(Progress) + Sync)>,
+    units: usize,
+    resumed: usize,
+    done: AtomicUsize,
+}
+
+impl Done<'_> {
+    pub(crate) fn new<'a>(runner: &Runner<'a>, units: usize, resumed: usize) -> Done<'a> {
+        let done = Done { tell: runner.progress, units, resumed, done: AtomicUsize::new(resumed) };
+        done.tell(resumed);
+        done
+    }
+
+    fn one(&self) {
+        self.tell(self.done.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+
+    fn tell(&self, done: usize) {
+        if let Some(tell) = self.tell {
+            tell(Progress { done, units: self.units, resumed: self.resumed });
+        }
+    }
+}
+
 /// Measures an experiment into a folder.
 pub struct Runner<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// The policies that it names.
     pub registry: &'a Registry,
+    /// What results depend on besides this build: the code of policies that are not ours, as a hash or a text of one
+    /// line. Results of other code are not used.
+    pub code: Option<&'a str>,
     /// The folder; made if it does not exist.
     pub folder: &'a Path,
     /// Stops the run early once it is true.
@@ -101,7 +139,7 @@ impl Runner<'_> {
             figures.iter().any(|&at| experiment.figures[at].grid == grid)
         };
         let grids: Vec<usize> = (0..experiment.grids.len()).filter(needed).collect();
-        let units = units(experiment, &grids);
+        let units = units(experiment, &grids, self.code);
         Plan { grids, units }
     }
 
@@ -111,57 +149,82 @@ impl Runner<'_> {
     /// # Errors
     /// If a system cannot be drawn or simulated, or a shard cannot be written.
     pub fn run(&self, plan: &Plan) -> Result<Results, LabError> {
-        let shards = self.folder.join("shards");
-        std::fs::create_dir_all(&shards)
-            .map_err(|error| LabError::Write { path: shards.clone(), error })?;
-        let series = |unit: &Unit| &self.experiment.grids[unit.grid].series;
+        let shards = self.shards()?;
         let mut rows: Vec<Option<Vec<Row>>> =
-            plan.units.par_iter().map(|unit| load(unit, series(unit), &shards)).collect();
-        let units = plan.units.len();
-        let resumed = rows.iter().filter(|rows| rows.is_some()).count();
-        let done = AtomicUsize::new(resumed);
-        let tell = |done| {
-            if let Some(progress) = self.progress {
-                progress(Progress { done, units, resumed });
-            }
-        };
-        tell(resumed);
-        let failed = AtomicBool::new(false);
-        let failure = Mutex::new(None);
-        plan.units.par_iter().zip(rows.par_iter_mut()).for_each(|(unit, rows)| {
-            if rows.is_some() || failed.load(Ordering::Relaxed) || self.interrupted() {
-                return;
-            }
-            let measured = self.measure(unit).and_then(|measured| {
-                measured
-                    .as_ref()
-                    .map_or(Ok(()), |rows| store(unit, series(unit), rows, &shards))?;
-                Ok(measured)
-            });
-            match measured {
-                Ok(None) => {}
-                Ok(measured) => {
-                    *rows = measured;
-                    tell(done.fetch_add(1, Ordering::Relaxed) + 1);
-                }
-                Err(error) => {
-                    failed.store(true, Ordering::Relaxed);
-                    // The first unit decides what is reported, whichever thread was faster.
-                    let at = plan.units.iter().position(|other| other == unit);
-                    let mut failure = failure.lock().expect("no thread panics with it");
-                    if failure.as_ref().is_none_or(|&(first, _)| at < first) {
-                        *failure = Some((at, error));
-                    }
-                }
-            }
-        });
-        if let Some((_, error)) = failure.into_inner().expect("no thread panics with it") {
-            return Err(error);
+            plan.units.par_iter().map(|unit| self.load(unit, &shards)).collect();
+        let missing: Vec<usize> = (0..rows.len()).filter(|&at| rows[at].is_none()).collect();
+        let of_missing: Vec<&Unit> = missing.iter().map(|&at| &plan.units[at]).collect();
+        let done = Done::new(self, plan.units(), plan.units() - missing.len());
+        let measured = self.measure_missing(&of_missing, &shards, &done, |rows| rows)?;
+        for (at, measured) in missing.into_iter().zip(measured) {
+            rows[at] = measured;
         }
         Ok(self.merge(plan, rows))
     }
 
-    fn interrupted(&self) -> bool {
+    /// Where results are kept; the folder is made if it does not exist.
+    pub(crate) fn shards(&self) -> Result<PathBuf, LabError> {
+        let shards = self.folder.join("shards");
+        std::fs::create_dir_all(&shards)
+            .map_err(|error| LabError::Write { path: shards.clone(), error })?;
+        Ok(shards)
+    }
+
+    fn series(&self, unit: &Unit) -> &[usize] {
+        &self.experiment.grids[unit.grid].series
+    }
+
+    fn load(&self, unit: &Unit, shards: &Path) -> Option<Vec<Row>> {
+        load(unit, self.series(unit), shards)
+    }
+
+    /// Measures units, and says what is to be kept of the rows of each; nothing of those that an interrupt cuts off. A
+    /// unit that another process measured since is not measured again.
+    pub(crate) fn measure_missing<T: Send>(
+        &self,
+        units: &[&Unit],
+        shards: &Path,
+        done: &Done<'_>,
+        keep: impl Fn(Vec<Row>) -> T + Sync,
+    ) -> Result<Vec<Option<T>>, LabError> {
+        let failed = AtomicBool::new(false);
+        let failure = Mutex::new(None);
+        let one = |(at, &unit): (usize, &&Unit)| {
+            if failed.load(Ordering::Relaxed) || self.interrupted() {
+                return None;
+            }
+            let measured = match self.load(unit, shards) {
+                Some(rows) => Ok(Some(rows)),
+                None => self.measure(unit).and_then(|rows| {
+                    let kept = rows.as_ref();
+                    kept.map_or(Ok(()), |rows| store(unit, self.series(unit), rows, shards))?;
+                    Ok(rows)
+                }),
+            };
+            match measured {
+                Ok(rows) => rows.map(|rows| {
+                    done.one();
+                    keep(rows)
+                }),
+                Err(error) => {
+                    failed.store(true, Ordering::Relaxed);
+                    // The first unit decides what is reported, whichever thread was faster.
+                    let mut failure = failure.lock().expect("no thread panics with it");
+                    if failure.as_ref().is_none_or(|&(first, _)| at < first) {
+                        *failure = Some((at, error));
+                    }
+                    None
+                }
+            }
+        };
+        let kept = units.par_iter().enumerate().map(one).collect();
+        match failure.into_inner().expect("no thread panics with it") {
+            Some((_, error)) => Err(error),
+            None => Ok(kept),
+        }
+    }
+
+    pub(crate) fn interrupted(&self) -> bool {
         self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::SeqCst))
     }
 

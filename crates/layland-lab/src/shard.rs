@@ -1,10 +1,10 @@
 //! The units of work, and their results on disk.
 //!
 //! A unit is a block of systems of one point, under every series of its grid. Its *key* is a text with
-//! everything that its result depends on, the version of the code included; the shard that holds the
+//! everything that its result depends on, the build of the code included; the shard that holds the
 //! result is named by a hash of the key and repeats it. A shard is written beside its place and then
 //! renamed, so that there is a whole one or none; one that is damaged or has another key is measured
-//! again.
+//! again. So any machine may measure any unit of a folder that they share, and twice does no harm.
 
 use crate::experiment::{Experiment, Measured};
 use crate::measure::Row;
@@ -14,6 +14,10 @@ use layland_sim::Horizon;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use twox_hash::XxHash3_128;
+
+/// The build of this crate and of those that it is built on: a hash of the sources, or a commit; empty if neither is
+/// known.
+pub const BUILD: &str = env!("LAYLAND_LAB_BUILD");
 
 /// A block of systems of one point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +33,14 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
+    /// What names it: a hash of its key.
+    pub(crate) fn hash(&self) -> String {
+        format!("{:032x}", XxHash3_128::oneshot(self.key.as_bytes()))
+    }
+
     /// Where its result is kept.
     pub(crate) fn path(&self, shards: &Path) -> PathBuf {
-        shards.join(format!("{:032x}.json", XxHash3_128::oneshot(self.key.as_bytes())))
+        shards.join(format!("{}.json", self.hash()))
     }
 }
 
@@ -41,9 +50,10 @@ pub(crate) fn cell_seed(seed: u64, parameters: &str) -> u64 {
     (XxHash3_128::oneshot(format!("{seed} {parameters}").as_bytes()) >> 65) as u64
 }
 
-/// Every unit of some grids, in the order of the results.
-pub(crate) fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
+/// Every unit of some grids, in the order of the results; `code` is what they depend on besides this build.
+pub(crate) fn units(experiment: &Experiment, grids: &[usize], code: Option<&str>) -> Vec<Unit> {
     let mut units = Vec::new();
+    let code = code.map_or(String::new(), |code| format!("code {code}\n"));
     for &at in grids {
         let grid = &experiment.grids[at];
         let series: Vec<String> = grid
@@ -78,8 +88,8 @@ pub(crate) fn units(experiment: &Experiment, grids: &[usize]) -> Vec<Unit> {
             while from < experiment.sets {
                 let to = from.saturating_add(experiment.block(at)).min(experiment.sets);
                 let key = format!(
-                    "layland-lab {} results {SCHEMA}\nparameters {parameters}\nseed {}\nsets \
-                     {from}..{to}\nhorizon {horizon}\ndistribution {}\n{}{}\n",
+                    "layland-lab {} build {BUILD} results {SCHEMA}\n{code}parameters {parameters}\n\
+                     seed {}\nsets {from}..{to}\nhorizon {horizon}\ndistribution {}\n{}{}\n",
                     env!("CARGO_PKG_VERSION"),
                     experiment.seed,
                     experiment.needs_distribution(at),
@@ -128,6 +138,19 @@ pub(crate) fn load(unit: &Unit, series: &[usize], shards: &Path) -> Option<Vec<R
         })
     };
     wire.rows.into_iter().map(row).collect()
+}
+
+/// Whether a unit was measured before.
+pub(crate) fn is_kept(unit: &Unit, shards: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Head {
+        key: String,
+        #[serde(rename = "rows")]
+        _rows: Vec<serde::de::IgnoredAny>,
+    }
+    let bytes = std::fs::read(unit.path(shards)).ok();
+    let head = bytes.and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok());
+    head.is_some_and(|head| head.key == unit.key)
 }
 
 /// Keeps the rows of a unit.

@@ -123,7 +123,8 @@ fn small() -> Experiment {
 /// Runs on so many threads.
 fn run(experiment: &Experiment, folder: &Path, threads: usize) -> Results {
     let registry = &Registry::standard();
-    let runner = Runner { experiment, registry, folder, interrupt: None, progress: None };
+    let runner =
+        Runner { experiment, registry, folder, code: None, interrupt: None, progress: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let results = pool.install(|| runner.run(&runner.plan(&[]))).unwrap();
     write(experiment, &results, &[], folder).unwrap();
@@ -189,6 +190,7 @@ fn an_interrupted_run_goes_on_and_changes_no_byte() {
         experiment: &experiment,
         registry: &registry,
         folder: &cut,
+        code: None,
         interrupt: Some(&interrupt),
         progress: Some(&stop),
     };
@@ -231,6 +233,7 @@ fn more_sets_keep_those_that_are_there() {
         experiment: &experiment,
         registry: &registry,
         folder: &folder,
+        code: None,
         interrupt: None,
         progress: None,
     };
@@ -299,6 +302,7 @@ fn claims_are_judged_and_figures_choose_grids() {
         experiment: &experiment,
         registry: &registry,
         folder: &folder,
+        code: None,
         interrupt: None,
         progress: None,
     };
@@ -382,7 +386,9 @@ utilization = ["0.4"]
 fn packaged_experiments_are_right_and_run() {
     for packaged in packaged::ALL {
         let mut experiment = packaged.experiment();
-        assert!(!experiment.claims.is_empty() && !experiment.figures.is_empty());
+        let is_judged = !experiment.claims.is_empty() && !experiment.figures.is_empty();
+        // What engines do is measured on real threads alone, and shown as tables.
+        assert!(is_judged || experiment.engines.is_some(), "{}", packaged.name);
         experiment.sets = 1;
         experiment.horizon = layland_lab::parse_horizon("400ms").unwrap();
         for grid in &mut experiment.grids {
@@ -391,4 +397,28 @@ fn packaged_experiments_are_right_and_run() {
         let folder = folder(packaged.name);
         assert!(run(&experiment, &folder, 2).is_complete(), "{}", packaged.name);
     }
+}
+
+/// Code that nobody knows but the caller names results, too: two builds of it never mix.
+#[test]
+fn other_code_has_other_units() {
+    let folder = folder("other-code");
+    let (experiment, registry) = (small(), Registry::standard());
+    let names = |code: Option<&str>| {
+        let runner = Runner {
+            experiment: &experiment,
+            registry: &registry,
+            folder: &folder,
+            code,
+            interrupt: None,
+            progress: None,
+        };
+        let listed = runner.listed(&runner.plan(&[]));
+        listed.into_iter().map(|unit| unit.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(Some("one")), names(Some("one")));
+    for other in [None, Some("two")] {
+        assert!(names(Some("one")).iter().all(|name| !names(other).contains(name)));
+    }
+    assert_eq!(layland_lab::BUILD.len(), 32, "a checkout is named by its sources");
 }

@@ -25,6 +25,12 @@
 //! pooled = true                            # only means over blocks of systems are kept; by default as
 //!                                          # `pooled` says for all grids, else false
 //!
+//! [engines]                                # with --real-threads: the simulator and every engine, side by side
+//! grid = "load"                            # its series are policies
+//! sets = 1                                 # systems per point
+//! duration = "2s"
+//! margin = "1ms"                           # what policies with budgets reserve besides the WCET
+//!
 //! [[figure]]
 //! name = "misses"
 //! grid = "load"
@@ -44,6 +50,7 @@
 //! Nothing is defaulted silently where it changes a result; an unknown key is an error.
 
 mod decoder;
+mod engines;
 mod grid;
 mod show;
 mod threads;
@@ -90,6 +97,7 @@ const TOP: &[&str] = &[
     "claim",
     "timing",
     "threads",
+    "engines",
 ];
 /// Reads an experiment with policies of this registry. `name` is what it is called, `file` what reports call its
 /// file.
@@ -205,6 +213,7 @@ impl Decoder<'_> {
         let claims = sections.iter().filter_map(|section| self.claim(section)).collect();
         let timing = self.timing(top);
         let threads = self.threads(top);
+        let engines = self.engines(top);
         let of = |origin| self.figures.iter().find(move |figure| figure.origin() == origin);
         let mut missing = Vec::new();
         if timing.is_none()
@@ -239,6 +248,7 @@ impl Decoder<'_> {
             claims,
             timing,
             threads,
+            engines,
             text: text.to_owned(),
         }
     }

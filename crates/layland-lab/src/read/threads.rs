@@ -4,7 +4,7 @@ use super::decoder::Decoder;
 use crate::experiment::{Said, Threads};
 use layland_analysis::catalogue;
 use layland_config::document::{Section, in_file_order, value_of};
-use layland_model::{Criticality, Duration, ParseTimeError};
+use layland_model::{Criticality, Duration};
 
 const THREADS: &[&str] =
     &["grid", "duration", "baseline", "sets", "accepted_by", "level", "moved", "reported"];
@@ -18,21 +18,7 @@ impl Decoder<'_> {
         let section = Section { what: "[threads]".to_owned(), span: entry_of.span.clone(), table };
         self.reader.only(section.table, THREADS, &section.what);
         let grid = self.find_grid(&section);
-        let duration = self.reader.required(&section, "duration", "\"10s\"").and_then(|entry| {
-            let text = self.reader.text(&entry, "..")?;
-            let length: Result<Duration, ParseTimeError> = text.parse();
-            match length {
-                Ok(length) if length >= Duration::from_ms(1) => Some(length),
-                Ok(_) => {
-                    self.reader.invalid(&entry, "a run takes at least 1 ms", "write \"10s\"");
-                    None
-                }
-                Err(error) => {
-                    self.reader.invalid(&entry, error.to_string(), error.help());
-                    None
-                }
-            }
-        });
+        let duration = self.length(&section, "duration", Duration::from_ms(1));
         let baseline = self.timed_series(&section, "baseline");
         let level =
             value_of(table, "level").and_then(|entry| self.reader.integer::<u8>(&entry, 0..=255));

@@ -10,8 +10,8 @@ use layland_interchange::kernel::{Threads as Known, read, switches};
 use layland_linux::trace::View;
 use layland_linux::tracefs::Instance;
 use layland_linux::{
-    Changes, Distribution, FifoOptions, Hosts, Machine, ManagerPlace, Markers, Outcome, Recorder,
-    RunError, adjustments, margin_of, run, usable_cpus, with_slack,
+    Changes, Distribution, FifoOptions, Hosts, Machine, ManagerPlace, Margin, Markers, Outcome,
+    Recorder, RunError, adjustments, run, usable_cpus, with_slack,
 };
 use layland_model::{Duration, ExecutionModel, Rate, System, Time};
 use layland_policy::Registry;
@@ -82,7 +82,7 @@ pub(super) fn measure(
     threads: &Threads,
     interrupt: &AtomicBool,
     tell: &dyn Fn(usize, usize),
-) -> Result<OnThreads, LabError> {
+) -> Result<OnThreads<ThreadRuns>, LabError> {
     let bench = Bench { experiment, registry, threads, interrupt };
     match bench.all(tell) {
         Ok(runs) => Ok(OnThreads::Measured(runs)),
@@ -187,7 +187,7 @@ impl Bench<'_> {
                 tasks.for_each(|task| task.execution = ExecutionModel::Level(level));
             }
             // A budget of just what jobs ask for would be used up by the switch to them.
-            let system = with_slack(&system, |own| margin_of(own, &Rate::new(1, SLACK)));
+            let system = with_slack(&system, &Margin::Fraction(Rate::new(1, SLACK)));
             let accepts = |test: &&layland_analysis::SchedulabilityTest| {
                 test.run(&system).is_ok_and(|finding| finding.verdict == Verdict::Yes)
             };

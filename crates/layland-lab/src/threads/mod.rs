@@ -148,9 +148,9 @@ pub struct Move {
 
 /// The outcome of a measurement on real threads.
 #[derive(Clone, Debug, PartialEq)]
-pub enum OnThreads {
+pub enum OnThreads<T> {
     /// It was made.
-    Measured(ThreadRuns),
+    Measured(T),
     /// The experiment does not ask for any.
     None,
     /// It was interrupted.
@@ -169,7 +169,7 @@ pub fn on_threads(
     registry: &Registry,
     interrupt: &AtomicBool,
     tell: &dyn Fn(usize, usize),
-) -> Result<OnThreads, LabError> {
+) -> Result<OnThreads<ThreadRuns>, LabError> {
     let Some(threads) = &experiment.threads else { return Ok(OnThreads::None) };
     #[cfg(target_os = "linux")]
     return measure::measure(experiment, registry, threads, interrupt, tell);
@@ -306,6 +306,11 @@ impl ThreadRuns {
 }
 
 impl Times {
+    /// The median in microseconds; none of none.
+    pub fn median_us(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.median_ns as f64 / 1e3)
+    }
+
     fn sum_ns(&self) -> f64 {
         self.mean_ns * self.count as f64
     }

@@ -1,0 +1,342 @@
+//! The same systems through the simulator and through every engine of this machine: what they decide, how soon what
+//! was decided happens, and what comes of it.
+//!
+//! A system of the grid runs under each of its policies, first in the simulator, then by each engine, for the same
+//! time, with the same releases and execution times. A policy that grants budgets has a margin, in the simulator, too.
+//!
+//! | column | what it is |
+//! |---|---|
+//! | jobs, missed | completed jobs, and those of all jobs that missed their deadline |
+//! | preemptions, migrations | of jobs, as the simulator counts them |
+//! | decisions | of the policy; SCHED_DEADLINE does not tell |
+//! | alike | of what jobs executed in the simulator, the share that they executed at the same time, on whichever CPU |
+//! | release | from a release to the first instruction of a job that runs at once |
+//! | next | from the end of a job to the first instruction of the next on its CPU, which waited |
+//! | wake-up | sched_ext: from the wake-up of a thread to its first instruction, where it takes a CPU at once |
+//! | right, wrong | sched_ext: times that a CPU acted before the manager as the policy decided then, or not |
+//! | commits | sched_ext: decisions that took a call into the kernel |
+//!
+//! SCHED_DEADLINE does not say what it decides. There a release counts whose job starts at once in the simulator, and
+//! an end, where the next job on the CPU was released before it. What a thread sees of its CPU has gaps; one below
+//! 2 ms, in which no other job had the CPU, is the machine's, and no preemption. Latencies are medians.
+//!
+//! Measured figures are never the same twice. They are kept apart from the results, in `engines.csv` and
+//! `engines.txt`.
+
+#[cfg(target_os = "linux")]
+mod measure;
+
+use crate::experiment::{Engines, Experiment};
+use crate::output::Written;
+use crate::run::LabError;
+use crate::shard::replace;
+use crate::table::aligned;
+use crate::threads::{OnThreads, Times};
+use layland_interchange::columns::{Column, Columns};
+use layland_model::{JobId, Time};
+use layland_policy::Registry;
+use layland_trace::Trace;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// What carries out a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Engine {
+    /// No machine: what the others are compared with.
+    Simulator,
+    /// A manager gives threads of class SCHED_FIFO their priorities.
+    Fifo,
+    /// The kernel's SCHED_DEADLINE.
+    Deadline,
+    /// sched_ext, and every decision by the manager.
+    ExtAsked,
+    /// sched_ext, with CPUs that act ahead of the manager.
+    Ext,
+    /// sched_ext, and global EDF in the kernel alone.
+    InKernel,
+}
+
+impl Engine {
+    /// All of them, the simulator first.
+    pub const ALL: [Engine; 6] = [
+        Engine::Simulator,
+        Engine::Fifo,
+        Engine::Deadline,
+        Engine::ExtAsked,
+        Engine::Ext,
+        Engine::InKernel,
+    ];
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Engine::Simulator => "simulator",
+            Engine::Fifo => "SCHED_FIFO",
+            Engine::Deadline => "SCHED_DEADLINE",
+            Engine::ExtAsked => "sched_ext (no look-ahead)",
+            Engine::Ext => "sched_ext",
+            Engine::InKernel => "in the kernel alone",
+        })
+    }
+}
+
+/// The same systems by every engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineRuns {
+    /// The machine, in words.
+    pub machine: String,
+    /// By point, series, system and engine.
+    pub runs: Vec<EngineRun>,
+    /// What was skipped, and why; and what is to be known of a run.
+    pub remarks: Vec<String>,
+}
+
+/// One system under one policy by one engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineRun {
+    /// The value of each axis.
+    pub values: Vec<String>,
+    /// The number of the system among those of its point.
+    pub set: u64,
+    /// The index of the series.
+    pub series: usize,
+    /// Who carried it out.
+    pub engine: Engine,
+    /// What came of it.
+    pub did: Did,
+}
+
+/// What came of a run: see the table above.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Did {
+    /// Completed jobs.
+    pub jobs: u64,
+    /// Jobs that missed their deadline.
+    pub missed: u64,
+    /// Preemptions of jobs.
+    pub preemptions: u64,
+    /// Executions on another CPU than the task's last one.
+    pub migrations: u64,
+    /// Decisions of the policy.
+    pub decisions: Option<u64>,
+    /// A share.
+    pub alike: Option<f64>,
+    /// From release to running.
+    pub release: Times,
+    /// From an end to the next job.
+    pub next: Times,
+    /// From wake-up to running.
+    pub wake: Times,
+    /// What CPUs did by themselves.
+    pub ahead: Option<Ahead>,
+}
+
+/// What CPUs did ahead of the manager.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ahead {
+    /// As the policy decided then.
+    pub right: u64,
+    /// Otherwise.
+    pub wrong: u64,
+    /// Decisions that took a call into the kernel.
+    pub commits: u64,
+}
+
+/// Runs what the experiment asks for on every engine. After each run `tell` is called with the number of runs that are
+/// done and the number of all runs. What the machine cannot do is a remark.
+///
+/// # Errors
+/// If a system cannot be drawn, or not simulated.
+pub fn on_engines(
+    experiment: &Experiment,
+    registry: &Registry,
+    interrupt: &AtomicBool,
+    tell: &dyn Fn(usize, usize),
+) -> Result<OnThreads<EngineRuns>, LabError> {
+    let Some(engines) = &experiment.engines else { return Ok(OnThreads::None) };
+    #[cfg(target_os = "linux")]
+    return measure::measure(experiment, registry, engines, interrupt, tell);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (registry, engines, interrupt, tell);
+        Ok(OnThreads::Needs("Linux".to_owned()))
+    }
+}
+
+/// When each job executed, in order.
+type Executions = BTreeMap<JobId, Vec<(Time, Time)>>;
+
+fn executions(trace: &Trace) -> Executions {
+    let mut all = Executions::new();
+    for segment in &trace.segments {
+        all.entry(segment.job).or_default().push((segment.start, segment.end));
+    }
+    all.values_mut().for_each(|own| own.sort_unstable());
+    all
+}
+
+/// Of what jobs executed in the first trace, the share that they executed at the same time in the second.
+fn alike(expected: &Trace, other: &Trace) -> Option<f64> {
+    let (expected, other) = (executions(expected), executions(other));
+    let (mut common, mut all) = (0, 0);
+    for (job, segments) in &expected {
+        let theirs = other.get(job).map_or(&[][..], Vec::as_slice);
+        for &(start, end) in segments {
+            all += (end - start).ns();
+            // A job has few segments.
+            common += theirs
+                .iter()
+                .map(|&(from, to)| (to.min(end) - from.max(start)).ns().max(0))
+                .sum::<i64>();
+        }
+    }
+    (all > 0).then(|| common as f64 / all as f64)
+}
+
+impl EngineRuns {
+    /// The results as text: a line per run, the medians of latencies in microseconds, and what was skipped.
+    pub fn text(&self, experiment: &Experiment) -> String {
+        let Some(engines) = &experiment.engines else { return String::new() };
+        let mut out = format!(
+            "by every engine, {}; figures differ from run to run and from machine to machine\n\n",
+            self.machine
+        );
+        out += &self.lines(experiment, engines);
+        for remark in &self.remarks {
+            out += &format!("\n{remark}\n");
+        }
+        out
+    }
+
+    fn lines(&self, experiment: &Experiment, engines: &Engines) -> String {
+        let axes = experiment.grids[engines.grid].axes.iter().map(|(axis, _)| axis.as_str());
+        let rest = [
+            "set", "policy", "engine", "jobs", "missed", "preempt", "migrate", "decide", "alike %",
+            "release", "next", "wake-up", "right", "wrong", "commits",
+        ];
+        let mut rows: Vec<Vec<String>> = vec![axes.chain(rest).map(str::to_owned).collect()];
+        for run in &self.runs {
+            let did = &run.did;
+            let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let count = |count: Option<u64>| or_none(count.map(|count| count.to_string()));
+            let us = |times: &Times| or_none(times.median_us().map(|us| format!("{us:.1}")));
+            let mut row = run.values.clone();
+            row.extend([
+                run.set.to_string(),
+                experiment.series[run.series].label.clone(),
+                run.engine.to_string(),
+                did.jobs.to_string(),
+                did.missed.to_string(),
+                did.preemptions.to_string(),
+                did.migrations.to_string(),
+                count(did.decisions),
+                or_none(did.alike.map(|alike| format!("{:.2}", alike * 100.0))),
+                us(&did.release),
+                us(&did.next),
+                us(&did.wake),
+                count(did.ahead.map(|ahead| ahead.right)),
+                count(did.ahead.map(|ahead| ahead.wrong)),
+                count(did.ahead.map(|ahead| ahead.commits)),
+            ]);
+            rows.push(row);
+        }
+        let axes = experiment.grids[engines.grid].axes.len();
+        let right: Vec<bool> =
+            (0..axes + rest.len()).map(|at| at != axes + 1 && at != axes + 2).collect();
+        aligned(&rows, &right)
+    }
+
+    fn table(&self, experiment: &Experiment, engines: &Engines) -> Columns {
+        let mut columns =
+            Columns::new(crate::results::SCHEMA).with("provenance", experiment.provenance());
+        let runs = || self.runs.iter();
+        for (at, (axis, _)) in experiment.grids[engines.grid].axes.iter().enumerate() {
+            columns
+                .push(axis, Column::Text(runs().map(|run| Some(run.values[at].clone())).collect()));
+        }
+        let name = |run: &EngineRun| Some(experiment.series[run.series].name.clone());
+        columns.push("series", Column::Text(runs().map(name).collect()));
+        columns
+            .push("engine", Column::Text(runs().map(|run| Some(run.engine.to_string())).collect()));
+        let mut whole = |name: &str, of: &dyn Fn(&EngineRun) -> Option<u64>| {
+            let values = runs().map(|run| of(run).and_then(|value| i64::try_from(value).ok()));
+            columns.push(name, Column::Int(values.collect()));
+        };
+        whole("set", &|run| Some(run.set));
+        whole("jobs", &|run| Some(run.did.jobs));
+        whole("missed", &|run| Some(run.did.missed));
+        whole("preemptions", &|run| Some(run.did.preemptions));
+        whole("migrations", &|run| Some(run.did.migrations));
+        whole("decisions", &|run| run.did.decisions);
+        whole("right", &|run| Some(run.did.ahead?.right));
+        whole("wrong", &|run| Some(run.did.ahead?.wrong));
+        whole("commits", &|run| Some(run.did.ahead?.commits));
+        columns.push("alike", Column::Real(runs().map(|run| run.did.alike).collect()));
+        let mut latency = |name: &str, of: &dyn Fn(&Did) -> Times| {
+            let mut real = |what: &str, value: &dyn Fn(Times) -> Option<f64>| {
+                let values = runs().map(|run| value(of(&run.did)));
+                columns.push(&format!("{name}_{what}_us"), Column::Real(values.collect()));
+            };
+            real("median", &|times| times.median_us());
+            real("max", &|times| (times.count > 0).then(|| times.max_ns as f64 / 1e3));
+        };
+        latency("release", &|did| did.release);
+        latency("next", &|did| did.next);
+        latency("wake", &|did| did.wake);
+        columns
+    }
+}
+
+/// Writes what the engines did: `engines.csv` and `engines.txt`.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn write_engines(
+    experiment: &Experiment,
+    runs: &EngineRuns,
+    folder: &Path,
+) -> Result<Written, LabError> {
+    let Some(engines) = &experiment.engines else { return Ok(Vec::new()) };
+    std::fs::create_dir_all(folder)
+        .map_err(|error| LabError::Write { path: folder.to_owned(), error })?;
+    let mut written = Vec::new();
+    let mut put = |name: &str, bytes: &[u8]| {
+        written.push(PathBuf::from(name));
+        replace(&folder.join(name), bytes)
+    };
+    put("engines.csv", runs.table(experiment, engines).csv().as_bytes())?;
+    let head = format!("{}\n{}\n", experiment.title, experiment.provenance());
+    put("engines.txt", (head + &runs.text(experiment)).as_bytes())?;
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::{CpuId, Duration, TaskId};
+    use layland_trace::Segment;
+
+    fn trace(segments: &[(u64, u32, i64, i64)]) -> Trace {
+        let segment = |&(seq, cpu, start, end)| Segment {
+            job: JobId { task: TaskId(0), seq },
+            cpu: CpuId(cpu),
+            start: Time::from_ns(start),
+            end: Time::from_ns(end),
+            overhead: Duration::ZERO,
+        };
+        Trace { segments: segments.iter().map(segment).collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn what_executes_at_the_same_time_is_alike() {
+        let expected = trace(&[(0, 0, 0, 10), (1, 0, 20, 30)]);
+        assert_eq!(alike(&expected, &expected), Some(1.0));
+        // Half of one job, on another CPU, and none of the other: it executes what its twin should.
+        let other = trace(&[(0, 1, 5, 15), (0, 0, 20, 30)]);
+        assert_eq!(alike(&expected, &other), Some(0.25));
+        assert_eq!(alike(&trace(&[]), &expected), None);
+    }
+}
