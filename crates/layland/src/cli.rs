@@ -4,7 +4,7 @@
 #[cfg(feature = "lab")]
 use crate::commands::lab;
 #[cfg(target_os = "linux")]
-use crate::commands::{calibrate, doctor, run, trace};
+use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
 use crate::commands::{
     check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
 };
@@ -67,6 +67,18 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(after_long_help = run::EXAMPLES)]
     Run(Box<run::RunArgs>),
+    /// Run programs that exist, with time reserved for their threads
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = exec::EXAMPLES)]
+    Exec(Box<exec::ExecArgs>),
+    /// Serve `layland exec --engine ext`: owns the scheduler, and lets threads of programs in
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = daemon::EXAMPLES)]
+    Daemon(daemon::DaemonArgs),
+    /// Show what is admitted on this machine, and how it does
+    #[cfg(target_os = "linux")]
+    #[command(after_long_help = top::EXAMPLES)]
+    Top(top::TopArgs),
     /// Measure what a context switch costs on this machine, as the overheads of a platform
     #[cfg(target_os = "linux")]
     #[command(after_long_help = calibrate::EXAMPLES)]

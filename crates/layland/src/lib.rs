@@ -1,100 +1,86 @@
-//! The `layland` command as a library: arguments in, results on standard output, talk on standard error, an exit
-//! code that says what came out. It contains no algorithm.
+//! Real-time scheduling on several CPUs: can it be guaranteed, what will happen, make it happen.
 //!
-//! A program with policies of its own hands [`main_with`] a registry that has them, and has every command:
-//!
-//! ```no_run
-//! fn main() -> std::process::ExitCode {
-//!     layland::main_with(&layland_policy::Registry::standard())
-//! }
 //! ```
+//! use layland::prelude::*;
+//!
+//! let tasks = vec![
+//!     Task::implicit("control", Service::from_us(1_200), Duration::from_ms(5)),
+//!     Task::implicit("lidar", Service::from_ms(30), Duration::from_ms(100)),
+//!     Task::implicit("planner", Service::from_ms(60), Duration::from_ms(100)),
+//! ];
+//! let system = System::new(2, tasks);
+//! let registry = Registry::standard();
+//!
+//! // Can it be guaranteed? By every test that is known for the policy.
+//! let answer = assess(&registry, "g-edf", &system, &AssessOptions::default())?;
+//! assert_eq!((answer.verdict, answer.decided_by), (Verdict::Yes, Some("GFB")));
+//!
+//! // What will happen? Event by event, and exactly.
+//! let policy = registry.build("g-edf", &system)?;
+//! let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+//! simulate(&system, policy, &mut counters, &SimOptions::until(Time::from_ms(10_000)))?;
+//! let total = counters.total();
+//! assert_eq!((total.completed, total.missed), (2200, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | to | look at |
+//! |---|---|
+//! | describe tasks and CPUs | [`model`]: [`System`](model::System), [`Task`](model::Task), and the types of time |
+//! | read and write task-set files | [`config`] |
+//! | draw random sets | [`gen`](mod@gen) |
+//! | choose a policy, or write one | [`policy`]: [`Registry`](policy::Registry), [`Policy`](policy::Policy) |
+//! | ask what is guaranteed | [`guarantee`]: [`assess`](guarantee::assess); [`analysis`] has each test by itself |
+//! | simulate | [`sim`]: [`simulate`](sim::simulate) |
+//! | keep what happened, and draw it | [`trace`], [`chart`]; [`interchange`] for other tools; [`checker`] judges a trace |
+//! | run on real threads | `linux`, on Linux |
+//! | repeat an experiment | [`lab`], with the feature `lab` |
+//! | have every command in a program with policies of its own | [`main_with`], with the feature `command` |
+//!
+//! A policy is a pure state machine. The simulator and the engines for Linux drive the same values, and a policy of
+//! another crate is treated like those that are here.
+//!
+//! The examples of this crate are programs to start from: `simulate_and_check`, `own_policy`, `own_analysis` and
+//! `run_on_threads`.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `command` (default) | the program `layland`, and what it is made of: [`main_with`], [`answers`] |
+//! | `lab` (default) | experiments: [`lab`] |
+//! | `ext` | threads under sched_ext; needs Linux 7.2, libelf and zlib |
 
+pub use layland_analysis as analysis;
+pub use layland_chart as chart;
+pub use layland_checker as checker;
+pub use layland_config as config;
+pub use layland_engine as engine;
+pub use layland_gen as r#gen;
+pub use layland_guarantee as guarantee;
+pub use layland_interchange as interchange;
+#[cfg(feature = "lab")]
+pub use layland_lab as lab;
+#[cfg(target_os = "linux")]
+pub use layland_linux as linux;
+pub use layland_model as model;
+pub use layland_offline as offline;
+pub use layland_policy as policy;
+pub use layland_sim as sim;
+pub use layland_trace as trace;
+
+pub mod prelude;
+
+#[cfg(feature = "command")]
+pub mod answers;
+#[cfg(feature = "command")]
 mod cli;
+#[cfg(feature = "command")]
+mod command;
+#[cfg(feature = "command")]
 mod commands;
+#[cfg(feature = "command")]
 mod ui;
 
-use clap::{CommandFactory, Parser};
-use cli::{Cli, Colour, Command};
-#[cfg(feature = "lab")]
-use commands::lab;
-#[cfg(target_os = "linux")]
-use commands::{calibrate, doctor, run, trace};
-use commands::{
-    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
-};
-use layland_policy::Registry;
-use ui::exit::{Exit, Failure, Outcome};
-use ui::terminal;
-
-/// Answers the command line of this process with the policies of a registry.
-pub fn main_with(registry: &Registry) -> std::process::ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        terminal::talk(&format!(
-            "layland {} has a bug: {panic}\n\
-             Please report it with the command line, the task set and the seed.",
-            env!("CARGO_PKG_VERSION")
-        ));
-    }));
-    std::process::ExitCode::from(guarded(|| answer(registry)).code())
-}
-
-/// What the command line asks for.
-fn answer(registry: &Registry) -> Outcome {
-    let mut cli = Cli::parse();
-    match cli.color {
-        Colour::Auto => {}
-        Colour::Always => anstream::ColorChoice::Always.write_global(),
-        Colour::Never => anstream::ColorChoice::Never.write_global(),
-    }
-    match &mut cli.command {
-        Command::Sim(args) => simulate::run(registry, args),
-        Command::Check(args) => check::run(registry, args),
-        Command::Explain(args) => explain::run(registry, args),
-        #[cfg(target_os = "linux")]
-        Command::Run(args) => run::run(registry, args),
-        #[cfg(target_os = "linux")]
-        Command::Calibrate(args) => calibrate::run(args),
-        #[cfg(target_os = "linux")]
-        Command::Trace(args) => trace::run(registry, args),
-        #[cfg(target_os = "linux")]
-        Command::Doctor(args) => doctor::run(args),
-        Command::Gen(args) => generate::run(args),
-        Command::Convert(args) => convert::run(args),
-        Command::Policies(args) => policies::run(registry, args),
-        Command::Demos(args) => demos::run(args),
-        #[cfg(feature = "lab")]
-        Command::Lab(args) => lab::run(registry, args),
-        Command::Schema(args) => schema::run(args),
-        Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
-        Command::Man(args) => man::run(Cli::command(), args),
-    }
-}
-
-/// What to end with. A failure is told here; of a panic, the hook has told.
-fn guarded(run: impl FnOnce() -> Outcome) -> Exit {
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
-        Ok(Ok(exit)) => exit,
-        Ok(Err(Failure { exit, message })) => {
-            terminal::complain(&message);
-            exit
-        }
-        Err(_) => Exit::Bug,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_end_has_its_code() {
-        assert_eq!(guarded(|| Ok(Exit::No)).code(), 1);
-        assert_eq!(guarded(|| Err(Failure::usage("a test of a failure"))).code(), 2);
-        assert_eq!(guarded(|| panic!("a test of a panic")).code(), 70);
-    }
-
-    #[test]
-    fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
-    }
-}
+#[cfg(feature = "command")]
+pub use command::{main_of, main_with};

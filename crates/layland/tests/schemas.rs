@@ -71,6 +71,10 @@ fn verdicts() {
     }
     let overheads = ["check", "-t", "a=1ms/10ms", "-p", "rms,p-edf,dl", "--json"];
     is("check", &overheads);
+    for margin in ["5ms", "0.05"] {
+        let margin = [&overheads[..], &["--margin", margin]].concat();
+        assert_eq!(is("check", &margin)["policies"].as_array().map(Vec::len), Some(3));
+    }
     let folder = folder("schema-check");
     let sets = folder.join("sets");
     let made = ["gen", "-n", "5", "-u", "1.9", "--cpus", "2", "--sets", "3", "-o", name(&sets)];
@@ -157,6 +161,51 @@ fn simulations_and_traces() {
 }
 
 #[test]
+fn task_sets_of_traces() {
+    let folder = folder("schema-infer");
+    let trace = folder.join("x.json");
+    let tasks = ["-t", "a=1ms/5ms", "-t", "b=2ms/20ms", "--cpus", "2", "-p", "g-edf"];
+    let files = ["--until", "1s", "-o", name(&trace), "--chart", "none"];
+    assert!(run(&[&["sim"][..], &tasks, &files].concat()).status.success());
+    let document = is("trace-infer", &["trace", "infer", name(&trace), "--json"]);
+    assert_eq!(document["tasks"][1]["period_ns"], 20_000_000);
+    let kernel = "../layland-interchange/tests/kernel/tracefs.txt";
+    let document = is("trace-infer", &["trace", "infer", kernel, "--json"]);
+    assert_eq!(document["tasks"][0]["class"], "fifo or rr");
+    let asked = ["trace", "infer", kernel, "--thread", "^m|other", "--json"];
+    let document = is("trace-infer", &asked);
+    assert_eq!(document["chosen_by"], "name");
+    assert!(!document["left_out"].as_array().expect("a list").is_empty());
+}
+
+#[test]
+fn what_is_admitted() {
+    let _alone = alone();
+    is("exec", &["exec", "--dl", "1ms/100ms", "--dry-run", "--json"]);
+    is("exec", &["exec", "--list", "--json"]);
+    // The list of itself.
+    let list = [env!("CARGO_BIN_EXE_layland"), "exec", "--list", "--json"];
+    let reserved = [&["exec", "--dl", "30ms/100ms", "--name", "lists", "--"][..], &list].concat();
+    let output = run(&reserved);
+    if output.status.code() == Some(5) {
+        return common::skipped("CAP_SYS_NICE, for SCHED_DEADLINE");
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    holds(&schema("exec"), &document, &reserved);
+    assert_eq!(document["members"][0]["reserved"][0]["kernel"]["class"], "SCHED_DEADLINE");
+    let top =
+        [env!("CARGO_BIN_EXE_layland"), "top", "--json", "--interval", "20ms", "--count", "2"];
+    let reserved = [&["exec", "--dl", "30ms/100ms", "--name", "tops", "--"][..], &top].concat();
+    let output = run(&reserved);
+    for line in output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let document: Value = serde_json::from_slice(line).expect("it is JSON");
+        holds(&schema("top"), &document, &reserved);
+        assert_eq!(document["reserved"][0]["name"], "tops");
+    }
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
 fn lists() {
     is("policies", &["policies", "--json"]);
     is("demos", &["demos", "--json"]);
@@ -172,6 +221,9 @@ fn an_experiment() {
     let folder = folder("schema-lab");
     let args = ["lab", "run", "stevanato2021", "--sets", "1", "-o", name(&folder), "--json"];
     is("lab-run", &args);
+    let of = ["stevanato2021", "--sets", "1", "-o", name(&folder), "--json"];
+    is("lab-units", &[&["lab", "units"][..], &of].concat());
+    is("lab-part", &[&["lab", "run", "--shard", "2/3"][..], &of].concat());
 }
 
 /// A run of real threads, its replay, and what is said of its trace.

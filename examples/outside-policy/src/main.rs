@@ -4,7 +4,7 @@
 
 mod policy;
 
-use layland_policy::Registry;
+use layland::prelude::*;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Command, ExitCode};

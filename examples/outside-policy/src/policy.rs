@@ -1,9 +1,9 @@
 //! Global EDF that can be told not to preempt: a policy of another crate, with nothing but the public
-//! interface of `layland-policy`.
+//! interface of `layland::policy`.
 
-use layland_model::{Algorithm, Citation, Form, Group, JobOrder, Order, ScheduleRule};
-use layland_policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
-use layland_policy::{HighestFirst, OptionInfo, PolicyInfo, Values};
+use layland::model::{Algorithm, Citation, Form, Group, JobOrder, Order, ScheduleRule};
+use layland::policy::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
+use layland::policy::{HighestFirst, OptionInfo, PolicyInfo, Values};
 
 /// The name under which it is registered.
 pub const NAME: &str = "outside-edf";

@@ -16,10 +16,10 @@ Examples:
   sudo layland doctor --clean
       takes back what was left behind by runs that were killed together with their guardian
 
-Exits with 0 if everything that was tried works; warnings do not count. With 5 if a privilege is
-missing, and with 1 if something else is: what to do is said. With --clean it exits with 0 if nothing
-is left, and with 5 if the system refuses to take something back. What a run that is alive has changed
-is never touched.";
+Exits with 0 if everything that was tried works; warnings do not count, nor does a kernel that is too
+old for sched_ext. With 5 if a privilege is missing, and with 1 if something else is: what to do is
+said. With --clean it exits with 0 if nothing is left, and with 5 if the system refuses to take
+something back. What a run that is alive has changed is never touched.";
 
 #[derive(Args)]
 pub(crate) struct DoctorArgs {

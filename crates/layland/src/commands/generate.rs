@@ -192,11 +192,7 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         files::write(args.output.as_deref().unwrap_or(Path::new("-")), text.as_bytes())?;
         return Ok(Exit::Yes);
     }
-    let generator = recipe(args)?.generator().map_err(failed)?;
-    let last =
-        args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
-    let sets = (args.first..last)
-        .map(|index| generator.generate(index).map(|system| (index, system)).map_err(failed));
+    let sets = numbered(args)?;
     let folder = args.output.as_deref().filter(|path| path.is_dir());
     match (format, folder) {
         (Format::Lines, None) => {
@@ -219,6 +215,22 @@ pub(crate) fn run(args: &GenArgs) -> Outcome {
         }
     }
     Ok(Exit::Yes)
+}
+
+/// The sets that are asked for.
+pub(crate) fn systems(args: &GenArgs) -> Result<Vec<System>, Failure> {
+    numbered(args)?.map(|set| set.map(|(_, system)| system)).collect()
+}
+
+/// The sets with their numbers, as they are made.
+fn numbered(
+    args: &GenArgs,
+) -> Result<impl Iterator<Item = Result<(u64, System), Failure>> + use<>, Failure> {
+    let generator = recipe(args)?.generator().map_err(failed)?;
+    let last =
+        args.first.checked_add(args.sets).ok_or_else(|| Failure::usage("there are fewer sets"))?;
+    Ok((args.first..last)
+        .map(move |index| generator.generate(index).map(|system| (index, system)).map_err(failed)))
 }
 
 /// One set in each line, as they are made.

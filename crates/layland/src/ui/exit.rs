@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     Untrusted,
     /// Interrupted; partial results were kept and marked.
     Interrupted,
+    /// What the program that was run ended with.
+    OfProgram(u8),
     /// A bug of ours.
     Bug,
 }
@@ -38,6 +40,7 @@ impl Exit {
             Exit::Untrusted => 6,
             Exit::Bug => 70,
             Exit::Interrupted => 130,
+            Exit::OfProgram(code) => code,
         }
     }
 
@@ -48,7 +51,12 @@ impl Exit {
             Exit::Interrupted => 3,
             Exit::No => 2,
             Exit::Unknown => 1,
-            Exit::Yes | Exit::Usage | Exit::BadInput | Exit::Refused | Exit::Untrusted => 0,
+            Exit::Yes
+            | Exit::Usage
+            | Exit::BadInput
+            | Exit::Refused
+            | Exit::Untrusted
+            | Exit::OfProgram(_) => 0,
         };
         answers.max_by_key(rank).unwrap_or(Exit::Yes)
     }
@@ -65,6 +73,7 @@ impl Exit {
             Exit::Untrusted => "measurement not trustworthy",
             Exit::Bug => "bug",
             Exit::Interrupted => "interrupted",
+            Exit::OfProgram(_) => "as the program",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Traces in the formats of other tools, by the ending of a file: for every command that writes a
 //! trace. They are written while a run is reported, whether by an engine or by a trace.
 
+use super::command_line;
 use super::exit::Failure;
 use super::files::{self, NewFile};
 use layland_config::to_toml;
@@ -26,7 +27,8 @@ pub(crate) struct Origin<'a> {
 impl Origin<'_> {
     /// All of it, so that a table that has left its folder still says how to make it again.
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let command: Vec<String> = std::env::args().map(|argument| quoted(&argument)).collect();
+        let arguments = command_line::arguments().iter();
+        let command: Vec<String> = arguments.map(|argument| quoted(argument)).collect();
         let set =
             |system: &System| format!("{:032x}", XxHash3_128::oneshot(to_toml(system).as_bytes()));
         let all = [

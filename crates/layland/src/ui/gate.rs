@@ -183,7 +183,7 @@ pub(crate) fn known(limits: &[Limit], system: &System) -> Result<(), Failure> {
 }
 
 /// What `layland check` guarantees of the tasks under a policy, as far as a limit asks for it; nothing if the policy
-/// refuses the set.
+/// refuses the set. `how` are the arguments with which `layland check` is about this system.
 ///
 /// # Errors
 /// If a task that a limit speaks of has no bound: such a limit could never fail.
@@ -192,6 +192,7 @@ pub(crate) fn bounds(
     registry: &Registry,
     spec: &str,
     system: &System,
+    how: &str,
 ) -> Result<Bounds, Failure> {
     let Some(first) = limits.iter().find(|limit| matches!(limit.figure, Figure::Bound)) else {
         return Ok(Bounds::new());
@@ -219,7 +220,7 @@ pub(crate) fn bounds(
             "--fail-on {}: no response time of `{}` is guaranteed under {spec}",
             first.text, task.name
         ))
-        .help(format!("layland check --policy {spec} --bounds shows what is"))),
+        .help(format!("layland check --policy {spec}{how} --bounds shows what is"))),
     }
 }
 

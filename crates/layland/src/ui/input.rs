@@ -84,6 +84,19 @@ pub(crate) struct Set {
 }
 
 impl Set {
+    /// A valid system that is in no file.
+    pub(crate) fn in_memory(name: &str, system: System) -> Set {
+        Set {
+            name: name.to_owned(),
+            system,
+            until: None,
+            policy: None,
+            places: Vec::new(),
+            alone: None,
+            assumed: Vec::new(),
+        }
+    }
+
     /// The same as the only set of its file: it is named by that, and its places are known.
     pub(crate) fn alone(mut self) -> Set {
         if let Some((name, places)) = self.alone.take() {
@@ -117,15 +130,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
                 "name a file, - for standard input, or a bundled set (demo:dhall), or give tasks (-t a=1ms/5ms)",
             ));
         }
-        None => Set {
-            name: "inline".to_owned(),
-            system: System::new(host.default_cpus.unwrap_or(1), Vec::new()),
-            until: None,
-            policy: None,
-            places: Vec::new(),
-            alone: None,
-            assumed: Vec::new(),
-        },
+        None => Set::in_memory("inline", System::new(host.default_cpus.unwrap_or(1), Vec::new())),
         Some(name) => {
             let (bytes, format) = bytes(name)?;
             let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));

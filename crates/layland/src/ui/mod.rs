@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod chart;
+pub(crate) mod command_line;
 pub(crate) mod exit;
 pub(crate) mod export;
 pub(crate) mod files;

@@ -8,7 +8,7 @@ use layland_chart::gantt::{Colours, PdfOptions, Rows, SvgOptions, TikzOptions, V
 use layland_model::{System, Time};
 use layland_report::{Distribution, Line, Report, Run};
 use layland_trace::json::write_json;
-use layland_trace::{Labels, Summary, Trace};
+use layland_trace::{Labels, Statistics, Summary, Trace};
 use std::path::Path;
 
 pub(crate) struct Recorded<'a> {
@@ -28,6 +28,13 @@ pub(crate) struct Recorded<'a> {
     /// What charts show; by default around the first miss.
     pub window: Option<(Time, Time)>,
     pub ascii: bool,
+}
+
+/// The figures of a trace.
+pub(crate) fn summary(trace: &Trace, labels: &Labels) -> Summary {
+    let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
+    trace.replay(&mut statistics);
+    statistics.summary(labels)
 }
 
 impl Recorded<'_> {

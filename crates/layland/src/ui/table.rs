@@ -67,6 +67,20 @@ pub(crate) fn distributions(rows: &[(String, u64, [f64; 5])], style: Style) -> S
     Drawn::of(table, style).text
 }
 
+/// Rows of text below their headings.
+pub(crate) fn plain<const N: usize>(
+    headings: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+    style: Style,
+) -> String {
+    let mut table = Table::new();
+    table.set_header(headings);
+    for row in rows {
+        table.add_row(row);
+    }
+    Drawn::of(table, style).text
+}
+
 /// One line per task. Figures that do not fit are left out, and the table says so.
 pub(crate) fn tasks(rows: &[Row], style: Style) -> String {
     for dropped in 0..=DISPENSABLE.len() {

@@ -1,6 +1,7 @@
 //! Values on the command line.
 
-use layland_model::{Duration, ParseTimeError, Time};
+use layland_engine::reserves::Margin;
+use layland_model::{Duration, ParseTimeError, Rate, Time};
 
 /// A time with its unit; what is wrong with it comes with what to write.
 pub(crate) fn time_of<T: std::str::FromStr<Err = ParseTimeError>>(text: &str) -> Result<T, String> {
@@ -15,6 +16,19 @@ pub(crate) fn length_of(text: &str) -> Result<Duration, String> {
         }
         length => Ok(length),
     }
+}
+
+/// By how much a real run reserves more than the set says.
+pub(crate) fn margin_of(text: &str) -> Result<Margin, String> {
+    let margin = match text.trim().parse::<Rate>() {
+        Ok(fraction) => Margin::Fraction(fraction),
+        Err(_) => Margin::Time(time_of::<Duration>(text)?),
+    };
+    let is_negative = match &margin {
+        Margin::Fraction(fraction) => *fraction < Rate::ZERO,
+        Margin::Time(time) => *time < Duration::ZERO,
+    };
+    if is_negative { Err("a margin is not negative".to_owned()) } else { Ok(margin) }
 }
 
 /// A seed.

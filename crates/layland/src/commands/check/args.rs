@@ -2,8 +2,9 @@
 
 use crate::ui::chart::Chart;
 use crate::ui::input::SetArgs;
-use crate::ui::values::length_of;
+use crate::ui::values::{length_of, margin_of};
 use clap::Args;
+use layland_engine::reserves::Margin;
 use layland_model::Duration;
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ Examples:
       what every test says
   layland check robot.toml --policy p-dm --cite
       the sources of the deciding tests, as BibTeX
+  layland check robot.toml --policy dl-sp,run --margin 5ms
+      what is guaranteed if more is reserved, as `layland run --margin 5ms` does for what a machine takes
   layland check demo:dhall --policy g-edf --tick 1ms --effort 1000000
       search for long, and prove what can be proven of jobs that arrive at a tick
   layland check -t control=1ms/5ms -t log=8ms/20ms --policy p-rm --json
@@ -46,6 +49,12 @@ pub(crate) struct CheckArgs {
     /// these alone, unless --bounds asks for all
     #[arg(long, value_name = "TEST,..", value_delimiter = ',')]
     pub test: Vec<String>,
+    /// Analyse what `layland run --margin` reserves (engines fifo and ext) in place of what the set says: under
+    /// policies of threads (dl, dl-sp, ..) larger budgets, under policies that are optimal (run, qps, ..) or for
+    /// mixed criticality larger WCETs, under others the same. A fraction, and at least 100us, or a time; without it,
+    /// `run` takes 0.05. The factor by which WCETs could grow is another matter (see --no-margin)
+    #[arg(long, value_name = "FRACTION|TIME", value_parser = margin_of, conflicts_with = "certificate")]
+    pub margin: Option<Margin>,
     /// Where no test decides, simulate up to so many jobs under each policy in search of a schedule that misses, and
     /// look at as many states; 0 searches for nothing. By default at most 20000, and fewer with many tasks; with
     /// more than 16 sets 0, and then the tests that search (G-RTA-LC, SAPA-*, APA-EDF-LC) are left out as well
@@ -72,7 +81,8 @@ pub(crate) struct CheckArgs {
     /// Show every policy, and the result of every test, not only of the one that decides
     #[arg(long, help_heading = "Output")]
     pub all: bool,
-    /// Do not search for the factor by which WCETs could grow; with several sets it is never searched for
+    /// Do not search for the factor by which WCETs could grow (the column WCETs x); with several sets it is never
+    /// searched for. What a run reserves is another matter (see --margin)
     #[arg(long, help_heading = "Output")]
     pub no_margin: bool,
     /// Print the sources of the deciding tests as BibTeX

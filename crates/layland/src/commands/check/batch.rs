@@ -5,6 +5,7 @@
 
 use super::args::CheckArgs;
 use super::checked::{Asked, Checked, Jobs, check};
+use super::reserved::IN_GENERAL;
 use super::{Cited, certificate, json, text};
 use crate::ui::batch::{self, Go};
 use crate::ui::exit::{Exit, Failure, Outcome};
@@ -209,6 +210,9 @@ impl<'a> Answers<'a> {
                     "{spec}: {yes} guaranteed, {no} not, {unknown} unknown, of {}",
                     yes + no + unknown
                 ));
+            }
+            if let Some(margin) = &self.args.margin {
+                text += &text::line(&text::analysed(margin, IN_GENERAL));
             }
             self.out.write(text.as_bytes())?;
         }

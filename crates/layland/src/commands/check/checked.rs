@@ -1,11 +1,12 @@
 //! What is known of one set: each policy that was asked for, held against the analyses.
 
 use super::args::CheckArgs;
+use super::reserved::{Assessors, Reserved, Way, for_verdicts};
 use super::witness::{self, Found, Search, Witness};
 use crate::ui::exit::Exit;
 use crate::ui::input::Set;
 use layland_analysis::{PAIRS, Subject, TestKind, Verdict, pairs};
-use layland_guarantee::{Affinities, AssessOptions, Assessment, Assessor, Bound, Said, affinities};
+use layland_guarantee::{Affinities, AssessOptions, Assessment, Bound, Said, affinities};
 use layland_model::{Algorithm, System};
 use layland_policy::{PolicyOptions, Registry};
 use rayon::prelude::*;
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 /// Everything that is known of one set.
 pub(super) struct Checked {
     pub set: Set,
+    /// What runs reserve, if that is what was asked about.
+    pub reserved: Option<Reserved>,
     /// What does not depend on the policy.
     pub whatever: Vec<Said>,
     /// The policies that are shown.
@@ -30,6 +33,12 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// What was analysed under a policy.
+    pub(super) fn system(&self, spec: &str) -> &System {
+        let reserved = self.reserved.as_ref().and_then(|reserved| reserved.under(spec));
+        reserved.unwrap_or(&self.set.system)
+    }
+
     /// The policies without an assessment, with the reason.
     pub(super) fn not_assessed(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let left_out = self.left_out.iter();
@@ -122,23 +131,27 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
     if left_out.is_some() {
         options.wanted.more = options.wanted.more.without_margin();
     }
-    let assessor = Assessor::new(registry, &set.system, &options);
+    let mut reserved = args.margin.as_ref().map(|margin| Reserved::of(&set.system, margin));
+    let verdicts = for_verdicts(&options);
+    let assessors = Assessors::new(registry, &set.system, reserved.as_ref(), &options, &verdicts);
     let effort = jobs.of(&set.system);
     let is_searched = left_out.is_none() || args.effort.is_some();
     let assessed = asked.par_iter().map(|spec| {
+        let Way { assessor, system, of } = assessors.of(spec);
         let mut found = assessor.assess(spec).map_err(|error| (spec.clone(), error.to_string()))?;
         let is_open = found.verdict == Verdict::Unknown && found.refused.is_none();
         let witness = match is_searched && is_open && args.test.is_empty() && effort > 0 {
-            true => search(registry, args, &mut found, &set.system, effort),
+            true => search(registry, args, &mut found, system, effort),
             false => None,
         };
-        Ok((located(found, &set), witness))
+        Ok((located(found, &set), witness, of))
     });
     let (mut policies, mut out_of_place) = (Vec::new(), Vec::new());
-    let mut witnesses = BTreeMap::new();
+    let (mut witnesses, mut by) = (BTreeMap::new(), BTreeMap::new());
     for result in assessed.collect::<Vec<_>>() {
-        let result = result.map(|(found, witness)| {
+        let result = result.map(|(found, witness, of)| {
             witnesses.extend(witness.map(|witness| (found.spec.clone(), witness)));
+            by.extend(of.map(|of| (found.spec.clone(), of)));
             found
         });
         match result {
@@ -155,15 +168,28 @@ pub(super) fn check(registry: &Registry, asked: &Asked<'_>, set: Set) -> Checked
         }
     }
     let whatever = match whatever {
-        true => assessor.whatever_the_policy(),
+        true => assessors.plain().whatever_the_policy(),
         // The exit code depends on it.
-        false if args.policy.is_empty() => assessor.whatever_the_scheduler(),
+        false if args.policy.is_empty() => assessors.plain().whatever_the_scheduler(),
         // What no scheduler can do the verdicts have said already: it is asked first of all.
         false => Vec::new(),
     };
     let exit = exit(&policies, &whatever, &set.system, !args.policy.is_empty());
     let affinities = args.policy.is_empty().then(|| affinities(registry, &set.system)).flatten();
-    Checked { set, whatever, policies, out_of_place, witnesses, left_out, affinities, exit }
+    // Of those that are shown.
+    by.retain(|spec, _| policies.iter().any(|found| found.spec == *spec));
+    reserved.iter_mut().for_each(|reserved| reserved.by = std::mem::take(&mut by));
+    Checked {
+        set,
+        reserved,
+        whatever,
+        policies,
+        out_of_place,
+        witnesses,
+        left_out,
+        affinities,
+        exit,
+    }
 }
 
 /// How many jobs are simulated in search of one that is late, at most, if the user does not say.

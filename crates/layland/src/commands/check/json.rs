@@ -2,12 +2,14 @@
 //! work, and a tree of values would double it.
 
 use super::checked::Checked;
+use super::reserved::Reserved;
 use super::text;
 use super::witness::Witness as Run;
 use crate::ui::exit::Exit;
 use layland_analysis::{Reason, Verdict};
+use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said};
-use layland_model::{System, TaskId};
+use layland_model::{Service, System, TaskId};
 use layland_policy::Text;
 use layland_trace::JobRecord;
 use serde::ser::SerializeMap;
@@ -29,6 +31,8 @@ struct Document<'a> {
     layland: &'static str,
     command: &'static str,
     set: Set<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_margin: Option<OfRun>,
     policies: Vec<Policy<'a>>,
     any_policy: Vec<Test<'a>>,
     not_applicable: Vec<NotApplicable>,
@@ -53,11 +57,37 @@ struct Policy<'a> {
     verdict_without_affinities: Option<&'static str>,
     reasons: &'a [String],
     refused: Option<&'a str>,
+    /// There with `--margin`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reserved: Option<Option<ReservedBy<'a>>>,
     margin: Option<Margin>,
     bounds: Vec<OfTask<'a>>,
     overheads: Option<Vec<Overheads<'a>>>,
     tests: Vec<Test<'a>>,
     witness: Option<Witness<'a>>,
+}
+
+/// The margin of a run.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum OfRun {
+    Fraction { fraction: f64, least_ns: i64 },
+    Time { ns: i64 },
+}
+
+/// What a run reserves under a policy.
+#[derive(Serialize)]
+struct ReservedBy<'a> {
+    larger: Option<&'static str>,
+    verdict_without: &'static str,
+    tasks: Vec<ReservedFor<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReservedFor<'a> {
+    task: &'a str,
+    wcet_ns: Vec<i64>,
+    budget_ns: Option<i64>,
 }
 
 #[derive(Serialize)]
@@ -153,10 +183,18 @@ impl<'a> Document<'a> {
                 utilization: system.utilization().to_f64(),
                 assumed: &checked.set.assumed,
             },
+            run_margin: checked.reserved.as_ref().map(|reserved| match &reserved.margin {
+                RunMargin::Fraction(fraction) => {
+                    OfRun::Fraction { fraction: fraction.to_f64(), least_ns: LEAST_MARGIN.ns() }
+                }
+                RunMargin::Time(time) => OfRun::Time { ns: time.ns() },
+            }),
             policies: (checked.policies.iter())
                 .map(|policy| Policy {
+                    reserved: (checked.reserved.as_ref())
+                        .map(|reserved| ReservedBy::of(reserved, &policy.spec)),
                     witness: (checked.witnesses.get(&policy.spec)).map(|run| witness(run, system)),
-                    ..Policy::of(policy, system)
+                    ..Policy::of(policy, checked.system(&policy.spec))
                 })
                 .collect(),
             any_policy: checked.whatever.iter().map(|said| Test { system, said }).collect(),
@@ -204,8 +242,29 @@ impl<'a> Policy<'a> {
                 tasks.iter().map(of).collect()
             }),
             tests: policy.said.iter().map(|said| Test { system, said }).collect(),
+            reserved: None,
             witness: None,
         }
+    }
+}
+
+impl<'a> ReservedBy<'a> {
+    fn of(reserved: &'a Reserved, spec: &str) -> Option<ReservedBy<'a>> {
+        let of = reserved.by.get(spec)?;
+        let larger = match of.reserves {
+            Reserves::AsSaid => None,
+            Reserves::Budgets => Some("budgets"),
+            Reserves::Wcets => Some("wcets"),
+        };
+        let tasks = reserved.system(of.reserves).into_iter().flat_map(|system| {
+            system.tasks.values().map(|task| ReservedFor {
+                task: &task.name,
+                wcet_ns: task.wcet.iter().map(|wcet| wcet.ns()).collect(),
+                budget_ns: task.budget.map(Service::ns),
+            })
+        });
+        let verdict_without = of.without.name();
+        Some(ReservedBy { larger, verdict_without, tasks: tasks.collect() })
     }
 }
 

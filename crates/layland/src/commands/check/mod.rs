@@ -6,6 +6,7 @@ mod certificate;
 mod checked;
 mod json;
 mod report;
+mod reserved;
 mod short;
 mod text;
 mod witness;
@@ -47,11 +48,47 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
 }
 
-/// One set, with all that is known of it.
-fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
-    // A report has room for what every test says.
-    let findings =
-        if args.all || output.is_some() { Findings::All } else { Findings::UntilDecided };
+/// What `--json` prints about a set.
+pub(crate) fn document(
+    registry: &Registry,
+    mut args: CheckArgs,
+    set: Set,
+) -> Result<String, Failure> {
+    args.policy = names::all(registry, &args.policy)?;
+    args.test.iter().try_for_each(|name| known_test(name))?;
+    Ok(json::document(&examined(registry, &args, set, args.all)?))
+}
+
+/// What `-o FILE.html` writes about a set.
+pub(crate) fn page(registry: &Registry, mut args: CheckArgs, set: Set) -> Result<String, Failure> {
+    args.policy = names::all(registry, &args.policy)?;
+    args.test.iter().try_for_each(|name| known_test(name))?;
+    Ok(report::report(registry, &examined(registry, &args, set, true)?).html())
+}
+
+/// What `--certificate` writes about a set.
+pub(crate) fn proven(
+    registry: &Registry,
+    mut args: CheckArgs,
+    set: Set,
+) -> Result<String, Failure> {
+    args.policy = names::all(registry, &args.policy)?;
+    args.test.iter().try_for_each(|name| known_test(name))?;
+    Ok(certificate_text(registry, &examined(registry, &args, set, args.all)?))
+}
+
+fn certificate_text(registry: &Registry, checked: &Checked) -> String {
+    format!("{:#}\n", certificate::document(registry, checked))
+}
+
+/// One set, with all that is known of it; with what every test says, or until one decides.
+fn examined(
+    registry: &Registry,
+    args: &CheckArgs,
+    set: Set,
+    every_test: bool,
+) -> Result<Checked, Failure> {
+    let findings = if every_test { Findings::All } else { Findings::UntilDecided };
     let more = More::of(!args.no_margin, args.certificate.is_some());
     let options = AssessOptions {
         tests: args.test.clone(),
@@ -60,7 +97,13 @@ fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>)
     };
     let jobs = args.effort.map_or(Jobs::Usual { most: checked::EFFORT }, Jobs::Asked);
     let asked = Asked { args, options, jobs, whatever: true };
-    let checked = threads::on(args.threads, || check(registry, &asked, set))?;
+    threads::on(args.threads, || check(registry, &asked, set))
+}
+
+/// Answers about one set.
+fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
+    // A report has room for what every test says.
+    let checked = examined(registry, args, set, args.all || output.is_some())?;
     let text = if args.cite {
         let mut cited = Cited::default();
         cited.add(registry, &checked);
@@ -75,8 +118,7 @@ fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>)
         terminal::result(&text)?;
     }
     if let Some(path) = &args.certificate {
-        let document = certificate::document(registry, &checked);
-        files::write(path, format!("{document:#}\n").as_bytes())?;
+        files::write(path, certificate_text(registry, &checked).as_bytes())?;
     }
     if let Some(output) = output {
         reports::write(&output.path, &report::report(registry, &checked), false)?;

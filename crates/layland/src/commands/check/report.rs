@@ -31,28 +31,41 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
     report.lines = impossible(&checked.whatever, system);
     report.lines.extend(guarantees.headline());
     report.lines.push(Line::new(Severity::Note, text::about(checked)));
+    for line in text::reserved_lines(checked) {
+        report.lines.push(Line::new(Severity::Note, line));
+    }
     for line in text::affinity_lines(checked) {
         report.lines.push(Line::new(Severity::Note, line));
     }
     report.guarantees = Some(guarantees);
     let runs = checked.witnesses.iter().filter_map(|(spec, witness)| {
         let from = witness.shown_from();
-        let trace = witness.trace(registry.build(spec, system).ok()?, from)?;
+        let built = registry.build(spec, checked.system(spec)).ok()?;
+        let trace = witness.trace(built, from)?;
         let note = format!("a run that misses: {}", witness.describe(system));
         let shown = Some((from, witness.over));
         Some(Run { shown, note: Some(note), ..Run::new(spec.clone(), trace) })
     });
     report.runs = runs.collect();
     report.tables.extend(checked.policies.iter().filter_map(|policy| levels(policy, system)));
-    report.tables.extend(checked.policies.iter().filter_map(|policy| overheads(policy, system)));
+    report.tables.extend(
+        checked
+            .policies
+            .iter()
+            .filter_map(|policy| overheads(policy, checked.system(&policy.spec))),
+    );
     report.tables.extend(out_of_place(checked));
     report.provenance = format!(
-        "layland {}: check of {} ({} tasks, {} CPUs, utilization {:.3}) under {}",
+        "layland {}: check of {} ({} tasks, {} CPUs, utilization {:.3}){} under {}",
         env!("CARGO_PKG_VERSION"),
         checked.set.name,
         system.tasks.len(),
         system.platform.cpu_count(),
         system.utilization().to_f64(),
+        match &checked.reserved {
+            None => String::new(),
+            Some(reserved) => format!(", as a run with a margin of {} reserves,", reserved.margin),
+        },
         match &checked.policies[..] {
             [] => "no policy".to_owned(),
             policies => {
@@ -86,7 +99,7 @@ fn answer(verdict: Verdict) -> Answer {
 }
 
 fn guarantee(policy: &Assessment, checked: &Checked) -> Guarantee {
-    let system = &checked.set.system;
+    let system = checked.system(&policy.spec);
     let mut tests: Vec<TestResult> = policy.said.iter().map(|said| test(said, system)).collect();
     tests.extend(checked.witnesses.get(&policy.spec).map(|witness| TestResult {
         name: witness::NAME.to_owned(),

@@ -9,6 +9,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
+use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Duration, Rate, System, Task, TaskId, Time, counted};
 use layland_policy::Registry;
@@ -102,6 +103,7 @@ fn in_short(short: &Short<'_>, checked: &Checked, args: &CheckArgs) -> String {
         };
         text += &line(&format!("{what}: {}", names.join(", ")));
     }
+    text.extend(reserved_lines(checked).iter().map(|text| line(text)));
     // Who refuses them is among those of which there is nothing to say.
     let affinities = affinity_lines(checked).into_iter();
     let told = affinities.filter(|text| !text.starts_with(REFUSED));
@@ -129,12 +131,14 @@ fn in_full(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     let (charts, bounds) = (charts(registry, checked, args), bounds(checked, args));
     let gap = if charts.is_empty() || bounds.starts_with('\n') { "" } else { "\n" };
     text += &[&charts, gap, &bounds].concat();
+    text.extend(reserved_lines(checked).iter().map(|text| line(text)));
+    text.extend(reserved_tasks(checked).iter().map(|text| line(text)));
     text.extend(affinity_lines(checked).iter().map(|text| line(text)));
     for said in &checked.whatever {
         text += &remark(said, system);
     }
     for policy in &checked.policies {
-        text += &overheads(policy, system);
+        text += &overheads(policy, checked.system(&policy.spec));
     }
     if args.all {
         for policy in checked.policies.iter().filter(|policy| !policy.said.is_empty()) {
@@ -177,7 +181,7 @@ fn charts(registry: &Registry, checked: &Checked, args: &CheckArgs) -> String {
     for (spec, witness) in &checked.witnesses {
         let end = witness.over.max(Time::from_ns(1));
         let (from, to) = chart::window(span, end, Some(witness.record.job.deadline));
-        let Ok(policy) = registry.build(spec, system) else { continue };
+        let Ok(policy) = registry.build(spec, checked.system(spec)) else { continue };
         let Some(trace) = witness.trace(policy, from) else { continue };
         let colours = if terminal::colours() { Colours::Ansi } else { Colours::Never };
         let options = chart::text_options(rows, chart::charset(args.ascii), colours);
@@ -204,10 +208,14 @@ fn legend(checked: &Checked) -> String {
     if !checked.policies.iter().any(known) {
         return String::new();
     }
-    line(
+    let also = match checked.reserved.is_some() {
+        true => "; it multiplies what is reserved",
+        false => "",
+    };
+    line(&format!(
         "WCETs x: the largest factor, in steps of 0.001, by which all WCETs can be multiplied and \
-         the deadlines still are guaranteed; CPUs 1/x as fast do the same",
-    )
+         the deadlines still are guaranteed; CPUs 1/x as fast do the same{also}",
+    ))
 }
 
 pub(super) fn line(text: &str) -> String {
@@ -343,6 +351,38 @@ fn level_table(policy: &Assessment, system: &System, args: &CheckArgs) -> String
 
 /// How a line about affinities begins that tells who refuses them.
 const REFUSED: &str = "affinities are refused by";
+
+/// What was analysed in place of the set, and who loses a guarantee by that.
+pub(super) fn reserved_lines(checked: &Checked) -> Vec<String> {
+    let Some(reserved) = &checked.reserved else { return Vec::new() };
+    let mut lines = vec![analysed(&reserved.margin, &reserved.describe())];
+    let short = reserved.without_room(&checked.set.system);
+    if !short.is_empty() {
+        lines.push(format!(
+            "no room for the whole margin before the deadline: {}",
+            short.join(", ")
+        ));
+    }
+    let verdicts = checked.policies.iter().map(|policy| (policy.spec.as_str(), policy.verdict));
+    lines.extend(reserved.lost(verdicts));
+    lines
+}
+
+/// That an answer is about what runs reserve.
+pub(super) fn analysed(margin: &Margin, what: &str) -> String {
+    let least = match margin {
+        Margin::Fraction(_) => format!(", at least {}", LEAST_MARGIN.at_unit_speed()),
+        Margin::Time(_) => String::new(),
+    };
+    format!("analysed is what a run reserves with a margin of {margin}{least}: {what}")
+}
+
+/// What tasks have in place of what the set says.
+pub(super) fn reserved_tasks(checked: &Checked) -> Vec<String> {
+    let Some(reserved) = &checked.reserved else { return Vec::new() };
+    let kinds = [Reserves::Budgets, Reserves::Wcets].into_iter();
+    kinds.filter_map(|kind| reserved.tasks(&checked.set.system, kind, FEW_TASKS)).collect()
+}
 
 /// Who keeps the affinities, and what they cost.
 pub(super) fn affinity_lines(checked: &Checked) -> Vec<String> {

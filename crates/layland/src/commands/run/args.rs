@@ -3,8 +3,9 @@
 use crate::ui::chart::Chart;
 use crate::ui::gate::Limit;
 use crate::ui::input::SetArgs;
-use crate::ui::values::{length_of, parse_window, seed_of, time_of};
+use crate::ui::values::{length_of, margin_of, parse_window, seed_of, time_of};
 use clap::{Args, ValueEnum};
+use layland_engine::reserves::Margin;
 use layland_model::{CpuSet, Duration, Rate, Time};
 use std::path::PathBuf;
 
@@ -24,12 +25,16 @@ Examples:
       the kernel's own SCHED_DEADLINE, with a root domain for each CPU (needs root)
   layland run demo:push-defect --policy dl --engine deadline --stretch 10x --duration 190ms
       a defect of Linux, on this Linux (needs root)
+  layland run demo:robot --policy g-edf --engine ext
+      carried by the kernel, with CPUs that act before the manager (needs root and Linux 7.2)
 
 Needs Linux and the right to real-time priorities (CAP_SYS_NICE, or rtprio in limits.conf). With the
-engine fifo threads run at SCHED_FIFO 60, wait at 1, and the manager has 99.
+engine fifo threads run at SCHED_FIFO 60, wait at 1, and the manager has 99. With the engine ext they are
+SCHED_EXT: an ordinary thread takes their CPU from them, so keep others off (nohz_full=, cpusets, irqaffinity=;
+not isolcpus=). `layland doctor` says whether it works here.
 Each run has CPUs of its own: one that overlaps takes others, or is refused.
 Exits with 0 if every deadline was met, 1 if not, 5 if the system refuses, be it to take back what the
-run has changed, and 6 if the machine paused for too long to tell.";
+run has changed, and 6 if the machine paused for too long to tell, or the kernel had to act for the manager.";
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -59,14 +64,22 @@ pub(crate) struct RunArgs {
     /// May be repeated
     #[arg(long, value_name = "TASK=FACTORx", value_parser = parse_overrun, help_heading = "Work")]
     pub overrun: Vec<(String, Rate)>,
-    /// How much reservations exceed the WCET, to cover context switches: a fraction or a time.
-    /// By default 0.05, and at least 100us (engine fifo) or what a tick may cost (engine deadline)
-    #[arg(long, value_name = "FRACTION|TIME", value_parser = parse_margin, help_heading = "Work")]
+    /// How much more is reserved than the set says, to cover context switches: a fraction or a time. Budgets of threads
+    /// (dl, dl-sp, ..) grow by it, and WCETs of policies that are optimal or for mixed criticality; `layland check
+    /// --margin` says what is guaranteed so. By default 0.05; a fraction is at least 100us, with the engine deadline
+    /// the default at least what a tick may cost
+    #[arg(long, value_name = "FRACTION|TIME", value_parser = margin_of, help_heading = "Work")]
     pub margin: Option<Margin>,
     #[command(flatten)]
     pub fifo: FifoArgs,
     #[command(flatten)]
     pub deadline: DeadlineArgs,
+    /// Let no CPU act before the manager has decided
+    #[arg(long, help_heading = "Engine ext")]
+    pub no_lookahead: bool,
+    /// Let the kernel decide by global EDF at once, and the manager after it: what latencies are compared with
+    #[arg(long, help_heading = "Engine ext", hide = true)]
+    pub in_kernel_reference: bool,
     /// Write a file: a report (.html), a chart (.svg, .pdf, .txt), the whole trace (.json), or what the
     /// kernel's scheduler did (.trace). May be repeated
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -100,26 +113,26 @@ pub(crate) struct RunArgs {
     pub quiet: bool,
 }
 
-/// What only the engine `fifo` takes.
+/// What only the engines `fifo` and `ext` take.
 #[derive(Args)]
 pub(crate) struct FifoArgs {
     /// Where the manager runs: on a CPU of its own, on the first CPU of the jobs, or, by default, on
     /// its own if there are several
     #[arg(long, value_name = "WHERE", value_enum, default_value_t = ManagerChoice::Auto)]
-    #[arg(help_heading = "Engine fifo")]
+    #[arg(help_heading = "Engines fifo and ext")]
     pub manager: ManagerChoice,
     /// Mark jobs and decisions in the kernel's trace, for a recorder that is already running
-    #[arg(long, help_heading = "Engine fifo")]
+    #[arg(long, help_heading = "Engines fifo and ext")]
     pub ftrace: bool,
     /// Write every event, decision and measurement to this file, as lines of JSON
-    #[arg(long, value_name = "FILE", help_heading = "Engine fifo")]
+    #[arg(long, value_name = "FILE", help_heading = "Engines fifo and ext")]
     pub log: Option<PathBuf>,
     /// Run nothing: replay the log of a run to a fresh policy, and compare every decision
-    #[arg(long, value_name = "LOG", help_heading = "Engine fifo")]
+    #[arg(long, value_name = "LOG", help_heading = "Engines fifo and ext")]
     #[arg(conflicts_with_all = ["set", "task", "log", "output", "overrun", "duration", "stretch"])]
     pub replay: Option<PathBuf>,
     /// Check the schedule against the rules of the policy and of every schedule
-    #[arg(long, help_heading = "Engine fifo")]
+    #[arg(long, help_heading = "Engines fifo and ext")]
     pub check: bool,
 }
 
@@ -160,27 +173,18 @@ pub(crate) enum Engine {
     Fifo,
     /// The kernel's SCHED_DEADLINE: global, clustered and partitioned EDF, and dl as it is
     Deadline,
+    /// A mechanism in the kernel (sched_ext) that does what the manager decides, and acts ahead of it: every policy
+    Ext,
 }
 
-/// By how much a reservation exceeds the WCET.
-#[derive(Clone, Debug)]
-pub(crate) enum Margin {
-    Fraction(Rate),
-    Time(Duration),
-}
-
-fn parse_margin(text: &str) -> Result<Margin, String> {
-    if let Ok(fraction) = text.trim().parse::<Rate>() {
-        if fraction < Rate::ZERO {
-            return Err("a margin is not negative".to_owned());
+impl Engine {
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Engine::Fifo => "fifo",
+            Engine::Deadline => "deadline",
+            Engine::Ext => "ext",
         }
-        return Ok(Margin::Fraction(fraction));
-    }
-    let time = time_of::<Duration>(text)?;
-    if time < Duration::ZERO {
-        Err("a margin is not negative".to_owned())
-    } else {
-        Ok(Margin::Time(time))
     }
 }
 

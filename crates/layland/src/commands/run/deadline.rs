@@ -1,6 +1,7 @@
 //! `layland run --engine deadline`: the kernel's own SCHED_DEADLINE.
 
-use super::args::{Margin, Requests, RunArgs};
+use super::args::{Requests, RunArgs};
+use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, refused, what};
 use super::{failures, gated};
@@ -28,10 +29,13 @@ const SHOWN: usize = 3;
 
 /// Runs a set on the kernel's scheduler.
 pub(super) fn run(request: Request<'_>) -> Outcome {
-    let Request { registry, args, set, duration, outputs, bounds } = request;
-    let system = &set.system;
+    let Request { registry, args, .. } = request;
     let facts = Facts::read();
-    let plan = plan(registry, args, &set, &facts)?;
+    let plan = plan(registry, args, &request.set, &facts)?;
+    let reserved = plan.reserved(&request.asked);
+    let promise = promise(&request, &reserved, args.margin.as_ref())?;
+    let Request { set, duration, outputs, .. } = request;
+    let system = &set.system;
     // Before anything is changed: an interrupt must not end the run without taking that back.
     let interrupt = interrupt::listen();
     let mut changes = Changes::begin(&what(args, &set), most(duration, &plan))?;
@@ -64,7 +68,7 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let mut statistics = Statistics::new(labels.tasks.len(), labels.cpus);
     ran.trace.replay(&mut statistics);
     let summary = statistics.summary(&labels);
-    let held = gated(args, &set.name, &summary, &bounds)?;
+    let held = gated(args, &set.name, &summary, &promise.bounds)?;
     let failed = failures(summary.total.missed, &held);
     let excuse = if failed > 0 { ran.excuse(system) } else { None };
     let exit = if taken_back != Exit::Yes {
@@ -89,14 +93,6 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         terminal::result(&answer.as_text())?;
     }
     Ok(exit)
-}
-
-fn margin(args: &RunArgs) -> Option<layland_linux::deadline::Margin> {
-    use layland_linux::deadline::Margin as Of;
-    args.margin.clone().map(|margin| match margin {
-        Margin::Fraction(fraction) => Of::Fraction(fraction),
-        Margin::Time(time) => Of::Time(time),
-    })
 }
 
 /// What is reserved, on standard error.
@@ -124,7 +120,7 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
     let cannot = |error| refused(set, spec, &error);
     let (info, options) = registry.parse(spec).map_err(cannot)?;
     let policy = info.build(system, &options).map_err(|refusal| cannot(refusal.into()))?;
-    let (margin, deadline) = (margin(args), &args.deadline);
+    let (margin, deadline) = (args.margin.as_ref(), &args.deadline);
     let plan = if info.algorithm(&options) == Algorithm::SchedDeadline {
         let on = |name: &str| options.switch(name, false).unwrap_or(false);
         let reclaims = on("grub") && system.tasks.values().any(|task| task.reclaim);
@@ -136,10 +132,9 @@ fn plan(registry: &Registry, args: &RunArgs, set: &Set, facts: &Facts) -> Result
                 .help("simulate it, or let the dispatcher run it: --engine fifo"));
         }
         let asks_itself = deadline.requests == Requests::Task;
-        let (margin, settle) = (margin.as_ref(), deadline.settle);
-        Plan::of_kernel(system, facts, margin, deadline.force, settle, asks_itself)
+        Plan::of_kernel(system, facts, margin, deadline.force, deadline.settle, asks_itself)
     } else {
-        Plan::new(system, &policy.rule(), facts, margin.as_ref(), deadline.force)
+        Plan::new(system, &policy.rule(), facts, margin, deadline.force)
     };
     plan.map_err(|refusal| {
         let reason = set.located_by_name(refusal.to_string(), refusal.task());

@@ -1,22 +1,23 @@
-//! `layland run --engine fifo`: a manager that dispatches threads of class SCHED_FIFO.
+//! `layland run --engine fifo` and `--engine ext`: a manager that dispatches threads of class SCHED_FIFO or SCHED_EXT.
 
-use super::args::{ManagerChoice, Margin, RunArgs};
+use super::args::{Engine, ManagerChoice, RunArgs};
+use super::carried::{ahead, carry_out, ext_figures};
+use super::promise::promise;
 use super::recording::Recording;
 use super::request::{Request, chosen_cpus, end, failure, refused, what};
 use super::{failures, gated};
 use crate::ui::chart;
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::input::Set;
 use crate::ui::recorded::Recorded;
 use crate::ui::table::{self, figures};
 use crate::ui::{files, interrupt, report, terminal};
+use layland_engine::reserves::Reserves;
 use layland_linux::trace::{View as TraceView, verify};
 use layland_linux::{
     Changes, FifoOptions, Figures, Hosts, LogFile, Machine, ManagerPlace, ServerCosts, Throttling,
-    foresee, margin_of, server_costs, way_out, with_margin, with_margin_of, with_slack,
+    foresee, server_costs, way_out,
 };
-use layland_model::{Duration, Rate, ScheduleRule, Service, System, Time, counted};
-use layland_policy::Schedules;
+use layland_model::{Duration, ScheduleRule, System, Time, counted};
 use layland_report::{Line, Severity};
 use layland_trace::{FirstMiss, Labels, Statistics, Summary, Trace};
 use serde_json::json;
@@ -35,32 +36,25 @@ struct Ran {
 }
 
 pub(super) fn run(request: Request<'_>) -> Outcome {
-    let Request { registry, args, mut set, duration, outputs, bounds } = request;
-    let build = |set: &Set| {
-        let built = registry.build(&args.policy, &set.system);
-        built.map_err(|error| refused(set, &args.policy, &error))
+    let Request { registry, args, .. } = request;
+    let build = |system: &System| registry.build(&args.policy, system);
+    let plain =
+        build(&request.set.system).map_err(|error| refused(&request.set, &args.policy, &error))?;
+    let margin = args.margin.clone().unwrap_or_default();
+    let reserves = Reserves::of(&*plain);
+    let larger = reserves.larger(&request.set.system, &margin).into_owned();
+    let policy = build(&larger).map_err(|error| {
+        refused(&request.set, &args.policy, &error).help(format!(
+            "the policy takes the set without the margin of {margin}: choose a smaller --margin"
+        ))
+    })?;
+    let promise = {
+        let asked = reserves.larger(&request.asked, &margin);
+        promise(&request, &asked, (reserves != Reserves::AsSaid).then_some(&margin))?
     };
-    let mut policy = build(&set)?;
     // Margins are not executed.
-    let asked = set.system.clone();
-    if policy.needs().schedules == Schedules::Threads {
-        set.system = match &args.margin {
-            None => with_margin(&set.system, &Rate::new(1, 20)),
-            Some(Margin::Fraction(fraction)) => with_margin(&set.system, fraction),
-            Some(Margin::Time(time)) => with_margin_of(&set.system, *time),
-        };
-        policy = build(&set)?;
-    } else if let ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } =
-        policy.rule()
-    {
-        let fraction = Rate::new(1, 20);
-        set.system = with_slack(&set.system, |own| match &args.margin {
-            None => margin_of(own, &fraction),
-            Some(Margin::Fraction(fraction)) => margin_of(own, fraction),
-            Some(Margin::Time(time)) => Service::from_ns(time.ns()),
-        });
-        policy = build(&set)?;
-    }
+    let Request { mut set, asked, duration, outputs, .. } = request;
+    set.system = larger;
     let place = match args.fifo.manager {
         ManagerChoice::Auto => ManagerPlace::Auto,
         ManagerChoice::Shared => ManagerPlace::Shared,
@@ -73,7 +67,13 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
     let (hosts, elsewhere) =
         Hosts::claim(&mut changes, cpus, &chosen_cpus(args)?, place).map_err(failure)?;
     let throttling = Throttling::of_machine();
-    let foreseen = foresee(&asked, &policy.rule(), hosts.shared(), &throttling);
+    let foreseen = match args.engine {
+        // The kernel keeps nothing from other classes.
+        Engine::Ext => Vec::new(),
+        Engine::Fifo | Engine::Deadline => {
+            foresee(&asked, &policy.rule(), hosts.shared(), &throttling)
+        }
+    };
     for text in &foreseen {
         terminal::warn(text, Some(way_out(&throttling)));
     }
@@ -85,17 +85,16 @@ pub(super) fn run(request: Request<'_>) -> Outcome {
         ..FifoOptions::new(duration, hosts.clone())
     };
     let rule = policy.rule();
-    let outcome = layland_linux::run(&set.system, policy, &options).map_err(failure);
-    drop(options);
+    let outcome = carry_out(args, &set.system, policy, options);
     let lost = recording.finish(args.quiet);
     let taken_back = end(changes, Exit::Yes);
     let (mut outcome, lost) = (outcome?, lost?);
-    outcome.remarks.extend(foreseen.into_iter().chain(elsewhere));
+    outcome.remarks.extend(promise.lost.into_iter().chain(foreseen).chain(elsewhere));
     let mut ran = Ran::new(args, &set.system, outcome, hosts, &rule);
     if lost > 0 {
         ran.doubts.push(format!("the kernel's trace lost {lost} events"));
     }
-    let held = gated(args, &set.name, &ran.summary, &bounds)?;
+    let held = gated(args, &set.name, &ran.summary, &promise.bounds)?;
     let exit = match taken_back {
         Exit::Yes => ran.exit(failures(ran.summary.total.missed, &held)),
         other => other,
@@ -141,8 +140,8 @@ impl Ran {
         let summary = statistics.summary(&Labels::of(system));
         let mut first_miss = FirstMiss::default();
         trace.replay(&mut first_miss);
-        let checked =
-            (args.fifo.check && !outcome.interrupted).then(|| verify(&outcome.log, system, rule));
+        let checked = (args.fifo.check && !outcome.interrupted)
+            .then(|| verify(&outcome.log, &outcome.system(system), rule));
         let mut doubts = outcome.doubts.clone();
         if summary.total.missed > 0 {
             doubts.extend(outcome.pause(system));
@@ -221,11 +220,12 @@ impl Answer<'_> {
             summary: ran.summary.clone(),
             lines: self.remarks(),
             provenance: format!(
-                "layland {}: run of {} for {} under {}, engine fifo, seed {}, {}, kernel {}",
+                "layland {}: run of {} for {} under {}, engine {}, seed {}, {}, kernel {}",
                 env!("CARGO_PKG_VERSION"),
                 self.name,
                 ran.outcome.end,
                 args.policy,
+                args.engine.name(),
                 args.seed,
                 ran.hosts,
                 ran.machine.kernel,
@@ -295,6 +295,7 @@ impl Answer<'_> {
                 table::time(measured.leaked_ns as f64)
             ));
         }
+        facts.extend(ahead(&ran.outcome));
         let servers = &ran.servers;
         if !servers.is_empty() {
             facts.push(format!(
@@ -351,7 +352,7 @@ impl Answer<'_> {
         json!({
             "layland": env!("CARGO_PKG_VERSION"),
             "command": "run",
-            "engine": "fifo",
+            "engine": self.args.engine.name(),
             "set": {
                 "name": self.name,
                 "tasks": self.system.tasks.len(),
@@ -378,6 +379,7 @@ impl Answer<'_> {
                 "held": measured.held,
             },
             "servers": servers,
+            "ext": ext_figures(&ran.outcome),
             "asked_ns": measured.asked_ns,
             "got_ns": measured.got_ns,
             "leaked_ns": measured.leaked_ns,

@@ -1,8 +1,10 @@
 //! `layland run`: a task set on real threads, under the policies that the simulator drives.
 
 mod args;
+mod carried;
 mod deadline;
 mod fifo;
+mod promise;
 mod recording;
 mod replay;
 mod request;
@@ -47,12 +49,11 @@ pub(crate) fn run(registry: &Registry, args: &mut RunArgs) -> Outcome {
         return Err(Failure::usage(message));
     }
     gate::known(&args.fail_on, &set.system)?;
-    // What is guaranteed is guaranteed without overruns.
-    let bounds = gate::bounds(&args.fail_on, registry, &args.policy, &set.system)?;
+    let asked = set.system.clone();
     set.system = with_overruns(args, set.system)?;
-    let request = Request { registry, args, set, duration, outputs, bounds };
+    let request = Request { registry, args, set, asked, duration, outputs };
     match args.engine {
-        Engine::Fifo => fifo::run(request),
+        Engine::Fifo | Engine::Ext => fifo::run(request),
         Engine::Deadline => deadline::run(request),
     }
 }

@@ -5,6 +5,7 @@ use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{input, terminal};
 use layland_config::{Format, Host};
 use layland_linux::LogFile;
+use layland_model::System;
 use layland_policy::Registry;
 use serde_json::json;
 use std::path::Path;
@@ -18,13 +19,19 @@ pub(super) fn replay(registry: &Registry, args: &RunArgs, path: &Path) -> Outcom
         Failure::input(format!("{name}: {error}")).help("`layland run --log FILE` writes a log")
     })?;
     let host = Host { cpus: None, default_cpus: None, ..Host::default() };
-    let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host)
-        .map_err(|report| input::failure(&report))?;
+    // A log of programs has no set: they have said what they reserve when they came.
+    let system = match file.set.is_empty() {
+        true => System::new(file.log.cpus().max(1), Vec::new()),
+        false => {
+            let set = layland_config::read(&name, file.set.as_bytes(), Format::Toml, &host);
+            set.map_err(|report| input::failure(&report))?.system
+        }
+    };
     let mut policy = registry
-        .build(&file.policy, &set.system)
+        .build(&file.policy, &system)
         .map_err(|error| Failure::input(format!("{name}: {error}")))?;
     let replayed =
-        layland_linux::replay(&file.log, &set.system, &mut *policy).map_err(|impossible| {
+        layland_linux::replay(&file.log, &system, &mut *policy).map_err(|impossible| {
             let line = file.line_of(&content, impossible.record);
             Failure::input(format!("{name}: line {line}: {}", impossible.message))
                 .help("no engine can have written this: the log is damaged")

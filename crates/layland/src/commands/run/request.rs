@@ -2,12 +2,11 @@
 
 use super::args::RunArgs;
 use crate::ui::exit::{Exit, Failure, Message};
-use crate::ui::gate::Bounds;
 use crate::ui::input::Set;
 use crate::ui::output::Output;
 use crate::ui::terminal;
 use layland_linux::{Changes, RunError};
-use layland_model::{Duration, Index};
+use layland_model::{Duration, Index, System};
 use layland_policy::{BuildError, Registry};
 
 /// What both engines start from.
@@ -15,10 +14,10 @@ pub(super) struct Request<'a> {
     pub registry: &'a Registry,
     pub args: &'a RunArgs,
     pub set: Set,
+    /// The set without overruns: what is guaranteed is guaranteed without them.
+    pub asked: System,
     pub duration: Duration,
     pub outputs: Vec<Output>,
-    /// What is guaranteed, as far as a limit asks for it.
-    pub bounds: Bounds,
 }
 
 /// A policy that does not take the set.

@@ -19,7 +19,7 @@ Examples:
 const OUTPUTS: &str = include_str!("outputs.json");
 
 /// What has a schema beside task sets: the name of its definition.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 20] = [
     "check",
     "certificate",
     "sim",
@@ -28,11 +28,16 @@ const NAMES: [&str; 15] = [
     "trace-check",
     "trace-stats",
     "trace-diff",
+    "trace-infer",
     "lab-list",
+    "lab-units",
+    "lab-part",
     "lab-run",
     "policies",
     "demos",
     "explain",
+    "exec",
+    "top",
     "doctor",
     "calibrate",
 ];

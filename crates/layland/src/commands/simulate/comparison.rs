@@ -125,9 +125,14 @@ fn horizon(args: &SimArgs, set: &Set) -> Horizon {
     } else if let Some(until) = set.until {
         Horizon::At(Time::ZERO + until)
     } else {
-        let end = after_hyperperiods(&set.system, 2).filter(|&end| end <= DEFAULT_LIMIT);
-        Horizon::At(Time::ZERO + end.unwrap_or(DEFAULT_LIMIT))
+        Horizon::At(usual_end(&set.system))
     }
+}
+
+/// Up to when is simulated if nobody says.
+pub(crate) fn usual_end(system: &System) -> Time {
+    let end = after_hyperperiods(system, 2).filter(|&end| end <= DEFAULT_LIMIT);
+    Time::ZERO + end.unwrap_or(DEFAULT_LIMIT)
 }
 
 /// When this many hyperperiods after the last offset are over, if there is a hyperperiod.

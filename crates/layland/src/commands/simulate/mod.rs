@@ -20,9 +20,10 @@ use crate::ui::output::Output;
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use args::{EXAMPLES, SimArgs};
+pub(crate) use comparison::usual_end;
 
 /// The policy where neither the user nor the file names one.
 const DEFAULT: &str = "g-edf";
@@ -80,6 +81,41 @@ fn one(
     Ok(exit())
 }
 
+/// The page that `-o FILE.html` writes about a set; none if it was interrupted.
+pub(crate) fn page(
+    registry: &Registry,
+    args: SimArgs,
+    set: &Set,
+    interrupt: &AtomicBool,
+) -> Result<Option<String>, Failure> {
+    let args = SimArgs { quiet: true, ..args };
+    simulated(registry, &args, set, interrupt)?.page()
+}
+
+/// Writes the files of `-o` about a set.
+pub(crate) fn write(
+    registry: &Registry,
+    args: SimArgs,
+    set: &Set,
+    interrupt: &AtomicBool,
+) -> Result<(), Failure> {
+    let args = SimArgs { quiet: true, ..args };
+    let outputs = Output::all(&args.output, &[])?;
+    let comparison = simulated(registry, &args, set, interrupt)?;
+    outputs.iter().try_for_each(|output| comparison.write(output))
+}
+
+fn simulated<'a>(
+    registry: &'a Registry,
+    args: &'a SimArgs,
+    set: &'a Set,
+    interrupt: &'a AtomicBool,
+) -> Result<Comparison<'a>, Failure> {
+    let specs = policies(names::all(registry, &args.policy)?, set);
+    let asked = Simulate { registry, args, quiet: true, interrupt };
+    threads::on(args.threads, || Comparison::simulate(&asked, &specs, set))?
+}
+
 /// The policies that were asked for, or else the one that the set asks for.
 fn policies(mut specs: Vec<String>, set: &Set) -> Vec<String> {
     if specs.is_empty() {
@@ -96,7 +132,8 @@ fn bounds(
     set: &Set,
 ) -> Result<Vec<Bounds>, Failure> {
     gate::known(&args.fail_on, &set.system)?;
-    specs.iter().map(|spec| gate::bounds(&args.fail_on, registry, spec, &set.system)).collect()
+    let of = |spec: &String| gate::bounds(&args.fail_on, registry, spec, &set.system, "");
+    specs.iter().map(of).collect()
 }
 
 /// No, if a policy refused the set or one of its tasks, missed a deadline or broke a rule; of misses, those count

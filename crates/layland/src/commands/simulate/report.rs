@@ -88,6 +88,11 @@ impl Comparison<'_> {
         report::write(path, &report, self.args.quiet)
     }
 
+    /// The report as a page; none if making it was interrupted.
+    pub(super) fn page(&self) -> Result<Option<String>, Failure> {
+        Ok(self.report()?.map(|report| report.html()))
+    }
+
     /// The part of time that a report shows: all that was asked for, or, if that is too much, what is
     /// around the first miss.
     fn part(&self) -> (Time, Time) {

@@ -1,9 +1,10 @@
 //! The arguments of `layland trace`.
 
 use crate::ui::chart::Chart;
-use crate::ui::values::{parse_window, time_of};
+use crate::ui::values::{length_of, parse_window, time_of};
 use clap::{Args, Subcommand, ValueEnum};
-use layland_model::{Duration, Time};
+use layland_interchange::infer::EVERY;
+use layland_model::{Duration, Rate, Time};
 use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -16,8 +17,25 @@ Examples:
       does it keep the promise of the policy?
   layland trace diff sim.json run.txt --set robot.toml --latency 200us
       where a simulation and a run first differ, and why
+  layland trace infer run.txt -o seen.toml
+      a task set of what the threads of any program did, for `layland check` and `layland sim`
 
 Exits with 6 if events were lost: then there is no verdict.";
+
+const INFER_EXAMPLES: &str = "\
+Examples:
+  layland trace record -o run.txt -- cyclictest -t 4 -p 80 -i 1000 -D 10
+  layland trace infer run.txt
+      the real-time threads as a task set, with comments on where each line comes from
+  layland trace infer run.txt --thread '^audio' --wcet p99.9 --margin 1.2 -o audio.toml
+      some threads; the WCET is the time that 99.9 % of the jobs keep, and a fifth more
+  layland trace infer --live 5s --thread 'ctrl.*'
+      of a program that runs now
+  layland check audio.toml
+      what can be guaranteed if the set is true
+
+What was seen is no bound: a longer trace may show longer jobs. The set says of each task how sure it is.
+Exits with 6 if events were lost or lines are damaged.";
 
 #[derive(Args)]
 pub(crate) struct TraceArgs {
@@ -39,6 +57,9 @@ pub(crate) enum TraceCommand {
     Convert(TraceConvertArgs),
     /// Show where two traces of one task set first differ, and why
     Diff(DiffArgs),
+    /// Make a task set of what threads did: periods, execution times, priorities, who wakes whom
+    #[command(after_long_help = INFER_EXAMPLES)]
+    Infer(InferArgs),
 }
 
 #[derive(Args)]
@@ -173,4 +194,78 @@ pub(crate) struct DiffArgs {
     /// Print the result as one JSON document
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct InferArgs {
+    /// The trace: JSON of ours, text of tracefs, trace-cmd or perf, or of LITMUS^RT; - is stdin
+    #[arg(required_unless_present = "live")]
+    pub file: Option<String>,
+    /// Look at what runs now, for this long, instead of a trace. Needs root
+    #[arg(long, value_name = "TIME", value_parser = length_of, conflicts_with = "file")]
+    pub live: Option<Duration>,
+    /// Threads whose name matches this regular expression are tasks. By default those that write marks; or else
+    /// those of real-time classes; or else those that look periodic
+    #[arg(long, value_name = "REGEX", visible_alias = "thread")]
+    #[arg(help_heading = "Which threads are tasks")]
+    pub comm: Option<String>,
+    /// Threads with these ids are tasks
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    #[arg(help_heading = "Which threads are tasks")]
+    pub pid: Vec<u32>,
+    /// The WCET: max, or what so many percent of the jobs keep, as in p99.9
+    #[arg(long, value_name = "QUANTILE", value_parser = quantile, default_value = "max")]
+    #[arg(help_heading = "How they are taken")]
+    pub wcet: u32,
+    /// The WCET is this times as long, as in 1.2
+    #[arg(long, value_name = "FACTOR", default_value = "1", help_heading = "How they are taken")]
+    pub margin: Rate,
+    /// Within so many percent a period is rounded to what was probably meant, and jitter is left out; 0% keeps what
+    /// was seen
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
+    #[arg(help_heading = "How they are taken")]
+    pub round: Rate,
+    /// Which CPUs become affinities
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = AffinityArg::Pinned)]
+    #[arg(help_heading = "How they are taken")]
+    pub affinity: AffinityArg,
+    /// Write the task set to this file, and print a summary; without it the set is printed
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    pub ascii: bool,
+    /// Print the figures as one JSON document
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AffinityArg {
+    /// The CPU of a thread that was seen on no other one
+    Pinned,
+    /// The CPUs on which a thread was seen
+    Seen,
+    /// None
+    None,
+}
+
+/// `max` or `p99.9`, in hundred-thousandths.
+fn quantile(text: &str) -> Result<u32, String> {
+    const USAGE: &str = "write max, or a percentage of the jobs from p0.001 to p100, as in p99.9";
+    if text == "max" {
+        return Ok(EVERY);
+    }
+    let percent: Rate = text.strip_prefix('p').and_then(|p| p.parse().ok()).ok_or(USAGE)?;
+    let part = (&percent * &Rate::whole(i64::from(EVERY) / 100)).ceil();
+    let part = part.and_then(|part| u32::try_from(part).ok());
+    Ok(part.filter(|part| (1..=EVERY).contains(part)).ok_or(USAGE)?)
+}
+
+/// `1%`, as a part.
+fn percent(text: &str) -> Result<Rate, String> {
+    const USAGE: &str = "write a percentage from 0% to 10%";
+    let percent: Rate = text.trim().trim_end_matches('%').trim().parse().map_err(|_| USAGE)?;
+    let is_possible = percent >= Rate::ZERO && percent <= Rate::whole(10);
+    if is_possible { Ok(percent / Rate::whole(100)) } else { Err(USAGE.to_owned()) }
 }

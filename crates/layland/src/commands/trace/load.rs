@@ -5,7 +5,7 @@ use crate::ui::exit::{Exit, Failure};
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
 use layland_checker::{Evidence, Origin};
-use layland_interchange::kernel::{self, Decision, ReadOptions, Threads, Wake};
+use layland_interchange::kernel::{self, Decision, ReadError, ReadOptions, Threads, Wake};
 use layland_interchange::st_trace;
 use layland_model::{Duration, TaskId, TaskMap, Time};
 use layland_trace::{Foreign, Labels, Trace};
@@ -100,14 +100,24 @@ pub(super) fn named_set(name: &str) -> Result<Set, Failure> {
     input::load(&SetArgs { set, task: Vec::new(), cpus: None, from: None, unit: None })
 }
 
-pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+/// What a file is.
+pub(super) enum Raw {
+    /// JSON of ours.
+    Json(Vec<u8>),
+    /// Records of LITMUS^RT.
+    Litmus(Vec<u8>),
+    /// The text of a kernel trace, perhaps made by the tool that wrote the file.
+    Kernel(String),
+}
+
+pub(super) fn raw(name: &str) -> Result<Raw, Failure> {
     let bytes = bytes(name)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
-        return of_json(name, &bytes, set);
+        return Ok(Raw::Json(bytes));
     }
     // No text, and nothing else that is read here, has a zero among its first bytes.
     if bytes.iter().take(24).any(|&byte| byte == 0) && matches!(bytes.first(), Some(1..=13)) {
-        return of_litmus(name, &bytes, set);
+        return Ok(Raw::Litmus(bytes));
     }
     let bytes = if bytes.starts_with(b"\x17\x08\x44tracing") {
         converted(name, "trace-cmd", &["report", "-R", "-t", "-i"], &[])?
@@ -117,13 +127,31 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
     } else {
         bytes
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let pattern = args
-        .comm
-        .as_deref()
-        .map(regex::Regex::new)
+    Ok(Raw::Kernel(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    }))
+}
+
+/// The regular expression of `--comm`.
+pub(super) fn pattern(comm: Option<&str>) -> Result<Option<regex::Regex>, Failure> {
+    comm.map(regex::Regex::new)
         .transpose()
-        .map_err(|error| Failure::usage(format!("--comm is no regular expression: {error}")))?;
+        .map_err(|error| Failure::usage(format!("--comm is no regular expression: {error}")))
+}
+
+/// Why a kernel trace is none.
+pub(super) fn unread(name: &str, error: &ReadError) -> Failure {
+    Failure::input(format!("{name}: {error}")).help(error.help())
+}
+
+pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Loaded, Failure> {
+    let text = match raw(name)? {
+        Raw::Json(bytes) => return of_json(name, &bytes, set),
+        Raw::Litmus(bytes) => return of_litmus(name, &bytes, set),
+        Raw::Kernel(text) => text,
+    };
+    let pattern = pattern(args.comm.as_deref())?;
     let chosen = |comm: &str, pid: u32| {
         args.pid.contains(&pid) || pattern.as_ref().is_some_and(|pattern| pattern.is_match(comm))
     };
@@ -134,7 +162,7 @@ pub(super) fn load(name: &str, args: &InputArgs, set: Option<&Set>) -> Result<Lo
     };
     let origin_ns = args.origin.map(Duration::ns);
     let import = kernel::read(&text, &ReadOptions { threads, origin_ns })
-        .map_err(|error| Failure::input(format!("{name}: {error}")).help(error.help()))?;
+        .map_err(|error| unread(name, &error))?;
     Ok(Loaded {
         is_trustworthy: import.is_trustworthy(),
         trace: import.trace,

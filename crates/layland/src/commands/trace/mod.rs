@@ -1,6 +1,7 @@
-//! `layland trace`: record, read, check and compare traces, our own and the kernel's.
+//! `layland trace`: record, read, check and compare traces, our own and the kernel's, and make task sets of them.
 
 mod args;
+mod infer;
 mod load;
 mod record;
 mod show;
@@ -20,5 +21,6 @@ pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
         TraceCommand::Stats(args) => show::stats(args),
         TraceCommand::Convert(args) => show::convert(args),
         TraceCommand::Diff(args) => show::diff(args),
+        TraceCommand::Infer(args) => infer::run(args),
     }
 }

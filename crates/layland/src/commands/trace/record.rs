@@ -96,6 +96,29 @@ pub(super) fn run(args: &RecordArgs) -> Outcome {
     Ok(if interrupt.load(Ordering::SeqCst) { Exit::Interrupted } else { Exit::Yes })
 }
 
+/// What the kernel does for some time from now on, or until Ctrl-C.
+pub(super) fn live(length: layland_model::Duration) -> Result<String, Failure> {
+    let interrupt = interrupt::listen();
+    let mut changes = Changes::begin("layland trace infer", layland_model::Duration::MAX)?;
+    let mut instance = Instance::start(None, &mut changes).map_err(refused)?;
+    let unread = |error: std::io::Error| {
+        Failure::refused(format!("failed to read the kernel's trace: {error}"))
+    };
+    let mut bytes = Vec::new();
+    let begin = now();
+    while now().saturating_sub(begin) < length.ns() && !interrupt.load(Ordering::SeqCst) {
+        instance.drain(&mut bytes).map_err(unread)?;
+        if bytes.len() as u64 > load::LARGEST {
+            terminal::warn("the trace is too long: it ends here", None);
+            break;
+        }
+        wait(EVERY);
+    }
+    instance.finish(&mut bytes).map_err(unread)?;
+    crate::commands::run::end(changes, Exit::Yes);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 fn refused(error: TracefsError) -> Failure {
     Failure::refused(error.to_string()).help(error.help())
 }

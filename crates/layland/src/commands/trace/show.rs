@@ -5,7 +5,7 @@ use super::load::{self, Loaded};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::Set;
 use crate::ui::output::{FileKind, Output};
-use crate::ui::recorded::Recorded;
+use crate::ui::recorded::{self, Recorded};
 use crate::ui::table::{self, figures};
 use crate::ui::{chart, files, names, terminal};
 use layland_checker::{as_the_set_says, check_with};
@@ -14,7 +14,7 @@ use layland_model::{Duration, ScheduleRule, counted};
 use layland_policy::Registry;
 use layland_report::{Line, Severity};
 use layland_trace::diff::{Comparison, context, diff as compare};
-use layland_trace::{Statistics, Summary, Trace};
+use layland_trace::{Summary, Trace};
 use serde_json::json;
 use std::borrow::Cow;
 use std::path::Path;
@@ -160,9 +160,7 @@ fn source(loaded: &Loaded) -> serde_json::Value {
 }
 
 fn summary(loaded: &Loaded) -> Summary {
-    let mut statistics = Statistics::new(loaded.labels.tasks.len(), loaded.labels.cpus);
-    loaded.trace.replay(&mut statistics);
-    statistics.summary(&loaded.labels)
+    recorded::summary(&loaded.trace, &loaded.labels)
 }
 
 /// The least, the middle, the 99 % and the largest latency.

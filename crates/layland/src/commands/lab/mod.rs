@@ -1,19 +1,22 @@
 //! `layland lab`: packaged experiments, and those of the user.
 
+mod list;
+mod part;
+mod show;
+
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::progress::Lines;
 use crate::ui::{self, input, interrupt, terminal, threads};
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use layland_lab::{
-    Experiment, Judged, LabError, OnThreads, Progress, Results, Runner, claims_text, judge,
-    packaged, parse_horizon, table_text,
+    EngineRuns, Experiment, Judged, LabError, OnThreads, Part, Progress, Results, Runner, Share,
+    ThreadRuns, claims_text, judge, packaged, parse_horizon, table_text,
 };
 use layland_policy::Registry;
 use serde_json::json;
-use std::io::IsTerminal;
+use show::Show;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use twox_hash::XxHash3_128;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -27,6 +30,8 @@ Examples:
   layland lab show tang2021 > mine.toml
   layland lab run mine.toml
       an experiment of your own
+  layland lab run atlas --shard 3/200 -o /shared/atlas
+      a part of it, on one of many machines; at the end the same without --shard
 
 Results are kept: an interrupted run is resumed by the same command, and more sets are added to
 those that are there. Exits with 0 when the experiment is complete, whether or not its claims hold.";
@@ -52,10 +57,22 @@ pub(crate) enum LabCommand {
     },
     /// Run an experiment: results, figures, claims
     Run(ExperimentArgs),
+    /// List the units of work of an experiment, and which are measured
+    ///
+    /// A unit is a block of task sets of one point. Its name is a hash of everything that its results depend
+    /// on, the build of this program included: machines with other builds do not use each other's results.
+    Units {
+        #[command(flatten)]
+        which: Which,
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
+/// An experiment, as it is measured.
 #[derive(Args)]
-pub(crate) struct ExperimentArgs {
+pub(crate) struct Which {
     /// A packaged experiment, or a file that describes one (*.toml)
     #[arg(value_name = "NAME|FILE")]
     pub experiment: String,
@@ -74,6 +91,33 @@ pub(crate) struct ExperimentArgs {
     /// The folder for everything that is written; by default lab/NAME
     #[arg(short, long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct ExperimentArgs {
+    #[command(flatten)]
+    pub which: Which,
+    /// Measure one part of so many, and draw nothing: for one of several processes or machines that share the
+    /// folder. When all parts are there, the command without it draws them
+    #[arg(
+        long,
+        value_name = "PART/PARTS",
+        group = "part",
+        conflicts_with_all = ["fresh", "real_threads"]
+    )]
+    pub shard: Option<Share>,
+    /// Measure these units, as `lab units` names them, and draw nothing
+    #[arg(
+        long,
+        value_name = "NAME,..",
+        value_delimiter = ',',
+        group = "part",
+        conflicts_with_all = ["fresh", "real_threads"]
+    )]
+    pub units: Vec<String>,
+    /// After the part, measure what other processes have not, until every unit is there
+    #[arg(long, requires = "part")]
+    pub until_done: bool,
     /// Forget what the folder holds, and measure anew
     #[arg(long, conflicts_with = "resume")]
     pub fresh: bool,
@@ -100,12 +144,13 @@ pub(crate) struct ExperimentArgs {
 
 pub(crate) fn run(registry: &Registry, args: &LabArgs) -> Outcome {
     match &args.command {
-        LabCommand::List { json } => list(*json),
+        LabCommand::List { json } => list::list(*json),
         LabCommand::Show { name } => {
             terminal::result(find(name)?.text)?;
             Ok(Exit::Yes)
         }
         LabCommand::Run(args) => run_one(registry, args),
+        LabCommand::Units { which, json } => list::units(registry, which, *json),
     }
 }
 
@@ -113,42 +158,12 @@ fn find(name: &str) -> Result<&'static packaged::Packaged, Failure> {
     packaged::find(name).ok_or_else(|| ui::names::no_experiment(name))
 }
 
-fn list(as_json: bool) -> Outcome {
-    let all = packaged::ALL.iter().map(packaged::Packaged::experiment);
-    if as_json {
-        let each: Vec<serde_json::Value> = all
-            .map(|experiment| {
-                json!({
-                    "name": experiment.name,
-                    "title": experiment.title,
-                    "source": experiment.source,
-                    "sets": experiment.sets,
-                    "figures": names(experiment.figures.iter().map(|figure| &figure.name)),
-                    "claims": names(experiment.claims.iter().map(|claim| &claim.name)),
-                })
-            })
-            .collect();
-        terminal::result(&format!("{:#}\n", json!({ "experiments": each })))?;
-        return Ok(Exit::Yes);
-    }
-    let mut text = String::new();
-    for experiment in all {
-        text += &format!("{}: {}\n", experiment.name, experiment.title);
-        text += &terminal::wrap(&experiment.source, "  ");
-        let figures = names(experiment.figures.iter().map(|figure| &figure.name)).join(", ");
-        text += &format!("\n{}\n", terminal::wrap(&format!("figures: {figures}"), "  "));
-    }
-    text += "\nlayland lab run NAME runs one, layland lab show NAME prints its file\n";
-    terminal::result(&text)?;
-    Ok(Exit::Yes)
-}
-
 fn names<'a>(names: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     names.map(String::as_str).collect()
 }
 
 /// The experiment that is meant, with what the command line changes.
-fn load(registry: &Registry, args: &ExperimentArgs) -> Result<Experiment, Failure> {
+fn load(registry: &Registry, args: &Which) -> Result<Experiment, Failure> {
     let path = Path::new(&args.experiment);
     let mut experiment = if path.extension().is_some_and(|ending| ending == "toml") {
         let bytes = std::fs::read(path).map_err(|error| {
@@ -170,20 +185,73 @@ fn load(registry: &Registry, args: &ExperimentArgs) -> Result<Experiment, Failur
     Ok(experiment)
 }
 
-fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
-    let experiment = load(registry, args)?;
-    let figures = args
-        .only
-        .iter()
-        .map(|name| {
-            experiment.figures.iter().position(|figure| figure.name == *name).ok_or_else(|| {
-                let known = names(experiment.figures.iter().map(|figure| &figure.name)).join(", ");
-                Failure::usage(format!("there is no figure `{name}`"))
-                    .help(format!("there are {known}"))
+/// What a command line chooses.
+struct Chosen {
+    experiment: Experiment,
+    /// The figures to draw, as indices; none means all.
+    figures: Vec<usize>,
+    folder: PathBuf,
+    /// The code of policies that are not ours.
+    code: Option<String>,
+}
+
+impl Chosen {
+    fn of(registry: &Registry, which: &Which) -> Result<Chosen, Failure> {
+        let experiment = load(registry, which)?;
+        let figures = which
+            .only
+            .iter()
+            .map(|name| {
+                experiment.figures.iter().position(|figure| figure.name == *name).ok_or_else(|| {
+                    let known = names(experiment.figures.iter().map(|figure| &figure.name));
+                    Failure::usage(format!("there is no figure `{name}`"))
+                        .help(format!("there are {}", known.join(", ")))
+                })
             })
-        })
-        .collect::<Result<Vec<usize>, Failure>>()?;
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("lab").join(&experiment.name));
+            .collect::<Result<Vec<usize>, Failure>>()?;
+        let folder = which.out.clone().unwrap_or_else(|| Path::new("lab").join(&experiment.name));
+        Ok(Chosen { experiment, figures, folder, code: code(registry)? })
+    }
+
+    fn runner<'a>(&'a self, registry: &'a Registry) -> Runner<'a> {
+        Runner {
+            experiment: &self.experiment,
+            registry,
+            code: self.code.as_deref(),
+            folder: &self.folder,
+            interrupt: None,
+            progress: None,
+        }
+    }
+}
+
+/// What names the code of policies that are not ours, if there are any: nothing is known of it but the program.
+fn code(registry: &Registry) -> Result<Option<String>, Failure> {
+    let ours = Registry::standard();
+    if registry.iter().all(|policy| ours.find(&policy.name).is_some()) {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().and_then(std::fs::read).map_err(|error| {
+        Failure::refused(format!("failed to read this program, to tell its builds apart: {error}"))
+    })?;
+    Ok(Some(format!("{:032x}", XxHash3_128::oneshot(&program))))
+}
+
+fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
+    let chosen = Chosen::of(registry, &args.which)?;
+    let Chosen { experiment, figures, folder, .. } = &chosen;
+    if args.real_threads && !on_real_threads(experiment) {
+        let message = format!("{} measures nothing on real threads", experiment.name);
+        return Err(Failure::usage(message).help("leave out --real-threads"));
+    }
+    let part = match (args.shard, args.units.as_slice()) {
+        (Some(share), _) => Some(Part::Share(share)),
+        (None, []) => None,
+        (None, names) => Some(Part::Named(names.to_vec())),
+    };
+    if let Some(part) = &part {
+        return part::run(registry, args, &chosen, part);
+    }
     let shards = folder.join("shards");
     if args.fresh && shards.exists() {
         std::fs::remove_dir_all(&shards).map_err(|error| {
@@ -193,64 +261,55 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     let interrupt = interrupt::listen();
     let show = Show::new(args.quiet || args.json);
     let tell = |progress: Progress| show.tell(progress);
-    let runner = Runner {
-        experiment: &experiment,
-        registry,
-        folder: &folder,
-        interrupt: Some(interrupt),
-        progress: Some(&tell),
-    };
-    let plan = runner.plan(&figures);
+    let runner =
+        Runner { interrupt: Some(interrupt), progress: Some(&tell), ..chosen.runner(registry) };
+    let plan = runner.plan(figures);
     let measure = || runner.run(&plan);
     let results = threads::on(args.threads, measure)?.map_err(failed)?;
-    show.bar.finish_and_clear();
+    show.end();
     if !results.is_complete() {
         terminal::talk("interrupted: writing what there is; the same command goes on");
     }
-    let mut written =
-        layland_lab::write(&experiment, &results, &figures, &folder).map_err(failed)?;
+    let mut written = layland_lab::write(experiment, &results, figures, folder).map_err(failed)?;
     let timings = match args.no_timing || !results.is_complete() || !figures.is_empty() {
         true => None,
         false => {
             let tell = |done, points| show.timed(done, points);
-            layland_lab::time(&experiment, registry, Some(interrupt), &tell).map_err(failed)?
+            layland_lab::time(experiment, registry, Some(interrupt), &tell).map_err(failed)?
         }
     };
     if let Some(timings) = &timings {
-        written.extend(layland_lab::write_timings(&experiment, timings, &folder).map_err(failed)?);
+        written.extend(layland_lab::write_timings(experiment, timings, folder).map_err(failed)?);
     }
-    let runs = match results.is_complete() && figures.is_empty() {
-        true => real_threads(registry, args, &experiment, interrupt, &show)?,
-        false => None,
+    let (runs, engines) = match args.real_threads && results.is_complete() && figures.is_empty() {
+        true => real_threads(registry, experiment, interrupt, &show)?,
+        false => (OnThreads::None, OnThreads::None),
     };
-    if let Some(OnThreads::Measured(runs)) = &runs {
-        written.extend(layland_lab::write_threads(&experiment, runs, &folder).map_err(failed)?);
+    if let OnThreads::Measured(runs) = &runs {
+        written.extend(layland_lab::write_threads(experiment, runs, folder).map_err(failed)?);
     }
-    let judged = judge(&experiment, &results);
+    if let OnThreads::Measured(runs) = &engines {
+        written.extend(layland_lab::write_engines(experiment, runs, folder).map_err(failed)?);
+    }
+    let judged = judge(experiment, &results);
     let exit = if results.is_complete() { Exit::Yes } else { Exit::Interrupted };
     if args.json {
-        let document = as_json(&experiment, &results, &judged, &folder, &written, exit);
+        let document = as_json(experiment, &results, &judged, folder, &written, exit);
         terminal::result(&format!("{document:#}\n"))?;
     } else {
-        let mut text = claims_text(&experiment, &results, &judged);
+        let mut text = claims_text(experiment, &results, &judged);
         for table in &experiment.tables {
             if results.grids.iter().any(|rows| rows.grid == table.grid) {
-                text += &format!("\n{}", table_text(&experiment, &results, table));
+                text += &format!("\n{}", table_text(experiment, &results, table));
             }
         }
         if let Some(timings) = &timings {
-            text += &format!("\n{}", timings.text(&experiment));
+            text += &format!("\n{}", timings.text(experiment));
         }
-        match &runs {
-            Some(OnThreads::Measured(runs)) => text += &format!("\n{}", runs.text(&experiment)),
-            Some(OnThreads::Needs(what)) => {
-                text += &format!("\nreal threads, skipped: needs {what}\n")
-            }
-            Some(OnThreads::Interrupted) => text += "\nreal threads: interrupted\n",
-            Some(OnThreads::None) | None if experiment.threads.is_some() => {
-                text += "\nnothing was measured on real threads: add --real-threads\n";
-            }
-            Some(OnThreads::None) | None => {}
+        text += &on_threads(&runs, |runs| runs.text(experiment));
+        text += &on_threads(&engines, |runs| runs.text(experiment));
+        if !args.real_threads && on_real_threads(experiment) {
+            text += "\nnothing was measured on real threads: add --real-threads\n";
         }
         terminal::result(&text)?;
         if !args.quiet {
@@ -261,29 +320,42 @@ fn run_one(registry: &Registry, args: &ExperimentArgs) -> Outcome {
     Ok(exit)
 }
 
-/// Measures on real threads, if that was asked for.
+/// Whether the experiment measures anything there.
+fn on_real_threads(experiment: &Experiment) -> bool {
+    experiment.threads.is_some() || experiment.engines.is_some()
+}
+
+/// What policies cost there, and what each engine does.
+type OnRealThreads = (OnThreads<ThreadRuns>, OnThreads<EngineRuns>);
+
 fn real_threads(
     registry: &Registry,
-    args: &ExperimentArgs,
     experiment: &Experiment,
     interrupt: &AtomicBool,
     show: &Show,
-) -> Result<Option<OnThreads>, Failure> {
-    if !args.real_threads {
-        return Ok(None);
-    }
-    if experiment.threads.is_none() {
-        let message = format!("{} measures nothing on real threads", experiment.name);
-        return Err(Failure::usage(message).help("leave out --real-threads"));
-    }
+) -> Result<OnRealThreads, Failure> {
     let tell = |done, runs| show.ran(done, runs);
-    layland_lab::on_threads(experiment, registry, interrupt, &tell).map(Some).map_err(failed)
+    let runs = layland_lab::on_threads(experiment, registry, interrupt, &tell).map_err(failed)?;
+    let engines =
+        layland_lab::on_engines(experiment, registry, interrupt, &tell).map_err(failed)?;
+    Ok((runs, engines))
+}
+
+/// What came of it, as text.
+fn on_threads<T>(outcome: &OnThreads<T>, text: impl Fn(&T) -> String) -> String {
+    match outcome {
+        OnThreads::Measured(runs) => format!("\n{}", text(runs)),
+        OnThreads::Needs(what) => format!("\nreal threads, skipped: needs {what}\n"),
+        OnThreads::Interrupted => "\nreal threads: interrupted\n".to_owned(),
+        OnThreads::None => String::new(),
+    }
 }
 
 fn failed(error: LabError) -> Failure {
     match error {
         LabError::Write { .. } | LabError::Parquet(_) => Failure::refused(error.to_string()),
         LabError::Draw { .. } | LabError::Simulate { .. } => Failure::input(error.to_string()),
+        LabError::NoUnit { .. } => Failure::usage(error.to_string()),
     }
 }
 
@@ -324,77 +396,4 @@ fn as_json(
         "files": written,
         "exit": exit,
     })
-}
-
-/// How far it is: a bar on a terminal, otherwise a line every few seconds.
-struct Show {
-    bar: ProgressBar,
-    plain: bool,
-    lines: Lines,
-}
-
-impl Show {
-    fn new(quiet: bool) -> Show {
-        let plain = !quiet && !std::io::stderr().is_terminal();
-        let bar = if quiet || plain {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10))
-        };
-        let style = "{prefix} {wide_bar} {pos}/{len}  {eta} left";
-        let style = ProgressStyle::with_template(style);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_prefix("measuring");
-        Show { bar, plain, lines: Lines::new(quiet) }
-    }
-
-    /// Shows the bar of what comes after the measurements.
-    fn phase(&self, what: &'static str, done: usize, all: usize) {
-        if self.bar.is_finished() {
-            self.bar.reset();
-        }
-        self.bar.set_prefix(what);
-        self.bar.set_length(all as u64);
-        self.bar.set_position(done as u64);
-        if done == all {
-            self.bar.finish_and_clear();
-        }
-    }
-
-    fn timed(&self, done: usize, points: usize) {
-        self.phase("times of decisions", done, points);
-        if self.plain && (done == 1 || done == points) {
-            terminal::talk(&format!("times of decisions: {done} of {points} points are measured"));
-        }
-    }
-
-    fn ran(&self, done: usize, runs: usize) {
-        self.phase("real threads", done, runs);
-        if self.plain {
-            terminal::talk(&format!("real threads: {done} of {runs} runs are measured"));
-        }
-    }
-
-    fn tell(&self, Progress { done, units, resumed }: Progress) {
-        self.bar.set_length(units as u64);
-        self.bar.set_position(done as u64);
-        if done == resumed {
-            // What was measured before says nothing about how long the rest takes.
-            self.bar.reset_eta();
-        }
-        if !self.plain {
-            return;
-        }
-        if done == resumed && resumed > 0 {
-            terminal::talk(&format!("{resumed} of {units} units were measured before"));
-        }
-        let (fresh, all) = (done - resumed, units - resumed);
-        if fresh == all && all > 0 {
-            terminal::talk(&format!("{units} of {units} units are measured"));
-        } else {
-            self.lines.tell(fresh as u64, Some(all as u64), || {
-                format!("{done} of {units} units are measured")
-            });
-        }
-    }
 }

@@ -1,0 +1,111 @@
+//! The `layland` command as a library: arguments in, results on standard output, talk on standard error, an exit
+//! code that says what came out. It contains no algorithm.
+
+use crate::cli::{Cli, Colour, Command};
+#[cfg(feature = "lab")]
+use crate::commands::lab;
+#[cfg(target_os = "linux")]
+use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
+use crate::commands::{
+    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
+};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::{command_line, terminal};
+use clap::{CommandFactory, Parser};
+use layland_policy::Registry;
+use std::ffi::OsString;
+
+/// Answers the command line of this process with the policies of a registry: a program with policies of its own has
+/// every command.
+///
+/// ```no_run
+/// use layland::prelude::*;
+///
+/// fn main() -> std::process::ExitCode {
+///     layland::main_with(&Registry::standard())
+/// }
+/// ```
+pub fn main_with(registry: &Registry) -> std::process::ExitCode {
+    std::process::ExitCode::from(main_of(registry, std::env::args_os().collect()))
+}
+
+/// Answers a command line, the name of the program first: for a process whose own arguments are others. What it
+/// returns is the exit code. Wrong arguments end the process.
+pub fn main_of(registry: &Registry, arguments: Vec<OsString>) -> u8 {
+    std::panic::set_hook(Box::new(|panic| {
+        terminal::talk(&format!(
+            "layland {} has a bug: {panic}\n\
+             Please report it with the command line, the task set and the seed.",
+            env!("CARGO_PKG_VERSION")
+        ));
+    }));
+    guarded(|| answer(registry, arguments)).code()
+}
+
+/// What the command line asks for.
+fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
+    let mut cli = Cli::parse_from(&arguments);
+    command_line::keep(&arguments);
+    match cli.color {
+        Colour::Auto => {}
+        Colour::Always => anstream::ColorChoice::Always.write_global(),
+        Colour::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    match &mut cli.command {
+        Command::Sim(args) => simulate::run(registry, args),
+        Command::Check(args) => check::run(registry, args),
+        Command::Explain(args) => explain::run(registry, args),
+        #[cfg(target_os = "linux")]
+        Command::Run(args) => run::run(registry, args),
+        #[cfg(target_os = "linux")]
+        Command::Exec(args) => exec::run(registry, args),
+        #[cfg(target_os = "linux")]
+        Command::Daemon(args) => daemon::run(registry, args),
+        #[cfg(target_os = "linux")]
+        Command::Top(args) => top::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Calibrate(args) => calibrate::run(args),
+        #[cfg(target_os = "linux")]
+        Command::Trace(args) => trace::run(registry, args),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(args),
+        Command::Gen(args) => generate::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Policies(args) => policies::run(registry, args),
+        Command::Demos(args) => demos::run(args),
+        #[cfg(feature = "lab")]
+        Command::Lab(args) => lab::run(registry, args),
+        Command::Schema(args) => schema::run(args),
+        Command::Completions { shell } => completions::run(registry, Cli::command(), *shell),
+        Command::Man(args) => man::run(Cli::command(), args),
+    }
+}
+
+/// What to end with. A failure is told here; of a panic, the hook has told.
+fn guarded(run: impl FnOnce() -> Outcome) -> Exit {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(Failure { exit, message })) => {
+            terminal::complain(&message);
+            exit
+        }
+        Err(_) => Exit::Bug,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_has_its_code() {
+        assert_eq!(guarded(|| Ok(Exit::No)).code(), 1);
+        assert_eq!(guarded(|| Err(Failure::usage("a test of a failure"))).code(), 2);
+        assert_eq!(guarded(|| panic!("a test of a panic")).code(), 70);
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,96 @@
+//! `layland daemon`: owns the scheduler of the engine `ext`, and lets threads of programs in.
+//!
+//! ```text
+//!   talk.rs       what clients and the daemon say to each other
+//!   rules.rs      who may have what: owner, share; needs no kernel
+//!   polkit.rs     asks polkit, where it is set up
+//!   service.rs    those who have connected, and what each has asked
+//!   session.rs    the scheduler with all that is admitted, from the first thread to the last
+//! ```
+//!
+//! Its client is `layland exec --engine ext` (`exec/client.rs`).
+
+#[cfg(feature = "ext")]
+mod polkit;
+#[cfg(any(feature = "ext", test))]
+mod rules;
+#[cfg(feature = "ext")]
+mod service;
+#[cfg(feature = "ext")]
+mod session;
+pub(crate) mod talk;
+
+use super::exec::SOCKET;
+#[cfg(not(feature = "ext"))]
+use crate::ui::exit::Failure;
+use crate::ui::exit::Outcome;
+use clap::Args;
+use layland_model::{CpuSet, Rate};
+use layland_policy::Registry;
+use std::path::PathBuf;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  sudo layland daemon
+      serves `layland exec --engine ext` at /run/layland/ext.socket, on all CPUs but the first
+  sudo layland daemon --cpus 2-3 --share 50%
+      on CPUs 2 and 3; a user who is not root may have half of them
+  systemctl enable --now laylandd.socket
+      the same when the first program asks, with the units that come with layland
+
+The scheduler is loaded when the first thread is admitted, and taken out when the last one has left. One sched_ext
+scheduler can be loaded at a time: if another one is, it is named, and the program is refused (exit code 5). Threads
+are admitted by the same tests as those of other policies, and a thread is given by its owner or root alone. With
+polkit, the action org.layland.exec says who may ask. When a client, a program or the daemon dies, its threads become
+what they were before.
+Ordinary threads come before those of sched_ext in the kernel: keep them off these CPUs, as with
+systemctl set-property --runtime user.slice AllowedCPUs=0.
+Needs root and Linux 7.2: see layland doctor.";
+
+#[derive(Args)]
+pub(crate) struct DaemonArgs {
+    /// Where to listen, unless the service manager has given a socket
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    pub socket: PathBuf,
+    /// The CPUs of the machine that threads are admitted to [default: all but the first]
+    #[arg(long, value_name = "CPUS")]
+    pub cpus: Option<CpuSet>,
+    /// What all threads of a user may have of these CPUs; root may have everything
+    #[arg(long, value_name = "PERCENT", value_parser = share_of, default_value = "20%")]
+    pub share: Rate,
+    /// Write what happened into this file when the last thread has left, for `layland run --replay`
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+}
+
+fn share_of(text: &str) -> Result<Rate, String> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let percent: i64 = number.parse().map_err(|_| "write a percentage, as 20%".to_owned())?;
+    match percent {
+        0..=100 => Ok(Rate::new(percent, 100)),
+        _ => Err("a share is 0% to 100%".to_owned()),
+    }
+}
+
+#[cfg(feature = "ext")]
+pub(crate) fn run(registry: &Registry, args: &DaemonArgs) -> Outcome {
+    service::serve(registry, args)
+}
+
+#[cfg(not(feature = "ext"))]
+pub(crate) fn run(_registry: &Registry, _args: &DaemonArgs) -> Outcome {
+    Err(Failure::refused("this layland was built without the engine ext")
+        .help("build it with libelf and zlib: cargo install layland --features ext"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage() {
+        assert_eq!(share_of("20%"), Ok(Rate::new(1, 5)));
+        assert_eq!(share_of("100"), Ok(Rate::new(1, 1)));
+        assert!(share_of("101%").is_err() && share_of("-1%").is_err() && share_of("x").is_err());
+    }
+}

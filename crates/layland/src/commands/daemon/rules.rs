@@ -1,0 +1,192 @@
+//! Who may have what: the rules of the daemon, which need no kernel.
+//!
+//! 1. A thread is given by its owner alone, or by root: by its real and its effective user, so that nobody gives a
+//!    program that has the rights of another.
+//! 2. All that a user has admitted may take a share of the CPUs, that of root excepted.
+//! 3. What a user has admitted leaves when that user says so, or root.
+
+use super::talk::Wanted;
+use crate::ui::exit::Failure;
+use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_linux::exec::Owner;
+use layland_model::{CpuSet, Duration, Rate, Service};
+
+/// The user who may everything.
+pub(super) const ROOT: u32 = 0;
+/// The longest period. A thread that has used up its budget waits for the end of its period, and the kernel takes a
+/// scheduler out under which a thread waits for half a minute.
+const LONGEST_NS: i64 = 10_000_000_000;
+/// The longest name: more is somebody's mistake.
+const LONGEST_NAME: usize = 128;
+/// The shortest runtime: a budget is not ended more precisely than this.
+const SHORTEST_NS: i64 = 10_000;
+
+/// Whether a user may give a thread of this owner, if it is there.
+pub(super) fn may_give(user: u32, thread: i32, owner: Option<Owner>) -> Result<(), Failure> {
+    let Some(Owner { real, effective }) = owner else {
+        return Err(Failure::usage(format!("there is no thread {thread}")));
+    };
+    if user == ROOT || user == real && user == effective {
+        return Ok(());
+    }
+    let message = format!("thread {thread} belongs to user {effective}, and user {user} asks");
+    Err(Failure::refused(message).help("only its owner or root may ask"))
+}
+
+/// Whether a user may have what it has and this besides.
+pub(super) fn is_within_share(
+    user: u32,
+    share: &Rate,
+    cpus: usize,
+    has: impl Iterator<Item = Rate>,
+    asks: &Rate,
+) -> Result<(), Failure> {
+    if user == ROOT {
+        return Ok(());
+    }
+    let most = share * &Rate::new(i64::try_from(cpus).unwrap_or(i64::MAX), 1);
+    let has: Rate = has.sum();
+    if &has + asks <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "user {user} has {:.3} CPUs and asks for {:.3} more: a user may have {:.3} of {cpus}",
+        has.to_f64(),
+        asks.to_f64(),
+        most.to_f64(),
+    );
+    Err(Failure::no(message)
+        .help("ask for less, or ask as root; `layland daemon --share` sets how much"))
+}
+
+/// Whether a user may end what another one has admitted.
+pub(super) fn may_end(user: u32, owner: u32) -> bool {
+    user == ROOT || user == owner
+}
+
+/// What is asked for, if it makes sense.
+pub(super) fn reservation_of(wanted: &Wanted) -> Result<Reservation, Failure> {
+    let Wanted { runtime_ns, deadline_ns, period_ns, .. } = *wanted;
+    let is_in_order = runtime_ns >= SHORTEST_NS
+        && runtime_ns <= deadline_ns
+        && deadline_ns <= period_ns
+        && period_ns <= LONGEST_NS;
+    if !is_in_order {
+        return Err(Failure::usage(format!(
+            "{runtime_ns} ns within {deadline_ns} ns of every {period_ns} ns: a runtime is at least {}, at most the \
+             deadline, and that at most the period, which is at most {}",
+            Duration::from_ns(SHORTEST_NS),
+            Duration::from_ns(LONGEST_NS),
+        )));
+    }
+    let is_name = !wanted.name.is_empty()
+        && wanted.name.len() <= LONGEST_NAME
+        && !wanted.name.contains(char::is_control);
+    if !is_name {
+        return Err(Failure::usage("a name has 1 to 128 letters"));
+    }
+    let mut reservation = Reservation::implicit(
+        wanted.name.clone(),
+        Service::from_ns(runtime_ns),
+        Duration::from_ns(period_ns),
+    );
+    reservation.deadline = Duration::from_ns(deadline_ns);
+    reservation.cpus = match &wanted.cpus {
+        None => None,
+        Some(text) => match text.parse::<CpuSet>() {
+            Ok(cpus) if !cpus.is_empty() => Some(cpus),
+            Ok(_) | Err(_) => return Err(Failure::usage(format!("`{text}` is no list of CPUs"))),
+        },
+    };
+    reservation.guarantee = match wanted.tardiness_ns {
+        None => Guarantee::Deadlines,
+        Some(most) if (0..=LONGEST_NS).contains(&most) => {
+            Guarantee::Tardiness(Duration::from_ns(most))
+        }
+        Some(most) => return Err(Failure::usage(format!("{most} ns is no tardiness"))),
+    };
+    Ok(reservation)
+}
+
+/// What part of a CPU a reservation takes.
+pub(super) fn rate_of(reservation: &Reservation) -> Rate {
+    Rate::new(reservation.runtime.ns(), reservation.period.ns().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::exit::Exit;
+
+    fn owner(real: u32, effective: u32) -> Option<Owner> {
+        Some(Owner { real, effective })
+    }
+
+    fn wanted() -> Wanted {
+        Wanted {
+            name: "ctl".to_owned(),
+            thread: Some(1),
+            runtime_ns: 2_000_000,
+            deadline_ns: 8_000_000,
+            period_ns: 10_000_000,
+            tardiness_ns: None,
+            cpus: Some("1-2".to_owned()),
+            policy: "dl-sp".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_thread_is_given_by_its_owner_or_root() {
+        let answer = |user, owner| may_give(user, 7, owner).map_err(|failure| failure.exit);
+        assert_eq!(answer(1000, owner(1000, 1000)), Ok(()));
+        assert_eq!(answer(0, owner(1000, 1000)), Ok(()));
+        assert_eq!(answer(1001, owner(1000, 1000)), Err(Exit::Refused));
+        // A program with the rights of another, on either side.
+        assert_eq!(answer(1000, owner(1000, 0)), Err(Exit::Refused));
+        assert_eq!(answer(1000, owner(0, 1000)), Err(Exit::Refused));
+        assert_eq!(answer(0, None), Err(Exit::Usage));
+    }
+
+    #[test]
+    fn a_user_has_a_share_and_root_has_none() {
+        let share = Rate::new(1, 5);
+        let answer = |user, has: &[(i64, i64)], (n, d)| {
+            let has = has.iter().map(|&(n, d)| Rate::new(n, d));
+            is_within_share(user, &share, 2, has, &Rate::new(n, d)).map_err(|failure| failure.exit)
+        };
+        // A fifth of two CPUs, to the last bit.
+        assert_eq!(answer(1000, &[], (2, 5)), Ok(()));
+        assert_eq!(answer(1000, &[(1, 5)], (1, 5)), Ok(()));
+        assert_eq!(answer(1000, &[(1, 5)], (200_001, 1_000_000)), Err(Exit::No));
+        assert_eq!(answer(0, &[(1, 1)], (1, 1)), Ok(()));
+    }
+
+    #[test]
+    fn what_is_admitted_is_ended_by_its_user_or_root() {
+        assert!(may_end(1000, 1000) && may_end(0, 1000));
+        assert!(!may_end(1001, 1000) && !may_end(1000, 0));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_wrong_usage() {
+        let reservation = reservation_of(&wanted()).expect("it makes sense");
+        assert_eq!(rate_of(&reservation), Rate::new(1, 5));
+        assert_eq!(reservation.cpus.map(|cpus| cpus.to_string()), Some("1-2".to_owned()));
+        let wrong = [
+            Wanted { runtime_ns: 9_000_000, ..wanted() },
+            Wanted { deadline_ns: 11_000_000, ..wanted() },
+            Wanted { runtime_ns: -1, ..wanted() },
+            Wanted { runtime_ns: 1, ..wanted() },
+            Wanted { period_ns: i64::MAX, ..wanted() },
+            Wanted { name: String::new(), ..wanted() },
+            Wanted { name: "a\nb".to_owned(), ..wanted() },
+            Wanted { cpus: Some("x".to_owned()), ..wanted() },
+            Wanted { cpus: Some(String::new()), ..wanted() },
+            Wanted { tardiness_ns: Some(-1), ..wanted() },
+        ];
+        for wanted in wrong {
+            let failure = reservation_of(&wanted).map_err(|failure| failure.exit);
+            assert_eq!(failure.err(), Some(Exit::Usage), "{wanted:?}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! The scheduler with all that is admitted: loaded with the first thread, taken out with the last.
+
+use super::DaemonArgs;
+use super::rules::{is_within_share, may_give, rate_of, reservation_of};
+use super::talk::{Answer, Wanted};
+use crate::commands::exec::book::{Book, Granted, Machine, NotGranted, Terms, explain, spec_of};
+use crate::commands::exec::{Engine, Policy, admitting};
+use crate::commands::run::failure;
+use crate::ui::exit::Failure;
+use crate::ui::terminal;
+use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_linux::exec::{Class, Place, Reserving, Thread, owner_of, thread};
+use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
+use layland_linux::{LogFile, Member, Program, Reserved};
+use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
+use layland_policy::Registry;
+use std::fmt;
+use std::io::Write;
+
+/// Room for a log, in records.
+const LOG_RECORDS: usize = 1 << 20;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client {
+    /// Which connection.
+    pub(super) connection: u64,
+    pub(super) user: u32,
+}
+
+/// A thread that is admitted. The reservations of the register are in the same order.
+pub(super) struct Held {
+    /// What it is called, and what the client called it.
+    name: String,
+    asked_as: String,
+    pub(super) user: u32,
+    pub(super) connection: u64,
+    ticket: Ticket,
+    rate: Rate,
+}
+
+impl Held {
+    /// Whether this is its name, or that of its client.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.asked_as == name
+    }
+}
+
+/// What there is while something is admitted.
+struct Session {
+    policy: Policy,
+    reserving: Reserving,
+    carrying: Carrying,
+    held: Vec<Held>,
+}
+
+/// Where clients are answered.
+pub(super) struct Desk<'a> {
+    registry: &'a Registry,
+    args: &'a DaemonArgs,
+    cpus: CpuSet,
+    session: Option<Session>,
+}
+
+/// Tells a connection something.
+type Tell<'a> = dyn FnMut(u64, &Answer) + 'a;
+
+impl fmt::Display for Desk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = self.args.share.to_f64() * 100.0;
+        write!(f, "CPUs {}, {share:.0} % of them for a user", self.cpus)
+    }
+}
+
+impl<'a> Desk<'a> {
+    /// Nothing is admitted yet.
+    pub(super) fn new(registry: &'a Registry, args: &'a DaemonArgs) -> Result<Desk<'a>, Failure> {
+        let online = Machine::read().online;
+        let mut others = online.clone();
+        if let Some(first) = online.lowest().filter(|_| online.len() > 1) {
+            others.remove(first);
+        }
+        let cpus = args.cpus.clone().unwrap_or(others);
+        if cpus.is_empty() || !cpus.is_subset(&online) {
+            return Err(Failure::usage(format!("--cpus {cpus}: this machine has CPUs {online}")));
+        }
+        Ok(Desk { registry, args, cpus, session: None })
+    }
+
+    /// Becomes readable when there is something to [look](Self::look) at.
+    pub(super) fn bell(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.session.as_ref().map(|session| session.carrying.bell())
+    }
+
+    /// What is admitted, as the register has it.
+    pub(super) fn members(&self) -> Vec<Member> {
+        let member = self.session.as_ref().and_then(|session| session.reserving.member());
+        member.cloned().into_iter().collect()
+    }
+
+    /// Time for a thread, if everybody keeps what it was promised; without a thread, whether there would be room.
+    pub(super) fn admit(&mut self, client: &Client, wanted: &Wanted) -> Result<Answer, Failure> {
+        let mut reservation = reservation_of(wanted)?;
+        let policy = Policy::find(&wanted.policy).filter(|policy| policy.is_of(Engine::Ext));
+        let policy = policy.ok_or_else(|| {
+            Failure::usage(format!("the engine ext does not carry out `{}`", wanted.policy))
+        })?;
+        let given = match wanted.thread {
+            None => None,
+            Some(number) => {
+                let found = thread(number);
+                let owner = found.as_ref().and_then(|_| owner_of(number));
+                may_give(client.user, number, owner)?;
+                found
+            }
+        };
+        let held = self.session.as_ref().map_or(&[][..], |session| &session.held);
+        let own = held.iter().filter(|held| held.user == client.user);
+        let rate = rate_of(&reservation);
+        let has = own.map(|held| held.rate.clone());
+        is_within_share(client.user, &self.args.share, self.cpus.len(), has, &rate)?;
+        if let Some(session) = self.session.as_ref().filter(|session| session.policy != policy) {
+            let inforce = session.policy.name();
+            return Err(Failure::no(format!("what is admitted is under {inforce}"))
+                .help(format!("join them: --policy {inforce}")));
+        }
+        reservation.name = free_name(held, &wanted.name);
+        let admitted = self.let_in(client, wanted, policy, &reservation, given.as_ref());
+        self.end_if_empty();
+        admitted
+    }
+
+    fn let_in(
+        &mut self,
+        client: &Client,
+        wanted: &Wanted,
+        policy: Policy,
+        reservation: &Reservation,
+        given: Option<&Thread>,
+    ) -> Result<Answer, Failure> {
+        let mut begun = None;
+        let owner = match &self.session {
+            Some(session) => session.reserving.id().to_owned(),
+            None => begun.insert(Reserving::begin("layland daemon")?).id().to_owned(),
+        };
+        let admitting = admitting()?;
+        let (mut book, members) = Book::read(&admitting)?;
+        let machine = Machine::read();
+        let terms = Terms {
+            registry: self.registry,
+            machine: &machine,
+            engine: Engine::Ext,
+            policy,
+            cpus: Some(&self.cpus),
+            owner: &owner,
+        };
+        let granted = book.admit(&terms, &members, &admitting.runs(), reservation);
+        let Granted { cpus, decided_by, .. } = granted.map_err(|refused| match refused {
+            NotGranted::Refused(refused) => {
+                explain(&reservation.name, &terms, reservation, &refused)
+            }
+            NotGranted::Failure(failure) => failure,
+        })?;
+        let answer = Answer::Admitted {
+            name: reservation.name.clone(),
+            cpus: cpus.to_string(),
+            decided_by: decided_by.map(str::to_owned),
+        };
+        let Some(given) = given else { return Ok(answer) };
+        if let Some(reserving) = begun {
+            let carrying = self.start(policy)?;
+            self.session = Some(Session { policy, reserving, carrying, held: Vec::new() });
+        }
+        let hosts: Vec<usize> = self.cpus.iter().map(Index::index).collect();
+        let Some(session) = &mut self.session else { return Ok(answer) };
+        let program = program_of(reservation, &cpus, &self.cpus);
+        let ticket = session.carrying.enter(&program, given.tid.0).map_err(not_entered)?;
+        let reserved = Reserved {
+            name: reservation.name.clone(),
+            thread: None,
+            runtime_ns: reservation.runtime.ns(),
+            deadline_ns: reservation.deadline.ns(),
+            period_ns: reservation.period.ns(),
+            is_hard: reservation.guarantee == Guarantee::Deadlines,
+        };
+        let written = match session.reserving.member() {
+            Some(_) => session.reserving.add(reserved).map_err(|error| {
+                Failure::refused(format!("failed to write the register: {error}"))
+            }),
+            None => {
+                let member = Member {
+                    name: "laylandd".to_owned(),
+                    pid: std::process::id(),
+                    namespace: layland_linux::pid_namespace(),
+                    what: "layland daemon".to_owned(),
+                    policy: format!("{} (ext)", policy.name()),
+                    cpus: hosts,
+                    is_partition: false,
+                    reserved: vec![reserved],
+                };
+                session.reserving.enter(&admitting, member).map(|()| 0).map_err(Failure::from)
+            }
+        };
+        let index = match written.and_then(|index| book.write(&admitting).map(|()| index)) {
+            Ok(index) => index,
+            Err(failure) => {
+                session.carrying.forget(ticket);
+                return Err(failure);
+            }
+        };
+        let name = reservation.name.clone();
+        let place = Place::Tied(cpus.iter().map(Index::index).collect());
+        session.held.push(Held {
+            name: name.clone(),
+            asked_as: wanted.name.clone(),
+            user: client.user,
+            connection: client.connection,
+            ticket,
+            rate: rate_of(reservation),
+        });
+        match session.reserving.give(given, index, Class::Ext, &place) {
+            Ok(_) => Ok(answer),
+            Err(error) => {
+                session.carrying.forget(ticket);
+                session.give_back(index);
+                book.leave(&owner, |of| of == name);
+                book.write(&admitting)?;
+                Err(Failure::refused(error.to_string()).help(error.help()))
+            }
+        }
+    }
+
+    /// Loads the scheduler.
+    fn start(&self, policy: Policy) -> Result<Carrying, Failure> {
+        let mut system = System::new(self.cpus.len(), Vec::new());
+        system.platform = Platform::identical(self.cpus.len());
+        let built = self.registry.build(spec_of(policy), &system);
+        let built = built.map_err(|error| Failure::refused(error.to_string()))?;
+        let online = Machine::read().online;
+        let manager = online.difference(&self.cpus).lowest().or(self.cpus.lowest());
+        let options = CarryOptions {
+            hosts: self.cpus.iter().map(Index::index).collect(),
+            manager: manager.map_or(0, Index::index),
+            log_records: if self.args.log.is_some() { LOG_RECORDS } else { 0 },
+        };
+        let carrying = Carrying::start(built, options).map_err(failure)?;
+        if !carrying.is_watched() {
+            terminal::warn("the watchdog has no real-time priority", None);
+        }
+        Ok(carrying)
+    }
+
+    /// Gives back what these have. Whether there were any.
+    pub(super) fn leave(
+        &mut self,
+        is_it: impl Fn(&Held) -> bool,
+        why: &str,
+        tell: &mut Tell<'_>,
+    ) -> bool {
+        let Some(session) = &mut self.session else { return false };
+        let mut names = Vec::new();
+        while let Some(index) = session.held.iter().position(&is_it) {
+            let held = session.give_back(index);
+            let gone = Answer::Gone { name: held.name.clone(), why: why.to_owned() };
+            tell(held.connection, &gone);
+            names.push(held.name);
+        }
+        if names.is_empty() {
+            return false;
+        }
+        let owner = session.reserving.id().to_owned();
+        let forgotten = admitting().and_then(|admitting| {
+            let (mut book, _) = Book::read(&admitting)?;
+            book.leave(&owner, |name| names.iter().any(|own| own == name));
+            book.write(&admitting)
+        });
+        if let Err(failure) = forgotten {
+            terminal::complain(&failure.message);
+        }
+        self.end_if_empty();
+        true
+    }
+
+    /// Threads that have left by themselves leave what they had; everybody does if the scheduler has gone.
+    pub(super) fn look(&mut self, tell: &mut Tell<'_>) {
+        let Some(session) = &mut self.session else { return };
+        if session.carrying.over().is_some() {
+            self.end("the scheduler has ended, and its threads are ordinary ones", tell);
+            return;
+        }
+        let gone = session.carrying.left();
+        if !gone.is_empty() {
+            self.leave(|held| gone.contains(&held.ticket), "it has ended or left its class", tell);
+        }
+    }
+
+    /// Gives everything back.
+    pub(super) fn end(&mut self, why: &str, tell: &mut Tell<'_>) {
+        self.leave(|_| true, why, tell);
+        self.end_if_empty();
+    }
+
+    fn end_if_empty(&mut self) {
+        let Some(mut session) = self.session.take_if(|session| session.held.is_empty()) else {
+            return;
+        };
+        match session.carrying.end() {
+            Ok(carried) => {
+                if let Some(over) = &carried.over {
+                    terminal::warn(&format!("the scheduler has ended: {over}"), None);
+                }
+                if carried.figures.by_caretaker > 0 {
+                    let count = carried.figures.by_caretaker;
+                    terminal::warn(
+                        &format!("the manager was late: {count} decisions by the caretaker"),
+                        None,
+                    );
+                }
+                self.write_log(session.policy, carried.log);
+            }
+            Err(error) => terminal::complain(&failure(error).message),
+        }
+        for failed in session.reserving.end() {
+            terminal::warn(&failed.to_string(), Some("as root: layland doctor --clean"));
+        }
+    }
+
+    fn write_log(&self, policy: Policy, log: layland_linux::Log) {
+        let Some(path) = &self.args.log else { return };
+        let policy = spec_of(policy).to_owned();
+        let file = LogFile { policy, seed: 0, set: String::new(), log };
+        let written = std::fs::File::create(path).and_then(|out| {
+            let mut out = std::io::BufWriter::new(out);
+            file.write(&mut out)?;
+            out.flush()
+        });
+        if let Err(error) = written {
+            terminal::warn(&format!("failed to write {}: {error}", path.display()), None);
+        }
+    }
+}
+
+impl Session {
+    /// A thread is given back what it was, if it is there, and its reservation is gone.
+    fn give_back(&mut self, index: usize) -> Held {
+        self.reserving.remove(index);
+        self.held.remove(index)
+    }
+}
+
+/// What the manager is told of a reservation: its CPUs are those of the platform.
+fn program_of(reservation: &Reservation, cpus: &CpuSet, all: &CpuSet) -> Program {
+    let place = |cpu: CpuId| all.iter().position(|own| own == cpu);
+    let own: CpuSet = cpus.iter().filter_map(place).map(CpuId::from_index).collect();
+    Program {
+        name: reservation.name.clone(),
+        runtime: reservation.runtime,
+        deadline: reservation.deadline,
+        period: reservation.period,
+        cpus: (cpus != all).then(|| own.to_string()),
+    }
+}
+
+/// A name that nobody has.
+fn free_name(held: &[Held], wanted: &str) -> String {
+    let mut names = (1..).map(|count| match count {
+        1 => wanted.to_owned(),
+        count => format!("{wanted}.{count}"),
+    });
+    let is_free = |name: &String| held.iter().all(|held| held.name != *name);
+    names.find(is_free).unwrap_or_else(|| wanted.to_owned())
+}
+
+fn not_entered(error: EnterError) -> Failure {
+    match error {
+        EnterError::Refused(_) => Failure::no(error.to_string()),
+        EnterError::Over(_) | EnterError::Full | EnterError::Thread { .. } => {
+            Failure::refused(error.to_string())
+        }
+    }
+}

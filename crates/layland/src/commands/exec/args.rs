@@ -1,0 +1,194 @@
+//! The arguments of `layland exec`.
+
+use crate::ui::values::length_of;
+use clap::{Args, ValueEnum};
+use layland_model::{CpuSet, Duration};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  layland exec --dl 2ms/10ms -- ./controller
+      2 ms of every 10 ms for its first thread, by SCHED_DEADLINE, if that can be guaranteed beside what others
+      have; the program starts with it, or not at all
+  layland exec --dl 2ms/10ms --policy p-edf -- ./controller
+      the same on a CPU of its own, which layland finds and parts from the others
+  layland exec --dl 2ms/10ms --deadline 8ms --cpus 2-3 --thread 'ctrl.*' -- ./controller
+      for each thread whose name matches, also those that come later, on CPUs 2 and 3
+  layland exec robot.toml --policy p-dm -- ./robot
+      the tasks of a set, whose key `thread` says which threads they are about, by SCHED_FIFO
+  layland exec --pid 1234 --thread 'audio.*' --dl 1ms/5ms
+      a program that runs; Ctrl-C gives its threads back what they were
+  layland exec --cgroup system.slice/robot.service --thread 'ctrl.*' --dl 1ms/5ms
+      a service that runs, also after it was started again
+  layland exec --engine ext --cpus 1 --dl 2ms/10ms -- ./controller
+      under dl-sp, by the scheduler that `layland daemon` loads: on CPU 1, without privileges of its own
+  layland exec --list; layland exec --leave controller
+      what is admitted on this machine; gives back what one has
+  layland exec --dl 2ms/10ms --dry-run
+      only asks whether it would be admitted
+
+What is reserved is in one register of the machine. A newcomer is let in if the tests of `layland check` guarantee
+the deadlines of everybody, and the kernel agrees; otherwise it is refused with the number that is missing and what
+would fit. Needs CAP_SYS_NICE, and root for --cpus and p-edf (cpusets). As a service: ExecStart=layland exec .. with
+AmbientCapabilities=CAP_SYS_NICE. The guarantee is about time: that a thread gets its runtime before each deadline.
+Whether that is enough for its work is for you to know; `layland trace infer` shows what it used.
+Exits with the code of the program (128 and the signal if it was killed), 126 if it cannot be executed, 127 if it
+is not found; with 1 if it is not admitted, and 5 if the system refuses.";
+
+#[derive(Args)]
+pub(crate) struct ExecArgs {
+    /// A task set whose tasks are reservations: the key `thread` of each says which threads they are about
+    /// (`main`, `cgroup:PATH` for those of a control group, or a regular expression that the whole name must match;
+    /// without it the name of the task)
+    #[arg(value_name = "SET")]
+    pub set: Option<String>,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+    /// Reserve RUNTIME of processor time in every PERIOD, as in 2ms/10ms
+    #[arg(long, value_name = "RUNTIME/PERIOD", value_parser = parse_reservation)]
+    #[arg(conflicts_with = "set")]
+    pub dl: Option<(Duration, Duration)>,
+    /// How long after it has become ready a thread is to have had its runtime [default: the period]
+    #[arg(long, value_name = "TIME", value_parser = length_of, requires = "dl")]
+    pub deadline: Option<Duration>,
+    /// Which threads: a regular expression that the whole name must match, or `main` [default: main]
+    #[arg(long, value_name = "REGEX", requires = "dl")]
+    pub thread: Option<String>,
+    /// A program that runs already, instead of one that is started
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pub pid: Option<i32>,
+    /// The threads of a control group, as of a service that runs already: those of --thread, for `main` the first
+    /// thread of each process. Also while it is empty: a service may start again
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"])]
+    pub cgroup: Option<String>,
+    /// Under which policy [default: dl, and dl-sp with --engine ext]
+    #[arg(long, short, value_name = "P", value_enum)]
+    pub policy: Option<Policy>,
+    /// What carries it out: the kernel's own classes, or the policies themselves by sched_ext, with `layland daemon`
+    #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Kernel)]
+    pub engine: Engine,
+    /// Where `layland daemon` listens
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    pub socket: PathBuf,
+    /// The CPUs of the machine that the threads may use, as in 2-3; with SCHED_DEADLINE they become a root domain of
+    /// their own, which all share who name the same CPUs
+    #[arg(long, value_name = "CPUS")]
+    pub cpus: Option<CpuSet>,
+    /// Promise no deadlines, but that no thread is later than this
+    #[arg(long, value_name = "TIME", value_parser = length_of)]
+    pub tardiness: Option<Duration>,
+    /// What it is called in the register [default: the program]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Show what is admitted, and how the kernel schedules each thread
+    #[arg(long, conflicts_with_all = ["set", "dl", "pid", "cgroup", "command", "leave"])]
+    pub list: bool,
+    /// Give back what this one has reserved; its program goes on as an ordinary one
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["set", "dl", "pid", "cgroup", "command"])]
+    pub leave: Option<String>,
+    /// Only say whether it would be admitted
+    #[arg(long, conflicts_with_all = ["list", "leave"])]
+    pub dry_run: bool,
+    /// Print the answer as one JSON document: with --list and --dry-run
+    #[arg(long)]
+    pub json: bool,
+    /// What the kernel's trace says of its threads: a report (.html), a chart (.svg, .txt) or the trace (.json) in a
+    /// file when the program has ended. May be repeated. Needs root
+    #[arg(short, long, visible_alias = "report", value_name = "FILE")]
+    #[arg(conflicts_with_all = ["list", "leave", "dry_run"])]
+    pub output: Vec<PathBuf>,
+    /// Say nothing unless something is refused
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Where the daemon listens.
+pub(crate) const SOCKET: &str = "/run/layland/ext.socket";
+
+/// What carries a policy out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// SCHED_DEADLINE and SCHED_FIFO, as the kernel has them: dl, p-edf, p-dm, p-rm
+    Kernel,
+    /// The policy decides, and the kernel does what it says: dl-sp, dl, apedf, a2pedf. Needs `layland daemon`
+    Ext,
+}
+
+impl ExecArgs {
+    /// The policy that is asked for, or meant.
+    pub(crate) fn policy(&self) -> Policy {
+        self.policy.unwrap_or(match self.engine {
+            Engine::Kernel => Policy::Dl,
+            Engine::Ext => Policy::DlSp,
+        })
+    }
+}
+
+/// What decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// SCHED_DEADLINE as it is: global EDF with a budget for each thread, on all CPUs or on those of --cpus
+    #[value(alias = "g-edf", alias = "c-edf")]
+    Dl,
+    /// SCHED_DEADLINE with a root domain for each CPU that is used: a thread stays on the CPU that it gets
+    PEdf,
+    /// SCHED_FIFO by deadlines, each thread on one CPU. No budgets: a thread that runs for too long delays others
+    PDm,
+    /// SCHED_FIFO by periods, likewise
+    PRm,
+    /// With --engine ext: SCHED_DEADLINE repaired, where a thread may have one CPU or all of them
+    DlSp,
+    /// With --engine ext: EDF that gives each job a CPU when it comes
+    Apedf,
+    /// With --engine ext: the same, with pulling
+    A2pedf,
+}
+
+impl Policy {
+    /// As it is written.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Policy::Dl => "dl",
+            Policy::PEdf => "p-edf",
+            Policy::PDm => "p-dm",
+            Policy::PRm => "p-rm",
+            Policy::DlSp => "dl-sp",
+            Policy::Apedf => "apedf",
+            Policy::A2pedf => "a2pedf",
+        }
+    }
+
+    /// Whether the engine has it.
+    pub(crate) fn is_of(self, engine: Engine) -> bool {
+        match self {
+            Policy::Dl => true,
+            Policy::PEdf | Policy::PDm | Policy::PRm => engine == Engine::Kernel,
+            Policy::DlSp | Policy::Apedf | Policy::A2pedf => engine == Engine::Ext,
+        }
+    }
+
+    /// By its name.
+    pub(crate) fn find(name: &str) -> Option<Policy> {
+        Policy::value_variants().iter().copied().find(|policy| policy.name() == name)
+    }
+
+    /// Whether a thread has a budget. Of those that the kernel carries, SCHED_DEADLINE has these, and SCHED_FIFO the
+    /// others.
+    pub(crate) fn has_budgets(self) -> bool {
+        match self {
+            Policy::Dl | Policy::PEdf | Policy::DlSp | Policy::Apedf | Policy::A2pedf => true,
+            Policy::PDm | Policy::PRm => false,
+        }
+    }
+}
+
+fn parse_reservation(text: &str) -> Result<(Duration, Duration), String> {
+    let (runtime, period) = text.split_once('/').ok_or("write RUNTIME/PERIOD, as in 2ms/10ms")?;
+    let (runtime, period) = (length_of(runtime)?, length_of(period)?);
+    if runtime > period {
+        return Err(format!("a runtime of {runtime:#} does not fit into a period of {period:#}"));
+    }
+    Ok((runtime, period))
+}

@@ -1,0 +1,667 @@
+//! Who is admitted where, as those who admit remember it: a document beside the register, read and written under its
+//! lock. What decides is `layland_guarantee::admission`.
+//!
+//! The machine is parted into regions: CPUs under one policy. `dl` has all CPUs, or those of `--cpus`; the partitioned
+//! policies have the CPUs that were given to somebody. Regions do not overlap, so that each test is about all
+//! that happens on its CPUs. A region goes with the last of its members.
+//!
+//! Long because the document, its regions and what is asked of them belong together.
+
+use super::args::{Engine, Policy};
+use super::foreign::{Foreign, take_part};
+use crate::ui::exit::Failure;
+use layland_guarantee::Effort;
+use layland_guarantee::admission::{
+    Admission, AdmissionError, AdmitOptions, Admitted, Ask, Guarantee, Holding, How, Left, Refused,
+    Reservation, admit,
+};
+use layland_linux::exec::{Limits, foreign_deadline, set_priority};
+use layland_linux::{Admitting, Member};
+use layland_model::{CpuId, CpuSet, Duration, Index, Platform, Rate, Service, Time, counted};
+use layland_policy::Registry;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Book {
+    regions: Vec<Region>,
+}
+
+/// CPUs under one policy.
+#[derive(Serialize, Deserialize)]
+struct Region {
+    policy: String,
+    /// The CPUs of a root domain; of a partitioned policy what its members have.
+    cpus: Option<String>,
+    held: Vec<Entry>,
+    exceeded: String,
+    forgotten: String,
+    next_id: u64,
+}
+
+/// A [`Holding`], and whose it is.
+#[derive(Clone, Serialize, Deserialize)]
+struct Entry {
+    id: u64,
+    /// The id of its member in the register.
+    owner: String,
+    name: String,
+    runtime_ns: i64,
+    deadline_ns: i64,
+    period_ns: i64,
+    tardiness_ns: Option<i64>,
+    cpus: String,
+    left: Option<Gone>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Gone {
+    at_ns: i64,
+    until_ns: i64,
+}
+
+fn set_of(text: &str) -> CpuSet {
+    text.parse().unwrap_or_default()
+}
+
+impl Entry {
+    fn of(holding: &Holding, owner: &str) -> Entry {
+        let Holding { id, task, cpus, left } = holding;
+        Entry {
+            id: *id,
+            owner: owner.to_owned(),
+            name: task.name.clone(),
+            runtime_ns: task.runtime.ns(),
+            deadline_ns: task.deadline.ns(),
+            period_ns: task.period.ns(),
+            tardiness_ns: match task.guarantee {
+                Guarantee::Deadlines => None,
+                Guarantee::Tardiness(most) => Some(most.ns()),
+            },
+            cpus: cpus.to_string(),
+            left: left.map(|left| Gone { at_ns: left.at.ns(), until_ns: left.until.ns() }),
+        }
+    }
+
+    fn holding(&self) -> Holding {
+        let cpus = set_of(&self.cpus);
+        let tardiness = self.tardiness_ns.map(Duration::from_ns);
+        let task = Reservation {
+            name: self.name.clone(),
+            runtime: Service::from_ns(self.runtime_ns),
+            deadline: Duration::from_ns(self.deadline_ns),
+            period: Duration::from_ns(self.period_ns),
+            cpus: None,
+            priority: None,
+            // Ties go to who came first.
+            rank: self.id as i64,
+            guarantee: tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness),
+        };
+        let left = self.left.map(|Gone { at_ns, until_ns }| Left {
+            at: Time::from_ns(at_ns),
+            until: Time::from_ns(until_ns),
+            how: How::Gone,
+        });
+        Holding { id: self.id, task, cpus, left }
+    }
+}
+
+impl Region {
+    fn is_held(&self) -> bool {
+        self.held.iter().any(|entry| entry.left.is_none())
+    }
+
+    /// The CPUs that it has.
+    fn cpus(&self) -> CpuSet {
+        match &self.cpus {
+            Some(cpus) => set_of(cpus),
+            None => {
+                self.held.iter().fold(CpuSet::new(), |all, entry| all.union(&set_of(&entry.cpus)))
+            }
+        }
+    }
+}
+
+/// The machine, as far as admission goes by it.
+pub(crate) struct Machine {
+    /// The CPUs that are online.
+    pub(crate) online: CpuSet,
+    pub(crate) limits: Limits,
+}
+
+impl Machine {
+    pub(crate) fn read() -> Machine {
+        let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+        let online = text.trim().parse().unwrap_or_else(|_| CpuSet::first(1));
+        Machine { online, limits: Limits::read() }
+    }
+}
+
+/// What is asked for besides the reservation.
+pub(crate) struct Terms<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) machine: &'a Machine,
+    pub(crate) engine: Engine,
+    pub(crate) policy: Policy,
+    /// The CPUs of `--cpus`, or of the daemon.
+    pub(crate) cpus: Option<&'a CpuSet>,
+    /// What layland is asked by, for help.
+    pub(crate) owner: &'a str,
+}
+
+impl Terms<'_> {
+    /// What the policy is called in the book: SCHED_DEADLINE and the policy `dl` on sched_ext have nothing in common.
+    fn region(&self) -> String {
+        match self.engine {
+            Engine::Kernel => self.policy.name().to_owned(),
+            Engine::Ext => format!("{} (ext)", self.policy.name()),
+        }
+    }
+}
+
+/// A policy of the engine `ext` as it is built and analysed: where it can refuse who asks for too much, it does.
+pub(crate) fn spec_of(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Dl => "dl:ac=on",
+        other => other.name(),
+    }
+}
+
+/// The clusters of the CPUs of a region, and the policy on them.
+struct Way {
+    clusters: Vec<CpuSet>,
+    spec: String,
+}
+
+/// A place that was given.
+pub(crate) struct Granted {
+    pub(crate) cpus: CpuSet,
+    pub(crate) is_partition: bool,
+    /// The test that decided.
+    pub(crate) decided_by: Option<&'static str>,
+}
+
+/// Why nobody is let in.
+pub(crate) enum NotGranted {
+    /// Not everybody would keep its guarantee.
+    Refused(Refused),
+    /// Something else.
+    Failure(Failure),
+}
+
+impl From<Failure> for NotGranted {
+    fn from(failure: Failure) -> NotGranted {
+        NotGranted::Failure(failure)
+    }
+}
+
+impl Book {
+    /// What is remembered. Members that are no longer there have left by now.
+    ///
+    /// # Errors
+    /// If the register cannot be read.
+    pub(crate) fn read(admitting: &Admitting) -> Result<(Book, Vec<Member>), Failure> {
+        let members = admitting.members().map_err(|error| {
+            Failure::refused(format!("failed to take back what a dead program had: {error}"))
+        })?;
+        let mut book: Book = match admitting.remembered() {
+            Some(text) if !members.is_empty() => serde_json::from_str(&text).map_err(|error| {
+                Failure::refused(format!("what is admitted cannot be read: {error}"))
+                    .help("let everybody leave: layland exec --list; layland exec --leave NAME")
+            })?,
+            Some(_) | None => Book::default(),
+        };
+        let alive: BTreeSet<&str> = members.iter().map(|(id, _)| id.as_str()).collect();
+        let gone: BTreeSet<String> = (book.regions.iter().flat_map(|region| &region.held))
+            .filter(|entry| !alive.contains(entry.owner.as_str()))
+            .map(|entry| entry.owner.clone())
+            .collect();
+        gone.iter().for_each(|owner| book.leave(owner, |_| true));
+        Ok((book, members.into_iter().map(|(_, member)| member).collect()))
+    }
+
+    /// # Errors
+    /// If it cannot be written.
+    pub(crate) fn write(&self, admitting: &Admitting) -> Result<(), Failure> {
+        let text = serde_json::to_string(self).unwrap_or_default();
+        admitting
+            .remember(&text)
+            .map_err(|error| Failure::refused(format!("failed to write what is admitted: {error}")))
+    }
+
+    /// What an owner had is left now, as far as the names say so.
+    pub(crate) fn leave(&mut self, owner: &str, is_it: impl Fn(&str) -> bool) {
+        let now = now();
+        for entry in self.regions.iter_mut().flat_map(|region| &mut region.held) {
+            if entry.owner == owner && entry.left.is_none() && is_it(&entry.name) {
+                let window = entry.deadline_ns.min(entry.period_ns);
+                let at_ns = now.ns();
+                entry.left = Some(Gone { at_ns, until_ns: at_ns + window });
+            }
+        }
+        self.regions.retain(Region::is_held);
+    }
+
+    /// Lets a newcomer in, if everybody keeps its guarantee.
+    pub(crate) fn admit(
+        &mut self,
+        terms: &Terms<'_>,
+        members: &[Member],
+        runs: &[layland_linux::Run],
+        reservation: &Reservation,
+    ) -> Result<Granted, NotGranted> {
+        let foreign = match terms.policy.has_budgets() {
+            true => foreign_deadline(members),
+            false => Vec::new(),
+        };
+        self.admit_beside(&foreign, terms, members, runs, reservation)
+    }
+
+    fn admit_beside(
+        &mut self,
+        foreign: &[Foreign],
+        terms: &Terms<'_>,
+        members: &[Member],
+        runs: &[layland_linux::Run],
+        reservation: &Reservation,
+    ) -> Result<Granted, NotGranted> {
+        // Whoever comes may change the priorities of all who are there.
+        let is_out_of_reach =
+            |member: &&Member| member.is_elsewhere() && member.policy == terms.policy.name();
+        if !terms.policy.has_budgets()
+            && let Some(member) = members.iter().find(is_out_of_reach)
+        {
+            let what = format!(
+                "{member} is in another PID namespace: its threads cannot be given other priorities from here"
+            );
+            return Err(NotGranted::Failure(Failure::refused(what).help(
+                "admit all programs under this policy from the same container, or choose --policy p-edf",
+            )));
+        }
+        let index = self.region(terms, members, runs)?;
+        let free = self.free(index, terms, runs);
+        let region = &mut self.regions[index];
+        let options = AdmitOptions { effort: Effort::Quick, ..AdmitOptions::default() };
+        let mut asked = reservation.clone();
+        asked.rank = region.next_id as i64;
+        if terms.policy == Policy::Dl && terms.engine == Engine::Kernel {
+            // The whole region is its place.
+            asked.cpus = None;
+        }
+        let mut first = None;
+        let mut granted = None;
+        for way in region.ways(terms, &free, reservation) {
+            let mut admitted = region.admitted(terms, way);
+            let answer = match take_part(&mut admitted, terms.engine, foreign, &asked) {
+                Err(refused) => Err(refused.into()),
+                Ok(names) => {
+                    match admit(terms.registry, &admitted, now(), &Ask::Enter(&asked), &options) {
+                        Ok(Admission::Granted(grant)) => Ok((grant, names)),
+                        Ok(Admission::Refused(refused)) => Err(NotGranted::Refused(refused)),
+                        Err(error) => Err(failure(&error).into()),
+                    }
+                }
+            };
+            match answer {
+                Ok(answer) => {
+                    granted = Some(answer);
+                    break;
+                }
+                Err(refused) => drop(first.get_or_insert(refused)),
+            }
+        }
+        let Some((grant, names)) = granted else {
+            self.regions.retain(Region::is_held);
+            let nothing = || Failure::refused("nothing was granted").into();
+            return Err(first.unwrap_or_else(nothing));
+        };
+        let Some(holding) = grant.holding else {
+            return Err(Failure::refused("nothing was granted").into());
+        };
+        let is_partition = match terms.policy {
+            _ if terms.engine == Engine::Ext => false,
+            Policy::Dl => {
+                region.cpus.is_some()
+                    && set_of(region.cpus.as_deref().unwrap_or_default()) != terms.machine.online
+            }
+            Policy::PEdf => terms.machine.online.len() > 1,
+            Policy::PDm | Policy::PRm | Policy::DlSp | Policy::Apedf | Policy::A2pedf => false,
+        };
+        region.take(&grant.after, &names, &holding, terms.owner);
+        Ok(Granted { cpus: holding.cpus, is_partition, decided_by: grant.decided_by })
+    }
+
+    /// The region of a newcomer, which is made if it is not there.
+    fn region(
+        &mut self,
+        terms: &Terms<'_>,
+        members: &[Member],
+        runs: &[layland_linux::Run],
+    ) -> Result<usize, Failure> {
+        let name = &terms.region();
+        let online = &terms.machine.online;
+        if let Some(cpus) = terms.cpus.filter(|cpus| !cpus.is_subset(online) || cpus.is_empty()) {
+            return Err(Failure::usage(format!("--cpus {cpus}: this machine has CPUs {online}")));
+        }
+        let is_whole = terms.policy == Policy::Dl || terms.engine == Engine::Ext;
+        let wanted = is_whole.then(|| terms.cpus.unwrap_or(online).clone());
+        let same = |region: &Region| {
+            region.policy == *name && region.cpus.as_deref().map(set_of) == wanted
+        };
+        if let Some(index) = self.regions.iter().position(same) {
+            return Ok(index);
+        }
+        if let Some(wanted) = &wanted {
+            let others = self.regions.iter().filter(|region| !region.cpus().is_disjoint(wanted));
+            let taken = others.fold(CpuSet::new(), |all, region| all.union(&region.cpus()));
+            let run = runs
+                .iter()
+                .find(|run| run.cpus.iter().any(|&cpu| wanted.contains(CpuId::from_index(cpu))));
+            if let Some(run) = run {
+                return Err(Failure::refused(format!("a run has CPUs that this one needs: {run}"))
+                    .help("wait until it has ended, or choose other CPUs with --cpus"));
+            }
+            if !taken.is_empty() {
+                let who: Vec<String> = members
+                    .iter()
+                    .filter(|member| {
+                        member.cpus.iter().any(|&cpu| taken.contains(CpuId::from_index(cpu)))
+                    })
+                    .map(ToString::to_string)
+                    .collect();
+                let left = online.difference(&taken);
+                let help = match left.is_empty() {
+                    true => format!("join them: --policy {}", self.policy_of(&taken)),
+                    false => format!(
+                        "choose other CPUs: --cpus {left}, or join them: --policy {}",
+                        self.policy_of(&taken)
+                    ),
+                };
+                let other = format!("CPUs {taken} are under another policy: {}", who.join(" and "));
+                return Err(Failure::no(other).help(help));
+            }
+        }
+        self.regions.push(Region {
+            policy: name.to_owned(),
+            cpus: wanted.map(|cpus| cpus.to_string()),
+            held: Vec::new(),
+            exceeded: String::new(),
+            forgotten: String::new(),
+            next_id: 0,
+        });
+        Ok(self.regions.len() - 1)
+    }
+
+    /// The priority of a thread of class `SCHED_FIFO`: those of a CPU in the order of its policy, ties to who came
+    /// first. Above the ordinary threads, below those that look after them.
+    pub(crate) fn priority(&self, owner: &str, name: &str) -> Option<i32> {
+        const HIGHEST: i32 = 90;
+        let is_it =
+            |entry: &&Entry| entry.owner == owner && entry.name == name && entry.left.is_none();
+        let region =
+            self.regions.iter().find(|region| region.held.iter().any(|entry| is_it(&entry)))?;
+        let by_period = match Policy::find(&region.policy)? {
+            Policy::PDm => false,
+            Policy::PRm => true,
+            _ => return None,
+        };
+        let own = region.held.iter().find(is_it)?;
+        let key = |entry: &Entry| {
+            let length = if by_period { entry.period_ns } else { entry.deadline_ns };
+            (length, entry.id)
+        };
+        let here =
+            region.held.iter().filter(|entry| entry.left.is_none() && entry.cpus == own.cpus);
+        let above = here.filter(|entry| key(entry) < key(own)).count();
+        Some(HIGHEST - i32::try_from(above).unwrap_or(HIGHEST))
+    }
+
+    /// Gives the threads of class `SCHED_FIFO` the priorities that everybody who is admitted asks for, the lowest
+    /// first, so that nobody is above somebody more urgent meanwhile.
+    ///
+    /// # Errors
+    /// If the register cannot be read, or the kernel refuses.
+    pub(crate) fn reorder(&self, admitting: &Admitting) -> Result<(), Failure> {
+        let failed = |error| Failure::refused(format!("failed to read the register: {error}"));
+        let mut wanted: Vec<(i32, i32)> = Vec::new();
+        for (id, member) in &admitting.members().map_err(failed)? {
+            let threads = member.reserved.iter().filter_map(|reserved| {
+                Some((self.priority(id, &reserved.name)?, reserved.thread?))
+            });
+            wanted.extend(threads);
+        }
+        wanted.sort_unstable();
+        for (priority, thread) in wanted {
+            set_priority(thread, priority).map_err(|error| {
+                let what = format!("failed to give thread {thread} another priority: {error}");
+                Failure::refused(what)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn policy_of(&self, cpus: &CpuSet) -> String {
+        let region = self.regions.iter().find(|region| !region.cpus().is_disjoint(cpus));
+        region.map_or(String::new(), |region| {
+            let cpus = region.cpus.as_ref().map_or(String::new(), |cpus| format!(" --cpus {cpus}"));
+            format!("{}{cpus}", region.policy)
+        })
+    }
+
+    /// The CPUs that the policy of a region may give to a newcomer: those of the region, or for a partitioned policy
+    /// those that nobody else has.
+    fn free(&self, index: usize, terms: &Terms<'_>, runs: &[layland_linux::Run]) -> CpuSet {
+        let region = &self.regions[index];
+        if let Some(cpus) = &region.cpus {
+            return set_of(cpus);
+        }
+        let others = self.regions.iter().enumerate().filter(|&(other, _)| other != index);
+        let mut free = others
+            .fold(terms.machine.online.clone(), |free, (_, other)| free.difference(&other.cpus()));
+        for cpu in runs.iter().flat_map(|run| &run.cpus) {
+            free.remove(CpuId::from_index(*cpu));
+        }
+        // Everything else of the machine needs a CPU as well, and interrupts mostly come to the first.
+        if terms.cpus.is_none()
+            && free == terms.machine.online
+            && free.len() > 1
+            && let Some(first) = free.lowest()
+        {
+            free.remove(first);
+        }
+        free.union(&region.cpus())
+    }
+}
+
+impl Region {
+    /// In which ways a newcomer may be let in, in the order in which they are tried.
+    fn ways(&self, terms: &Terms<'_>, free: &CpuSet, newcomer: &Reservation) -> Vec<Way> {
+        let limit = Rate::new(terms.machine.limits.limit_thousandths, 1000);
+        let single = || free.iter().map(CpuSet::single).collect();
+        let whole = || vec![free.clone()];
+        let one = |clusters, spec| vec![Way { clusters, spec }];
+        match terms.policy {
+            Policy::DlSp => {
+                // As long as every thread has one CPU, nobody migrates, and each CPU is a system of its own. Whoever
+                // may use them all is beside nobody whose deadlines are promised on one.
+                let wants_all = newcomer.cpus.as_ref() == Some(free);
+                let is_tied = self.held.iter().all(|entry| set_of(&entry.cpus).len() == 1);
+                let tied = (is_tied && !wants_all).then(|| one(single(), "dl-sp".to_owned()));
+                let all = one(whole(), "dl-sp".to_owned());
+                tied.into_iter().chain([all]).flatten().collect()
+            }
+            policy if terms.engine == Engine::Ext => one(whole(), spec_of(policy).to_owned()),
+            Policy::Dl => one(whole(), format!("dl:ac=on:limit={limit}")),
+            Policy::PEdf => one(single(), format!("dl:ac=on:limit={limit}")),
+            _ => one(whole(), terms.policy.name().to_owned()),
+        }
+    }
+
+    /// What the tests are asked about.
+    fn admitted(&self, terms: &Terms<'_>, way: Way) -> Admitted {
+        let count = terms.machine.online.highest().map_or(1, |cpu| cpu.index() + 1);
+        let mut platform = Platform::identical(count);
+        let Way { clusters, spec } = way;
+        platform.clusters = clusters;
+        let mut admitted = Admitted::new(platform, spec);
+        admitted.holdings = self.held.iter().map(Entry::holding).collect();
+        admitted.exceeded = set_of(&self.exceeded);
+        admitted.forgotten = set_of(&self.forgotten);
+        admitted.next_id = self.next_id;
+        admitted
+    }
+
+    /// Takes over what is admitted from now on.
+    fn take(&mut self, after: &Admitted, foreign: &[String], new: &Holding, owner: &str) {
+        let owner_of = |holding: &Holding| {
+            let known = self.held.iter().find(|entry| entry.id == holding.id);
+            known.map_or(owner.to_owned(), |entry| entry.owner.clone())
+        };
+        let ours = after.holdings.iter().filter(|holding| !foreign.contains(&holding.task.name));
+        let held = ours.map(|holding| match holding.id == new.id {
+            true => Entry::of(holding, owner),
+            false => Entry::of(holding, &owner_of(holding)),
+        });
+        self.held = held.collect();
+        self.exceeded = after.exceeded.to_string();
+        self.forgotten = after.forgotten.to_string();
+        self.next_id = after.next_id;
+    }
+}
+
+fn now() -> Time {
+    Time::from_ns(layland_linux::now_ns())
+}
+
+fn failure(error: &AdmissionError) -> Failure {
+    match error {
+        AdmissionError::Invalid(_) => Failure::usage(error.to_string()),
+        _ => Failure::refused(error.to_string()),
+    }
+}
+
+/// What is missing and what would fit, for a person.
+pub(crate) fn explain(
+    name: &str,
+    terms: &Terms<'_>,
+    reservation: &Reservation,
+    refused: &Refused,
+) -> Failure {
+    let Reservation { runtime, deadline, period, .. } = reservation;
+    let due = if deadline == period { String::new() } else { format!(" within {deadline:#}") };
+    let mut message = format!(
+        "{name}: {runtime:#} of every {period:#}{due} cannot be guaranteed under {}",
+        terms.policy.name()
+    );
+    for shortfall in refused.shortfalls.iter().take(2) {
+        message += &format!("\n  {shortfall}");
+    }
+    let mut help: Vec<String> = refused.suggestions.iter().map(ToString::to_string).collect();
+    if !refused.leaving.is_empty() {
+        help.push(format!(
+            "{} left a moment ago: ask again",
+            counted(refused.leaving.len(), "program")
+        ));
+    }
+    let failure = Failure::no(message);
+    if help.is_empty() { failure } else { failure.help(help.join("; ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::exit::Exit;
+    use layland_linux::exec::Process;
+
+    fn cpus(text: &str) -> CpuSet {
+        text.parse().expect("a list of CPUs")
+    }
+
+    /// Asks for `runtime` ms of every `period` ms under `dl-sp` on CPUs 1 to 3 of four: where, or how it was refused.
+    fn ask(
+        book: &mut Book,
+        foreign: &[Foreign],
+        name: &str,
+        (runtime, period): (i64, i64),
+        on: Option<&str>,
+    ) -> Result<String, String> {
+        let registry = Registry::standard();
+        let machine = Machine { online: CpuSet::first(4), limits: Limits::read() };
+        let all = cpus("1-3");
+        let terms = Terms {
+            registry: &registry,
+            machine: &machine,
+            engine: Engine::Ext,
+            policy: Policy::DlSp,
+            cpus: Some(&all),
+            owner: "1",
+        };
+        let (runtime, period) = (Service::from_ms(runtime), Duration::from_ms(period));
+        let mut reservation = Reservation::implicit(name, runtime, period);
+        reservation.cpus = on.map(cpus);
+        match book.admit_beside(foreign, &terms, &[], &[], &reservation) {
+            Ok(granted) => Ok(granted.cpus.to_string()),
+            Err(NotGranted::Refused(refused)) => Err(refused.shortfalls[0].to_string()),
+            Err(NotGranted::Failure(failure)) => {
+                assert_eq!(failure.exit, Exit::No);
+                Err(format!("{:?}", failure.message))
+            }
+        }
+    }
+
+    /// Half a millisecond of every ten, on every CPU.
+    fn foreign() -> Vec<Foreign> {
+        let thread = layland_linux::exec::Thread {
+            tid: layland_linux::exec::Tid(7),
+            started: 1,
+            process: Process(7),
+            name: "other".to_owned(),
+        };
+        let period = Duration::from_ms(10);
+        let runtime = Duration::from_us(500);
+        let has = layland_linux::exec::Reservation { runtime, deadline: period, period };
+        vec![(thread, has, vec![0, 1, 2, 3])]
+    }
+
+    #[test]
+    fn threads_with_a_cpu_each_are_admitted_cpu_by_cpu() {
+        let mut book = Book::default();
+        let mut ask = |name: &str, c, on| ask(&mut book, &[], name, (c, 10), on);
+        assert_eq!(ask("a", 6, Some("1")), Ok("1".to_owned()));
+        assert_eq!(ask("b", 6, Some("2")), Ok("2".to_owned()));
+        // The policy gives away 95 % of a CPU.
+        assert_eq!(ask("c", 3, Some("1")), Ok("1".to_owned()));
+        let full =
+            "the densities on CPU 1 would be 1.1000 together and may be 1.0000: 0.1000 is missing";
+        assert_eq!(ask("d", 2, Some("1")), Err(full.to_owned()));
+        assert!(ask("d", 1, Some("1")).is_err());
+        // One of two, or any: whichever has room.
+        assert_eq!(ask("e", 3, Some("1-2")), Ok("2".to_owned()));
+        assert_eq!(ask("f", 9, None), Ok("3".to_owned()));
+        assert!(ask("g", 2, None).is_err());
+        // Whoever may use them all would be beside threads that are promised one.
+        assert!(ask("h", 1, Some("1-3")).is_err());
+    }
+
+    #[test]
+    fn threads_that_may_use_all_cpus_are_beside_such_alone() {
+        let mut book = Book::default();
+        let mut ask = |name: &str, c, on| ask(&mut book, &[], name, (c, 20), on);
+        assert_eq!(ask("a", 8, Some("1-3")), Ok("1-3".to_owned()));
+        assert_eq!(ask("b", 8, None), Ok("1-3".to_owned()));
+        let mixed = "the tasks on CPUs 1-3 do not all use the same CPUs";
+        assert_eq!(ask("c", 1, Some("2")), Err(mixed.to_owned()));
+    }
+
+    #[test]
+    fn a_thread_of_a_higher_class_takes_from_every_cpu_it_may_use() {
+        let mut book = Book::default();
+        let mut ask = |name: &str, c, on| ask(&mut book, &foreign(), name, (c, 10), on);
+        // 2 (1/2) (10/10 + 1) = 2 of every 10.
+        assert!(ask("a", 8, Some("1")).is_err());
+        assert_eq!(ask("b", 7, Some("1")), Ok("1".to_owned()));
+        assert!(ask("c", 1, Some("1")).is_err());
+        assert_eq!(ask("d", 7, None), Ok("2".to_owned()));
+        assert!(ask("e", 1, Some("1-3")).is_err_and(|why| why.contains("SCHED_DEADLINE")));
+    }
+}

@@ -1,0 +1,367 @@
+//! The engine ext: the daemon admits threads and has their scheduler, and this is its client.
+//!
+//! A thread that is meant is named to the daemon when it is there: the first one of a program before its first
+//! instruction, others when they come. What the daemon has given ends with the connection, and so with this process.
+
+use super::args::ExecArgs;
+use super::groups::Groups;
+use super::wishes::{Sight, Wish};
+use super::{follow, list};
+use crate::commands::daemon::talk::{Answer, Ask, Wanted, failure};
+use crate::ui::exit::{Exit, Failure, Message, Outcome};
+use crate::ui::table::{self, Style};
+use crate::ui::terminal;
+use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_linux::Member;
+use layland_linux::exec::{
+    Asker, Ended, Given, Process, Program, Signal, Signals, Thread, descendants, threads_of,
+};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// How long the daemon may take for an answer: it may have to load its scheduler, and to ask polkit.
+const PATIENCE_MS: u32 = 60_000;
+const SOON_MS: u32 = 5;
+const OFTEN: u32 = 40;
+const LATER_MS: u32 = 100;
+
+/// A thread that has what it asked for.
+struct Held {
+    wish: usize,
+    thread: Thread,
+    /// What the daemon calls it.
+    name: String,
+}
+
+struct Client<'a> {
+    args: &'a ExecArgs,
+    wishes: Vec<Wish>,
+    /// Gone if the daemon has.
+    asker: Option<Asker>,
+    name: String,
+    held: Vec<Held>,
+    /// Threads that are meant, and get nothing: each is told once.
+    refused: BTreeSet<(i32, u64)>,
+    groups: Groups,
+}
+
+/// What was admitted.
+struct Admitted {
+    name: String,
+    cpus: String,
+    decided_by: Option<String>,
+}
+
+pub(super) fn run(args: &ExecArgs) -> Outcome {
+    let (wishes, groups) = follow::wanted(args)?;
+    if !args.output.is_empty() {
+        let message = "--output records what the kernel's own classes do, and not the engine ext";
+        return Err(Failure::usage(message).help(
+            "record it beside, as root: layland trace record; or let the daemon write a log: layland daemon --log",
+        ));
+    }
+    let signals = Signals::block()
+        .map_err(|error| Failure::refused(format!("failed to wait for signals: {error}")))?;
+    let asker = Asker::knock(&args.socket).map_err(|error| {
+        Failure::refused(format!("no daemon answers at {}: {error}", args.socket.display())).help(
+            "start it: systemctl start laylandd.socket, or as root: layland daemon; --socket says where it listens",
+        )
+    })?;
+    let name = match (&args.name, args.command.first()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(command)) => {
+            let file = Path::new(command).file_name().unwrap_or(command);
+            file.to_string_lossy().into_owned()
+        }
+        (None, None) if args.pid.is_some() => follow::what(args),
+        (None, None) => groups.name().unwrap_or_else(|| "newcomer".to_owned()),
+    };
+    let (held, refused) = (Vec::new(), BTreeSet::new());
+    let mut client = Client { args, wishes, asker: Some(asker), name, held, refused, groups };
+    if args.dry_run {
+        return client.dry_run();
+    }
+    match args.command.is_empty() {
+        true => client.join(args.pid, &signals),
+        false => client.start(&signals),
+    }
+}
+
+/// Asks the daemon, if there is one, to give back what has this name: whether something had it.
+pub(super) fn leave(socket: &Path, name: &str) -> Result<bool, Failure> {
+    let Ok(mut asker) = Asker::knock(socket) else { return Ok(false) };
+    match ask(&mut asker, &Ask::Leave { name: name.to_owned() }, &mut |_, _| {})? {
+        Answer::Left { found } => Ok(found),
+        Answer::Refused { exit, message, help } => Err(failure(exit, message, help)),
+        Answer::Admitted { .. } | Answer::Gone { .. } | Answer::List { .. } => Ok(false),
+    }
+}
+
+/// What the daemon has admitted, if there is one.
+pub(super) fn members(socket: &Path) -> Vec<Member> {
+    let Ok(mut asker) = Asker::knock(socket) else { return Vec::new() };
+    match ask(&mut asker, &Ask::List, &mut |_, _| {}) {
+        Ok(Answer::List { members }) => members,
+        Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+/// Asks, and waits for the answer. What is told besides is passed on.
+fn ask(asker: &mut Asker, what: &Ask, gone: &mut dyn FnMut(&str, &str)) -> Result<Answer, Failure> {
+    let failed = |why: String| Failure::refused(format!("the daemon does not answer: {why}"));
+    let line = serde_json::to_string(what).unwrap_or_default();
+    asker.say(&line).map_err(|error| failed(error.to_string()))?;
+    loop {
+        let line = asker.hear(PATIENCE_MS).map_err(|error| failed(error.to_string()))?;
+        let line = line.ok_or_else(|| failed("it takes too long".to_owned()))?;
+        match serde_json::from_str(&line) {
+            Ok(Answer::Gone { name, why }) => gone(&name, &why),
+            Ok(answer) => return Ok(answer),
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+}
+
+fn tell_gone(name: &str, why: &str) {
+    terminal::talk(&format!("{name} goes on as an ordinary one, if it does: {why}"));
+}
+
+impl Client<'_> {
+    /// Asks for what a wish says, for a thread, or whether there would be room.
+    fn request(&mut self, wish: usize, thread: Option<&Thread>) -> Result<Admitted, Failure> {
+        let wished = &self.wishes[wish];
+        let Reservation { runtime, deadline, period, cpus, guarantee, .. } = &wished.reservation;
+        let wanted = Wanted {
+            name: match wished.name.as_str() {
+                "" => self.name.clone(),
+                task => format!("{}/{task}", self.name),
+            },
+            thread: thread.map(|thread| thread.tid.0),
+            runtime_ns: runtime.ns(),
+            deadline_ns: deadline.ns(),
+            period_ns: period.ns(),
+            tardiness_ns: match guarantee {
+                Guarantee::Deadlines => None,
+                Guarantee::Tardiness(most) => Some(most.ns()),
+            },
+            cpus: cpus.as_ref().map(ToString::to_string),
+            policy: self.args.policy().name().to_owned(),
+        };
+        let Some(asker) = &mut self.asker else {
+            return Err(Failure::refused("the daemon has gone"));
+        };
+        let held = &mut self.held;
+        let mut gone = |name: &str, why: &str| {
+            held.retain(|held| held.name != name);
+            tell_gone(name, why);
+        };
+        match ask(asker, &Ask::Admit(wanted), &mut gone)? {
+            Answer::Admitted { name, cpus, decided_by } => Ok(Admitted { name, cpus, decided_by }),
+            Answer::Refused { exit, message, help } => Err(failure(exit, message, help)),
+            Answer::Left { .. } | Answer::Gone { .. } | Answer::List { .. } => {
+                Err(Failure::refused("the daemon answers something else"))
+            }
+        }
+    }
+
+    fn say_admitted(&self, wish: usize, admitted: &Admitted) {
+        if self.args.quiet {
+            return;
+        }
+        let Reservation { runtime, period, guarantee, .. } = &self.wishes[wish].reservation;
+        let by = admitted.decided_by.as_ref().map_or(String::new(), |test| format!(" ({test})"));
+        let what = match guarantee {
+            Guarantee::Deadlines => "every deadline".to_owned(),
+            Guarantee::Tardiness(most) => format!("at most {most:#} late"),
+        };
+        let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
+        terminal::talk(&format!(
+            "{is}: {}, {runtime:#} of every {period:#} on CPUs {} under {}: {what}{by}",
+            admitted.name,
+            admitted.cpus,
+            self.args.policy().name()
+        ));
+    }
+
+    fn dry_run(&mut self) -> Outcome {
+        let mut slots = Vec::new();
+        for wish in 0..self.wishes.len() {
+            let admitted = self.request(wish, None)?;
+            self.say_admitted(wish, &admitted);
+            slots.push(json!({ "name": admitted.name, "cpus": admitted.cpus }));
+        }
+        if self.args.json {
+            let document = json!({
+                "layland": env!("CARGO_PKG_VERSION"),
+                "command": "exec",
+                "would_be_admitted": slots,
+                "exit": Exit::Yes,
+            });
+            terminal::result(&format!("{document:#}\n"))?;
+        }
+        Ok(Exit::Yes)
+    }
+
+    /// A thread gets what a wish says.
+    fn give(&mut self, wish: usize, thread: &Thread) -> Result<(), Failure> {
+        let admitted = self.request(wish, Some(thread))?;
+        self.say_admitted(wish, &admitted);
+        if !self.args.quiet
+            && let Ok(given) = Given::of(thread.tid)
+        {
+            let row = [format!("{} ({})", thread.name, thread.tid.0), list::said(&given)];
+            let style = Style { ascii: false, colours: terminal::talk_colours() };
+            terminal::talk(&table::plain(["thread", "the kernel says"], [row].into_iter(), style));
+        }
+        self.held.push(Held { wish, thread: thread.clone(), name: admitted.name });
+        Ok(())
+    }
+
+    /// Starts the program and follows it to its end.
+    fn start(&mut self, signals: &Signals) -> Outcome {
+        let mut program = Program::hold(&self.args.command, signals)
+            .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
+        let main = program.tid().0;
+        let first = threads_of(Process(main)).into_iter().find(Thread::is_main);
+        // It may not have run yet, and be called as we are.
+        let first = first.map(|thread| Thread { name: program.name().to_owned(), ..thread });
+        for wish in 0..self.wishes.len() {
+            match first.as_ref().filter(|_| self.wishes[wish].is_about_main()) {
+                Some(thread) => self.give(wish, thread)?,
+                // For threads that are still to come there must be room, or the program does not start.
+                None => drop(self.request(wish, None)?),
+            }
+        }
+        if let Err(error) = program.start() {
+            let name = self.args.command[0].to_string_lossy();
+            let message = format!("failed to execute {name}: {error}");
+            terminal::complain(&Message::Plain(message, None));
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
+        }
+        let own = Process(std::process::id() as i32);
+        for round in 0.. {
+            if let Some(ended) = program.ended() {
+                if let Ended::Signal(number) = ended {
+                    terminal::talk(&format!("{} was killed by signal {number}", self.name));
+                }
+                return Ok(Exit::OfProgram(ended.code()));
+            }
+            self.look(Some(main), &descendants(own).into_iter().collect());
+            let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
+            if let Some(signal) = signals.wait(pause)
+                && !signal.is_of_child()
+                && !signal.is_of_terminal
+            {
+                program.pass_on(signal);
+            }
+        }
+        unreachable!("the rounds never end")
+    }
+
+    /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.
+    fn join(&mut self, pid: Option<i32>, signals: &Signals) -> Outcome {
+        let mut is_first = true;
+        loop {
+            let processes: BTreeSet<Process> =
+                pid.into_iter().flat_map(|pid| descendants(Process(pid))).collect();
+            if pid.is_some() && processes.iter().all(|&process| threads_of(process).is_empty()) {
+                return Ok(Exit::Yes);
+            }
+            if std::mem::take(&mut is_first) {
+                self.ask_first(pid, &processes)?;
+            }
+            self.look(pid, &processes);
+            let is_over = self.asker.is_none() && self.held.is_empty();
+            if is_over || signals.wait(LATER_MS).is_some_and(Signal::asks_to_end) {
+                return Ok(Exit::Yes);
+            }
+        }
+    }
+
+    /// There must be room for whatever is asked for, whether its thread is there or not.
+    fn ask_first(&mut self, main: Option<i32>, of: &BTreeSet<Process>) -> Result<(), Failure> {
+        let threads = self.threads(of);
+        for wish in 0..self.wishes.len() {
+            let sight = Sight { main, groups: &self.groups };
+            let is_meant = |thread: &&Thread| self.wishes[wish].is_about(thread, &sight);
+            match threads.iter().find(is_meant) {
+                Some(thread) => self.give(wish, thread)?,
+                None => drop(self.request(wish, None)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The threads of these processes and of the control groups, but for our own.
+    fn threads(&mut self, of: &BTreeSet<Process>) -> Vec<Thread> {
+        let own = Process(std::process::id() as i32);
+        let grouped = self.groups.look();
+        let others = of.union(&grouped).filter(|&&process| process != own);
+        let threads = others.flat_map(|&process| threads_of(process));
+        let by_number: BTreeMap<i32, Thread> =
+            threads.map(|thread| (thread.tid.0, thread)).collect();
+        by_number.into_values().collect()
+    }
+
+    /// Names threads to the daemon that are meant and have nothing yet.
+    fn look(&mut self, main: Option<i32>, of: &BTreeSet<Process>) {
+        self.listen();
+        self.held.retain(|held| held.thread.is_alive());
+        for thread in self.threads(of) {
+            let key = (thread.tid.0, thread.started);
+            let has = self.held.iter().any(|held| held.thread.tid == thread.tid);
+            if self.asker.is_none() || has || self.refused.contains(&key) {
+                continue;
+            }
+            let is_taken = |wish: usize| {
+                !self.wishes[wish].is_for_each && self.held.iter().any(|held| held.wish == wish)
+            };
+            let sight = Sight { main, groups: &self.groups };
+            let meant =
+                (0..self.wishes.len()).filter(|&wish| self.wishes[wish].is_about(&thread, &sight));
+            let meant: Vec<usize> = meant.collect();
+            let Some(&first) = meant.first() else { continue };
+            // Whatever comes of it, it is asked for once.
+            self.refused.insert(key);
+            let free = meant.into_iter().find(|&wish| !is_taken(wish));
+            let refused = match free {
+                Some(wish) => self.give(wish, &thread).err(),
+                None => {
+                    let name = &self.wishes[first].name;
+                    Some(Failure::no(format!("another thread has what was reserved for it {name}")))
+                }
+            };
+            if let Some(refused) = refused.filter(|_| thread.is_alive()) {
+                let what = format!("thread `{}` ({}) goes on as it is", thread.name, thread.tid.0);
+                terminal::warn(&what, None);
+                terminal::complain(&refused.message);
+            }
+        }
+    }
+
+    /// What the daemon says without being asked.
+    fn listen(&mut self) {
+        while let Some(asker) = &mut self.asker {
+            match asker.hear(0) {
+                Ok(None) => return,
+                Ok(Some(line)) => {
+                    if let Ok(Answer::Gone { name, why }) = serde_json::from_str(&line) {
+                        let found = self.held.iter().position(|held| held.name == name);
+                        let held = found.map(|found| self.held.remove(found));
+                        // One that has ended is no news.
+                        if held.is_some_and(|held| held.thread.is_alive()) {
+                            tell_gone(&name, &why);
+                        }
+                    }
+                }
+                Err(_) => {
+                    self.asker = None;
+                    self.held.clear();
+                    terminal::warn("the daemon has gone: threads go on as ordinary ones", None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,563 @@
+//! From the question whether there is room to the last thread: asks, starts or joins the program, gives its threads
+//! what was admitted, follows new ones, and gives back what they were.
+//!
+//! Long because it is the life of one program, from beginning to end.
+
+use super::admitting;
+use super::args::{Engine, ExecArgs, Policy};
+use super::book::{Book, Granted, Machine, NotGranted, Terms, explain};
+use super::groups::Groups;
+use super::list;
+use super::seen::{About, Seen};
+use super::wishes::{self, Sight, Wish};
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::table::{self, Style};
+use crate::ui::terminal;
+use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_linux::exec::{
+    Class, Ended, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals,
+    Thread, descendants, threads_of,
+};
+use layland_linux::{Admitting, Member, Reserved};
+use layland_model::{CpuSet, Index, Task};
+use layland_policy::Registry;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// A program has its threads soon after its start, or late: it is looked at often first.
+const SOON_MS: u32 = 5;
+const OFTEN: u32 = 40;
+const LATER_MS: u32 = 100;
+/// How often a program that waits is woken, until the kernel sees it on its CPUs.
+const ROUNDS_TO_SETTLE: u32 = 200;
+
+/// A reservation that was admitted.
+struct Slot {
+    wish: usize,
+    /// What it is called in the register.
+    name: String,
+    reservation: Reservation,
+    cpus: CpuSet,
+    is_partition: bool,
+    has_thread: bool,
+}
+
+struct Follower<'a> {
+    registry: &'a Registry,
+    args: &'a ExecArgs,
+    machine: Machine,
+    wishes: Vec<Wish>,
+    /// What it is called in the register.
+    name: String,
+    what: String,
+    slots: Vec<Slot>,
+    reserving: Reserving,
+    /// Threads that are meant, and get nothing: each is told once.
+    refused: BTreeSet<(i32, u64)>,
+    has_left: bool,
+    /// Records what is to be written at the end.
+    seen: Option<Seen>,
+    groups: Groups,
+}
+
+pub(super) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
+    let (wishes, groups) = wanted(args)?;
+    let signals = Signals::block()
+        .map_err(|error| Failure::refused(format!("failed to wait for signals: {error}")))?;
+    let what = what(args);
+    let reserving = Reserving::begin(&format!("layland exec {what}"))?;
+    let mut follower = Follower {
+        registry,
+        args,
+        machine: Machine::read(),
+        wishes,
+        name: String::new(),
+        what,
+        slots: Vec::new(),
+        reserving,
+        refused: BTreeSet::new(),
+        has_left: false,
+        seen: None,
+        groups,
+    };
+    follower.be_admitted()?;
+    if args.dry_run {
+        return follower.tell_dry_run();
+    }
+    follower.seen = Seen::begin(&args.output, &mut follower.reserving)?;
+    let ended = match (args.pid, args.command.is_empty()) {
+        (Some(pid), _) => follower.join(Some(pid), &signals),
+        (None, true) => follower.join(None, &signals),
+        (None, false) => follower.start(&signals),
+    };
+    let mut seen = follower.seen.take();
+    // The kernel's buffer goes with whatever else is taken back.
+    if let Some(seen) = &mut seen {
+        seen.end();
+    }
+    let left = follower.leave();
+    let exit = ended?;
+    for failed in left {
+        terminal::warn(&failed.to_string(), Some("as root: layland doctor --clean"));
+    }
+    if let Some(seen) = seen {
+        seen.write(&follower.about())?;
+    }
+    Ok(exit)
+}
+
+/// What is asked for, and the control groups that are named, if the arguments say what is to run.
+pub(super) fn wanted(args: &ExecArgs) -> Result<(Vec<Wish>, Groups), Failure> {
+    let wishes = wishes::of(args)?;
+    let of_tasks = wishes.iter().filter_map(Wish::group);
+    let groups = Groups::of(args.cgroup.as_deref().into_iter().chain(of_tasks).collect())?;
+    match (args.pid, args.command.is_empty() && groups.is_empty(), args.dry_run) {
+        (None, true, false) => {
+            return Err(Failure::usage("which program?").help(
+                "write it after --, as in layland exec --dl 2ms/10ms -- ./controller, or name one that runs by --pid \
+                 or --cgroup",
+            ));
+        }
+        (Some(pid), ..) if threads_of(Process(pid)).is_empty() => {
+            return Err(Failure::usage(format!("there is no process {pid}")));
+        }
+        _ => {}
+    }
+    Ok((wishes, groups))
+}
+
+/// What it runs, for people.
+pub(super) fn what(args: &ExecArgs) -> String {
+    if let Some(group) = &args.cgroup {
+        return group.clone();
+    }
+    match args.pid {
+        Some(pid) => {
+            let threads = threads_of(Process(pid));
+            let main = threads.iter().find(|thread| thread.is_main());
+            main.map_or_else(|| format!("process {pid}"), |main| main.name.clone())
+        }
+        None => {
+            let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+            words.join(" ")
+        }
+    }
+}
+
+impl Follower<'_> {
+    fn terms(&self) -> Terms<'_> {
+        Terms {
+            registry: self.registry,
+            machine: &self.machine,
+            engine: Engine::Kernel,
+            policy: self.args.policy(),
+            cpus: self.args.cpus.as_ref(),
+            owner: self.reserving.id(),
+        }
+    }
+
+    /// Everything that is asked for before the start: all of it, or nothing.
+    fn be_admitted(&mut self) -> Result<(), Failure> {
+        let admitting = admitting()?;
+        let (mut book, members) = Book::read(&admitting)?;
+        self.name = self.free_name(&members)?;
+        for wish in 0..self.wishes.len() {
+            let slot = self.ask(&mut book, &members, &admitting, wish)?;
+            self.slots.push(slot);
+        }
+        if self.args.dry_run {
+            return Ok(());
+        }
+        let member = self.member();
+        // Written first: a member that dies before that is known not to be in the book.
+        self.reserving.enter(&admitting, member)?;
+        book.write(&admitting)?;
+        book.reorder(&admitting)
+    }
+
+    fn free_name(&self, members: &[Member]) -> Result<String, Failure> {
+        let is_taken = |name: &str| members.iter().any(|member| member.name == name);
+        if let Some(name) = &self.args.name {
+            return match is_taken(name) {
+                true => Err(Failure::usage(format!("somebody called `{name}` is admitted"))
+                    .help("choose another --name; layland exec --list shows all")),
+                false => Ok(name.clone()),
+            };
+        }
+        let program = match (self.args.command.first(), self.args.pid) {
+            (Some(command), _) => {
+                let file = Path::new(command).file_name().unwrap_or(command);
+                file.to_string_lossy().into_owned()
+            }
+            (None, Some(_)) => self.what.clone(),
+            (None, None) => self.groups.name().unwrap_or_else(|| "newcomer".to_owned()),
+        };
+        let mut names = (1..).map(|count| match count {
+            1 => program.clone(),
+            count => format!("{program}-{count}"),
+        });
+        Ok(names.find(|name| !is_taken(name)).unwrap_or(program.clone()))
+    }
+
+    /// Whether there is room for one more of a wish.
+    fn ask(
+        &self,
+        book: &mut Book,
+        members: &[Member],
+        admitting: &Admitting,
+        wish: usize,
+    ) -> Result<Slot, Failure> {
+        let wished = &self.wishes[wish];
+        let base = match wished.name.as_str() {
+            "" => self.name.clone(),
+            task => format!("{}/{task}", self.name),
+        };
+        let is_taken = |name: &str| self.slots.iter().any(|slot| slot.name == name);
+        let mut names = (1..).map(|count| match count {
+            1 => base.clone(),
+            count => format!("{base}.{count}"),
+        });
+        let name = names.find(|name| !is_taken(name)).unwrap_or(base.clone());
+        let reservation = Reservation { name: name.clone(), ..wished.reservation.clone() };
+        let terms = self.terms();
+        match book.admit(&terms, members, &admitting.runs(), &reservation) {
+            Ok(Granted { cpus, is_partition, decided_by }) => {
+                if !self.args.quiet {
+                    let by = decided_by.map_or(String::new(), |test| format!(" ({test})"));
+                    let what = match reservation.guarantee {
+                        Guarantee::Deadlines => "every deadline".to_owned(),
+                        Guarantee::Tardiness(most) => format!("at most {most:#} late"),
+                    };
+                    let Reservation { runtime, period, .. } = &reservation;
+                    let is = if self.args.dry_run { "would be admitted" } else { "admitted" };
+                    terminal::talk(&format!(
+                        "{is}: {name}, {runtime:#} of every {period:#} on CPUs {cpus} under {}: {what}{by}",
+                        self.args.policy().name()
+                    ));
+                }
+                let has_thread = false;
+                Ok(Slot { wish, name, reservation, cpus, is_partition, has_thread })
+            }
+            Err(NotGranted::Refused(refused)) => {
+                Err(explain(&name, &terms, &reservation, &refused))
+            }
+            Err(NotGranted::Failure(failure)) => Err(failure),
+        }
+    }
+
+    fn member(&self) -> Member {
+        let cpus = self.slots.iter().fold(CpuSet::new(), |all, slot| all.union(&slot.cpus));
+        Member {
+            name: self.name.clone(),
+            pid: std::process::id(),
+            namespace: layland_linux::pid_namespace(),
+            what: self.what.clone(),
+            policy: self.args.policy().name().to_owned(),
+            cpus: cpus.iter().map(Index::index).collect(),
+            is_partition: self.slots.iter().any(|slot| slot.is_partition),
+            reserved: self.slots.iter().map(reserved).collect(),
+        }
+    }
+
+    fn tell_dry_run(&self) -> Outcome {
+        if self.args.json {
+            let slots: Vec<_> = self
+                .slots
+                .iter()
+                .map(|slot| json!({ "name": slot.name, "cpus": slot.cpus.to_string() }))
+                .collect();
+            let document = json!({
+                "layland": env!("CARGO_PKG_VERSION"),
+                "command": "exec",
+                "would_be_admitted": slots,
+                "exit": Exit::Yes,
+            });
+            terminal::result(&format!("{document:#}\n"))?;
+        }
+        Ok(Exit::Yes)
+    }
+
+    /// Starts the program and follows it to its end.
+    fn start(&mut self, signals: &Signals) -> Outcome {
+        let mut program = Program::hold(&self.args.command, signals)
+            .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
+        let main = program.tid().0;
+        // Those of the first thread are there before its first instruction.
+        let waiting = threads_of(Process(main));
+        let first = waiting.into_iter().find(Thread::is_main);
+        // It may not have run yet, and be called as we are.
+        let first = first.map(|thread| Thread { name: program.name().to_owned(), ..thread });
+        let mut given = Vec::new();
+        if let Some(thread) = first {
+            let wish = self.wishes.iter().position(Wish::is_about_main);
+            if let Some(slot) = self.slots.iter().position(|slot| Some(slot.wish) == wish) {
+                let found = self.give(&thread, slot).map_err(|error| refused(&error))?;
+                given.extend(found.map(|found| (thread.clone(), found)));
+            }
+        }
+        for _ in 0..ROUNDS_TO_SETTLE {
+            if !self.reserving.is_unsettled() {
+                break;
+            }
+            program.wake();
+            signals.wait(SOON_MS);
+            given.extend(self.reserving.settle().map_err(|(_, error)| refused(&error))?);
+        }
+        if self.reserving.is_unsettled() {
+            return Err(Failure::refused("the kernel did not move the program to its CPUs")
+                .help("see `layland doctor`"));
+        }
+        self.tell(&given);
+        if let Err(error) = program.start() {
+            let name = self.args.command[0].to_string_lossy();
+            terminal::complain(&crate::ui::exit::Message::Plain(
+                format!("failed to execute {name}: {error}"),
+                None,
+            ));
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
+        }
+        let own = Process(std::process::id() as i32);
+        for round in 0.. {
+            if let Some(ended) = program.ended() {
+                if let Ended::Signal(number) = ended {
+                    terminal::talk(&format!("{} was killed by signal {number}", self.name));
+                }
+                return Ok(Exit::OfProgram(ended.code()));
+            }
+            self.look(descendants(own).into_iter().flat_map(threads_of), Some(main));
+            let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
+            if let Some(signal) = signals.wait(pause)
+                && !signal.is_of_child()
+                && !signal.is_of_terminal
+            {
+                program.pass_on(signal);
+            }
+        }
+        unreachable!("the rounds never end")
+    }
+
+    /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.
+    fn join(&mut self, pid: Option<i32>, signals: &Signals) -> Outcome {
+        loop {
+            let processes = pid.into_iter().flat_map(|pid| descendants(Process(pid)));
+            let threads: Vec<Thread> = processes.flat_map(threads_of).collect();
+            if self.has_left || (threads.is_empty() && pid.is_some()) {
+                return Ok(Exit::Yes);
+            }
+            self.look(threads.into_iter(), pid);
+            if signals.wait(LATER_MS).is_some_and(Signal::asks_to_end) {
+                return Ok(Exit::Yes);
+            }
+        }
+    }
+
+    /// Gives what is free to threads that are meant and have nothing yet.
+    fn look(&mut self, threads: impl Iterator<Item = Thread>, main: Option<i32>) {
+        if let Some(seen) = &mut self.seen {
+            seen.drain();
+        }
+        if self.has_left {
+            return;
+        }
+        if self.reserving.shall_leave() {
+            self.has_left = true;
+            if !self.args.quiet {
+                terminal::talk(&format!("{} gives back what it has reserved", self.name));
+            }
+            self.leave();
+            return;
+        }
+        for (_, index) in self.reserving.ended() {
+            self.slots[index].has_thread = false;
+        }
+        let held: BTreeSet<i32> =
+            self.reserving.held().iter().map(|(thread, ..)| thread.tid.0).collect();
+        let grouped = self.groups.look().into_iter().flat_map(threads_of);
+        // A program may be in a group, and so may we be.
+        let own = Process(std::process::id() as i32);
+        let is_own = |process| process == own || Some(process) == self.reserving.guardian();
+        let threads: BTreeMap<i32, Thread> = (threads.chain(grouped))
+            .filter(|thread| !is_own(thread.process))
+            .map(|thread| (thread.tid.0, thread))
+            .collect();
+        let mut given = Vec::new();
+        for thread in threads.into_values().filter(|thread| !held.contains(&thread.tid.0)) {
+            if self.refused.contains(&(thread.tid.0, thread.started)) {
+                continue;
+            }
+            let sight = Sight { main, groups: &self.groups };
+            let wishes = 0..self.wishes.len();
+            let meant: Vec<usize> =
+                wishes.filter(|&wish| self.wishes[wish].is_about(&thread, &sight)).collect();
+            if meant.is_empty() {
+                continue;
+            }
+            match self.slot_for(&meant) {
+                Ok(Some(slot)) => match self.give(&thread, slot) {
+                    Ok(found) => given.extend(found.map(|found| (thread.clone(), found))),
+                    // It has ended before it could be given anything.
+                    Err(error) if error.is_gone() => {}
+                    Err(error) => self.refuse(&thread, &error.to_string(), Some(&error.help())),
+                },
+                Ok(None) => {
+                    let taken = "another thread has what was reserved for it";
+                    self.refuse(&thread, taken, Some("give the task a `count`, or another name"));
+                }
+                Err(failure) => {
+                    self.refuse(&thread, "it is not admitted", None);
+                    terminal::complain(&failure.message);
+                }
+            }
+        }
+        match self.reserving.settle() {
+            Ok(settled) => given.extend(settled),
+            Err((thread, error)) => {
+                self.refuse(&thread, &error.to_string(), Some(&error.help()));
+            }
+        }
+        self.tell(&given);
+    }
+
+    fn refuse(&mut self, thread: &Thread, why: &str, help: Option<&str>) {
+        self.refused.insert((thread.tid.0, thread.started));
+        let message =
+            format!("thread `{}` ({}) goes on as it is: {why}", thread.name, thread.tid.0);
+        terminal::warn(&message, help);
+    }
+
+    /// A reservation that is free for one of these wishes; a new one is asked for where each thread gets one.
+    fn slot_for(&mut self, wishes: &[usize]) -> Result<Option<usize>, Failure> {
+        let is_free = |slot: &Slot| !slot.has_thread && wishes.contains(&slot.wish);
+        if let Some(free) = self.slots.iter().position(is_free) {
+            return Ok(Some(free));
+        }
+        let is_for_each = |wish: &&usize| self.wishes[**wish].is_for_each;
+        let Some(&wish) = wishes.iter().find(is_for_each) else { return Ok(None) };
+        let admitting = admitting()?;
+        let (mut book, members) = Book::read(&admitting)?;
+        let slot = self.ask(&mut book, &members, &admitting, wish)?;
+        self.slots.push(slot);
+        let member = self.member();
+        let threads: Vec<Option<i32>> = self
+            .reserving
+            .member()
+            .map(|member| member.reserved.iter().map(|reserved| reserved.thread).collect())
+            .unwrap_or_default();
+        let written = self.reserving.update(|known| {
+            *known = member;
+            for (reserved, thread) in known.reserved.iter_mut().zip(threads) {
+                reserved.thread = thread;
+            }
+        });
+        written
+            .map_err(|error| Failure::refused(format!("failed to write the register: {error}")))?;
+        book.write(&admitting)?;
+        book.reorder(&admitting)?;
+        Ok(Some(self.slots.len() - 1))
+    }
+
+    /// What was admitted for a slot; `None` if the thread has its place, and gets its class when it has run there.
+    fn give(&mut self, thread: &Thread, index: usize) -> Result<Option<Given>, ReservingError> {
+        let slot = &mut self.slots[index];
+        let cpus: Vec<usize> = slot.cpus.iter().map(Index::index).collect();
+        let place = match (slot.is_partition, self.args.policy()) {
+            (true, _) => Place::Partition(cpus),
+            (false, Policy::PDm | Policy::PRm) => Place::Tied(cpus),
+            (false, _) => Place::Anywhere,
+        };
+        let Reservation { runtime, deadline, period, .. } = &slot.reservation;
+        let class = match self.args.policy().has_budgets() {
+            true => Class::Deadline(layland_linux::exec::Reservation {
+                runtime: runtime.at_unit_speed(),
+                deadline: *deadline,
+                period: *period,
+            }),
+            false => {
+                let known = admitting().ok().and_then(|admitting| Book::read(&admitting).ok());
+                let priority =
+                    known.and_then(|(book, _)| book.priority(self.reserving.id(), &slot.name));
+                Class::Fifo(priority.unwrap_or(1))
+            }
+        };
+        let given = self.reserving.give(thread, index, class, &place)?;
+        slot.has_thread = true;
+        if let Some(seen) = &mut self.seen {
+            seen.has_slot(thread.tid.0, index);
+        }
+        Ok(given)
+    }
+
+    /// What files are about.
+    fn about(&self) -> About<'_> {
+        let tasks = self.slots.iter().map(|slot| {
+            let Reservation { runtime, deadline, period, .. } = slot.reservation;
+            Task { deadline, ..Task::implicit(slot.name.clone(), runtime, period) }
+        });
+        About {
+            name: &self.name,
+            what: &self.what,
+            policy: self.args.policy().name(),
+            cpus: self.machine.online.iter().last().map_or(1, |cpu| cpu.index() + 1),
+            tasks: tasks.collect(),
+            is_quiet: self.args.quiet,
+        }
+    }
+
+    /// What the kernel made of it.
+    fn tell(&self, given: &[(Thread, Given)]) {
+        if given.is_empty() || self.args.quiet {
+            return;
+        }
+        let rows = given.iter().map(|(thread, given)| {
+            [format!("{} ({})", thread.name, thread.tid.0), list::said(given)]
+        });
+        let style = Style { ascii: false, colours: terminal::talk_colours() };
+        terminal::talk(&table::plain(["thread", "the kernel says"], rows, style));
+        let limits = &self.machine.limits;
+        if self.args.policy().has_budgets() && limits.has_hrtick != Some(true) {
+            terminal::warn(
+                &format!(
+                    "budgets are enforced by the tick: a thread that needs more than its runtime takes up to {} more",
+                    limits.tick
+                ),
+                Some("echo HRTICK_DL >/sys/kernel/debug/sched/features enforces them precisely"),
+            );
+        }
+    }
+
+    /// Gives every thread back what it was, and leaves the register.
+    fn leave(&mut self) -> Vec<layland_linux::NotTakenBack> {
+        if self.reserving.member().is_none() {
+            return self.reserving.end();
+        }
+        let owner = self.reserving.id().to_owned();
+        let left = self.reserving.give_back();
+        if let Ok(admitting) = admitting()
+            && let Ok((mut book, _)) = Book::read(&admitting)
+        {
+            book.leave(&owner, |_| true);
+            let _ = book.write(&admitting);
+            let _ = book.reorder(&admitting);
+            return [left, self.reserving.end()].concat();
+        }
+        [left, self.reserving.end()].concat()
+    }
+}
+
+fn reserved(slot: &Slot) -> Reserved {
+    let Reservation { runtime, deadline, period, guarantee, .. } = &slot.reservation;
+    Reserved {
+        name: slot.name.clone(),
+        thread: None,
+        runtime_ns: runtime.ns(),
+        deadline_ns: deadline.ns(),
+        period_ns: period.ns(),
+        is_hard: *guarantee == Guarantee::Deadlines,
+    }
+}
+
+fn refused(error: &ReservingError) -> Failure {
+    Failure::refused(error.to_string()).help(error.help())
+}

@@ -1,0 +1,104 @@
+//! `layland exec`: programs that exist, under a policy, with admission control.
+//!
+//! ```text
+//!   wishes.rs   what is asked for, and for which threads
+//!   book.rs     who is admitted where; asks the tests
+//!   foreign.rs  who has a share of the CPUs besides
+//!   groups.rs   control groups that are named
+//!   follow.rs   from the first thread to the last
+//!   seen.rs     what the kernel's trace says of it
+//!   client.rs   the same as follow.rs by the daemon, for the engine ext
+//!   list.rs     what is admitted now
+//! ```
+
+mod args;
+pub(crate) mod book;
+mod client;
+mod follow;
+mod foreign;
+mod groups;
+mod list;
+mod seen;
+mod wishes;
+
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::terminal;
+use layland_linux::{Admitting, Member, Register};
+use layland_policy::Registry;
+
+#[cfg(not(feature = "ext"))]
+use args::Engine;
+pub(crate) use args::{EXAMPLES, ExecArgs, SOCKET};
+#[cfg(feature = "ext")]
+pub(crate) use args::{Engine, Policy};
+pub(crate) use list::{cpus as cpus_of, thread as thread_of};
+
+pub(crate) fn run(registry: &Registry, args: &ExecArgs) -> Outcome {
+    if args.list {
+        return list::show(args.json, &members(args)?);
+    }
+    if let Some(name) = &args.leave {
+        return leave(name, args);
+    }
+    let policy = args.policy();
+    if !policy.is_of(args.engine) {
+        let (name, other) = match args.engine {
+            Engine::Kernel => ("the kernel's own classes", "add --engine ext"),
+            Engine::Ext => ("the engine ext", "leave --engine ext out"),
+        };
+        let message = format!("{name} cannot carry out {}", policy.name());
+        return Err(Failure::usage(message).help(other));
+    }
+    match args.engine {
+        Engine::Kernel => follow::run(registry, args),
+        Engine::Ext => client::run(args),
+    }
+}
+
+/// What is admitted, as the register and the daemon have it: root's register is not that of other users.
+fn members(args: &ExecArgs) -> Result<Vec<Member>, Failure> {
+    let mut members: Vec<Member> =
+        register()?.members().into_iter().map(|(_, member)| member).collect();
+    for member in client::members(&args.socket) {
+        let is_it = |known: &Member| (known.pid, known.namespace) == (member.pid, member.namespace);
+        if !members.iter().any(is_it) {
+            members.push(member);
+        }
+    }
+    Ok(members)
+}
+
+fn register() -> Result<Register, Failure> {
+    Register::open().map_err(|error| layland_linux::ChangeError::Register(error).into())
+}
+
+/// Nobody else admits anything until this is dropped.
+pub(crate) fn admitting() -> Result<Admitting, Failure> {
+    let admitting = register()?.admitting();
+    admitting.map_err(|error| layland_linux::ChangeError::Register(error).into())
+}
+
+/// Asks a member to give its reservations back.
+fn leave(name: &str, args: &ExecArgs) -> Outcome {
+    if client::leave(&args.socket, name)? {
+        terminal::talk(&format!("`{name}` has given back what it had reserved"));
+        return Ok(Exit::Yes);
+    }
+    let register = register()?;
+    let asked = register.ask_to_leave(name);
+    match asked.map_err(|error| Failure::refused(format!("failed to ask `{name}`: {error}")))? {
+        true => {
+            terminal::talk(&format!("asked `{name}` to give back what it has reserved"));
+            Ok(Exit::Yes)
+        }
+        false => {
+            let members = register.members();
+            let names: Vec<&str> = members.iter().map(|(_, member)| member.name.as_str()).collect();
+            let help = match names.as_slice() {
+                [] => "nothing is admitted on this machine".to_owned(),
+                names => format!("there is {}", names.join(", ")),
+            };
+            Err(Failure::usage(format!("nobody called `{name}` is admitted")).help(help))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is asked for: reservations, and which threads are to have them.
+
+use super::args::ExecArgs;
+use super::groups::Groups;
+use crate::ui::exit::Failure;
+use crate::ui::input::{self, SetArgs};
+use layland_guarantee::admission::{Guarantee, Reservation};
+use layland_linux::exec::Thread;
+use layland_model::{Behaviour, CpuSet, TaskId};
+use regex::Regex;
+
+/// A reservation that is asked for.
+pub(super) struct Wish {
+    /// What it is called, in a set; in the register the name of the program comes before it.
+    pub(super) name: String,
+    pub(super) reservation: Reservation,
+    threads: Threads,
+    /// Whether each thread that matches gets one; otherwise there is one alone.
+    pub(super) is_for_each: bool,
+}
+
+enum Threads {
+    /// The first thread of the first process.
+    Main,
+    Named(Regex),
+    /// The first threads of the processes of a control group, by its path.
+    Of(String),
+}
+
+/// Whose threads are looked at.
+pub(super) struct Sight<'a> {
+    /// The process that was started or named; of control groups each process is one.
+    pub(super) main: Option<i32>,
+    pub(super) groups: &'a Groups,
+}
+
+impl Wish {
+    /// Whether this thread is meant.
+    pub(super) fn is_about(&self, thread: &Thread, sight: &Sight<'_>) -> bool {
+        match &self.threads {
+            Threads::Main => sight.main.map_or(thread.is_main(), |main| thread.tid.0 == main),
+            Threads::Named(pattern) => pattern.is_match(&thread.name),
+            Threads::Of(group) => thread.is_main() && sight.groups.has(group, thread.process),
+        }
+    }
+
+    /// The control group that it names.
+    pub(super) fn group(&self) -> Option<&str> {
+        match &self.threads {
+            Threads::Of(group) => Some(group),
+            Threads::Main | Threads::Named(_) => None,
+        }
+    }
+
+    /// Whether it is about the first thread of the first process.
+    pub(super) fn is_about_main(&self) -> bool {
+        matches!(self.threads, Threads::Main)
+    }
+}
+
+fn threads(pattern: &str) -> Result<Threads, regex::Error> {
+    if let Some(group) = pattern.strip_prefix("cgroup:") {
+        return Ok(Threads::Of(group.to_owned()));
+    }
+    match pattern {
+        "main" => Ok(Threads::Main),
+        pattern => Ok(Threads::Named(Regex::new(&format!("^(?:{pattern})$"))?)),
+    }
+}
+
+/// All that is asked for.
+pub(super) fn of(args: &ExecArgs) -> Result<Vec<Wish>, Failure> {
+    let guarantee = args.tardiness.map_or(Guarantee::Deadlines, Guarantee::Tardiness);
+    let Some(set) = &args.set else {
+        let Some((runtime, period)) = args.dl else {
+            return Err(Failure::usage("what shall be reserved?").help(
+                "say --dl RUNTIME/PERIOD, as in --dl 2ms/10ms, or name a task set whose tasks say it",
+            ));
+        };
+        let pattern = args.thread.as_deref().unwrap_or("main");
+        let threads = threads(pattern).map_err(|error| {
+            Failure::usage(format!("`{pattern}` is not a regular expression: {error}"))
+        })?;
+        let is_for_each = !matches!(threads, Threads::Main) || args.cgroup.is_some();
+        let runtime = layland_model::Service::from_ns(runtime.ns());
+        let mut reservation = Reservation::implicit("", runtime, period);
+        reservation.deadline = args.deadline.unwrap_or(period);
+        if runtime.at_unit_speed() > reservation.deadline {
+            return Err(Failure::usage(format!(
+                "a runtime of {runtime:#} does not fit before a deadline of {:#}",
+                reservation.deadline
+            )));
+        }
+        reservation.cpus = args.cpus.clone();
+        reservation.guarantee = guarantee;
+        return Ok(vec![Wish { name: String::new(), reservation, threads, is_for_each }]);
+    };
+    let set_args =
+        SetArgs { set: Some(set.clone()), task: Vec::new(), cpus: None, from: None, unit: None };
+    let set = input::load(&set_args)?;
+    let refused =
+        |task: TaskId, reason: String| Err(Failure::input(set.located(reason, Some(task))));
+    let mut wishes = Vec::new();
+    for (id, task) in set.system.tasks.iter() {
+        let (name, pattern) = (&task.name, task.thread.as_deref().unwrap_or(&task.name));
+        let threads = match (threads(pattern), &task.thread) {
+            (Ok(threads), Some(_)) => threads,
+            (Ok(Threads::Main), None) => Threads::Main,
+            // A name is no pattern: `a.b` means itself.
+            (_, None) => {
+                Threads::Named(Regex::new(&format!("^{}$", regex::escape(name))).map_err(
+                    |error| Failure::input(format!("`{name}` cannot be looked for: {error}")),
+                )?)
+            }
+            (Err(error), Some(_)) => {
+                return refused(id, format!("`{pattern}` is not a regular expression: {error}"));
+            }
+        };
+        match task.behaviour {
+            Behaviour::Periodic | Behaviour::Sporadic(_) | Behaviour::Yield | Behaviour::Hog => {}
+            Behaviour::Explicit(_) | Behaviour::SelfSuspending { .. } => {
+                return refused(id, format!("task `{name}` has no period that could be reserved"));
+            }
+        }
+        let reservation = Reservation {
+            name: name.clone(),
+            runtime: task.reservation(),
+            deadline: task.deadline.min(task.period),
+            period: task.period,
+            cpus: cpus_of(args, task.affinity.as_ref()),
+            priority: None,
+            rank: 0,
+            guarantee,
+        };
+        if reservation.runtime.at_unit_speed() > reservation.deadline {
+            let reason = format!("task `{name}` reserves more than fits before its deadline");
+            return refused(id, reason);
+        }
+        wishes.push(Wish { name: name.clone(), reservation, threads, is_for_each: false });
+    }
+    Ok(wishes)
+}
+
+/// The CPUs of the machine that a task names, or the command line for all of them.
+fn cpus_of(args: &ExecArgs, own: Option<&CpuSet>) -> Option<CpuSet> {
+    own.cloned().or_else(|| args.cpus.clone())
+}

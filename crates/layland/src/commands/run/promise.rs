@@ -1,0 +1,53 @@
+//! What is guaranteed of a run: what the analyses say of what it reserves, not of the set as it is.
+
+use super::request::Request;
+use crate::ui::exit::Failure;
+use crate::ui::gate::{self, Bounds};
+use crate::ui::terminal;
+use layland_analysis::Verdict;
+use layland_engine::reserves::Margin;
+use layland_guarantee::{AssessOptions, BoundsBy, Effort, Findings, More, Wanted, assess};
+use layland_model::System;
+
+/// What a run promises.
+pub(super) struct Promise {
+    /// As far as a limit asks for it.
+    pub bounds: Bounds,
+    /// What to say if the margin loses the guarantee that the set has as it is; has been told.
+    pub lost: Option<String>,
+}
+
+/// The promise of a run that reserves this. Without a margin of the user it has that of its engine.
+///
+/// # Errors
+/// If a limit asks for a bound that there is not.
+pub(super) fn promise(
+    request: &Request<'_>,
+    reserved: &System,
+    margin: Option<&Margin>,
+) -> Result<Promise, Failure> {
+    let Request { registry, args, asked, .. } = request;
+    let spec = &args.policy;
+    let how = margin.map_or_else(String::new, |margin| format!(" --margin {margin}"));
+    let bounds = gate::bounds(&args.fail_on, registry, spec, reserved, &how)?;
+    let wanted =
+        Wanted { findings: Findings::Verdict, bounds: BoundsBy::Nobody, more: More::Nothing };
+    let options = AssessOptions { tests: Vec::new(), wanted, effort: Effort::Quick };
+    let verdict = |system: &System| assess(registry, spec, system, &options).map(|it| it.verdict);
+    let is_larger = reserved.tasks != asked.tasks;
+    if !is_larger || verdict(asked).ok() != Some(Verdict::Yes) {
+        return Ok(Promise { bounds, lost: None });
+    }
+    let is_it = match verdict(reserved) {
+        Ok(Verdict::Yes) | Err(_) => return Ok(Promise { bounds, lost: None }),
+        Ok(Verdict::No) => "they are not",
+        Ok(Verdict::Unknown) => "that is unknown",
+    };
+    let of = margin.map_or_else(String::new, |margin| format!(" of {margin}"));
+    let lost = format!(
+        "all deadlines are guaranteed without the margin{of} that the run reserves, and with it {is_it}"
+    );
+    let help = format!("a smaller --margin; layland check --policy {spec}{how} says why");
+    terminal::warn(&lost, Some(&help));
+    Ok(Promise { bounds, lost: Some(lost) })
+}

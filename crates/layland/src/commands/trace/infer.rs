@@ -1,0 +1,338 @@
+//! `layland trace infer`.
+
+use super::args::{AffinityArg, InferArgs};
+use super::load::{self, Raw};
+use super::record;
+use crate::ui::exit::{Exit, Failure, Outcome};
+use crate::ui::{files, table, terminal};
+use layland_config::{Comments, TaskComments, to_toml_with};
+use layland_interchange::infer::{
+    Affinity, Chain, Choice, Class, Estimate, Inferred, Observation, Pattern, Taking, Thread,
+    Wanted, infer, of_trace,
+};
+use layland_interchange::{kernel, st_trace};
+use layland_model::{Duration, Rate, Task, counted};
+use serde_json::{Value, json};
+
+pub(super) fn run(args: &InferArgs) -> Outcome {
+    if args.margin <= Rate::ZERO {
+        return Err(
+            Failure::usage("a margin is a factor above 0").help("--margin 1.2 adds a fifth")
+        );
+    }
+    let pattern = load::pattern(args.comm.as_deref())?;
+    let (name, seen) = match (&args.file, args.live) {
+        (Some(file), _) => (file.as_str(), observe(file)?),
+        (None, length) => {
+            let text = record::live(length.unwrap_or(Duration::from_secs(5)))?;
+            let name = "what runs now";
+            (name, kernel::observe(&text).map_err(|error| load::unread(name, &error))?)
+        }
+    };
+    let taking = Taking {
+        quantile: args.wcet,
+        margin: args.margin.clone(),
+        tolerance: args.round.clone(),
+        affinity: match args.affinity {
+            AffinityArg::Pinned => Affinity::Pinned,
+            AffinityArg::Seen => Affinity::Seen,
+            AffinityArg::None => Affinity::None,
+        },
+    };
+    let is_wanted = |name: &str, pid: Option<u32>| {
+        pid.is_some_and(|pid| args.pid.contains(&pid))
+            || pattern.as_ref().is_some_and(|pattern| pattern.is_match(name))
+    };
+    let wanted = match pattern.is_some() || !args.pid.is_empty() {
+        true => Wanted::Where(&is_wanted),
+        false => Wanted::RealTime,
+    };
+    let inferred = infer(&seen, wanted, &taking);
+    if inferred.chosen.tasks.is_empty() {
+        return Err(nothing(name, &seen, &inferred));
+    }
+    tell(&seen, &inferred);
+    let is_trustworthy =
+        seen.lost == 0 && seen.unknown_lines == 0 && torn(&seen, &inferred).next().is_none();
+    let exit = if is_trustworthy { Exit::Yes } else { Exit::Untrusted };
+    let text = to_toml_with(&inferred.system, &comments(name, &inferred));
+    if let Some(output) = &args.output {
+        files::write(output, text.as_bytes())?;
+    }
+    if args.json {
+        let document = document(name, &seen, &inferred, exit);
+        terminal::result(&format!("{document:#}\n"))?;
+    } else if args.output.is_some() {
+        terminal::result(&summary(&inferred, args.ascii))?;
+    } else {
+        terminal::result(&text)?;
+    }
+    Ok(exit)
+}
+
+fn observe(name: &str) -> Result<Observation, Failure> {
+    let failed = |error: String| Failure::input(format!("{name}: {error}"));
+    let (trace, labels, dialect) = match load::raw(name)? {
+        Raw::Kernel(text) => {
+            return kernel::observe(&text).map_err(|error| load::unread(name, &error));
+        }
+        Raw::Json(bytes) => {
+            let read = layland_trace::json::read_json(bytes.as_slice());
+            let (trace, labels) = read.map_err(|error| failed(error.to_string()))?;
+            (trace, labels, None)
+        }
+        Raw::Litmus(bytes) => {
+            let read = st_trace::read(&bytes).map_err(|error| failed(error.to_string()))?;
+            (read.0, read.1, Some("LITMUS^RT"))
+        }
+    };
+    Ok(Observation { dialect, ..of_trace(&trace, &labels) })
+}
+
+/// A thread as messages call it.
+fn called(thread: &Thread) -> String {
+    match thread.pid {
+        Some(pid) => format!("`{}` ({pid})", thread.name),
+        None => format!("`{}`", thread.name),
+    }
+}
+
+fn nothing(name: &str, seen: &Observation, inferred: &Inferred) -> Failure {
+    let chosen = &inferred.chosen;
+    let others = chosen.left_out.iter().filter(|left_out| !left_out.is_of_kernel());
+    let left_out: Vec<_> = others.collect();
+    let why = match left_out.as_slice() {
+        [] if chosen.by == Choice::Asked => "no thread has such a name or id".to_owned(),
+        [] => "no thread is of a real-time class, and none looks periodic".to_owned(),
+        [first, ..] => {
+            let others = match left_out.len() - 1 {
+                0 => String::new(),
+                others => format!("; nor {}", counted(others, "other")),
+            };
+            format!("{} is none: {}{others}", called(&seen.threads[first.thread]), first.why)
+        }
+    };
+    let mut busiest: Vec<&Thread> =
+        seen.threads.iter().filter(|thread| thread.jobs.len() >= 3).collect();
+    busiest.sort_by_key(|thread| std::cmp::Reverse(thread.jobs.len()));
+    let busiest: Vec<String> = busiest.iter().take(5).map(|thread| called(thread)).collect();
+    let help = match busiest.as_slice() {
+        [] => {
+            "record for longer, with sched_switch and sched_waking, as `layland trace record` does"
+                .to_owned()
+        }
+        busiest => format!(
+            "name threads: --thread REGEX or --pid N; these have most jobs: {}",
+            busiest.join(", ")
+        ),
+    };
+    Failure::input(format!("{name}: no thread becomes a task: {why}")).help(help)
+}
+
+/// Says what is doubtful and what was left out, on standard error.
+fn tell(seen: &Observation, inferred: &Inferred) {
+    for remark in &seen.remarks {
+        terminal::warn(remark, None);
+    }
+    for thread in torn(seen, inferred) {
+        let jobs = counted(thread.torn, "job");
+        let what = format!("switches of {} are missing: {jobs} left out", called(thread));
+        terminal::warn(&what, None);
+    }
+    let chosen = &inferred.chosen;
+    if chosen.by == Choice::Periodic {
+        terminal::warn("no thread is of a real-time class: these look periodic", None);
+    }
+    // Threads of the kernel are many, and rarely missed.
+    let mut others = chosen.others;
+    for left_out in &chosen.left_out {
+        if left_out.is_of_kernel() {
+            others += 1;
+        } else {
+            let thread = called(&seen.threads[left_out.thread]);
+            terminal::talk(&format!("left out {thread}: {}", left_out.why));
+        }
+    }
+    if others > 0 {
+        let why = match chosen.by {
+            Choice::Asked => "not asked for",
+            Choice::Marks => "without marks",
+            Choice::RealTime => "of the kernel, or of no real-time class",
+            Choice::Periodic => "of the kernel, or not periodic",
+        };
+        terminal::talk(&format!("left out {}: {why}", counted(others, "other thread")));
+    }
+}
+
+/// The threads that are tasks, or would be with more jobs, and of which the trace lacks switches.
+fn torn<'a>(seen: &'a Observation, inferred: &'a Inferred) -> impl Iterator<Item = &'a Thread> {
+    let chosen = &inferred.chosen;
+    let left_out = chosen.left_out.iter().filter(|thread| !thread.is_of_kernel());
+    let threads = chosen.tasks.iter().map(|task| task.thread);
+    let threads = threads.chain(left_out.map(|thread| thread.thread));
+    threads.map(|thread| &seen.threads[thread]).filter(|thread| thread.torn > 0)
+}
+
+fn comments(file: &str, inferred: &Inferred) -> Comments {
+    let version = env!("CARGO_PKG_VERSION");
+    let first = format!("Inferred from {file} by layland {version} (`layland trace infer`).");
+    let words = &inferred.words;
+    let of_task = |task: &layland_interchange::infer::TaskWords| TaskComments {
+        above: task.above.clone(),
+        keys: task.keys.clone(),
+    };
+    Comments {
+        head: std::iter::once(first).chain(words.head.iter().cloned()).collect(),
+        tasks: words.tasks.iter().map(of_task).collect(),
+    }
+}
+
+/// One line for each task, then who wakes whom.
+fn summary(inferred: &Inferred, ascii: bool) -> String {
+    let style = table::Style { ascii, colours: terminal::colours() };
+    let tasks: Vec<&Task> = inferred.system.tasks.values().collect();
+    let rows = tasks.iter().zip(&inferred.chosen.tasks).map(|(task, estimate)| {
+        let kind = match estimate.arrivals.pattern {
+            Pattern::Periodic { .. } => "",
+            Pattern::Sporadic { .. } => ">= ",
+        };
+        [
+            task.name.clone(),
+            format!("{kind}{:#}", estimate.period),
+            format!("{:#}", estimate.wcet),
+            format!("{:.3}", task.utilization().to_f64()),
+            estimate.execution.jobs.to_string(),
+            estimate.sureness.word().to_owned(),
+        ]
+    });
+    let headings = ["task", "period", "wcet", "utilization", "jobs", "how sure"];
+    let mut text = format!("{}\n", table::plain(headings, rows, style));
+    for (task, words) in tasks.iter().zip(&inferred.words.tasks) {
+        for line in words.above.iter().filter(|line| line.starts_with("Woken by")) {
+            text += &terminal::wrap(&format!("{}: {line}", task.name), "  ");
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn document(file: &str, seen: &Observation, inferred: &Inferred, exit: Exit) -> Value {
+    let chosen = &inferred.chosen;
+    let tasks: Vec<Value> = (inferred.system.tasks.values().zip(&chosen.tasks))
+        .zip(&inferred.words.tasks)
+        .map(|((task, estimate), words)| of_task(seen, task, estimate, &words.above))
+        .collect();
+    let name = |thread: usize| {
+        let place = chosen.tasks.iter().position(|task| task.thread == thread);
+        let task = place.and_then(|place| inferred.system.tasks.values().nth(place));
+        task.map_or(&seen.threads[thread].name, |task| &task.name)
+    };
+    let chain = |chain: &Chain| {
+        json!({
+            "producer": name(chain.producer),
+            "consumer": name(chain.consumer),
+            "times": chain.times,
+            "of": chain.of,
+            "certain": chain.is_certain,
+            "at_end": chain.at_end,
+            "after_ns": chain.after.map(|[min, p50, max]| json!({
+                "min": min.ns(), "p50": p50.ns(), "max": max.ns(),
+            })),
+        })
+    };
+    let left_out = chosen.left_out.iter().map(|left_out| {
+        let thread = &seen.threads[left_out.thread];
+        json!({"name": thread.name, "thread": thread.pid, "why": left_out.why.to_string()})
+    });
+    json!({
+        "layland": env!("CARGO_PKG_VERSION"),
+        "command": "trace infer",
+        "trace": file,
+        "cpus": inferred.system.platform.cpu_count(),
+        "length_ns": seen.length.ns(),
+        "chosen_by": match chosen.by {
+            Choice::Marks => "marks",
+            Choice::RealTime => "class",
+            Choice::Periodic => "period",
+            Choice::Asked => "name",
+        },
+        "tasks": tasks,
+        "chains": inferred.chains.iter().map(chain).collect::<Vec<Value>>(),
+        "left_out": left_out.collect::<Vec<Value>>(),
+        "others": chosen.others,
+        "source": {
+            "dialect": seen.dialect,
+            "lost_events": seen.lost,
+            "inferred": chosen.by != Choice::Marks,
+            "trustworthy": exit != Exit::Untrusted,
+            "origin_ns": seen.origin_ns,
+            "decisions": 0,
+            "remarks": seen.remarks,
+        },
+        "exit": exit,
+    })
+}
+
+fn of_task(seen: &Observation, task: &Task, estimate: &Estimate, remarks: &[String]) -> Value {
+    let thread = &seen.threads[estimate.thread];
+    let (class, priority) = match thread.class() {
+        Class::Deadline => (Some("deadline"), None),
+        Class::RealTime { priority } => (Some("fifo or rr"), Some(priority)),
+        Class::Other => (Some("other"), None),
+        Class::Unknown => (None, None),
+    };
+    let arrivals = &estimate.arrivals;
+    let [least, mean, most] = arrivals.gaps.map(layland_model::Duration::ns);
+    let (pattern, period, jitter) = match &arrivals.pattern {
+        Pattern::Periodic { period, jitter, .. } => ("periodic", *period, Some(jitter.ns())),
+        Pattern::Sporadic { separation, jitter, .. } => {
+            ("sporadic", *separation, Some(jitter.ns()))
+        }
+    };
+    let (run_on, empty) = match &arrivals.pattern {
+        Pattern::Periodic { run_on, empty, .. } => (run_on.len(), *empty),
+        Pattern::Sporadic { .. } => (0, 0),
+    };
+    let sleep = match &arrivals.pattern {
+        Pattern::Sporadic { sleep, .. } => sleep.map(layland_model::Duration::ns),
+        Pattern::Periodic { .. } => None,
+    };
+    let [min, p50, p90, p99, p999, max] =
+        estimate.execution.quantiles.map(layland_model::Service::ns);
+    json!({
+        "name": task.name,
+        "thread": thread.pid,
+        "class": class,
+        "class_priority": priority,
+        "priority": task.priority,
+        "period_ns": task.period.ns(),
+        "deadline_ns": task.deadline.ns(),
+        "wcet_ns": task.own_wcet().ns(),
+        "offset_ns": task.offset.ns(),
+        "jitter_ns": task.jitter.ns(),
+        "affinity": task.affinity.as_ref().map(ToString::to_string),
+        "seen": {
+            "pattern": pattern,
+            "period_ns": period.ns(),
+            "jitter_ns": jitter,
+            "sleep_ns": sleep,
+            "gap_ns": {"min": least, "p5": arrivals.usual.ns(), "mean": mean, "max": most},
+            "execution_ns": {
+                "min": min, "p50": p50, "p90": p90, "p99": p99, "p999": p999, "max": max,
+            },
+            "cpus": thread.cpus.to_string(),
+            "arrivals": arrivals.count,
+            "jobs": estimate.execution.jobs,
+            "begun_before": thread.beheaded,
+            "torn": thread.torn,
+            "birth_or_death": thread.unlike,
+            "late_and_run_on": run_on,
+            "empty_periods": empty,
+        },
+        "how_sure": {
+            "word": estimate.sureness.word(),
+            "gaps_fitting": f64::from(arrivals.fitting) / 1_000.0,
+        },
+        "remarks": remarks,
+    })
+}

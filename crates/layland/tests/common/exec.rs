@@ -1,0 +1,109 @@
+//! What the tests of `layland exec` share.
+
+use std::fs;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What is admitted is admitted on the whole machine.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(crate) fn layland(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_layland"));
+    command.args(arguments).env("NO_COLOR", "1").env("COLUMNS", "200");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+pub(crate) fn output(arguments: &[&str]) -> Output {
+    layland(arguments).output().expect("it starts")
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test of processes waits for them")]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..4_000 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("{what}: not within 20 s");
+}
+
+/// Whether this machine lets anybody reserve time; otherwise that is said.
+pub(crate) fn can_reserve() -> bool {
+    let tried = output(&["exec", "--dl", "1ms/100ms", "-q", "--", "true"]);
+    match tried.status.code() {
+        Some(0) => true,
+        Some(5) if text(&tried.stderr).contains("CAP_SYS_NICE") => {
+            crate::common::skipped("CAP_SYS_NICE, for SCHED_DEADLINE");
+            false
+        }
+        _ => panic!("{tried:?}"),
+    }
+}
+
+pub(crate) fn can_part() -> bool {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let tried = output(&["exec", "--dl", "1ms/100ms", "--policy", "p-edf", "-q", "--", "true"]);
+    let is_so = cpus > 1 && tried.status.code() == Some(0);
+    if !is_so {
+        crate::common::skipped("root, cpusets and two CPUs, for root domains");
+    }
+    is_so
+}
+
+/// Nothing of any member is in the register, and no cpuset is left.
+pub(crate) fn assert_clean() {
+    assert_eq!(left(), Vec::<String>::new());
+}
+
+/// What is in the register, and cpusets.
+pub(crate) fn left() -> Vec<String> {
+    const OURS: [&str; 7] =
+        ["admitted-", "threads-", "leave-", "reserved", "run-", "setting-", "layland-"];
+    ["/run/layland", "/sys/fs/cgroup/cpuset", "/sys/fs/cgroup"]
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
+        .filter(|entry| {
+            OURS.iter().any(|name| entry.file_name().to_string_lossy().starts_with(name))
+        })
+        .map(|entry| entry.path().display().to_string())
+        .collect()
+}
+
+/// The members, as JSON.
+pub(crate) fn members() -> Vec<serde_json::Value> {
+    let listed = output(&["exec", "--list", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("it is JSON");
+    document["members"].as_array().expect("there is a list").clone()
+}
+
+/// An `exec` in the background, as soon as a thread has each of its reservations.
+pub(crate) fn started(arguments: &[&str]) -> Child {
+    let child = layland(arguments).spawn().expect("it starts");
+    let pid = child.id();
+    wait_until("it is admitted", || {
+        members().iter().any(|member| {
+            let reserved = member["reserved"].as_array().expect("a list");
+            // A thread that was moved to a partition gets its class when it has come there.
+            let has_class = |of: &serde_json::Value| {
+                ["SCHED_DEADLINE", "SCHED_FIFO"].iter().any(|class| of["kernel"]["class"] == *class)
+            };
+            member["pid"] == pid && reserved.iter().all(has_class)
+        })
+    });
+    child
+}
+
+pub(crate) fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+}

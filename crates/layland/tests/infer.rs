@@ -1,0 +1,265 @@
+//! `layland trace infer` from end to end: the set that it writes goes through `check` and `sim` as it is, what is wrong
+//! with a trace is one clear error, and real threads are seen as what they are.
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/process.rs"]
+mod process;
+
+use process::{folder, name, run};
+use serde_json::Value;
+use std::fmt::Write;
+use std::process::{Child, Command, Output, Stdio};
+
+fn said(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+}
+
+/// A producer of 9.9993 ms that wakes a consumer as its last act, on two CPUs, and a thread that is not real-time.
+fn pipeline() -> String {
+    let mut text = String::from("# tracer: nop\n");
+    for k in 0..120i64 {
+        let begin = 50_000_000_000 + k * 9_999_300;
+        let mut line = |us: i64, who: &str, cpu: u32, flags: &str, event: &str| {
+            let at = begin + us * 1_000;
+            let (seconds, rest) = (at / 1_000_000_000, at % 1_000_000_000);
+            let _ = writeln!(text, "{who} [{cpu:03}] {flags} {seconds}.{rest:09}: {event}");
+        };
+        let switch = |prev: (&str, u32, u32), state: &str, next: (&str, u32, u32)| {
+            format!(
+                "sched_switch: prev_comm={} prev_pid={} prev_prio={} prev_state={state} ==> \
+                 next_comm={} next_pid={} next_prio={}",
+                prev.0, prev.1, prev.2, next.0, next.1, next.2
+            )
+        };
+        let idle = |cpu| if cpu == 0 { ("swapper/0", 0, 120) } else { ("swapper/1", 0, 120) };
+        let (sensor, filter, shell) = (("sensor", 70, 19), ("filter", 71, 39), ("sh", 72, 120));
+        let varied = 1_000 + k * 7 % 200;
+        line(0, "<idle>-0", 0, "d.h3.", "sched_waking: comm=sensor pid=70 prio=19 target_cpu=000");
+        line(5, "<idle>-0", 0, "d..2.", &switch(idle(0), "R", sensor));
+        line(
+            varied,
+            "sensor-70",
+            0,
+            "d..3.",
+            "sched_waking: comm=filter pid=71 prio=39 target_cpu=001",
+        );
+        line(varied + 5, "sensor-70", 0, "d..2.", &switch(sensor, "S", idle(0)));
+        line(varied + 8, "<idle>-0", 1, "d..2.", &switch(idle(1), "R", filter));
+        line(varied + 2_008, "filter-71", 1, "d..2.", &switch(filter, "S", shell));
+        line(varied + 2_100, "sh-72", 1, "d..2.", &switch(shell, "S", idle(1)));
+    }
+    text
+}
+
+#[test]
+fn a_set_that_is_inferred_goes_through_check_and_sim() {
+    let folder = folder("infer");
+    let (trace, set) = (folder.join("run.txt"), folder.join("seen.toml"));
+    std::fs::write(&trace, pipeline()).expect("the folder can be written");
+    let (exit, out, err) = said(&run(&["trace", "infer", name(&trace), "-o", name(&set)]));
+    assert_eq!(
+        (exit, err.as_str()),
+        (0, "left out 1 other thread: of the kernel, or of no real-time class\n")
+    );
+    assert!(out.contains("filter: Woken by `sensor` 120 of 120 times"), "{out}");
+    assert!(out.contains("as its last act"), "{out}");
+    let text = std::fs::read_to_string(&set).expect("it was written");
+    for line in [
+        "period = \"10ms\" # 9999.3us seen",
+        "# Thread 70: sure, by 120 jobs; 100 % of the gaps between arrivals fit the period.",
+        "priority = 19 # SCHED_FIFO or SCHED_RR 80; a smaller number is more important",
+        "affinity = \"1\" # seen on this CPU alone; where it may run is not told",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let (exit, out, _) = said(&run(&["check", name(&set), "-p", "p-fp,p-edf", "--json"]));
+    assert_eq!(exit, 0, "{out}");
+    let (exit, out, _) = said(&run(&["sim", name(&set), "-p", "p-fp,p-edf", "--check"]));
+    assert_eq!(exit, 0, "{out}");
+    // From standard output, with a quantile, a margin and what was seen.
+    let options = ["--wcet", "p50", "--margin", "2", "--round", "0%", "--affinity", "none"];
+    let (exit, out, _) = said(&run(&[&["trace", "infer", name(&trace)][..], &options].concat()));
+    assert_eq!(exit, 0);
+    assert!(out.contains("period = \"9999.3us\" # as seen"), "{out}");
+    assert!(out.contains("50 % of the jobs times 2"), "{out}");
+    assert!(!out.contains("affinity ="), "{out}");
+    // A thread by its name, of whatever class.
+    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--thread", "^sh$"]));
+    assert!(out.contains("name = \"sh\"") && !out.contains("sensor\""), "{out}");
+    let (_, out, _) = said(&run(&["trace", "infer", name(&trace), "--pid", "71"]));
+    assert!(out.contains("name = \"filter\"") && !out.contains("name = \"sensor\""), "{out}");
+}
+
+#[test]
+fn what_is_wrong_is_told_once_and_with_its_line() {
+    let folder = folder("infer-errors");
+    let path = folder.join("run.txt");
+    let file = name(&path);
+    let infer = |text: &str, options: &[&str]| {
+        std::fs::write(&path, text).expect("the folder can be written");
+        said(&run(&[&["trace", "infer", file][..], options].concat()))
+    };
+    let one_error = |(exit, out, err): (i32, String, String), code: i32, what: &str| {
+        assert_eq!((exit, out.as_str()), (code, ""), "{err}");
+        assert!(err.starts_with("error: "), "{err}");
+        // What is wrong with a regular expression has an error of its own inside.
+        let told = err.lines().filter(|line| line.starts_with("error: ")).count();
+        assert!(told == 1 || err.contains("regex parse error"), "{err}");
+        assert!(err.contains(what), "{what} is not in {err}");
+    };
+    one_error(infer("", &[]), 3, "no line is an event of the scheduler: it is empty");
+    one_error(infer("# a comment\nhello\n", &[]), 3, "(line 2 is not)");
+    let no_cpu = "x 7 12.000345: sched:sched_switch: prev_comm=a\n";
+    one_error(infer(no_cpu, &[]), 3, "line 1 does not say on which CPU it happened");
+    one_error(infer(&pipeline(), &["--thread", "nobody"]), 3, "no thread has such a name or id");
+    one_error(infer(&pipeline(), &["--thread", "("]), 2, "--comm is no regular expression");
+    one_error(infer(&pipeline(), &["--margin", "0"]), 2, "a factor above 0");
+    for (option, value) in [("--wcet", "p0"), ("--wcet", "most"), ("--round", "11%")] {
+        one_error(infer(&pipeline(), &[option, value]), 2, "write ");
+    }
+    let short: String = pipeline().lines().take(9).map(|line| format!("{line}\n")).collect();
+    one_error(infer(&short, &[]), 3, "three are needed");
+    one_error(infer("{}", &[]), 3, "run.txt");
+    // What was lost is told, and the set is still written.
+    let lost = format!("{}CPU:1 [LOST 12 EVENTS]\n", pipeline());
+    let (exit, out, err) = infer(&lost, &[]);
+    assert_eq!(exit, 6);
+    assert!(err.contains("the kernel dropped 12 events"), "{err}");
+    assert!(out.contains("# The trace is damaged: 12 events lost"), "{out}");
+    let damaged = pipeline().replacen("sched_switch: prev_comm=sensor", "sched_switch: x", 1);
+    let (exit, _, err) = infer(&damaged, &[]);
+    assert_eq!(exit, 6);
+    assert!(err.contains("1 lines are no events, the first is line"), "{err}");
+}
+
+/// Loops of the class SCHED_IDLE, one for each CPU: some virtual machines trace nothing of what happens while a CPU
+/// has nothing to do.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn everywhere() -> Busy {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let spin = "while :; do :; done";
+        let start = |cpu: usize| {
+            let cpu = cpu.to_string();
+            // It ends by itself, should the test be killed.
+            let arguments = ["60", "taskset", "-c", &cpu, "chrt", "--idle", "0", "sh", "-c", spin];
+            Command::new("timeout").args(arguments).stderr(Stdio::null()).spawn().ok()
+        };
+        Busy((0..cpus).filter_map(start).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // `timeout` hands a SIGTERM on; a SIGKILL would leave the loop behind.
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// rt-app under the eyes of perf: threads whose periods and priorities are known.
+#[test]
+fn real_threads_are_seen_as_what_they_are() {
+    let starts = |program: &str| {
+        let mut command = Command::new(program);
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
+    };
+    if !starts("perf") || !starts("rt-app") {
+        common::skipped("perf and rt-app");
+        return;
+    }
+    let folder = folder("infer-real");
+    let (program, data) = (folder.join("program.json"), folder.join("run.data"));
+    let thread = |priority: u32, run: u32, period: u32| {
+        serde_json::json!({
+            "policy": "SCHED_FIFO", "priority": priority, "loop": -1, "run": run,
+            "timer": {"ref": format!("timer{priority}"), "period": period, "mode": "absolute"},
+        })
+    };
+    let document = serde_json::json!({
+        "tasks": {"fast": thread(60, 300, 10_000), "slow": thread(50, 1_000, 40_000)},
+        "global": {
+            "duration": 3, "calibration": 100, "default_policy": "SCHED_OTHER",
+            "logdir": name(&folder), "log_basename": "log",
+        },
+    });
+    std::fs::write(&program, document.to_string()).expect("the folder can be written");
+    let events = "sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new";
+    let busy = Busy::everywhere();
+    let recorded = Command::new("perf")
+        .args(["record", "-q", "-a", "-e", events, "-o", name(&data), "rt-app", name(&program)])
+        .output()
+        .expect("perf starts");
+    drop(busy);
+    if !recorded.status.success() {
+        common::skipped("perf that may trace the scheduler");
+        return;
+    }
+    let output = run(&["trace", "infer", name(&data), "--thread", "^(fast|slow)", "--json"]);
+    // Where the loops do not keep a CPU busy, most of what happened on it is not in the trace.
+    let told = String::from_utf8_lossy(&output.stderr);
+    if told.contains("three are needed") || told.contains("of its jobs lack switches") {
+        common::skipped("tracepoints that see what the idle thread of each CPU does");
+        return;
+    }
+    // The tracepoints of some virtual machines miss switches; the jobs around them are left out, and it says so.
+    assert!(matches!(output.status.code(), Some(0 | 6)), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let tasks = document["tasks"].as_array().expect("a list");
+    if tasks.iter().any(|task| task["class"] != "fifo or rr") {
+        common::skipped("SCHED_FIFO for rt-app");
+        return;
+    }
+    let seen: Vec<(&str, i64, i64)> = tasks
+        .iter()
+        .map(|task| {
+            let number = |key: &str| task[key].as_i64().expect("a number");
+            (task["name"].as_str().expect("a name"), number("class_priority"), number("period_ns"))
+        })
+        .collect();
+    let [(first, 60, fast), (second, 50, slow)] = seen.as_slice() else { panic!("{document:#}") };
+    assert!(first.starts_with("fast") && second.starts_with("slow"), "{document:#}");
+    // Other load may make them late for good, which is then no period; what nearly all gaps are stays.
+    for (found, meant) in [(fast, 10_000_000i64), (slow, 40_000_000)] {
+        assert!((found - meant).abs() * 20 <= meant, "{document:#}");
+    }
+}
+
+/// A loop of Python that works for 5 ms in every 20 ms, while it runs.
+#[test]
+fn what_runs_now_is_inferred() {
+    let script = "import time\n\
+        next = time.monotonic()\n\
+        while True:\n  \
+          end = time.thread_time() + 0.005\n  \
+          while time.thread_time() < end: pass\n  \
+          next += 0.02\n  \
+          time.sleep(max(0, next - time.monotonic()))\n";
+    let child = Command::new("python3").args(["-c", script]).spawn();
+    let Ok(mut child) = child else { return common::skipped("python3") };
+    let pid = child.id().to_string();
+    let output = run(&["trace", "infer", "--live", "2s", "--pid", &pid, "--json"]);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(5) => return common::skipped("tracefs, to see what runs"),
+        Some(3) if told.contains("three are needed") => {
+            return common::skipped("tracepoints that see what the idle thread of each CPU does");
+        }
+        Some(0 | 6) => {}
+        _ => panic!("{output:?}"),
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let task = &document["tasks"][0];
+    assert_eq!(task["thread"].to_string(), pid, "{document:#}");
+    // It is an ordinary thread, which others delay.
+    assert!(task["wcet_ns"].as_i64() >= Some(5_000_000), "{document:#}");
+    let both = run(&["trace", "infer", "run.txt", "--live", "1s"]);
+    assert_eq!(both.status.code(), Some(2), "{both:?}");
+}
