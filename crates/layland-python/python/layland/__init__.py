@@ -1,0 +1,82 @@
+"""Real-time scheduling on multiprocessors: can it be guaranteed, what will happen.
+
+>>> import layland
+>>> tasks = layland.TaskSet.load("demo:dhall")
+>>> tasks.check("p-edf").verdict
+<Verdict.YES: 'yes'>
+>>> run = tasks.simulate("g-edf", until="44ms")
+>>> run.total["missed"]
+1
+
+Times are texts with a unit (``"5ms"``), ``timedelta``, integers with a unit (``5 * layland.ms``) or fractions of
+milliseconds; a float is a ``TypeError``. In results they are whole nanoseconds, and their names end in ``_ns``.
+
+Tables are streams of Arrow: ``polars.DataFrame(run.jobs)``, ``pandas.DataFrame.from_arrow(run.jobs)``,
+``pyarrow.table(run.jobs)``, and DuckDB take them.
+"""
+
+from ._analysis import Analysis, AnalysisInfo, DoesNotApply, analyses
+from ._certificate import Proof, verify
+from ._check import Bound, Checked, Guarantee
+from ._command import run_command
+from ._compare import Comparison, compare
+from ._errors import Error, InputError, InputWarning, Problem, Refused, UnknownVerdict, UsageError
+from ._experiment import Claim, Experiment, FigureInfo, Grid, Results, experiment, experiments
+from ._generate import generate
+from ._layland import Job, PolicyTask, Table, __version__, demos
+from ._policies import PolicyInfo, policies
+from ._policy import Policy
+from ._run import Run, Trace
+from ._tasks import Task, TaskSet
+from ._times import Duration, as_ns, as_text, ms, ns, s, us
+from ._verdict import Verdict
+
+__all__ = [
+    "Analysis",
+    "AnalysisInfo",
+    "Bound",
+    "Checked",
+    "Claim",
+    "Comparison",
+    "DoesNotApply",
+    "Duration",
+    "Error",
+    "Experiment",
+    "FigureInfo",
+    "Grid",
+    "Guarantee",
+    "InputError",
+    "InputWarning",
+    "Job",
+    "Policy",
+    "PolicyInfo",
+    "PolicyTask",
+    "Problem",
+    "Proof",
+    "Refused",
+    "Results",
+    "Run",
+    "Table",
+    "Task",
+    "TaskSet",
+    "Trace",
+    "UnknownVerdict",
+    "UsageError",
+    "Verdict",
+    "__version__",
+    "analyses",
+    "as_ns",
+    "as_text",
+    "compare",
+    "demos",
+    "experiment",
+    "experiments",
+    "generate",
+    "ms",
+    "ns",
+    "policies",
+    "run_command",
+    "s",
+    "us",
+    "verify",
+]

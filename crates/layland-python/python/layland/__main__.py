@@ -1,0 +1,6 @@
+"""``python -m layland`` is the command."""
+
+from ._command import main
+
+if __name__ == "__main__":
+    main()

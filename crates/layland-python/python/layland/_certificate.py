@@ -1,0 +1,63 @@
+"""Certificates, held against their sets by the verifier, which shares no code with what wrote them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from . import _verifier
+from ._errors import UsageError
+from ._tasks import TaskSet
+
+__all__ = ["Proof", "verify"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the verifier says of the proof of an answer."""
+
+    policy: str | None
+    """The policy that the answer is about; ``None``: any policy."""
+    test: str | None
+    """The test that decided."""
+    valid: bool | None
+    """Whether the proof holds; ``None``: there is none."""
+    reason: str
+    """Why it does not hold, or why there is none."""
+
+
+def verify(tasks: TaskSet, certificate: str | bytes | dict[str, Any]) -> list[Proof]:
+    """Holds a certificate against a set, as ``tools/verify_certificate.py`` does: every number is computed again, in
+    integers and fractions, by a program that shares no code with the analyses (``docs/certificates.md``).
+
+    Parameters
+    ----------
+    tasks
+        The set.
+    certificate
+        What :meth:`Checked.certificate` returns, or ``layland check --certificate`` writes.
+
+    Raises
+    ------
+    UsageError
+        If it is no certificate.
+
+    Examples
+    --------
+    >>> import layland
+    >>> tasks = layland.TaskSet.load("demo:dhall")
+    >>> proven = tasks.check("p-edf").certificate()
+    >>> [(proof.test, proof.valid) for proof in layland.verify(tasks, proven) if proof.policy == "p-edf"]
+    [('QPA', True)]
+    >>> layland.verify(tasks, proven.replace('"verdict": "yes"', '"verdict": "no"'))[0].valid
+    False
+    """
+    try:
+        document = certificate if isinstance(certificate, dict) else json.loads(certificate)
+        if not isinstance(document, dict):
+            raise TypeError("it is no object")
+        found = _verifier.check(tasks.dumps(), document)
+    except (ValueError, KeyError, TypeError, _verifier.Invalid) as error:
+        raise UsageError(f"this is no certificate: {error}") from None
+    return [Proof(None if who == "any policy" else who, *rest) for who, *rest in found]

@@ -1,0 +1,258 @@
+"""What can be guaranteed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from . import _layland
+from ._asked import Asked
+from ._errors import UsageError
+from ._times import Duration, TimeLike, as_ns, as_text
+from ._verdict import Verdict
+
+__all__ = ["Bound", "Checked", "Guarantee"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What is guaranteed of a task."""
+
+    task: str
+    """The task."""
+    kind: str
+    """``response``, from the arrival; ``tardiness``, from the deadline; ``unknown``."""
+    ns: int | None
+    """The bound in nanoseconds, rounded up."""
+    exact_ns: Fraction | None
+    """The bound in exact nanoseconds."""
+    by: str | None
+    """The analysis that it is from."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is known under one policy."""
+
+    policy: str
+    """The policy with its options."""
+    verdict: Verdict
+    """Whether every deadline is guaranteed."""
+    decided_by: str | None
+    """The test that decided."""
+    reasons: tuple[str, ...]
+    """Why, in sentences."""
+    refused: str | None
+    """Why the policy refuses the set, if it does."""
+    wcet_factor: float | None
+    """By which factor all WCETs could grow; for printing."""
+    bounds: tuple[Bound, ...]
+    """What is guaranteed of each task."""
+    witness: dict[str, Any] | None
+    """The job that misses in a run that was found, if one was found."""
+    larger: str | None = None
+    """With a margin: what a run reserves more of under this policy, ``budgets`` or ``wcets``; ``None``: nothing."""
+    verdict_without_margin: Verdict | None = None
+    """With a margin: the verdict about the set as it is."""
+
+    def bound(self, task: str) -> Bound:
+        """The bound of a task.
+
+        Raises
+        ------
+        KeyError
+            If there is no such task, or no bounds.
+        """
+        for bound in self.bounds:
+            if bound.task == task:
+                return bound
+        raise KeyError(task)
+
+    def __bool__(self) -> bool:
+        return bool(self.verdict)
+
+
+def _bound(found: dict[str, Any]) -> Bound:
+    ns = found.get("ns")
+    exact = found.get("exact_ns", ns)
+    return Bound(found["task"], found["kind"], ns, None if exact is None else Fraction(exact), found.get("by"))
+
+
+def _guarantee(found: dict[str, Any]) -> Guarantee:
+    margin = found["margin"]
+    reserved = found.get("reserved") or {}
+    return Guarantee(
+        found["policy"],
+        Verdict(found["verdict"]),
+        found["decided_by"],
+        tuple(found["reasons"]),
+        found["refused"],
+        None if margin is None else margin["wcet_factor"],
+        tuple(map(_bound, found["bounds"])),
+        found["witness"],
+        reserved.get("larger"),
+        Verdict(reserved["verdict_without"]) if reserved else None,
+    )
+
+
+MarginLike: TypeAlias = str | Fraction | Duration | timedelta
+"""What a run reserves more than the set says: a share (``"0.05"``, a fraction), or a time (``"5ms"``)."""
+
+
+def _margin(margin: MarginLike) -> str:
+    if isinstance(margin, (str, Fraction)):
+        return str(margin)
+    if isinstance(margin, (Duration, timedelta)):
+        return as_text(as_ns(margin))
+    raise TypeError(f'a margin cannot be {margin!r}: write a share or a time, such as "0.05" or "5ms"')
+
+
+def arguments_of(
+    names: Sequence[str],
+    tests: Sequence[str],
+    every_test: bool,
+    factor: bool,
+    margin: MarginLike | None,
+    effort: int | None,
+    tick: TimeLike | None,
+) -> list[str]:
+    """The arguments of the command."""
+    arguments = [f"--policy={name}" for name in names] + [f"--test={test}" for test in tests]
+    arguments += ["--all"] * every_test + ["--no-margin"] * (not factor)
+    if margin is not None:
+        arguments.append(f"--margin={_margin(margin)}")
+    if effort is not None:
+        arguments.append(f"--effort={effort}")
+    if tick is not None:
+        arguments.append(f"--tick={as_text(as_ns(tick))}")
+    return arguments
+
+
+class Checked:
+    """The answer to "can it be guaranteed?".
+
+    Its truth value is that of the verdict; if that is unknown, there is none.
+
+    Examples
+    --------
+    >>> import layland
+    >>> checked = layland.TaskSet.load("demo:dhall").check("g-edf", "p-edf")
+    >>> checked.verdict, checked["p-edf"].verdict
+    (<Verdict.NO: 'no'>, <Verdict.YES: 'yes'>)
+    >>> checked["p-edf"].bound("heavy").ns
+    10000000
+    """
+
+    __slots__ = ("_asked", "_document", "_json")
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._json = asked.system.check(asked.name, asked.arguments, asked.classes)
+        self._document = json.loads(self._json)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Yes, if every named policy guarantees all deadlines; without names, if one does."""
+        return Verdict(self._document["exit"]["name"])
+
+    @property
+    def policies(self) -> list[Guarantee]:
+        """What is known under each policy that is shown."""
+        return [_guarantee(found) for found in self._document["policies"]]
+
+    def __getitem__(self, policy: str) -> Guarantee:
+        for found in self._document["policies"]:
+            if found["policy"] == policy:
+                return _guarantee(found)
+        raise KeyError(policy)
+
+    def __iter__(self) -> Iterator[Guarantee]:
+        return iter(self.policies)
+
+    def __len__(self) -> int:
+        return len(self._document["policies"])
+
+    def __bool__(self) -> bool:
+        return bool(self.verdict)
+
+    @property
+    def json(self) -> str:
+        """What ``layland check --json`` prints, byte for byte (``layland schema check`` describes it)."""
+        return self._json
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same as a dictionary."""
+        return json.loads(self._json)  # type: ignore[no-any-return]
+
+    @property
+    def table(self) -> _layland.Table:
+        """A row for each policy: ``policy``, ``verdict``, ``decided_by``, ``wcet_factor``, ``refused``."""
+        all_of = self.policies
+        return _layland.Table.from_lists(
+            {
+                "policy": [found.policy for found in all_of],
+                "verdict": [str(found.verdict) for found in all_of],
+                "decided_by": [found.decided_by for found in all_of],
+                "wcet_factor": [found.wcet_factor for found in all_of],
+                "refused": [found.refused for found in all_of],
+            }
+        )
+
+    def certificate(self) -> str:
+        """What proves the answers, as JSON: the bytes that ``layland check --certificate FILE`` writes.
+
+        Raises
+        ------
+        UsageError
+            If a margin was asked about, of which there are no proofs.
+
+        Examples
+        --------
+        >>> import layland
+        >>> tasks = layland.TaskSet.load("demo:robot")
+        >>> proven = tasks.check("p-edf").certificate()
+        >>> [(proof.policy, proof.test, proof.valid) for proof in layland.verify(tasks, proven) if proof.policy]
+        [('p-edf', 'QPA', True)]
+        """
+        asked = self._asked
+        return asked.system.certificate(asked.name, asked.arguments, asked.classes)
+
+    def html(self) -> str:
+        """A page for a browser, in one piece, with what every test says: the bytes that ``layland check -o FILE.html``
+        writes."""
+        asked = self._asked
+        return asked.system.check_page(asked.name, asked.arguments, asked.classes)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page (``.html``) or the answer (``.json``).
+
+        Raises
+        ------
+        UsageError
+            For another ending.
+        """
+        ending = Path(path).suffix
+        if ending not in (".html", ".htm", ".json"):
+            raise UsageError(f"{os.fspath(path)} has no known ending", "write .html for a page, .json for the answer")
+        Path(path).write_text(self._json if ending == ".json" else self.html(), encoding="utf-8", newline="\n")
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{found.policy}: {found.verdict}" for found in self.policies)
+        return f"Checked({self.verdict}; {of})"
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th>policy</th><th>verdict</th><th>decided by</th><th>why</th></tr>"
+        rows = "".join(
+            f"<tr><td>{escape(found.policy)}</td><td>{found.verdict}</td><td>{escape(found.decided_by or '')}</td>"
+            f"<td>{escape('; '.join(found.reasons[:2]))}</td></tr>"
+            for found in self.policies
+        )
+        return f"<p>verdict: <b>{self.verdict}</b></p><table>{head}{rows}</table>"

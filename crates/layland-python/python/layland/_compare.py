@@ -1,0 +1,122 @@
+"""Several policies side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+from . import _layland
+from ._errors import Refused
+from ._policy import PolicyLike
+from ._run import Run, page, write
+from ._tasks import TaskSet
+from ._times import TimeLike
+
+__all__ = ["Comparison", "compare"]
+
+_FIGURES = (
+    "released",
+    "missed",
+    "max_tardiness_ns",
+    "max_response_ns",
+    "preemptions",
+    "migrations",
+)
+
+
+class Comparison:
+    """A task set under several policies, in the order in which they were given."""
+
+    __slots__ = ("_results",)
+
+    def __init__(self, results: Sequence[Run | Refused]) -> None:
+        self._results = list(results)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The simulations that took place."""
+        return [result for result in self._results if isinstance(result, Run)]
+
+    @property
+    def refused(self) -> list[Refused]:
+        """Which policies refused the set, and why."""
+        return [result for result in self._results if isinstance(result, Refused)]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __getitem__(self, policy: str) -> Run:
+        for run in self.runs:
+            if run.policy == policy:
+                return run
+        raise KeyError(policy)
+
+    @property
+    def table(self) -> _layland.Table:
+        """A row for each policy: ``policy``, ``released``, ``missed``, ``max_tardiness_ns``, ``max_response_ns``,
+        ``preemptions``, ``migrations``, ``refused``."""
+        columns: dict[str, list[Any]] = {name: [] for name in ("policy", *_FIGURES, "refused")}
+        for result in self._results:
+            figures = result.total if isinstance(result, Run) else {}
+            columns["policy"].append(result.policy)
+            columns["refused"].append(None if isinstance(result, Run) else result.reason)
+            for name in _FIGURES:
+                columns[name].append(figures.get(name))
+        return _layland.Table.from_lists(columns)
+
+    def html(self) -> str:
+        """A page for a browser with the policies that took the set, side by side; see :meth:`Run.html`."""
+        return page(self.runs)
+
+    def save(
+        self, *paths: str | os.PathLike[str], start: TimeLike | None = None, end: TimeLike | None = None
+    ) -> None:
+        """Writes files as :meth:`Run.save` does: one page, and of everything else a file for each policy,
+        ``FILE.POLICY.svg`` and so on."""
+        write(self.runs, paths, start, end)
+
+    def __repr__(self) -> str:
+        told = [f"{run.policy}: {run.total['missed']} missed" for run in self.runs]
+        told += [f"{refused.policy}: refused" for refused in self.refused]
+        return f"Comparison({', '.join(told)})"
+
+    def _repr_html_(self) -> str:
+        columns = self.table.to_dict()
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        cells = [["" if value is None else escape(str(value)) for value in row] for row in zip(*columns.values())]
+        rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells)
+        return f"<table><tr>{head}</tr>{rows}</table>"
+
+
+def compare(tasks: TaskSet, policies: Sequence[PolicyLike], **options: Any) -> Comparison:
+    """Simulates a set under several policies.
+
+    Parameters
+    ----------
+    tasks
+        The set.
+    policies
+        Names and classes.
+    options
+        As for :meth:`TaskSet.simulate`.
+
+    Raises
+    ------
+    UsageError
+        If there is no such policy. One that refuses the set is in the result.
+
+    Examples
+    --------
+    >>> import layland
+    >>> layland.compare(layland.TaskSet.load("demo:dhall"), ["g-edf", "p-edf"], until="44ms")
+    Comparison(g-edf: 1 missed, p-edf: 0 missed)
+    """
+    results: list[Run | Refused] = []
+    for policy in policies:
+        try:
+            results.append(tasks.simulate(policy, **options))
+        except Refused as refused:
+            results.append(refused)
+    return Comparison(results)

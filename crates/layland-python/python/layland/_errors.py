@@ -1,0 +1,113 @@
+"""What can go wrong, with the fields that a program needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Error", "InputError", "InputWarning", "Problem", "Refused", "UnknownVerdict", "UsageError"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a text."""
+
+    severity: str
+    """``error`` or ``warning``."""
+    code: str
+    """The kind of problem, for ``layland explain``."""
+    message: str
+    """What is wrong."""
+    label: str
+    """A short text beside the place."""
+    line: int | None
+    """The line, from 1; ``None`` if the text as a whole is meant."""
+    column: int | None
+    """The column in characters, from 1."""
+    help: str | None
+    """What to do."""
+
+
+class Error(ValueError):
+    """Everything that this package raises about what it is given."""
+
+
+class InputError(Error):
+    """A text is no valid task set.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        Every problem, with its place.
+    unlisted : int
+        How many more there are.
+    """
+
+    def __init__(self, text: str, problems: list[Problem], unlisted: int = 0) -> None:
+        super().__init__(text)
+        self.problems = problems
+        self.unlisted = unlisted
+
+    def _first(self) -> Problem | None:
+        errors = [problem for problem in self.problems if problem.severity == "error"]
+        return next(iter(errors), None)
+
+    @property
+    def line(self) -> int | None:
+        """The line of the first error, from 1."""
+        first = self._first()
+        return first.line if first else None
+
+    @property
+    def column(self) -> int | None:
+        """The column of the first error, from 1."""
+        first = self._first()
+        return first.column if first else None
+
+    @property
+    def help(self) -> str | None:
+        """What to do about the first error."""
+        first = self._first()
+        return first.help if first else None
+
+
+class UsageError(Error):
+    """An argument is wrong.
+
+    Attributes
+    ----------
+    message : str
+        What is wrong.
+    help : str or None
+        What to do.
+    """
+
+    def __init__(self, message: str, help: str | None = None) -> None:
+        super().__init__(f"{message}: {help}" if help else message)
+        self.message = message
+        self.help = help
+
+
+class Refused(Error):
+    """A policy cannot schedule a set.
+
+    Attributes
+    ----------
+    policy, reason : str
+        Which policy, and why.
+    task : str or None
+        The task because of which it refuses.
+    """
+
+    def __init__(self, policy: str, reason: str, task: str | None = None) -> None:
+        super().__init__(reason)
+        self.policy = policy
+        self.reason = reason
+        self.task = task
+
+
+class UnknownVerdict(Error):
+    """A verdict that is not known was used as a truth value."""
+
+
+class InputWarning(UserWarning):
+    """Something in a text does not count as it is written."""

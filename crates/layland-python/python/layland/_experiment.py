@@ -1,0 +1,478 @@
+"""Experiments: policies and analyses over a grid of random sets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from . import _layland
+from ._errors import UsageError
+from ._policy import Policy, PolicyLike, names_and_classes
+from ._times import TimeLike, as_ns, as_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Claim", "Experiment", "FigureInfo", "Grid", "Results", "experiment", "experiments"]
+
+Value: TypeAlias = str | int | Fraction
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points at which sets are drawn: every combination of the values of the axes."""
+
+    name: str
+    """Its name."""
+    axes: dict[str, list[str]]
+    """The parameters that vary (those of ``layland gen``), with their values."""
+    series: tuple[str, ...]
+    """What is measured of each set."""
+
+
+@dataclass(frozen=True)
+class FigureInfo:
+    """What a figure shows."""
+
+    name: str
+    """Its name."""
+    title: str
+    """The line above it."""
+    kind: str
+    """``lines``: a statistic along an axis; ``distribution``: the share of jobs that are no later than x periods;
+    ``bars``: statistics side by side."""
+    labels: tuple[str, str]
+    """The labels of its axes."""
+    bounds: tuple[tuple[float, float] | None, tuple[float, float] | None]
+    """What its axes show, if that does not follow from the data."""
+    log_y: bool
+    """Whether the vertical axis is logarithmic."""
+    bars: tuple[str, ...]
+    """What each group of bars shows."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper, and what became of it here."""
+
+    name: str
+    """Its name."""
+    text: str
+    """What is claimed."""
+    source: str
+    """Where."""
+    here: str
+    """``holds``, ``partly``, ``does not hold``, ``not shown`` (it could not have failed) or ``undecided`` (too little was
+    measured)."""
+    agree: int
+    """At how many points, or pairs of points, it agrees."""
+    of: int
+    """Of how many at which it could have failed."""
+    even: int
+    """At how many more it could not have failed."""
+    against: tuple[str, ...]
+    """Where it does not agree, in words."""
+
+
+def _figures(fields: Sequence[_layland._Figure]) -> list[FigureInfo]:
+    return [
+        FigureInfo(name, title, kind, labels, bounds, log_y, tuple(bars))
+        for name, title, kind, labels, bounds, log_y, bars in fields
+    ]
+
+
+def experiments() -> list[str]:
+    """The names of the packaged experiments.
+
+    Examples
+    --------
+    >>> "stevanato2021" in experiments()
+    True
+    """
+    return _layland.experiments()
+
+
+def experiment(source: str | os.PathLike[str], policies: Sequence[type[Policy]] = ()) -> Experiment:
+    """A packaged experiment, or a file that describes one (``layland lab show NAME`` prints one to begin with).
+
+    Parameters
+    ----------
+    source
+        The name of a packaged experiment, or the path of a file that ends in ``.toml``.
+    policies
+        Classes that the file names.
+
+    Raises
+    ------
+    UsageError
+        If there is no such experiment.
+    InputError
+        If the file is not right: with the places, and what to do.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import layland
+    >>> layland.experiment("tang2021").grids[0].axes
+    {'tasks': ['16', '40']}
+    """
+    path = os.fspath(source)
+    if path.endswith(".toml"):
+        return Experiment.loads(Path(path).read_bytes(), policies, name=Path(path).stem, place=path)
+    found = _layland.Experiment.packaged(path)
+    if found is None:
+        raise UsageError(f"there is no experiment `{path}`", f"there are {', '.join(experiments())}, and files (*.toml)")
+    return Experiment(found, policies)
+
+
+def _value(value: Value, axis: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, Fraction)):
+        raise TypeError(f'`{axis}` cannot be {value!r}: write an exact number, such as "{value}"')
+    return str(value)
+
+
+class Experiment:
+    """A description of an experiment: a grid of parameters, series (policies and tests), figures and claims. It does not
+    change. What takes a clock (times of decisions, real threads) is measured by the command ``layland lab run`` alone.
+    """
+
+    __slots__ = ("_classes", "_experiment")
+
+    def __init__(self, experiment: _layland.Experiment, classes: Sequence[type[Policy]] = ()) -> None:
+        self._experiment, self._classes = experiment, list(classes)
+
+    @classmethod
+    def loads(
+        cls,
+        text: str | bytes,
+        policies: Sequence[type[Policy]] = (),
+        *,
+        name: str = "experiment",
+        place: str = "<text>",
+    ) -> Experiment:
+        """Reads a description; see :func:`experiment`.
+
+        Parameters
+        ----------
+        text
+            The description, as TOML.
+        policies
+            Classes that it names.
+        name, place
+            What results call the experiment, and errors the text.
+        """
+        data = text.encode() if isinstance(text, str) else text
+        return cls(_layland.Experiment.read(name, place, data, list(policies)), policies)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._experiment.name
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return self._experiment.title
+
+    @property
+    def source(self) -> str:
+        """The paper that it repeats, if it repeats one."""
+        return self._experiment.source
+
+    @property
+    def notes(self) -> str:
+        """What the paper says of its experiment, and what is chosen here."""
+        return self._experiment.notes
+
+    @property
+    def sets(self) -> int:
+        """How many sets each point has."""
+        return self._experiment.sets
+
+    @property
+    def seed(self) -> int:
+        """What all draws are seeded with."""
+        return self._experiment.seed
+
+    @property
+    def toml(self) -> str:
+        """The description as it was read."""
+        return self._experiment.text
+
+    @property
+    def grids(self) -> list[Grid]:
+        """The grids."""
+        return [Grid(name, dict(axes), tuple(series)) for name, axes, series in self._experiment.grids()]
+
+    @property
+    def series(self) -> dict[str, str]:
+        """The series: their names, with what figures call them."""
+        return dict(self._experiment.series())
+
+    @property
+    def figures(self) -> list[FigureInfo]:
+        """The figures that can be drawn without a clock."""
+        return _figures(self._experiment.figures())
+
+    def with_policy(self, policy: PolicyLike, *, name: str | None = None, label: str | None = None) -> Experiment:
+        """The same with a policy beside its series, in each grid that simulates policies, and in its figures.
+
+        Parameters
+        ----------
+        policy
+            A name with its options, or a class.
+        name, label
+            What results and figures call it; by default the name of the policy.
+
+        Raises
+        ------
+        UsageError
+            If there is no such policy, the name is taken, or the experiment simulates nothing.
+        """
+        [spec], classes = names_and_classes([policy])
+        classes = list(dict.fromkeys([*self._classes, *classes]))
+        called = spec if name is None else name
+        shown = called if label is None else label
+        return Experiment(self._experiment.with_policy(called, shown, spec, classes), classes)
+
+    def run(
+        self,
+        *figures: str,
+        sets: int | None = None,
+        seed: int | None = None,
+        horizon: TimeLike | None = None,
+        at: Mapping[str, Value | Sequence[Value]] | None = None,
+        series: Sequence[str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        fresh: bool = False,
+        threads: int | None = None,
+        progress: bool = False,
+    ) -> Results:
+        """Measures it on all CPUs, or a part of it. A part has the rows that the whole has.
+
+        Parameters
+        ----------
+        figures
+            Only what these figures need.
+        sets, seed, horizon
+            How many sets each point has, what draws are seeded with, and how long each simulation is (a time, or
+            ``"2 hyperperiods"``); by default what the description says.
+        at
+            Only the points with these values, as in ``at={"utilization": ["6.4", "7.2"], "tasks": 16}``.
+        series
+            Only these series.
+        folder
+            Where results are kept while they come about, and written at the end, as by ``layland lab run --out``: the same
+            call goes on after an interrupt, and more sets are added to those that are there. With policies in Python
+            nothing is kept, since nobody knows whether they are still the same. By default nothing is written.
+        fresh
+            Whether to forget what the folder holds.
+        threads
+            How many threads measure; by default one for each CPU. A policy in Python runs on one at a time.
+        progress
+            Whether a bar of tqdm shows how far it is.
+
+        Raises
+        ------
+        UsageError
+            If there is no such figure, axis, value or series, or a set cannot be drawn or simulated.
+        KeyboardInterrupt
+            After Ctrl-C, within some hundredths of a second.
+        OSError
+            If the folder cannot be written.
+
+        Examples
+        --------
+        >>> import layland
+        >>> measured = layland.experiment("stevanato2021").run("fig1a", sets=2, at={"utilization": "7.2"}, horizon="1s")
+        >>> measured.curves("fig1a").to_dict()["series"]
+        ['g-edf', 'apedf', 'a2pedf']
+        """
+        lists = {} if at is None else dict(at)
+        changes = {
+            "sets": sets,
+            "seed": seed,
+            "horizon": horizon if horizon is None or isinstance(horizon, str) else as_text(as_ns(horizon)),
+            "at": [(axis, _values(values, axis)) for axis, values in lists.items()],
+            "series": None if series is None else list(series),
+        }
+        for number, what, least in ((sets, "sets", 1), (seed, "seed", 0), (threads, "threads", 1)):
+            if number is not None and not least <= number < 2**63:
+                raise UsageError(f"`{what}` cannot be {number}", f"give a whole number from {least} on")
+        changed = self._experiment.changed(changes)
+        if folder is not None and fresh:
+            shutil.rmtree(Path(folder) / "shards", ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="layland-", ignore_cleanup_errors=True) as temporary:
+            kept = temporary if folder is None or self._classes else os.fspath(folder)
+            measured = _measured(changed, kept, figures, self._classes, threads, progress)
+        results = Results(measured, self.name, self.series)
+        if folder is not None:
+            results.save(folder)
+        return results
+
+    def __repr__(self) -> str:
+        return f"Experiment({self.name!r}: {self.title})"
+
+
+def _values(values: Value | Sequence[Value], axis: str) -> list[str]:
+    if isinstance(values, (str, int, float, Fraction)):
+        return [_value(values, axis)]
+    return [_value(value, axis) for value in values]
+
+
+def _measured(
+    experiment: _layland.Experiment,
+    folder: str,
+    figures: Sequence[str],
+    classes: list[type[Policy]],
+    threads: int | None,
+    progress: bool,
+) -> _layland.Results:
+    """Measures, with a bar if there is to be one."""
+    if not progress:
+        return experiment.run(folder, list(figures), classes, threads, None)
+    from tqdm.auto import tqdm
+
+    with tqdm(unit="unit", desc=experiment.name) as bar:
+        return experiment.run(folder, list(figures), classes, threads, _teller(bar))
+
+
+def _teller(bar: Any) -> Callable[[int, int], None]:
+    def tell(done: int, units: int) -> None:
+        bar.total = units
+        bar.update(done - bar.n)
+
+    return tell
+
+
+class Results:
+    """What an experiment measured.
+
+    Examples
+    --------
+    >>> import layland
+    >>> results = layland.experiment("tang2021").run("pushes", sets=1, at={"tasks": 16}, horizon="1s")
+    >>> len(results.table), results.table.column_names[:4]
+    (2, ['grid', 'point', 'at_tasks', 'set'])
+    >>> results.plot("pushes").get_ylabel()
+    'Pushes per job'
+    """
+
+    __slots__ = ("_results", "labels", "name")
+
+    labels: dict[str, str]
+    """What figures call the series, by their names."""
+
+    def __init__(self, results: _layland.Results, name: str, labels: dict[str, str]) -> None:
+        self._results, self.name, self.labels = results, name, labels
+
+    @property
+    def provenance(self) -> str:
+        """Version, experiment, number of sets, horizon and seed."""
+        return self._results.provenance
+
+    @property
+    def table(self) -> _layland.Table:
+        """A row for each set and series: ``grid``, ``point``, a column ``at_AXIS`` for each axis, ``set``, ``seed``,
+        ``series``, ``refused``, and every metric (``accepted``, ``miss_ratio``, ``preemptions_per_job``, ..)."""
+        return self._results.table()
+
+    @property
+    def distribution(self) -> _layland.Table | None:
+        """A row for each set, series and ``tardiness`` in periods, with the number of ``jobs`` that were as late; ``None``
+        if nothing needs it."""
+        return self._results.distribution()
+
+    @property
+    def figures(self) -> list[FigureInfo]:
+        """The figures of what was measured."""
+        return _figures(self._results.figures())
+
+    def curves(self, figure: str) -> _layland.Table:
+        """The points of a figure, a row for each series and point: ``series``, its ``number``, ``x``, ``y`` (null where
+        nothing was measured), and the ``count`` of values that ``y`` is of.
+
+        Raises
+        ------
+        UsageError
+            If there is no such figure.
+        """
+        return self._results.curves(figure)
+
+    def plot(self, figure: str, ax: Axes | None = None) -> Axes:
+        """Draws a figure with matplotlib; see :func:`layland.plot.curves`."""
+        from . import plot
+
+        return plot.curves(self, figure, ax)
+
+    def svg(self, figure: str) -> str:
+        """The figure as ``layland lab run`` draws it, one column of a paper wide, as SVG."""
+        return self._results.svg(figure)
+
+    def pdf(self, figure: str) -> bytes:
+        """The same as PDF."""
+        return self._results.pdf(figure)
+
+    @property
+    def claims(self) -> list[Claim]:
+        """The claims, with what became of them at the points that were measured."""
+        return [
+            Claim(name, text, source, here, agree, of, even, tuple(against))
+            for name, text, source, here, agree, of, even, against in self._results.claims()
+        ]
+
+    def claim(self, name: str) -> Claim:
+        """A claim by its name.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for found in self.claims:
+            if found.name == name:
+                return found
+        raise KeyError(name)
+
+    @property
+    def tables(self) -> dict[str, str]:
+        """The tables of the description as text, by their names."""
+        return dict(self._results.tables())
+
+    def save(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Writes what ``layland lab run`` writes: results (CSV and Parquet), figures (SVG, PDF and CSV), claims and tables
+        as text, and the description.
+
+        Returns
+        -------
+        list of str
+            The files, relative to the folder.
+
+        Raises
+        ------
+        OSError
+            If one cannot be written.
+        """
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return [os.fspath(path) for path in self._results.write(os.fspath(folder))]
+
+    def __repr__(self) -> str:
+        return f"Results({self.name!r}, {len(self.table)} rows)"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(claim.name)}</td><td>{claim.here}</td><td>{claim.agree}/{claim.of}</td>"
+            f"<td>{escape(claim.text)}</td></tr>"
+            for claim in self.claims
+            if claim.here != "undecided"
+        )
+        head = "<tr><th>claim</th><th>here</th><th>agree</th><th>what is claimed</th></tr>"
+        return f"<p>{escape(self.provenance)}</p><table>{head}{rows}</table>"

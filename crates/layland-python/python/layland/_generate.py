@@ -1,0 +1,118 @@
+"""Random task sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+from . import _layland
+from ._tasks import TaskSet
+from ._times import TimeLike, as_ns, as_text
+
+__all__ = ["generate"]
+
+RateLike: TypeAlias = str | int | Fraction
+RangeLike: TypeAlias = str | tuple[RateLike, RateLike]
+
+
+def _rate(value: RateLike, what: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, Fraction)):
+        raise TypeError(f'`{what}` cannot be {value!r}: write an exact number, such as "{value}"')
+    return str(value)
+
+
+def _range(value: RangeLike, what: str) -> str:
+    if isinstance(value, str):
+        return value
+    low, high = value
+    return f"{_rate(low, what)}..{_rate(high, what)}"
+
+
+def generate(
+    tasks: int | None = None,
+    utilization: RateLike | None = None,
+    *,
+    cpus: int = 1,
+    seed: int = 0,
+    sets: int = 1,
+    first: int = 0,
+    generator: str | None = None,
+    min: RateLike | None = None,
+    max: RateLike | None = None,
+    range: RangeLike | None = None,
+    periods: str | None = None,
+    period_granularity: TimeLike | None = None,
+    granularity: TimeLike | None = None,
+    min_wcet: TimeLike | None = None,
+    deadlines: str | None = None,
+    offsets: str | None = None,
+    arrivals: str | None = None,
+    criticality: Sequence[str] = (),
+    probability: Sequence[RateLike] = (),
+    factor: RangeLike | None = None,
+    affinity: str | None = None,
+    feasible: bool = False,
+) -> list[TaskSet]:
+    """The sets that ``layland gen`` makes: the same arguments and seed give the same sets on any machine.
+
+    Parameters
+    ----------
+    tasks, utilization
+        How many tasks, with which total utilization: a text (``"7.6"``, ``"38/5"``), an integer or a fraction.
+    cpus
+        How many CPUs.
+    seed, sets, first
+        The seed, how many sets, and the number of the first one; each set depends on the seed and its number alone.
+    generator
+        ``randfixedsum`` (the default), ``convolutional``, ``uunifast`` or ``uunifast-discard``.
+    min, max, range
+        Bounds of the utilization of each task; or from which range each is drawn.
+    periods
+        As in ``"log:10ms..1s"``, ``"uniform:10ms..100ms"``, ``"harmonic:5ms*2^4"``, ``"list:5ms,10ms"``.
+    period_granularity, granularity, min_wcet
+        Periods and all other times are multiples of these; no WCET is shorter.
+    deadlines, offsets, arrivals
+        As in ``"constrained:0.5..1"``, ``"uniform"``, ``"sporadic:1"``.
+    criticality, probability, factor
+        Levels from low to high, how likely each is, and the growth of WCETs from level to level.
+    affinity, feasible
+        As in ``"clustered:2"``; whether to draw until the affinities can carry the set.
+
+    Raises
+    ------
+    UsageError
+        If there are no such sets.
+    TypeError
+        For a float, which is not exact.
+
+    Examples
+    --------
+    >>> import layland
+    >>> [drawn] = layland.generate(4, "1.5", cpus=2, seed=7)
+    >>> len(drawn), drawn.cpus
+    (4, 2)
+    """
+    arguments = [f"--cpus={cpus}", f"--seed={seed}", f"--sets={sets}", f"--first={first}"]
+    if tasks is not None:
+        arguments.append(f"--tasks={tasks}")
+    rates = {"utilization": utilization, "min": min, "max": max}
+    arguments += [f"--{name}={_rate(value, name)}" for name, value in rates.items() if value is not None]
+    ranges = {"range": range, "factor": factor}
+    arguments += [f"--{name}={_range(value, name)}" for name, value in ranges.items() if value is not None]
+    times = {"period-granularity": period_granularity, "granularity": granularity, "min-wcet": min_wcet}
+    arguments += [f"--{name}={as_text(as_ns(time))}" for name, time in times.items() if time is not None]
+    texts = {
+        "generator": generator,
+        "periods": periods,
+        "deadlines": deadlines,
+        "offsets": offsets,
+        "arrivals": arrivals,
+        "affinity": affinity,
+    }
+    arguments += [f"--{name}={text}" for name, text in texts.items() if text is not None]
+    arguments += [f"--criticality={level}" for level in criticality]
+    arguments += [f"--probability={_rate(value, 'probability')}" for value in probability]
+    arguments += ["--feasible"] * feasible
+    made = _layland.System.generate(arguments)
+    return [TaskSet._of(system, f"generated {seed}/{number}") for number, system in enumerate(made, first)]

@@ -1,0 +1,107 @@
+"""Policies in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+from ._layland import Job, PolicyTask
+
+__all__ = ["Key", "Policy", "PolicyLike", "names_and_classes"]
+
+Key: TypeAlias = int | Fraction | tuple[Any, ...]
+"""What orders jobs: the smaller key goes first."""
+
+
+class Policy:
+    """A scheduling policy. Derive a class from it, and give the class itself where a policy is asked for.
+
+    There are two ways to say what runs:
+
+    - an order of jobs, ``key(job, now)``: whenever something happens, the jobs with the smallest keys run, one on each
+      CPU. Equal keys go to the smaller rank, then to the task that comes first. Jobs stay where they run, go back to
+      the CPU where their task ran last if that is idle, and take the lowest idle CPU otherwise.
+    - ``decide(now)``, which says what each CPU runs; ``on_release``, ``on_completion`` and ``on_timer`` tell before
+      what has happened.
+
+    Times are whole nanoseconds. A policy has to be deterministic: the same calls give the same answers. What a method
+    raises ends the simulation, and is raised there.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in results; the name of the class, if it is empty.
+    like : str or None
+        A policy of ours whose schedules it makes, such as ``"g-edf"``. The analyses of that policy are then about
+        this one, and the trace checker holds this one to its rule. A claim that is wrong makes wrong answers.
+    fixed_key : bool
+        Whether the key of a job never changes: it is then asked for once, which is faster.
+    wake_at : int or None
+        With ``decide``: when to be asked again if nothing else happens, in nanoseconds; set it in any method.
+        ``on_timer`` is told, and it is ``None`` again.
+
+    Examples
+    --------
+    >>> import layland
+    >>> class MostUrgent(layland.Policy):
+    ...     def key(self, job, now):
+    ...         return job.deadline - job.task.wcet
+    >>> tasks = layland.TaskSet.load("demo:dhall")
+    >>> tasks.simulate(MostUrgent, until="40ms").total["missed"]
+    0
+    """
+
+    name: ClassVar[str] = ""
+    like: ClassVar[str | None] = None
+    fixed_key: ClassVar[bool] = False
+    wake_at: int | None = None
+
+    def setup(self, tasks: Sequence[PolicyTask], cpus: int) -> None:
+        """Is called once, before everything else, with the tasks of the set and the number of CPUs."""
+
+    def key(self, job: Job, now: int) -> Key:
+        """The key of a ready job at this time: the smaller, the sooner it runs. Not a float."""
+        raise TypeError(f"{type(self).__name__} has no order of jobs")
+
+    def on_release(self, job: Job, now: int) -> None:
+        """A job is ready."""
+
+    def on_completion(self, job: Job, now: int) -> None:
+        """A job is no longer there: it has completed, was given up, or its task has left. Its CPU runs nothing."""
+
+    def on_timer(self, now: int) -> None:
+        """The time has come that ``wake_at`` asked for."""
+
+    def decide(self, now: int) -> Sequence[Job | None]:
+        """For each CPU the ready job that it runs from now on, or ``None``."""
+        raise TypeError(f"{type(self).__name__} does not decide")
+
+
+PolicyLike: TypeAlias = str | type[Policy]
+"""A name with its options, such as ``"p-edf:fit=wfd"``, or a class."""
+
+
+def describe(policy: type[Policy]) -> tuple[str, str, bool, bool, str | None]:
+    """What the registry has to know of a class: its name and title, whether it has an order of jobs, whether that is
+    fixed, and the policy that it is like."""
+    if not (isinstance(policy, type) and issubclass(policy, Policy)):
+        raise TypeError(f"a policy is a name or a class derived from layland.Policy, and not {policy!r}")
+    has_key = policy.key is not Policy.key
+    if has_key == (policy.decide is not Policy.decide):
+        raise TypeError(f"{policy.__name__} has to define either key(job, now) or decide(now)")
+    title = (policy.__doc__ or policy.__name__).strip().splitlines()[0]
+    return policy.name or policy.__name__, title, has_key, policy.fixed_key, policy.like
+
+
+def names_and_classes(policies: Sequence[PolicyLike]) -> tuple[list[str], list[type[Policy]]]:
+    """The names of some policies, and the classes among them."""
+    names, classes = [], []
+    for policy in policies:
+        if isinstance(policy, str):
+            names.append(policy)
+            continue
+        names.append(describe(policy)[0])
+        if policy not in classes:
+            classes.append(policy)
+    return names, classes

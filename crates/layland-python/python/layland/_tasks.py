@@ -1,0 +1,511 @@
+"""Tasks, and task sets."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from . import _layland
+from ._analysis import Analysis
+from ._asked import Asked
+from ._check import Checked, MarginLike, arguments_of
+from ._errors import InputWarning, UsageError
+from ._policy import PolicyLike, names_and_classes
+from ._run import Run, simulated
+from ._times import Duration, TimeLike, as_ns, as_text
+
+__all__ = ["Task", "TaskSet"]
+
+Wcet: TypeAlias = TimeLike | Mapping[str, TimeLike]
+Cpus: TypeAlias = str | Sequence[int | str]
+
+_ENDINGS = {"toml": "toml", "json": "rt-app", "csv": "csv", "xml": "simso", "jsonl": "jsonl", "ndjson": "jsonl"}
+
+
+def _written(value: Any, key: str = "") -> Any:
+    """A value as a task-set file has it: times as texts with units, numbers that are exact."""
+    if isinstance(value, bool) or value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, Fraction) and key == "of":
+        return str(value)
+    if isinstance(value, (Duration, timedelta, Fraction)):
+        return as_text(as_ns(value))
+    if isinstance(value, Mapping):
+        return {str(name): _written(inner, str(name)) for name, inner in value.items()}
+    if isinstance(value, Sequence):
+        return [_written(inner, key) for inner in value]
+    raise TypeError(f"`{key}` cannot be the {type(value).__name__} {value!r}: it has to be exact")
+
+
+def _time(value: TimeLike) -> str:
+    return as_text(as_ns(value))
+
+
+class Task:
+    """A recurrent task.
+
+    Parameters
+    ----------
+    name
+        Unique in its set.
+    wcet
+        The longest execution time; for mixed criticality one for each level, by its name.
+    period
+        The period, or the least time between two arrivals.
+    deadline
+        The relative deadline; the period, if it is left out.
+    keys
+        Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
+        ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``release``, ``exec``,
+        ``count``, ``thread`` (``layland schema`` describes them).
+
+    Raises
+    ------
+    TypeError
+        For a time without a unit, and for a float.
+    UsageError
+        For a text that is no time.
+
+    Examples
+    --------
+    >>> import layland
+    >>> task = layland.Task("control", wcet="1ms", period="5ms", deadline=4 * layland.ms)
+    >>> task.utilization, task.deadline_ns
+    (Fraction(1, 5), 4000000)
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        wcet: Wcet,
+        period: TimeLike,
+        deadline: TimeLike | None = None,
+        **keys: Any,
+    ) -> None:
+        all_keys: dict[str, Any] = {"name": name, "period": _time(period)}
+        if deadline is not None:
+            all_keys["deadline"] = _time(deadline)
+        if isinstance(wcet, Mapping):
+            all_keys["wcet"] = {level: _time(time) for level, time in wcet.items()}
+        else:
+            all_keys["wcet"] = _time(wcet)
+        for key in ("budget", "offset", "jitter"):
+            if key in keys:
+                all_keys[key] = _time(keys.pop(key))
+        all_keys.update({key: _written(value, key) for key, value in keys.items()})
+        self._keys = all_keys
+
+    @classmethod
+    def _of(cls, keys: dict[str, Any]) -> Task:
+        made = cls.__new__(cls)
+        made._keys = keys
+        return made
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._keys["name"])
+
+    @property
+    def period_ns(self) -> int:
+        """The period in nanoseconds."""
+        return as_ns(self._keys["period"])
+
+    @property
+    def deadline_ns(self) -> int:
+        """The relative deadline in nanoseconds."""
+        return as_ns(self._keys.get("deadline", self._keys["period"]))
+
+    @property
+    def wcet_ns(self) -> int:
+        """The WCET in nanoseconds; of several the longest, which is that of the task's own level."""
+        wcet = self._keys["wcet"]
+        return max(map(as_ns, wcet.values())) if isinstance(wcet, dict) else as_ns(wcet)
+
+    @property
+    def utilization(self) -> Fraction:
+        """WCET over period, exact."""
+        return Fraction(self.wcet_ns, self.period_ns)
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """All of it, with the keys of the task-set file."""
+        return json.loads(json.dumps(self._keys))  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Task._of, (self._keys,)
+
+    def __eq__(self, other: object) -> bool:
+        return self._keys == other._keys if isinstance(other, Task) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._keys, sort_keys=True))
+
+    def __repr__(self) -> str:
+        rest = ", ".join(f"{key}={value!r}" for key, value in self._keys.items() if key != "name")
+        return f"Task({self.name!r}, {rest})"
+
+
+class TaskSet:
+    """A platform and its tasks. It does not change.
+
+    Parameters
+    ----------
+    tasks
+        The tasks.
+    cpus
+        How many CPUs there are.
+    name
+        What results call it.
+    platform
+        More of the platform, with the keys of the task-set file: ``clusters``, ``topology``, ``speed``, ``overhead``.
+    levels
+        The names of the criticality levels, low to high.
+    requests
+        What is asked of the system while it runs, with the keys of the task-set file.
+
+    Raises
+    ------
+    InputError
+        If the set is not valid.
+
+    Examples
+    --------
+    >>> import layland
+    >>> a = layland.Task("a", wcet="2ms", period="10ms")
+    >>> b = layland.Task("b", wcet="3ms", period="15ms")
+    >>> tasks = layland.TaskSet([a, b], cpus=1)
+    >>> tasks.utilization, tasks.hyperperiod_ns
+    (Fraction(2, 5), 30000000)
+    >>> tasks.check("p-edf").verdict
+    <Verdict.YES: 'yes'>
+    """
+
+    __slots__ = ("_system", "name")
+
+    _system: _layland.System
+    name: str
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        *,
+        cpus: int,
+        name: str = "set",
+        platform: Mapping[str, Any] | None = None,
+        levels: Sequence[str] | None = None,
+        requests: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        document: dict[str, Any] = {"layland": 1, "platform": {"cpus": cpus, **_written(platform or {})}}
+        if levels is not None:
+            document["criticality"] = {"levels": list(levels)}
+        document["task"] = [task._keys for task in tasks]
+        if requests:
+            document["request"] = _written(requests)
+        text = json.dumps(document).encode()
+        self._become(_layland.System.read(name, text, "jsonl", None, None), name)
+
+    def _become(self, system: _layland.System, name: str) -> None:
+        self._system, self.name = system, name
+        for warning in system.warnings:
+            warnings.warn(f"{name}: {warning.message}", InputWarning, stacklevel=4)
+
+    @classmethod
+    def _of(cls, system: _layland.System, name: str) -> TaskSet:
+        made = cls.__new__(cls)
+        made._become(system, name)
+        return made
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str],
+        *,
+        format: str | None = None,
+        cpus: int | None = None,
+        unit: str | None = None,
+    ) -> TaskSet:
+        """Reads a file.
+
+        Parameters
+        ----------
+        source
+            A path, or ``demo:NAME`` for a bundled set (:func:`layland.demos` lists them).
+        format
+            ``toml``, ``rt-app``, ``csv``, ``plain``, ``simso``, ``schedcat`` or ``jsonl``; by default what the name or
+            the text shows.
+        cpus
+            The number of CPUs, for formats that do not say.
+        unit
+            What numbers count that have no unit (``ns``, ``us``, ``ms``, ``s``), in tables and plain lines.
+
+        Raises
+        ------
+        InputError
+            If the text is no valid set: with the places, and what to do.
+        OSError
+            If the file cannot be read.
+
+        Warns
+        -----
+        InputWarning
+            If something does not count as it is written.
+        """
+        path = os.fspath(source)
+        if path.startswith("demo:"):
+            system = _layland.System.demo(path.removeprefix("demo:"))
+            if system is None:
+                names = ", ".join(_layland.demos())
+                raise UsageError(f"there is no bundled set `{path}`", f"there are {names}")
+            return cls._of(system, path)
+        return cls.loads(Path(path).read_bytes(), format=format, cpus=cpus, unit=unit, name=path)
+
+    @classmethod
+    def loads(
+        cls,
+        text: str | bytes,
+        *,
+        format: str | None = None,
+        cpus: int | None = None,
+        unit: str | None = None,
+        name: str = "<text>",
+    ) -> TaskSet:
+        """Reads a text; see :meth:`load`.
+
+        Examples
+        --------
+        >>> import layland
+        >>> layland.TaskSet.loads("# C T\\n1 5\\n2 8\\n", unit="ms", cpus=1)
+        TaskSet('<text>', 2 tasks, 1 CPU, utilization 9/20)
+        """
+        data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        if cpus is not None and cpus < 1:
+            raise UsageError(f"{cpus} CPUs run nothing", "give a number from 1 on")
+        return cls._of(_layland.System.read(name, data, format, cpus, unit), name)
+
+    @classmethod
+    def load_lines(cls, source: str | os.PathLike[str]) -> Iterator[TaskSet]:
+        """Reads a file with one set in each line (``.jsonl``), one after the other."""
+        path = os.fspath(source)
+        with open(path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield cls.loads(line, format="jsonl", name=f"{path}:{number}")
+
+    def dumps(self, format: str = "toml") -> str:
+        """The set as a text.
+
+        Warns
+        -----
+        InputWarning
+            For what the format cannot express.
+        """
+        text, lost = self._system.write(format)
+        for problem in lost:
+            warnings.warn(problem.message, InputWarning, stacklevel=2)
+        return text
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
+        """Writes a file, in this format or in the one that its name shows."""
+        target = Path(path)
+        chosen = format or _ENDINGS.get(target.suffix.lstrip("."), "toml")
+        target.write_text(self.dumps(chosen), encoding="utf-8", newline="\n")
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, as the set has them: with all defaults."""
+        document = json.loads(self._system.write("jsonl")[0])
+        return tuple(map(Task._of, document.get("task", [])))
+
+    @property
+    def cpus(self) -> int:
+        """How many CPUs there are."""
+        return self._system.cpus
+
+    @property
+    def levels(self) -> list[str]:
+        """The names of the criticality levels, low to high."""
+        return self._system.levels
+
+    @property
+    def utilization(self) -> Fraction:
+        """The sum of the utilizations, exact."""
+        return Fraction(self._system.utilization())
+
+    @property
+    def hyperperiod_ns(self) -> int | None:
+        """The least common multiple of the periods in nanoseconds; ``None`` if it is too long."""
+        return self._system.hyperperiod_ns()
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that the file asks for, if it asks for one."""
+        return self._system.policy
+
+    def check(
+        self,
+        *policies: PolicyLike,
+        tests: Sequence[str] = (),
+        every_test: bool = False,
+        factor: bool = True,
+        margin: MarginLike | None = None,
+        effort: int | None = None,
+        tick: TimeLike | None = None,
+    ) -> Checked:
+        """Can it be guaranteed? What ``layland check`` answers.
+
+        Parameters
+        ----------
+        policies
+            The policies; by default every policy to which a test applies.
+        tests
+            Only these tests (:func:`layland.analyses`).
+        every_test
+            Whether to run every test, and not only until one decides.
+        factor
+            Whether to search for the factor by which WCETs could grow.
+        margin
+            Analyse what a real run reserves in place of the set: larger budgets under policies of threads (``dl``), larger
+            WCETs under policies that are optimal or for mixed criticality. A share of at least 100 us (``"0.05"``, a
+            fraction) or a time (``"5ms"``).
+        effort
+            How many jobs are simulated where no test decides, in search of one that is late; 0 searches for nothing.
+        tick
+            Jobs arrive at multiples of this alone.
+
+        Raises
+        ------
+        UsageError
+            If there is no such policy or test.
+
+        Examples
+        --------
+        >>> import layland
+        >>> tasks = layland.TaskSet.load("demo:robot")
+        >>> tasks.check("dl-sp", margin="5ms")["dl-sp"].larger
+        'budgets'
+        """
+        names, classes = names_and_classes(policies)
+        arguments = arguments_of(names, tests, every_test, factor, margin, effort, tick)
+        return Checked(Asked(self._system, self.name, arguments, classes))
+
+    def analyse(self, name: str) -> Analysis:
+        """What one analysis says of the set as it is (:func:`layland.analyses` lists them).
+
+        Raises
+        ------
+        UsageError
+            If there is no such analysis.
+
+        Examples
+        --------
+        >>> import layland
+        >>> layland.TaskSet.load("demo:dhall").analyse("GFB").verdict
+        <Verdict.UNKNOWN: 'unknown'>
+        """
+        return Analysis.run(self._system, name)
+
+    def simulate(
+        self,
+        policy: PolicyLike = "g-edf",
+        *,
+        until: TimeLike | None = None,
+        hyperperiods: int | None = None,
+        cycle: TimeLike | None = None,
+        seed: int = 0,
+        explore: int | None = None,
+        record: bool = True,
+        progress: bool = False,
+    ) -> Run:
+        """What will happen? What ``layland sim`` answers.
+
+        Parameters
+        ----------
+        policy
+            A name with its options, such as ``"p-edf:fit=wfd"``, or a class.
+        until
+            Up to when; by default two hyperperiods, and at most 10 s.
+        hyperperiods
+            For so many hyperperiods after the last offset.
+        cycle
+            Until the state recurs, and at most up to this time.
+        seed
+            Seeds execution times, jitter and separations.
+        explore
+            Breaks ties and orders simultaneous events at random, from this seed.
+        record
+            Whether the schedule is kept, and not the figures alone.
+        progress
+            Whether a bar of tqdm shows how far it is.
+
+        Raises
+        ------
+        Refused
+            If the policy cannot schedule the set.
+        UsageError
+            If there is no such policy, or no such time.
+        KeyboardInterrupt
+            After Ctrl-C, within some hundredths of a second.
+        """
+        names, classes = names_and_classes([policy])
+        times = [time if time is None else as_ns(time) for time in (until, cycle)]
+        how_long = {"until": times[0], "hyperperiods": hyperperiods, "cycle": times[1]}
+        if sum(value is not None for value in how_long.values()) > 1:
+            raise UsageError("how long is said twice", "give one of until, hyperperiods and cycle")
+        for number in (seed, explore):
+            if number is not None and not 0 <= number < 2**64:
+                raise UsageError(f"{number} is no seed", "a seed is a whole number from 0 to 2^64 - 1")
+        if hyperperiods is not None and not 0 < hyperperiods < 2**32:
+            raise UsageError(f"{hyperperiods} hyperperiods cannot be simulated", "give a number from 1 on")
+        wishes = {"seed": seed, "explore": explore, "record": record}
+        asked_until = self._system.asked_until_ns if all(value is None for value in how_long.values()) else None
+        lengths = {"until": times[0] if asked_until is None else asked_until, "cycle": times[1]}
+        numbers = {"seed": seed, "hyperperiods": hyperperiods, "explore": explore}
+        arguments = [f"--{key}={as_text(time)}" for key, time in lengths.items() if time is not None]
+        arguments += [f"--{key}={number}" for key, number in numbers.items() if number is not None]
+        asked = Asked(self._system, self.name, arguments, classes)
+        return simulated(asked, names[0], how_long, wishes, progress)
+
+    def __len__(self) -> int:
+        return len(self._system)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def __eq__(self, other: object) -> bool:
+        return self._system == other._system if isinstance(other, TaskSet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._system.write("jsonl")[0])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self._system.write("jsonl")[0], self.name)
+
+    def __repr__(self) -> str:
+        tasks, cpus = len(self), self.cpus
+        count = f"{tasks} task{'s' * (tasks != 1)}, {cpus} CPU{'s' * (cpus != 1)}"
+        return f"TaskSet({self.name!r}, {count}, utilization {self.utilization})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(task.name)}</td><td>{as_text(task.wcet_ns)}</td><td>{as_text(task.period_ns)}</td>"
+            f"<td>{as_text(task.deadline_ns)}</td><td>{float(task.utilization):.3f}</td></tr>"
+            for task in self.tasks[:200]
+        )
+        head = "<tr><th>task</th><th>WCET</th><th>period</th><th>deadline</th><th>utilization</th></tr>"
+        return f"<p>{escape(repr(self))}</p><table>{head}{rows}</table>"
+
+
+def _unpickled(line: str, name: str) -> TaskSet:
+    """A set that was sent to another process."""
+    return TaskSet.loads(line, format="jsonl", name=name)

@@ -1,0 +1,164 @@
+"""Times as people write them, and whole nanoseconds, which is what decides.
+
+A time is a text with a unit, a :class:`datetime.timedelta`, a :class:`Duration` (an integer with a unit:
+``5 * layland.ms``), or a :class:`fractions.Fraction`, which counts milliseconds. A bare number is refused: nobody
+knows its unit, and a float is not exact.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from fractions import Fraction
+from functools import total_ordering
+from typing import TypeAlias
+
+from . import _layland
+from ._errors import UsageError
+
+__all__ = ["Duration", "TimeLike", "as_ns", "as_text", "ms", "ns", "s", "us"]
+
+
+@total_ordering
+class Duration:
+    """An exact length of time.
+
+    Multiply a unit by an integer or a fraction.
+
+    Examples
+    --------
+    >>> import layland
+    >>> from fractions import Fraction
+    >>> 5 * layland.ms
+    Duration('5ms')
+    >>> Fraction(1, 2) * layland.ms + 3 * layland.us
+    Duration('503us')
+    >>> (5 * layland.ms).ns
+    5000000
+
+    Raises
+    ------
+    UsageError
+        If the result is not a whole number of nanoseconds.
+    TypeError
+        If a unit is multiplied by a float.
+    """
+
+    __slots__ = ("_ns",)
+
+    def __init__(self, time: TimeLike) -> None:
+        self._ns = as_ns(time)
+
+    @classmethod
+    def of_ns(cls, ns: int) -> Duration:
+        """The length of so many nanoseconds."""
+        made = cls.__new__(cls)
+        made._ns = int(ns)
+        return made
+
+    @property
+    def ns(self) -> int:
+        """The length in nanoseconds."""
+        return self._ns
+
+    def __mul__(self, factor: int | Fraction) -> Duration:
+        if isinstance(factor, bool) or not isinstance(factor, (int, Fraction)):
+            return NotImplemented
+        product = Fraction(self._ns) * factor
+        if product.denominator != 1:
+            raise UsageError(f"{product} ns is not a whole number of nanoseconds", "round the value")
+        return Duration.of_ns(product.numerator)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Duration) -> Duration:
+        return Duration.of_ns(self._ns + other._ns) if isinstance(other, Duration) else NotImplemented
+
+    def __sub__(self, other: Duration) -> Duration:
+        return Duration.of_ns(self._ns - other._ns) if isinstance(other, Duration) else NotImplemented
+
+    def __neg__(self) -> Duration:
+        return Duration.of_ns(-self._ns)
+
+    def __eq__(self, other: object) -> bool:
+        return self._ns == other._ns if isinstance(other, Duration) else NotImplemented
+
+    def __lt__(self, other: Duration) -> bool:
+        return self._ns < other._ns if isinstance(other, Duration) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((Duration, self._ns))
+
+    def __str__(self) -> str:
+        return as_text(self._ns)
+
+    def __repr__(self) -> str:
+        return f"Duration({str(self)!r})"
+
+
+TimeLike: TypeAlias = str | timedelta | Fraction | Duration
+"""What can be given where a time is asked for."""
+
+_LIMIT = 1 << 60
+
+ns = Duration.of_ns(1)
+"""A nanosecond."""
+us = Duration.of_ns(1_000)
+"""A microsecond."""
+ms = Duration.of_ns(1_000_000)
+"""A millisecond."""
+s = Duration.of_ns(1_000_000_000)
+"""A second."""
+
+
+def as_ns(time: TimeLike) -> int:
+    """A time in whole nanoseconds.
+
+    Parameters
+    ----------
+    time
+        A text with a unit (``"5ms"``, ``"1.5us"``, ``"10/3s"``), a ``timedelta``, a :class:`Duration`, or a
+        ``Fraction`` of milliseconds.
+
+    Raises
+    ------
+    TypeError
+        For a bare number: a float is not exact, and an integer has no unit.
+    UsageError
+        If the text is no time, or the time is not a whole number of nanoseconds.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> as_ns("5ms"), as_ns(timedelta(microseconds=3)), as_ns(Fraction(1, 2))
+    (5000000, 3000, 500000)
+    >>> as_ns(0.5)
+    Traceback (most recent call last):
+    TypeError: a time cannot be the float 0.5: write a text with a unit, such as "0.5ms"
+    """
+    if isinstance(time, str):
+        return _layland.parse_time(time)
+    if isinstance(time, Duration):
+        return _limited(time.ns)
+    if isinstance(time, timedelta):
+        return _limited(((time.days * 86_400 + time.seconds) * 1_000_000 + time.microseconds) * 1_000)
+    if isinstance(time, Fraction):
+        return _limited((ms * time).ns)
+    kind = "float" if isinstance(time, float) else type(time).__name__
+    raise TypeError(f'a time cannot be the {kind} {time!r}: write a text with a unit, such as "{time}ms"')
+
+
+def _limited(ns: int) -> int:
+    if abs(ns) > _LIMIT:
+        raise UsageError(f"{ns} ns is too long", "at most about 36 years fit")
+    return ns
+
+
+def as_text(ns: int) -> str:
+    """Nanoseconds in the largest unit that keeps them exact.
+
+    Examples
+    --------
+    >>> as_text(1_500)
+    '1.5us'
+    """
+    return _layland.format_time(ns)

@@ -1,0 +1,87 @@
+//! Errors as Python has them: the classes of `layland._errors`, with their fields.
+
+use layland::answers::Unanswered;
+use layland_config::{Problem, Report};
+use layland_policy::BuildError;
+use layland_sim::SimError;
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+
+/// An exception of this class. What goes wrong while it is made is raised in its place.
+fn exception<'py>(py: Python<'py>, class: &str, fields: impl PyCallArgs<'py>) -> PyErr {
+    let made = py
+        .import("layland._errors")
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1(fields));
+    made.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// What a problem is made of: severity, code, message, label, line, column and help.
+type Fields = (String, &'static str, String, String, Option<usize>, Option<usize>, Option<String>);
+
+/// The fields of a problem, in the order of the Python class.
+fn fields(problem: &Problem) -> Fields {
+    (
+        problem.severity.to_string(),
+        problem.code,
+        problem.message.clone(),
+        problem.label.clone(),
+        problem.position.map(|position| position.line),
+        problem.position.map(|position| position.column),
+        problem.help.clone(),
+    )
+}
+
+/// The problems of a report, as Python has them.
+pub(crate) fn problems(py: Python<'_>, list: &[Problem]) -> PyResult<Vec<Py<PyAny>>> {
+    let class = py.import("layland._errors")?.getattr("Problem")?;
+    list.iter().map(|problem| Ok(class.call1(fields(problem))?.unbind())).collect()
+}
+
+/// A text is no task set.
+pub(crate) fn input(py: Python<'_>, report: &Report) -> PyErr {
+    match problems(py, &report.problems) {
+        Ok(problems) => exception(py, "InputError", (report.plain(), problems, report.unlisted)),
+        Err(error) => error,
+    }
+}
+
+/// An argument is wrong.
+pub(crate) fn usage(py: Python<'_>, message: &str, help: Option<&str>) -> PyErr {
+    exception(py, "UsageError", (message, help))
+}
+
+/// A command has no answer.
+pub(crate) fn unanswered(py: Python<'_>, error: &Unanswered) -> PyErr {
+    usage(py, &error.message, error.help.as_deref())
+}
+
+/// A policy cannot be built for a system.
+pub(crate) fn build(
+    py: Python<'_>,
+    spec: &str,
+    system: &layland_model::System,
+    error: &BuildError,
+) -> PyErr {
+    match error {
+        BuildError::Refused(refusal) => {
+            let task = refusal.task.map(|task| system.tasks[task].name.as_str());
+            exception(py, "Refused", (spec, error.to_string(), task))
+        }
+        BuildError::UnknownPolicy { .. }
+        | BuildError::Family { .. }
+        | BuildError::UnknownOption { .. }
+        | BuildError::BadValue { .. } => usage(py, &error.to_string(), None),
+    }
+}
+
+/// A simulation cannot start.
+pub(crate) fn simulation(py: Python<'_>, error: &SimError) -> PyErr {
+    let help = match error {
+        SimError::NoHyperperiod | SimError::NeverRecurs { .. } | SimError::ProgramsNeverRecur => {
+            "give `until`, as in until=\"10s\""
+        }
+        SimError::OutOfRange { .. } => "choose a time within that range",
+    };
+    usage(py, &error.to_string(), Some(help))
+}

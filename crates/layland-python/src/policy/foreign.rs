@@ -1,0 +1,335 @@
+//! A policy whose decisions a Python object makes.
+//!
+//! Events are kept until the policy decides, so that one decision takes the interpreter's lock once. The order of
+//! events is that of the contract (`layland-policy/src/policy.rs`).
+
+use super::job::{Job, PolicyTask};
+use super::key::Key;
+use super::machine::{Machine, Ready};
+use crate::patience::Stop;
+use layland_model::{CpuMap, Duration, JobId, ScheduleRule, TaskId, TaskMap, Time};
+use layland_policy::{Action, Count, Event, Needs, Policy, Refusal, RequestId, State, TimerId};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PySequence;
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering as Atomic};
+
+/// How a Python class says what runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// By an order of jobs: `key(job, now)`, which may be asked once for each job if it does not change.
+    Key { is_fixed: bool },
+    /// By itself: `decide(now)`, after `on_release`, `on_completion` and `on_timer`.
+    Decide,
+}
+
+/// What Python is told of before the next decision.
+pub(super) enum News {
+    Released(TaskId),
+    /// A job is no longer there.
+    Over(Ready),
+    /// The time has come that the policy asked for.
+    Timer,
+}
+
+const ALARM: TimerId = TimerId(0);
+/// The simulator looks for interrupts after less than half as many instants.
+pub(super) const ALARMS: u32 = 10_000;
+
+pub(super) struct Foreign {
+    pub name: String,
+    pub style: Style,
+    pub object: Py<PyAny>,
+    pub stop: Arc<Stop>,
+    pub tasks: Arc<TaskMap<Py<PolicyTask>>>,
+    pub rule: ScheduleRule,
+    pub machine: Machine,
+    /// The tasks in the order that breaks ties.
+    pub by_rank: Arc<Vec<TaskId>>,
+    pub news: Vec<News>,
+    pub refused: Vec<RequestId>,
+    /// When the policy wants to be asked again.
+    pub wake_at: Option<Time>,
+    /// How often it asks to be woken after something has failed.
+    pub alarms: u32,
+}
+
+impl Foreign {
+    fn decide_in(&mut self, py: Python<'_>, now: Time, actions: &mut Vec<Action>) -> PyResult<()> {
+        match self.style {
+            Style::Key { is_fixed } => self.decide_by_key(py, now, is_fixed, actions),
+            Style::Decide => self.decide_by_itself(py, now, actions),
+        }
+    }
+
+    /// What Python sees of the ready job of a task.
+    fn seen(&mut self, py: Python<'_>, task: TaskId) -> PyResult<Option<Py<Job>>> {
+        let Some(ready) = self.machine.ready[task].as_mut() else { return Ok(None) };
+        if ready.seen.is_none() {
+            let of = self.tasks[task].clone_ref(py);
+            let Ready { id, release, deadline, .. } = *ready;
+            ready.seen = Some(Py::new(py, Job { task: of, id, release, deadline })?);
+        }
+        Ok(ready.seen.as_ref().map(|seen| seen.clone_ref(py)))
+    }
+
+    fn decide_by_key(
+        &mut self,
+        py: Python<'_>,
+        now: Time,
+        is_fixed: bool,
+        actions: &mut Vec<Action>,
+    ) -> PyResult<()> {
+        self.news.clear();
+        let method = self.object.bind(py).getattr(intern!(py, "key"))?;
+        let at = now.ns().into_pyobject(py)?;
+        // In the order that breaks ties, which a stable sort keeps.
+        let mut order: Vec<(Key, TaskId)> = Vec::new();
+        for &task in self.by_rank.clone().iter() {
+            let Some(job) = self.seen(py, task)? else { continue };
+            let known = self.machine.ready[task].as_ref().and_then(|ready| ready.key.as_ref());
+            let key = match known {
+                Some(key) => key.copy(py),
+                None => {
+                    let key = Key::of(method.call1((job, &at))?)?;
+                    if is_fixed && let Some(ready) = self.machine.ready[task].as_mut() {
+                        ready.key = Some(key.copy(py));
+                    }
+                    key
+                }
+            };
+            order.push((key, task));
+        }
+        let mut failed = None;
+        order.sort_by(|(a, _), (b, _)| {
+            a.compare(b, py).unwrap_or_else(|error| {
+                failed.get_or_insert(error);
+                Ordering::Equal
+            })
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let cpus = self.machine.online.len();
+        let chosen: Vec<TaskId> = order.into_iter().take(cpus).map(|(_, task)| task).collect();
+        self.machine.run_highest(now, &chosen, actions);
+        Ok(())
+    }
+
+    fn decide_by_itself(
+        &mut self,
+        py: Python<'_>,
+        now: Time,
+        actions: &mut Vec<Action>,
+    ) -> PyResult<()> {
+        let object = self.object.clone_ref(py);
+        let object = object.bind(py);
+        for news in std::mem::take(&mut self.news) {
+            match news {
+                News::Released(task) => {
+                    if let Some(job) = self.seen(py, task)? {
+                        object.call_method1(intern!(py, "on_release"), (job, now.ns()))?;
+                    }
+                }
+                News::Over(Ready { seen: Some(job), .. }) => {
+                    object.call_method1(intern!(py, "on_completion"), (job, now.ns()))?;
+                }
+                // It came and went within this instant: Python has never heard of it.
+                News::Over(Ready { seen: None, .. }) => {}
+                News::Timer => {
+                    object.setattr(intern!(py, "wake_at"), py.None())?;
+                    object.call_method1(intern!(py, "on_timer"), (now.ns(),))?;
+                }
+            }
+        }
+        let decided = object.call_method1(intern!(py, "decide"), (now.ns(),))?;
+        let wanted = self.wanted(&decided)?;
+        self.machine.run_placed(now, &wanted, actions);
+        let asked = object.getattr(intern!(py, "wake_at"))?;
+        let wake_at = asked.extract::<Option<i64>>().map_err(|_| {
+            PyTypeError::new_err("`wake_at` is a whole number of nanoseconds, or None")
+        })?;
+        self.set_alarm(now, wake_at.map(Time::from_ns), actions)
+    }
+
+    fn set_alarm(
+        &mut self,
+        now: Time,
+        wake_at: Option<Time>,
+        actions: &mut Vec<Action>,
+    ) -> PyResult<()> {
+        if wake_at == self.wake_at {
+            return Ok(());
+        }
+        match wake_at {
+            Some(at) if at < now => {
+                let message = format!("`wake_at` is {}, and it is {} already", at.ns(), now.ns());
+                return Err(PyValueError::new_err(message));
+            }
+            Some(at) => actions.push(Action::SetTimer { id: ALARM, at }),
+            None => actions.push(Action::ClearTimer { id: ALARM }),
+        }
+        self.wake_at = wake_at;
+        Ok(())
+    }
+
+    /// What `decide` has returned: for each CPU a ready job, or None.
+    fn wanted(&self, decided: &Bound<'_, PyAny>) -> PyResult<CpuMap<Option<TaskId>>> {
+        let wrong = |what: String| {
+            Err(PyValueError::new_err(format!("decide() of policy `{}` {what}", self.name)))
+        };
+        let cpus = self.machine.running.len();
+        let Ok(list) = decided.cast::<PySequence>() else {
+            let kind = decided.get_type().name()?;
+            return wrong(format!("returns {kind} and no list with a job or None for each CPU"));
+        };
+        if list.len()? != cpus {
+            return wrong(format!("returns {} entries for {cpus} CPUs", list.len()?));
+        }
+        let mut wanted: CpuMap<Option<TaskId>> = CpuMap::filled(None, cpus);
+        for (index, cpu) in self.machine.running.ids().enumerate() {
+            let item = list.get_item(index)?;
+            if item.is_none() {
+                continue;
+            }
+            let Ok(job) = item.cast::<Job>() else {
+                return wrong(format!("gives CPU {cpu} {}, which is no job", item.repr()?));
+            };
+            let JobId { task, seq } = job.get().id;
+            let ready = self.machine.ready.get(task).and_then(Option::as_ref);
+            if ready.is_none_or(|ready| ready.id.seq != seq) {
+                return wrong(format!("gives CPU {cpu} {}, which is not ready", item.repr()?));
+            }
+            if !self.tasks[task].get().may_use(cpu) {
+                return wrong(format!("gives CPU {cpu} {}, which may not run there", item.repr()?));
+            }
+            if let Some((other, _)) = wanted.iter().find(|(_, other)| **other == Some(task)) {
+                return wrong(format!("gives {} to CPU {other} and to CPU {cpu}", item.repr()?));
+            }
+            wanted[cpu] = Some(task);
+        }
+        Ok(wanted)
+    }
+
+    fn is_over(&mut self, now: Time, task: TaskId) {
+        if let Some(ready) = self.machine.retire(now, task) {
+            self.news.push(News::Over(ready));
+        }
+    }
+}
+
+impl Policy for Foreign {
+    fn on_event(&mut self, now: Time, event: Event) {
+        match event {
+            Event::Release { job, release, deadline } => {
+                let ready = Ready { id: job, release, deadline, seen: None, key: None };
+                self.machine.ready[job.task] = Some(ready);
+                self.news.push(News::Released(job.task));
+            }
+            Event::Completion { job, cpu: _, then: _ } | Event::Ended { job } => {
+                self.is_over(now, job.task);
+            }
+            Event::Leave { task } => self.is_over(now, task),
+            Event::Timer { id: _ } => {
+                self.wake_at = None;
+                self.news.push(News::Timer);
+            }
+            Event::Join { task, parameters: _, request } => {
+                if task.0 as usize >= self.tasks.len() {
+                    self.refused.push(request);
+                }
+            }
+            Event::Reconfigure { task: _, change: _, request }
+            | Event::SetClusterCpus { cluster: _, cpus: _, request } => self.refused.push(request),
+            Event::CpuOnline { cpu } => {
+                self.machine.online.insert(cpu);
+            }
+            Event::CpuOffline { cpu } => self.machine.withdraw(now, cpu),
+            // No budget is granted, and engines tell of arrivals only those who need them.
+            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
+        }
+    }
+
+    fn decide(&mut self, now: Time, actions: &mut Vec<Action>) {
+        for request in std::mem::take(&mut self.refused) {
+            let reason = "a policy in Python keeps its tasks and clusters as they are";
+            let reason = Refusal::not_permitted(reason);
+            actions.push(Action::Refuse { request, reason });
+        }
+        let stop = Arc::clone(&self.stop);
+        if !stop.is_stopped() {
+            Python::attach(|py| {
+                if let Err(error) = self.decide_in(py, now, actions) {
+                    stop.with(error);
+                }
+            });
+        }
+        if stop.is_stopped() && self.alarms > 0 {
+            // Without decisions nothing would happen until the end of the run, which would come only after all of its
+            // jobs have been counted. Something happens, until an engine that looks has seen that it is interrupted.
+            self.alarms -= 1;
+            let at = now.saturating_add(Duration::from_ns(1));
+            actions.push(Action::SetTimer { id: ALARM, at });
+        }
+    }
+
+    fn save(&self, _now: Time, state: &mut State) {
+        // What the object keeps cannot be told from its past: no state is ever the same as another one.
+        static STATES: AtomicI64 = AtomicI64::new(0);
+        state.number(STATES.fetch_add(1, Atomic::Relaxed));
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        self.rule.clone()
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
+}
+
+impl Clone for Foreign {
+    fn clone(&self) -> Foreign {
+        Python::attach(|py| {
+            let copied = py
+                .import("copy")
+                .and_then(|module| module.call_method1("deepcopy", (&self.object,)));
+            let object = copied.map(Bound::unbind).unwrap_or_else(|error| {
+                self.stop.with(error);
+                self.object.clone_ref(py)
+            });
+            let news = self.news.iter().map(|news| news.copy(py)).collect();
+            Foreign {
+                name: self.name.clone(),
+                style: self.style,
+                object,
+                stop: Arc::clone(&self.stop),
+                tasks: Arc::clone(&self.tasks),
+                rule: self.rule.clone(),
+                machine: self.machine.copy(py),
+                by_rank: Arc::clone(&self.by_rank),
+                news,
+                refused: self.refused.clone(),
+                wake_at: self.wake_at,
+                alarms: self.alarms,
+            }
+        })
+    }
+}
+
+impl News {
+    fn copy(&self, py: Python<'_>) -> News {
+        match self {
+            News::Released(task) => News::Released(*task),
+            News::Over(ready) => News::Over(ready.copy(py)),
+            News::Timer => News::Timer,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What runs where under a policy in Python: jobs that are ready, CPUs, and what changes.
+//!
+//! Jobs without a CPU of their own choice are placed as those of our policies are (the locality rule of
+//! `layland-policy/src/shell/turn.rs`): a job goes back to the CPU on which its task ran last, if that is idle; of
+//! several with the same last CPU the one that ran most recently does; every other job takes the lowest idle CPU that
+//! is left. So a policy with the order of global EDF makes the schedule of `g-edf`.
+
+use super::job::Job;
+use layland_model::{CpuId, CpuMap, CpuSet, JobId, System, TaskId, TaskMap, Time};
+use layland_policy::Action;
+use pyo3::prelude::*;
+
+/// A ready job.
+pub(super) struct Ready {
+    pub id: JobId,
+    pub release: Time,
+    pub deadline: Time,
+    /// What Python sees of it, from the first decision on.
+    pub seen: Option<Py<Job>>,
+    /// Its key, if that does not change.
+    pub key: Option<super::key::Key>,
+}
+
+impl Ready {
+    /// A copy, with the same object.
+    pub(super) fn copy(&self, py: Python<'_>) -> Ready {
+        Ready {
+            id: self.id,
+            release: self.release,
+            deadline: self.deadline,
+            seen: self.seen.as_ref().map(|seen| seen.clone_ref(py)),
+            key: self.key.as_ref().map(|key| key.copy(py)),
+        }
+    }
+}
+
+/// The machine as the policy has left it.
+pub(super) struct Machine {
+    /// The ready job of each task, if there is one.
+    pub ready: TaskMap<Option<Ready>>,
+    /// What each CPU runs.
+    pub running: CpuMap<Option<TaskId>>,
+    pub online: CpuSet,
+    /// Where each task ran last, and until when.
+    last: TaskMap<Option<(CpuId, Time)>>,
+}
+
+impl Machine {
+    pub(super) fn new(system: &System) -> Machine {
+        let tasks = system.tasks.len();
+        Machine {
+            ready: (0..tasks).map(|_| None).collect::<Vec<_>>().into(),
+            running: CpuMap::filled(None, system.platform.cpu_count()),
+            online: CpuSet::new(),
+            last: TaskMap::filled(None, tasks),
+        }
+    }
+
+    /// A copy, whose jobs are the same objects.
+    pub(super) fn copy(&self, py: Python<'_>) -> Machine {
+        let job = |ready: &Option<Ready>| ready.as_ref().map(|ready| ready.copy(py));
+        let ready: Vec<_> = self.ready.values().map(job).collect();
+        Machine {
+            ready: ready.into(),
+            running: self.running.clone(),
+            online: self.online.clone(),
+            last: self.last.clone(),
+        }
+    }
+
+    /// The CPU that runs the job of a task.
+    pub(super) fn cpu_of(&self, task: TaskId) -> Option<CpuId> {
+        self.running.iter().find(|(_, running)| **running == Some(task)).map(|(cpu, _)| cpu)
+    }
+
+    /// The CPU of a task runs nothing from now on.
+    fn stop(&mut self, now: Time, cpu: CpuId) {
+        if let Some(task) = self.running[cpu].take() {
+            self.last[task] = Some((cpu, now));
+        }
+    }
+
+    /// The job of a task is no longer ready.
+    pub(super) fn retire(&mut self, now: Time, task: TaskId) -> Option<Ready> {
+        if let Some(cpu) = self.cpu_of(task) {
+            self.stop(now, cpu);
+        }
+        self.ready.get_mut(task).and_then(Option::take)
+    }
+
+    /// A CPU can no longer be used; its job is still ready.
+    pub(super) fn withdraw(&mut self, now: Time, cpu: CpuId) {
+        self.online.remove(cpu);
+        self.stop(now, cpu);
+    }
+
+    /// From now on just these jobs run, which are no more than there are CPUs; those that start are in the order in
+    /// which they choose.
+    pub(super) fn run_highest(&mut self, now: Time, chosen: &[TaskId], actions: &mut Vec<Action>) {
+        let before = self.running.clone();
+        for cpu in before.ids() {
+            if self.running[cpu].is_some_and(|task| !chosen.contains(&task)) {
+                self.stop(now, cpu);
+            }
+        }
+        let starting: Vec<TaskId> =
+            chosen.iter().copied().filter(|&task| self.cpu_of(task).is_none()).collect();
+        let is_idle =
+            |machine: &Machine, cpu| machine.online.contains(cpu) && machine.running[cpu].is_none();
+        // Whom each idle CPU prefers.
+        let mut preferred: CpuMap<Option<(Time, TaskId)>> = CpuMap::filled(None, before.len());
+        for &task in &starting {
+            let Some((cpu, until)) = self.last[task].filter(|&(cpu, _)| is_idle(self, cpu)) else {
+                continue;
+            };
+            if preferred[cpu].is_none_or(|(other, _)| until > other) {
+                preferred[cpu] = Some((until, task));
+            }
+        }
+        let mut places: Vec<(CpuId, TaskId)> = Vec::with_capacity(starting.len());
+        let mut left: Vec<CpuId> = before
+            .ids()
+            .filter(|&cpu| is_idle(self, cpu) && preferred[cpu].is_none())
+            .rev()
+            .collect();
+        for &task in &starting {
+            let own = preferred.iter().find(|(_, of)| of.is_some_and(|(_, of)| of == task));
+            match own.map(|(cpu, _)| cpu).or_else(|| left.pop()) {
+                Some(cpu) => places.push((cpu, task)),
+                None => debug_assert!(false, "there is a CPU for each job that starts"),
+            }
+        }
+        for (cpu, task) in places {
+            self.running[cpu] = Some(task);
+        }
+        self.tell(&before, actions);
+    }
+
+    /// From now on each CPU runs this.
+    pub(super) fn run_placed(
+        &mut self,
+        now: Time,
+        wanted: &CpuMap<Option<TaskId>>,
+        actions: &mut Vec<Action>,
+    ) {
+        let before = self.running.clone();
+        for (cpu, &wants) in wanted.iter() {
+            if self.running[cpu] != wants {
+                self.stop(now, cpu);
+            }
+        }
+        self.running = wanted.clone();
+        self.tell(&before, actions);
+    }
+
+    /// Says what is no longer as it was.
+    fn tell(&self, before: &CpuMap<Option<TaskId>>, actions: &mut Vec<Action>) {
+        for (cpu, &task) in self.running.iter().filter(|(cpu, task)| before[*cpu] != **task) {
+            let job = task.and_then(|task| self.ready[task].as_ref());
+            actions.push(match job {
+                Some(ready) => Action::Run { cpu, job: ready.id, budget: None },
+                None => Action::Idle { cpu },
+            });
+        }
+    }
+}

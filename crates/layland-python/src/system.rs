@@ -1,0 +1,268 @@
+//! Task sets: read, written, asked about.
+
+use crate::patience::{Stop, in_background, interruptible};
+use crate::run::{HowLong, Simulated, Wishes};
+use crate::{analyses, errors, policy, run};
+use layland::answers::{self, Unanswered};
+use layland_config::{Format, Host, RtAppPolicy, Unit};
+use layland_model::{Duration, ScheduleRule};
+use layland_policy::Registry;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A valid task set.
+#[pyclass(frozen, module = "layland._layland")]
+pub(crate) struct System {
+    system: Arc<layland_model::System>,
+    until: Option<Duration>,
+    policy: Option<&'static str>,
+    warnings: Vec<Py<PyAny>>,
+}
+
+impl System {
+    fn of(system: layland_model::System) -> System {
+        let system = Arc::new(system);
+        System { system, until: None, policy: None, warnings: Vec::new() }
+    }
+
+    pub(crate) fn inner(&self) -> &layland_model::System {
+        &self.system
+    }
+
+    /// How long the file asks to run, if it does.
+    pub(crate) fn asked_until(&self) -> Option<Duration> {
+        self.until
+    }
+
+    /// What a command answers about this system with the policies of these classes.
+    fn answer<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        classes: &[Py<PyAny>],
+        ask: impl FnOnce(&Registry, &layland_model::System, &Stop) -> Result<T, Unanswered>
+        + Send
+        + 'static,
+    ) -> PyResult<T> {
+        let stop = Arc::new(Stop::default());
+        let registry = policy::registry(py, classes, &stop)?;
+        let (system, stopped) = (Arc::clone(&self.system), Arc::clone(&stop));
+        let work = move || ask(&registry, &system, &stopped);
+        let answered = interruptible(py, &stop, |_| Ok(()), work)?;
+        answered.map_err(|error| errors::unanswered(py, &error))
+    }
+
+    pub(crate) fn rule(
+        &self,
+        py: Python<'_>,
+        policy: &str,
+        classes: &[Py<PyAny>],
+    ) -> PyResult<ScheduleRule> {
+        run::rule(py, self, policy, classes)
+    }
+}
+
+fn format_of(py: Python<'_>, name: &str) -> PyResult<Format> {
+    name.parse().map_err(|error: String| errors::usage(py, &error, None))
+}
+
+#[pymethods]
+impl System {
+    /// Reads a text.
+    #[staticmethod]
+    fn read(
+        py: Python<'_>,
+        name: &str,
+        text: &[u8],
+        format: Option<&str>,
+        cpus: Option<usize>,
+        unit: Option<&str>,
+    ) -> PyResult<System> {
+        let unknown = |unit: &str| {
+            let message = format!("`{unit}` is no unit: there are ns, us, ms and s");
+            errors::usage(py, &message, None)
+        };
+        let unit = unit.map(|unit| Unit::find(unit).ok_or_else(|| unknown(unit))).transpose()?;
+        let format = format.map(|format| format_of(py, format)).transpose()?;
+        let format = format.unwrap_or_else(|| Format::detect(name, text));
+        let here = std::thread::available_parallelism().ok().map(usize::from);
+        let host = Host { cpus: here, default_cpus: cpus, unit };
+        let read = py.detach(|| layland_config::read(name, text, format, &host));
+        let loaded = read.map_err(|report| errors::input(py, &report))?;
+        Ok(System {
+            system: Arc::new(loaded.system),
+            until: loaded.until,
+            policy: loaded.policy,
+            warnings: errors::problems(py, &loaded.warnings.problems)?,
+        })
+    }
+
+    /// A bundled set, if there is one of this name.
+    #[staticmethod]
+    fn demo(py: Python<'_>, name: &str) -> PyResult<Option<System>> {
+        let found = layland_config::demo(name).map(|demo| demo.text);
+        let name = format!("demo:{name}");
+        found
+            .map(|text| System::read(py, &name, text.as_bytes(), Some("toml"), None, None))
+            .transpose()
+    }
+
+    /// The sets that `layland gen` makes with these arguments.
+    #[staticmethod]
+    fn generate(py: Python<'_>, arguments: Vec<String>) -> PyResult<Vec<System>> {
+        let made = in_background(py, move || answers::generate(&arguments))?;
+        let systems = made.map_err(|error| errors::unanswered(py, &error))?;
+        Ok(systems.into_iter().map(System::of).collect())
+    }
+
+    /// The set in a format, and what the format cannot express.
+    fn write(&self, py: Python<'_>, format: &str) -> PyResult<(String, Vec<Py<PyAny>>)> {
+        let system = self.inner();
+        let (text, lost) = match format_of(py, format)? {
+            Format::Toml => (layland_config::to_toml(system), Vec::new()),
+            Format::RtApp => layland_config::to_rt_app(system, RtAppPolicy::OfTasks),
+            Format::Csv => layland_config::to_csv(system),
+            Format::Simso => layland_config::to_simso(system),
+            Format::Schedcat => layland_config::to_schedcat(system),
+            Format::Lines => (layland_config::to_line(system), Vec::new()),
+            Format::Plain => {
+                let help = Some("use csv: lines of times keep too little of a set");
+                return Err(errors::usage(py, "`plain` is not written", help));
+            }
+        };
+        Ok((text, errors::problems(py, &lost)?))
+    }
+
+    /// What does not count as it is written in the text.
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.warnings.iter().map(|warning| warning.clone_ref(py)).collect()
+    }
+
+    /// The policy that the file asks for.
+    #[getter]
+    fn policy(&self) -> Option<&'static str> {
+        self.policy
+    }
+
+    /// How long the file asks to run, in nanoseconds.
+    #[getter]
+    fn asked_until_ns(&self) -> Option<i64> {
+        self.until.map(Duration::ns)
+    }
+
+    /// How many CPUs there are.
+    #[getter]
+    fn cpus(&self) -> usize {
+        self.system.platform.cpu_count()
+    }
+
+    /// The names of the criticality levels, low to high.
+    #[getter]
+    fn levels(&self) -> Vec<String> {
+        self.system.levels.names().to_vec()
+    }
+
+    fn __len__(&self) -> usize {
+        self.system.tasks.len()
+    }
+
+    /// The sum of the utilizations, as a fraction.
+    fn utilization(&self) -> String {
+        self.system.utilization().exact().to_string()
+    }
+
+    /// The hyperperiod in nanoseconds, if there is one.
+    fn hyperperiod_ns(&self) -> Option<i64> {
+        self.system.hyperperiod().map(Duration::ns)
+    }
+
+    fn __eq__(&self, other: &System) -> bool {
+        self.system == other.system
+    }
+
+    /// What `layland check --json` prints with these arguments.
+    fn check(
+        &self,
+        py: Python<'_>,
+        name: String,
+        arguments: Vec<String>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<String> {
+        self.answer(py, &classes, move |registry, system, _| {
+            answers::check(registry, &name, system, &arguments)
+        })
+    }
+
+    /// The page that `layland check -o FILE.html` writes with these arguments.
+    fn check_page(
+        &self,
+        py: Python<'_>,
+        name: String,
+        arguments: Vec<String>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<String> {
+        self.answer(py, &classes, move |registry, system, _| {
+            answers::check_page(registry, &name, system, &arguments)
+        })
+    }
+
+    /// What `layland check --certificate` writes with these arguments.
+    fn certificate(
+        &self,
+        py: Python<'_>,
+        name: String,
+        arguments: Vec<String>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<String> {
+        self.answer(py, &classes, move |registry, system, _| {
+            answers::certificate(registry, &name, system, &arguments)
+        })
+    }
+
+    /// The page that `layland sim -o FILE.html` writes with these arguments.
+    fn simulation_page(
+        &self,
+        py: Python<'_>,
+        name: String,
+        arguments: Vec<String>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let page = self.answer(py, &classes, move |registry, system, stop| {
+            answers::simulation_page(registry, &name, system, &arguments, &stop.stopped)
+        })?;
+        page.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
+    }
+
+    /// Writes the files that `layland sim` writes with these arguments.
+    fn write_simulation(
+        &self,
+        py: Python<'_>,
+        name: String,
+        arguments: Vec<String>,
+        classes: Vec<Py<PyAny>>,
+    ) -> PyResult<()> {
+        self.answer(py, &classes, move |registry, system, stop| {
+            answers::write_simulation(registry, &name, system, &arguments, &stop.stopped)
+        })
+    }
+
+    /// Simulates.
+    fn simulate(
+        &self,
+        py: Python<'_>,
+        policy: &str,
+        classes: Vec<Py<PyAny>>,
+        how_long: HowLong,
+        wishes: Wishes,
+    ) -> PyResult<Simulated> {
+        run::run(py, self, policy, &classes, how_long, &wishes)
+    }
+
+    /// What one analysis says.
+    fn analyse(&self, py: Python<'_>, name: String) -> PyResult<analyses::Answer> {
+        let system = Arc::clone(&self.system);
+        in_background(py, move || analyses::run(&name, &system))?
+            .ok_or_else(|| PyValueError::new_err("there is no such analysis"))
+    }
+}

@@ -1,0 +1,139 @@
+//! Tables that other libraries take as Arrow streams.
+
+use crate::errors;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use layland_interchange::columns::{Column, Columns};
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyCapsule, PyDict, PyFloat, PyInt, PyList, PyString};
+use std::sync::Arc;
+
+/// The version of the schema of tables that are made in Python.
+const SCHEMA: u32 = 1;
+
+/// Columns of one length.
+#[pyclass(frozen, module = "layland._layland")]
+pub(crate) struct Table {
+    columns: Columns,
+}
+
+impl Table {
+    pub(crate) fn of(columns: Columns) -> Table {
+        Table { columns }
+    }
+
+    fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let (mut fields, mut arrays) = (Vec::new(), Vec::new());
+        for (name, column) in self.columns.columns() {
+            let (kind, array): (DataType, ArrayRef) = match column {
+                Column::Text(values) => {
+                    let texts = values.iter().map(Option::as_deref);
+                    (DataType::Utf8, Arc::new(StringArray::from_iter(texts)))
+                }
+                Column::Int(values) => {
+                    (DataType::Int64, Arc::new(Int64Array::from(values.clone())))
+                }
+                Column::Real(values) => {
+                    (DataType::Float64, Arc::new(Float64Array::from(values.clone())))
+                }
+                Column::Bool(values) => {
+                    (DataType::Boolean, Arc::new(BooleanArray::from(values.clone())))
+                }
+            };
+            fields.push(Field::new(name, kind, true));
+            arrays.push(array);
+        }
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// From lists of one length, by the names of the columns.
+    #[staticmethod]
+    fn from_lists(py: Python<'_>, lists: &Bound<'_, PyDict>) -> PyResult<Table> {
+        let mut columns = Columns::new(SCHEMA);
+        let mut length = None;
+        for (name, list) in lists {
+            let (name, list): (String, Bound<'_, PyList>) = (name.extract()?, list.extract()?);
+            if *length.get_or_insert(list.len()) != list.len() {
+                return Err(errors::usage(py, "the columns have different lengths", None));
+            }
+            columns.push(&name, column(&name, &list)?);
+        }
+        Ok(Table { columns })
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<&str> {
+        self.columns.columns().iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.columns.rows()
+    }
+
+    /// The columns as lists, by name.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let lists = PyDict::new(py);
+        for (name, column) in self.columns.columns() {
+            match column {
+                Column::Text(values) => lists.set_item(name, values)?,
+                Column::Int(values) => lists.set_item(name, values)?,
+                Column::Real(values) => lists.set_item(name, values)?,
+                Column::Bool(values) => lists.set_item(name, values)?,
+            }
+        }
+        Ok(lists)
+    }
+
+    /// As CSV.
+    fn to_csv(&self) -> String {
+        self.columns.csv()
+    }
+
+    /// The table as a stream of the Arrow C data interface, in a capsule. There is one schema: what is requested is a
+    /// wish, which the interface permits to ignore.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batch = self.batch().map_err(|error| PyMemoryError::new_err(error.to_string()))?;
+        let schema = batch.schema();
+        let reader = RecordBatchIterator::new([Ok(batch)], schema);
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+    }
+
+    fn __repr__(&self) -> String {
+        let names = self.column_names().join(", ");
+        format!("Table of {} rows: {names}", self.columns.rows())
+    }
+}
+
+/// A list as a column of the type of its first value; a column of nothing is text.
+fn column(name: &str, list: &Bound<'_, PyList>) -> PyResult<Column> {
+    let Some(first) = list.iter().find(|value| !value.is_none()) else {
+        return Ok(Column::Text(vec![None; list.len()]));
+    };
+    if first.is_instance_of::<PyBool>() {
+        Ok(Column::Bool(list.extract()?))
+    } else if first.is_instance_of::<PyInt>() {
+        Ok(Column::Int(list.extract()?))
+    } else if first.is_instance_of::<PyFloat>() {
+        Ok(Column::Real(list.extract()?))
+    } else if first.is_instance_of::<PyString>() {
+        Ok(Column::Text(list.extract()?))
+    } else {
+        let kind = first.get_type().name()?;
+        Err(PyTypeError::new_err(format!("column `{name}` has values of type {kind}")))
+    }
+}
