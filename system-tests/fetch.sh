@@ -3,6 +3,8 @@
 #
 #   fetch.sh DIR            everything into DIR; writes DIR/used.txt, one `what version path` per line
 #
+# What DIR has is not fetched again. A list of kernels that has changed is looked through again.
+#
 # Everything comes from Debian's own suites, from the mirror that this machine is configured for.
 # The package lists are kept in DIR, so the machine's own lists do not change. Kernels and busybox
 # are unpacked, not installed; QEMU is installed if it is missing or too old, which needs root.
@@ -15,7 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 dir=$1
 mkdir -p "$dir/debs" "$dir/unpacked"
 dir=$(cd "$dir" && pwd)
-[ -s "$dir/used.txt" ] && exit 0
+[ -s "$dir/used.txt" ] && cmp -s "$here/kernels.txt" "$dir/kernels.txt" && exit 0
 
 command -v apt-get >/dev/null && command -v dpkg >/dev/null || skip "Debian's apt-get and dpkg"
 [ "$(dpkg --print-architecture)" = amd64 ] || skip "an amd64 machine"
@@ -57,10 +59,13 @@ fi
 
 # `unpack VIEW PACKAGE`: downloads and unpacks it; false if the suites do not carry it.
 unpack() {
+    [ ! -d "$dir/unpacked/$2" ] || return 0
     (cd "$dir/debs" && apt "$1" apt-get download "$2" >/dev/null 2>&1) || return 1
+    rm -rf "$dir/unpacked/new"
     for deb in "$dir/debs/$2"_*.deb; do
-        dpkg -x "$deb" "$dir/unpacked/$2" && rm "$deb"
+        dpkg -x "$deb" "$dir/unpacked/new" && rm "$deb"
     done
+    mv "$dir/unpacked/new" "$dir/unpacked/$2"
 }
 
 new=$dir/used.txt.new
@@ -72,12 +77,18 @@ echo "busybox - $(find "$dir/unpacked/busybox-static" -type f -path '*/bin/busyb
 suites kernels bookworm-backports trixie-backports
 sed 's/#.*//' "$here/kernels.txt" | while read -r label packages; do
     [ -n "$label" ] || continue
-    series=$(apt kernels apt-cache pkgnames linux- | grep -E "^linux-(binary|image)-$label\.[0-9]+.*-cloud-amd64$" | sort -rV)
+    # `7.3-rt` is the flavour `rt` of 7.3.
+    case $label in *-*) flavour=${label#*-} ;; *) flavour=cloud ;; esac
+    series=$(apt kernels apt-cache pkgnames linux- |
+        grep -E "^linux-(binary|image)-${label%%-*}\.[0-9]+[^-]*-$flavour-amd64$" | sort -rV)
     for package in $packages $series; do
-        if unpack kernels "$package"; then
-            echo "$label $package $(find "$dir/unpacked/$package" -type f -name 'vmlinuz*')" >>"$new"
-            break
-        fi
+        unpack kernels "$package" || continue
+        # From 7.0 on `linux-image-..` has no kernel itself.
+        image=$(find "$dir/unpacked/$package" -type f -name 'vmlinuz*')
+        [ -n "$image" ] || continue
+        echo "$label $package $image" >>"$new"
+        break
     done
 done
 mv "$new" "$dir/used.txt"
+cp "$here/kernels.txt" "$dir/kernels.txt"

@@ -6,6 +6,7 @@
 )]
 
 use crate::archive::Archive;
+use crate::program::past_the_harness;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use std::{fmt, fs, io};
 
 /// A kernel that can be booted.
 pub struct Kernel {
-    /// Its series: `6.12`.
+    /// Its series, `6.12`, or series and flavour: `7.3-rt`.
     pub label: String,
     /// The package that it comes from.
     pub package: String,
@@ -29,6 +30,8 @@ pub struct Guest {
     busybox: Vec<u8>,
     /// The kernels that are there, in the order of `kernels.txt`.
     pub kernels: Vec<Kernel>,
+    /// Programs that are on the path besides, with their names. There are none at first.
+    pub programs: Vec<(String, Vec<u8>)>,
 }
 
 /// What a boot gave.
@@ -97,7 +100,20 @@ impl Guest {
         if kernels.is_empty() {
             return Err(Skipped("skipped: needs one of the kernels of kernels.txt".into()));
         }
-        Ok(Self { folder: folder.into(), busybox, kernels })
+        Ok(Self { folder: folder.into(), busybox, kernels, programs: Vec::new() })
+    }
+
+    /// The kernels with these labels. What is not there is said, as a test that is skipped.
+    #[must_use]
+    pub fn labelled(&self, labels: &[&str]) -> Vec<&Kernel> {
+        let find = |label: &&str| {
+            let found = self.kernels.iter().find(|kernel| kernel.label == *label);
+            if found.is_none() {
+                past_the_harness(&format!("skipped: needs a kernel {label} (kernels.txt)"));
+            }
+            found
+        };
+        labels.iter().filter_map(find).collect()
     }
 
     /// Boots `kernel` and runs the commands there, one after the other, as root.
@@ -165,6 +181,9 @@ impl Guest {
             archive.link(&format!("bin/{applet}"), "busybox");
         }
         archive.program("bin/layland", layland);
+        for (name, program) in &self.programs {
+            archive.program(&format!("bin/{name}"), program);
+        }
         for (name, content) in files {
             archive.program(&format!("tmp/{name}"), content.as_bytes());
         }

@@ -9,7 +9,8 @@
 
 use layland_system_tests::overheads::EXAMPLE_6;
 use layland_system_tests::{
-    Booted, Guest, Kernel, NO_FAIR_SERVERS, Profile, past_the_harness, static_layland,
+    Booted, Guest, Kernel, NO_FAIR_SERVERS, Profile, WITH_DEADLINE, past_the_harness,
+    static_layland,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -39,7 +40,7 @@ fn policies_and_defects_on_other_kernels() {
     };
     let layland =
         std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
-    for kernel in &guest.kernels {
+    for kernel in guest.labelled(&WITH_DEADLINE) {
         let dispatched = |policy: &str| {
             format!(
                 "layland run {SLACK} --policy {policy} --margin 5ms --duration 1s --check --json"
@@ -51,10 +52,26 @@ fn policies_and_defects_on_other_kernels() {
         let partitions = format!(
             "layland run {SLACK} --policy p-edf:fit=wfd --engine deadline --duration 5s >/dev/null 2>&1 & sleep 1; ls /sys/fs/cgroup | grep -c layland; kill -9 $!; sleep 1; ls /sys/fs/cgroup | grep -c layland"
         );
+        // As a service: in a control group of its own, to which its program comes back.
+        let exec = "layland exec --dl 2ms/20ms -p p-edf --name a -q --";
+        let in_service = |script: &str| {
+            format!("sh -c 'echo $$ >/sys/fs/cgroup/svc/cgroup.procs; {script}'; ls /run/layland")
+        };
+        let admitted = format!(
+            "mkdir /sys/fs/cgroup/svc; {}",
+            in_service(&format!(
+                "{exec} sh -c \"layland exec --list --json; cat /sys/fs/cgroup/layland-cpus-*/cpuset.cpus.partition; cat /proc/self/cgroup\"; cat /proc/self/cgroup"
+            ))
+        );
+        let killed = in_service(&format!(
+            "{exec} sleep 9 & sleep 1; ls -d /sys/fs/cgroup/layland-cpus-*; kill -9 $!; sleep 1; ls -d /sys/fs/cgroup/layland-cpus-*"
+        ));
         let runs = [
             ("g-edf", dispatched("g-edf")),
             ("dl-sp", dispatched("dl-sp")),
             ("partitions", partitions),
+            ("exec", admitted),
+            ("exec-killed", killed),
         ];
         let sets = [("push.toml", EXAMPLE_6), ("anywhere.toml", ANYWHERE)];
         let defects = [
@@ -110,6 +127,19 @@ fn judge_runs(kernel: &Kernel, booted: &Booted) {
     // A cpuset partition for each CPU, and none of them left when the runner is killed.
     let partitions: Vec<&str> = booted.ran("partitions").output.split_whitespace().collect();
     assert_eq!(partitions, ["3", "0"], "{label}");
+    // A program that exists, in a partition of cgroup v2, which goes with it.
+    let admitted = &booted.ran("exec").output;
+    let (document, rest) = admitted.split_at(admitted.rfind('}').map_or(0, |end| end + 1));
+    let document: Value = serde_json::from_str(document)
+        .unwrap_or_else(|error| panic!("{label}: {error}: {admitted}"));
+    let kernel = &document["members"][0]["reserved"][0]["kernel"];
+    assert_eq!(kernel["class"], "SCHED_DEADLINE", "{label}: {document}");
+    let rest: Vec<&str> = rest.split_whitespace().collect();
+    let ["root", inside, "0::/svc"] = rest.as_slice() else { panic!("{label}: {admitted}") };
+    assert!(inside.starts_with("0::/layland-cpus-"), "{label}: {admitted}");
+    let killed: Vec<&str> = booted.ran("exec-killed").output.split_whitespace().collect();
+    let [partition] = killed.as_slice() else { panic!("{label}: {killed:?}") };
+    assert!(partition.starts_with("/sys/fs/cgroup/layland-cpus-"), "{label}: {killed:?}");
 }
 
 fn judge_defects(kernel: &Kernel, booted: &Booted) {
@@ -127,7 +157,8 @@ fn judge_defects(kernel: &Kernel, booted: &Booted) {
     let late = figure(&starvation, "tau1", "max_tardiness_ns") / 1_000_000;
     eprintln!("{label}: example 7: tau1 is late by up to {late} ms");
     let major: u32 = label.split('.').next().and_then(|part| part.parse().ok()).expect("a version");
-    assert_eq!(late > 200, major < 7, "{label}: {starvation}");
+    // How long depends on when the affinity changes: 139 ms to 377 ms were seen, and 18 ms in 7.2.
+    assert_eq!(late > 80, major < 7, "{label}: {starvation}");
     // Example 5: with affinities tardiness grows past what it ever is without.
     let worst = |ran: &Value| {
         ["tau2", "tau4"].map(|task| figure(ran, task, "max_tardiness_ns") / 1_000_000)

@@ -2,15 +2,15 @@
 //!
 //! `overheads [SYSTEMS] [SECONDS] [FOLDER] [PLACE..]`: so many systems of each kind (10), each for so many seconds
 //! (10); traces and charts of Examples 5 and 6, and the tables of each place, go into the folder (`overheads`).
-//! Places are `host` and the series of kernels (`6.18`), all by default. A kernel takes some minutes for each
-//! system.
+//! Places are `host` and the labels of kernels (`6.18`); by default the host and those of [`WITH_DEADLINE`]. A kernel
+//! takes some minutes for each system.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use layland_model::{Duration, TaskId};
 use layland_system_tests::overheads::{
     Amount, Measured, TASKS, Traces, imported, in_guest, markdown, on_host, sets, waits,
 };
-use layland_system_tests::{Guest, Kernel, Profile, static_layland};
+use layland_system_tests::{Guest, Kernel, Profile, WITH_DEADLINE, static_layland};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,8 +23,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut number = |default: u64| arguments.next().map_or(Ok(default), |text| text.parse());
     let amount = Amount { systems: number(10)?, seconds: number(10)? };
     let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "overheads".to_owned()));
-    let places: Vec<String> = arguments.collect();
-    let is_wanted = |place: &str| places.is_empty() || places.iter().any(|other| other == place);
+    let mut places: Vec<String> = arguments.collect();
+    if places.is_empty() {
+        places = ["host"].into_iter().chain(WITH_DEADLINE).map(str::to_owned).collect();
+    }
+    let is_wanted = |place: &str| places.iter().any(|other| other == place);
     std::fs::create_dir_all(&folder)?;
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/kernels");
     std::fs::create_dir_all(&kernels)?;

@@ -1,0 +1,133 @@
+//! A program that knows nothing of layland: it works for ever, or a bit in every period. One file, which needs the
+//! standard library alone, so that a test compiles it for a machine that has nothing else.
+//!
+//! ```text
+//!   workload hog MILLISECONDS              works, and prints which share of a CPU it got, in thousandths
+//!   workload periodic WORK PERIOD JOBS     WORK and PERIOD in microseconds; prints how many jobs were late, and how late
+//!   workload stranger MILLISECONDS         a hog of class SCHED_EXT that nobody has admitted
+//!   workload as USER CMD..                 becomes the program, as a user with this number
+//!   workload activate SOCKET CMD..         waits for a client at a socket, and becomes a program that is given it, as a
+//!                                          service manager does
+//! ```
+
+use std::ffi::{c_int, c_short, c_ulong};
+use std::hint::black_box;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[repr(C)]
+struct Poll {
+    fd: c_int,
+    events: c_short,
+    found: c_short,
+}
+
+unsafe extern "C" {
+    fn sched_setscheduler(thread: c_int, class: c_int, priority: *const c_int) -> c_int;
+    fn poll(fds: *mut Poll, count: c_ulong, milliseconds: c_int) -> c_int;
+    fn dup2(old: c_int, new: c_int) -> c_int;
+}
+
+const SCHED_EXT: c_int = 7;
+/// The first socket that a service is given.
+const GIVEN: c_int = 3;
+
+fn become_a_stranger() {
+    // Safety: the priority is there as long as the call lasts.
+    let result = unsafe { sched_setscheduler(0, SCHED_EXT, &0) };
+    assert_eq!(result, 0, "SCHED_EXT is refused");
+}
+
+fn activate(path: &str, program: &str, arguments: &[String]) -> ! {
+    let listener = UnixListener::bind(path).expect("the socket can be made");
+    let mut fds = Poll { fd: listener.as_raw_fd(), events: 1, found: 0 };
+    // A copy is not closed when the program begins; of one number with the original nothing would be copied.
+    // Safety: the record is there as long as the call lasts, and nobody else uses these descriptors.
+    let given = unsafe {
+        poll(&mut fds, 1, -1);
+        dup2(listener.as_raw_fd(), GIVEN + 1);
+        dup2(GIVEN + 1, GIVEN)
+    };
+    assert_eq!(given, GIVEN, "the socket cannot be given");
+    let own = std::process::id().to_string();
+    let mut command = Command::new(program);
+    panic!("{}", command.args(arguments).env("LISTEN_FDS", "1").env("LISTEN_PID", own).exec());
+}
+
+/// A few microseconds of work.
+fn chunk() {
+    for step in 0..1_000u64 {
+        black_box(step);
+    }
+}
+
+/// How long one takes where nothing comes between.
+fn cost() -> Duration {
+    let times = (0..500).map(|_| {
+        let begun = Instant::now();
+        chunk();
+        begun.elapsed()
+    });
+    times.min().unwrap_or_default().max(Duration::from_nanos(1))
+}
+
+fn hog(length: Duration, cost: Duration) {
+    let begun = Instant::now();
+    let mut chunks = 0u64;
+    while begun.elapsed() < length {
+        chunk();
+        chunks += 1;
+    }
+    let worked = cost.as_nanos() * u128::from(chunks);
+    println!("share {}", worked * 1000 / begun.elapsed().as_nanos());
+}
+
+fn periodic(work: Duration, period: Duration, jobs: u32, cost: Duration) {
+    let chunks = work.as_nanos() / cost.as_nanos();
+    let (mut late, mut worst) = (0, Duration::ZERO);
+    let mut release = Instant::now() + period;
+    for _ in 0..jobs {
+        std::thread::sleep(release.saturating_duration_since(Instant::now()));
+        for _ in 0..chunks {
+            chunk();
+        }
+        let response = release.elapsed();
+        late += u32::from(response > period);
+        worst = worst.max(response);
+        release += period;
+    }
+    println!("late {late} of {jobs}, worst {} us", worst.as_micros());
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |place: usize| words.get(place).and_then(|word| word.parse().ok()).unwrap_or(0);
+    if let [what, user, program, arguments @ ..] = words.as_slice()
+        && what == "as"
+    {
+        let user = user.parse().expect("a number");
+        let error = Command::new(program).args(arguments).uid(user).gid(user).exec();
+        panic!("{program}: {error}");
+    }
+    if let [what, path, program, arguments @ ..] = words.as_slice()
+        && what == "activate"
+    {
+        activate(path, program, arguments);
+    }
+    let cost = cost();
+    match words.first().map(String::as_str) {
+        Some("hog") => hog(Duration::from_millis(number(1)), cost),
+        Some("stranger") => {
+            become_a_stranger();
+            hog(Duration::from_millis(number(1)), cost);
+        }
+        Some("periodic") => {
+            let [work, period] = [1, 2].map(|place| Duration::from_micros(number(place)));
+            periodic(work, period, number(3) as u32, cost);
+        }
+        _ => std::process::exit(2),
+    }
+}

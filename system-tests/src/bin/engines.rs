@@ -1,0 +1,25 @@
+//! Runs the experiment `engines` of `layland lab` in a guest, and prints the table of `docs/engines.md`.
+//!
+//! `engines [KERNEL]`: the label of the kernel (`7.3`).
+#![expect(clippy::print_stdout, reason = "it is a program")]
+
+use layland_system_tests::engines::compared;
+use layland_system_tests::{Guest, Profile, carries_ext, static_layland};
+use std::error::Error;
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let label = std::env::args().nth(1).unwrap_or_else(|| "7.3".to_owned());
+    if !carries_ext() {
+        return Err("needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)".into());
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/kernels");
+    std::fs::create_dir_all(&folder)?;
+    let guest = Guest::fetch(&folder).map_err(|skipped| skipped.0)?;
+    let found = guest.kernels.iter().find(|kernel| kernel.label == label);
+    let kernel = found.ok_or_else(|| format!("there is no kernel {label} (kernels.txt)"))?;
+    let layland = std::fs::read(static_layland(&folder, Profile::Dev))?;
+    let compared = compared(&guest, kernel, &layland, None)?;
+    println!("{}\n\n{}\n{}", kernel.package, compared.markdown(), compared.text);
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! The engine `ext` on real kernels: every family of policies, look-ahead, and what happens when a part of it dies.
+//!
+//! Needs what `kernels.rs` needs, and the headers of libelf and zlib.
+#![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what it counted")]
+
+use layland_system_tests::engines::compared;
+use layland_system_tests::{
+    Booted, Guest, Kernel, Profile, Ran, carries_ext, past_the_harness, static_layland,
+};
+use serde_json::Value;
+use std::path::Path;
+
+/// Six tasks that need 2.22 of 3 CPUs.
+const SIX: &str = r#"layland = 1
+platform.cpus = 3
+task = [
+  { name = "a", period = "100ms", wcet = "20ms" },
+  { name = "b", period = "120ms", wcet = "40ms" },
+  { name = "c", period = "150ms", wcet = "60ms" },
+  { name = "d", period = "200ms", wcet = "80ms" },
+  { name = "e", period = "250ms", wcet = "100ms" },
+  { name = "f", period = "300ms", wcet = "120ms" },
+]
+"#;
+
+/// The short form of the experiment `engines`.
+const SIDE_BY_SIDE: &str = r#"lab = 1
+title = "side by side"
+sets = 1
+seed = 16
+horizon = "1s"
+series = [
+  { name = "g-edf", policy = "g-edf" },
+  { name = "run", policy = "run" },
+]
+[generator]
+tasks = 4
+utilization = "1.4"
+max = "0.8"
+periods = "list:100ms,120ms,150ms,200ms"
+granularity = "1ms"
+min_wcet = "10ms"
+[[grid]]
+name = "sets"
+cpus = ["2"]
+[engines]
+grid = "sets"
+duration = "1s"
+margin = "5ms"
+"#;
+
+/// Affinities that are nested: one task on each of two CPUs, one on two, and the others anywhere.
+const NESTED: &str = r#"layland = 1
+platform.cpus = 3
+task = [
+  { name = "a", period = "100ms", wcet = "30ms", affinity = "0" },
+  { name = "b", period = "120ms", wcet = "40ms", affinity = "1" },
+  { name = "c", period = "150ms", wcet = "45ms", affinity = "0-1" },
+  { name = "d", period = "200ms", wcet = "60ms" },
+  { name = "e", period = "250ms", wcet = "75ms" },
+]
+"#;
+
+/// On one CPU, a task that never gets it: the other has the shorter period and needs everything.
+const STARVED: &str = r#"layland = 1
+platform.cpus = 1
+task = [
+  { name = "greedy", period = "100ms", wcet = "100ms" },
+  { name = "starved", period = "60s", wcet = "10ms" },
+]
+"#;
+
+/// A run, and a simulation of the same, as `name` and `name-sim`; the run's log is replayed.
+struct Case {
+    name: &'static str,
+    set: &'static str,
+    policy: &'static str,
+    options: &'static str,
+}
+
+const CASES: [Case; 10] = [
+    case("g-edf", "six.toml", "g-edf", ""),
+    case("plain", "six.toml", "g-edf", "--no-lookahead"),
+    case("p-edf", "six.toml", "p-edf:fit=wfd", ""),
+    case("strong-edf", "nested.toml", "strong-edf", ""),
+    case("hpa-edf", "nested.toml", "hpa-edf", ""),
+    case("dl-sp", "six.toml", "dl-sp", "--margin 5ms"),
+    case("apedf", "six.toml", "apedf", "--margin 5ms"),
+    case("run", "six.toml", "run", "--margin 5ms"),
+    case("qps", "six.toml", "qps", "--margin 5ms"),
+    case("amc", "demo:mixed-overrun", "amc", "--stretch 5x --margin 3ms"),
+];
+/// Of these, those that other kernels and machines are tried with.
+const SOME: [&str; 3] = ["g-edf", "dl-sp", "run"];
+
+const fn case(
+    name: &'static str,
+    set: &'static str,
+    policy: &'static str,
+    options: &'static str,
+) -> Case {
+    Case { name, set, policy, options }
+}
+
+impl Case {
+    fn commands(&self) -> Vec<(String, String)> {
+        let Case { name, set, policy, options } = self;
+        let run = format!(
+            "layland run {set} --policy {policy} {options} --engine ext --duration 1500ms --check --quiet --log /tmp/{name}.log --json"
+        );
+        let replay = format!("layland run --replay /tmp/{name}.log");
+        vec![((*name).to_owned(), run), (format!("{name}-replay"), replay)]
+    }
+
+    /// What every run must be: trusted, with every rule kept, and with every decision as in its log.
+    fn judge(&self, kernel: &Kernel, booted: &Booted) -> Value {
+        let (label, name) = (&kernel.label, self.name);
+        let ran = document(booted.ran(name));
+        assert_eq!(ran["doubts"], Value::Array(Vec::new()), "{label}: {name}: {ran:#}");
+        assert_eq!(ran["broken_rules"], Value::Array(Vec::new()), "{label}: {name}: {ran:#}");
+        let replayed = booted.ran(&format!("{name}-replay"));
+        assert_eq!(replayed.code, Some(0), "{label}: {replayed}");
+        let ext = &ran["ext"];
+        assert_eq!((&ext["by_caretaker"], &ext["lost"]), (&0.into(), &0.into()), "{label}: {ext}");
+        let latency = |what: &str| ran["overheads"][what]["p50_ns"].as_f64().unwrap_or(0.0) / 1e3;
+        eprintln!(
+            "{label}: {name}: {} completed, {} missed, {} right, {} of them adjusted, {} wrong, {} followed, {} woken, \
+             {} commits, {} bounced, wake-up to running {:.0} us, end to next job {:.0} us",
+            ran["summary"]["total"]["completed"],
+            ran["summary"]["total"]["missed"],
+            ext["right"],
+            ext["adjusted"],
+            ext["wrong"],
+            ext["followed"],
+            ext["woken"],
+            ext["commits"],
+            ext["bounced"],
+            latency("wake-up to running"),
+            latency("end to next job"),
+        );
+        ran
+    }
+}
+
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{error}: {ran}"))
+}
+
+/// A run in the background, something that is done to it after two seconds of the machine, and how it ended.
+/// The run's load, and so its first job, comes about a second after its start.
+fn disturbed(deed: &str) -> String {
+    format!(
+        "layland run six.toml --policy g-edf --engine ext --duration 3s --check --json --quiet & run=$!; \
+         sleep 2; {deed}; wait $run; code=$?; sleep 1; \
+         [ $(cat /sys/kernel/sched_ext/state) = disabled ] || echo LOADED; \
+         busybox pidof layland-load && echo LEFT; exit $code"
+    )
+}
+
+#[test]
+fn policies_carried_by_the_kernel() {
+    if !carries_ext() {
+        return past_the_harness(
+            "skipped: needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)",
+        );
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+    let guest = match Guest::fetch(&folder) {
+        Ok(guest) => guest,
+        Err(skipped) => return past_the_harness(&skipped.0),
+    };
+    let layland =
+        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
+    let files = [("six.toml", SIX), ("nested.toml", NESTED), ("starved.toml", STARVED)];
+    let boot = |kernel: &Kernel, cpus: u32, commands: &[(String, String)]| {
+        let commands: Vec<(&str, &str)> =
+            commands.iter().map(|(name, line)| (name.as_str(), line.as_str())).collect();
+        guest.boot(kernel, cpus, &layland, &files, &commands).expect("QEMU runs")
+    };
+    let commands = |names: &[&str]| -> Vec<(String, String)> {
+        let chosen = CASES.iter().filter(|case| names.contains(&case.name));
+        chosen.flat_map(Case::commands).collect()
+    };
+    let judge = |kernel: &Kernel, booted: &Booted, names: &[&str]| {
+        for case in CASES.iter().filter(|case| names.contains(&case.name)) {
+            let ran = case.judge(kernel, booted);
+            judge_case(kernel, case, &ran);
+        }
+    };
+    for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
+        eprintln!("{}: {}", kernel.label, kernel.package);
+        if kernel.label.ends_with("-rt") {
+            // The manager polls there, and needs a CPU that the kernel does without.
+            judge(kernel, &boot(kernel, 5, &commands(&SOME)), &SOME);
+            continue;
+        }
+        let every = CASES.map(|case| case.name);
+        judge(kernel, &boot(kernel, 4, &commands(&every)), &every);
+        judge_faults(kernel, &boot(kernel, 4, &faults()));
+        judge_side_by_side(kernel, &guest, &layland);
+        // More CPUs, twice. Almost always the same image does just the same, to the nanosecond. But the emulator does
+        // not promise it: its timers are another thread of the host. So what must be the same is what is judged.
+        let both = [0; 2].map(|_| boot(kernel, 8, &commands(&SOME)));
+        both.iter().for_each(|booted| judge(kernel, booted, &SOME));
+        let [first, second] =
+            both.each_ref().map(|booted| SOME.map(|name| &booted.ran(name).output));
+        let same = if first == second { "identical" } else { "not identical" };
+        eprintln!("{}: two boots with 8 CPUs: {same}", kernel.label);
+    }
+}
+
+/// Every engine runs the same jobs, and none is late.
+fn judge_side_by_side(kernel: &Kernel, guest: &Guest, layland: &[u8]) {
+    let compared = compared(guest, kernel, layland, Some(SIDE_BY_SIDE)).expect("QEMU runs");
+    let (label, text) = (&kernel.label, &compared.text);
+    let mut engines = Vec::new();
+    for row in &compared.rows[1..] {
+        let cell = |column| compared.cell(row, column);
+        assert_eq!(cell("missed"), "0", "{label}: {text}");
+        let alike: f64 = cell("alike").parse().expect("it is a number");
+        // Threads of SCHED_DEADLINE do not count what the machine takes from them, and what it throttles is not ours.
+        assert!(alike > 0.95 || cell("engine") == "SCHED_DEADLINE", "{label}: {text}");
+        engines.push((cell("series"), cell("engine")));
+    }
+    let of = |series| engines.iter().filter(|(of, _)| of == series).count();
+    assert_eq!((of("g-edf"), of("run")), (6, 4), "{label}: {text}");
+    eprintln!("{label}: {text}");
+}
+
+fn judge_case(kernel: &Kernel, case: &Case, ran: &Value) {
+    let (label, name) = (&kernel.label, case.name);
+    let ext = &ran["ext"];
+    let count = |what: &str| ext[what].as_u64().expect("it is counted");
+    if name == "amc" {
+        // An overrun drops what is of lower criticality, and nothing else is late.
+        let tasks = ran["summary"]["tasks"].as_array().expect("there are tasks");
+        let sum =
+            |what: &str| tasks.iter().map(|task| task[what].as_u64().unwrap_or(0)).sum::<u64>();
+        assert!(sum("aborted") > 0, "{label}: {ran:#}");
+        return;
+    }
+    assert_eq!(ran["summary"]["total"]["missed"], 0, "{label}: {name}: {ran:#}");
+    match name {
+        "plain" => assert_eq!(count("right") + count("wrong"), 0, "{label}: {name}: {ext}"),
+        // What several servers do at once is about several CPUs.
+        "run" | "qps" => assert!(count("followed") > 0, "{label}: {name}: {ext}"),
+        _ => {
+            assert!(count("followed") > 0 && count("woken") > 0, "{label}: {name}: {ext}");
+            assert!(count("right") > count("wrong"), "{label}: {name}: {ext}");
+        }
+    }
+}
+
+/// What is done to runs.
+fn faults() -> Vec<(String, String)> {
+    let named = |name: &str, line: String| (name.to_owned(), line);
+    vec![
+        named("frozen", disturbed("kill -STOP $run; sleep 0.5; kill -CONT $run")),
+        named("dead", disturbed("kill -STOP $run; sleep 2; kill -CONT $run")),
+        named("manager", disturbed("kill -9 $run")),
+        named("threads", disturbed("kill -9 $(busybox pidof layland-load)")),
+        named(
+            "hotplug",
+            disturbed(
+                "echo 0 >/sys/devices/system/cpu/cpu3/online; sleep 0.8; echo 1 >/sys/devices/system/cpu/cpu3/online",
+            ),
+        ),
+        named("interrupt", disturbed("kill -INT $run")),
+        named(
+            "overrun",
+            "layland run six.toml --policy dl-sp --margin 5ms --overrun a=3x --engine ext --duration 1500ms --check --json"
+                .to_owned(),
+        ),
+        // The watchdog of the kernel would end everything after 30 s.
+        named(
+            "starved",
+            "layland run starved.toml --policy p-rm --manager dedicated --engine ext --duration 34s --json --quiet".to_owned(),
+        ),
+        named(
+            "second",
+            "layland run six.toml --engine ext --duration 2s >/dev/null 2>&1 & sleep 1; \
+             layland run starved.toml --policy p-rm --engine ext --duration 1s; code=$?; wait; exit $code"
+                .to_owned(),
+        ),
+    ]
+}
+
+fn judge_faults(kernel: &Kernel, booted: &Booted) {
+    let label = &kernel.label;
+    let of = |name: &str| {
+        let ran = booted.ran(name);
+        for left in ["LOADED", "LEFT"] {
+            assert!(!ran.output.contains(left), "{label}: {ran}");
+        }
+        (ran.code, &ran.output)
+    };
+    let doubts = |name: &str, sought: &str| {
+        let (code, output) = of(name);
+        assert_eq!(code, Some(6), "{label}: {name}: {output}");
+        assert!(output.contains(sought), "{label}: {name}: {output}");
+    };
+    doubts("frozen", "by the caretaker of the kernel");
+    doubts("dead", "the manager has not answered for too long");
+    doubts("threads", "the run ended at");
+    assert_eq!(of("manager").0, Some(137), "{label}: {}", of("manager").1);
+    assert_eq!(of("interrupt").0, Some(130), "{label}: {}", of("interrupt").1);
+    // Two CPUs carry less for 0.8 s: jobs are late, and every decision is that of the policy.
+    let hotplug = document(booted.ran("hotplug"));
+    assert_eq!(hotplug["broken_rules"], Value::Array(Vec::new()), "{label}: {hotplug:#}");
+    assert!(of("hotplug").0.is_some_and(|code| code < 2), "{label}: {hotplug:#}");
+    // Whoever takes more than its budget is throttled, and nobody else is late.
+    let overrun = document(booted.ran("overrun"));
+    assert_eq!(overrun["broken_rules"], Value::Array(Vec::new()), "{label}: {overrun:#}");
+    for task in overrun["summary"]["tasks"].as_array().expect("there are tasks") {
+        let is_late = task["missed"].as_u64() > Some(0);
+        assert_eq!(is_late, task["name"] == "a", "{label}: {task}");
+    }
+    let starved = document(booted.ran("starved"));
+    assert!(starved["end_ns"].as_u64() >= Some(34_000_000_000), "{label}: {starved:#}");
+    assert_eq!(starved["doubts"], Value::Array(Vec::new()), "{label}: {starved:#}");
+    // One scheduler can be loaded: the other run is named, and not fought.
+    let second = booted.ran("second");
+    assert_eq!(second.code, Some(5), "{label}: {second}");
+}
