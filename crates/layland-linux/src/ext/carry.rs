@@ -16,7 +16,7 @@ use crate::fifo::worker::Shared;
 use crate::kernel::sys::{self, Tid};
 use crate::log::{Log, Program};
 use crate::machine::Awake;
-use crate::machine::ext::support;
+use crate::machine::ext::{ExtSupport, support};
 use crate::manager::{Finished, Manager, Start};
 use layland_model::{CpuMap, Index, System, TaskId, Time};
 use layland_policy::{Policy, Refusal, Schedules, Speeds};
@@ -134,11 +134,11 @@ impl Carrying {
         }
         let support = support();
         refuse(&support)?;
-        // Two programs at a time do not get through there: not before it is known why.
-        if !support.has_timers {
+        // A manager that polls leaves nothing of its CPU to anybody: the threads there would never run.
+        let polls = support.manager_polls();
+        if polls && options.hosts.contains(&options.manager) {
             return Err(RunError::unsupported(
-                "threads of other programs are not carried on a kernel with PREEMPT_RT: boot one without, or use \
-                 SCHED_DEADLINE (leave --engine ext out)",
+                "on a kernel with PREEMPT_RT the manager has a CPU of its own, which no thread is carried on",
             ));
         }
         let no_thread =
@@ -152,16 +152,16 @@ impl Carrying {
         let is_watched = watchdog.class() != WatchdogClass::Ordinary;
         // An ordinary thread takes a CPU from any thread of ours, and the caller is one.
         let allowed = sys::allowed_cpus().unwrap_or_default();
-        let others: Vec<usize> =
-            allowed.iter().copied().filter(|cpu| !options.hosts.contains(cpu)).collect();
+        let is_taken =
+            |cpu: &usize| options.hosts.contains(cpu) || polls && *cpu == options.manager;
+        let others: Vec<usize> = allowed.iter().copied().filter(|cpu| !is_taken(cpu)).collect();
         if !others.is_empty() {
             let _ = sys::set_affinity(Tid::own(), others);
         }
         let (ready, is_ready) = mpsc::channel();
         let (own_desk, own_control) = (Arc::clone(&desk), Arc::clone(&control));
         let manager = std::thread::Builder::new().stack_size(MANAGER_STACK).spawn(move || {
-            let managed =
-                manage(policy, &options, support.has_timers, &own_control, &own_desk, &ready);
+            let managed = manage(policy, &options, &support, &own_control, &own_desk, &ready);
             own_desk.nudge();
             managed
         });
@@ -324,7 +324,7 @@ impl Drop for Carrying {
 fn manage(
     policy: Box<dyn Policy>,
     options: &CarryOptions,
-    has_timers: bool,
+    support: &ExtSupport,
     control: &Shared,
     desk: &Arc<Desk>,
     ready: &mpsc::Sender<Names>,
@@ -335,15 +335,15 @@ fn manage(
     sys::pin(own, options.manager).map_err(|error| {
         RunError::refused("failed to choose a CPU", &error, "choose other CPUs".to_owned())
     })?;
-    let is_rt = !has_timers;
+    let polls = support.manager_polls();
     let settings = Settings {
         cpus_used: options.hosts.iter().fold(0, |bits, &host| bits | 1 << host),
         late_ns: LATE_NS,
         dead_ns: DEAD_NS,
-        has_timers: u32::from(has_timers),
-        wakes_manager: u32::from(!is_rt),
+        has_timers: u32::from(support.has_timers),
+        wakes_manager: u32::from(!polls),
     };
-    let mut mechanism = Mechanism::load(&settings, is_rt)?;
+    let mut mechanism = Mechanism::load(&settings, polls)?;
     mechanism.attach()?;
     let names = mechanism
         .names()
@@ -351,7 +351,7 @@ fn manage(
     let hosts: CpuMap<usize> = options.hosts.iter().copied().collect();
     let system = System::new(hosts.len(), Vec::new());
     let members = (0..THREADS).map(|_| Thread::default()).collect();
-    let how = How { looks_ahead: false, polls: is_rt };
+    let how = How { looks_ahead: false, polls };
     let work = Programs::new(Arc::clone(desk));
     let threads = Threads::new(control, work, members, mechanism, &hosts, &how);
     let start = Start {

@@ -82,7 +82,7 @@ pub fn run(
     let _awake = Awake::keep();
     let watch = Watch::begin(options.fifo.hosts.all());
     let throttling = Throttling::of_machine();
-    let mut result = execute(system, policy, options, support.has_timers, remarks);
+    let mut result = execute(system, policy, options, &support, remarks);
     if let Ok(outcome) = &mut result {
         outcome.disturbance = watch.end();
         outcome.throttling = throttling;
@@ -110,7 +110,7 @@ fn execute(
     system: &System,
     policy: Box<dyn Policy>,
     options: &ExtOptions<'_>,
-    has_timers: bool,
+    support: &ExtSupport,
     mut remarks: Vec<String>,
 ) -> Result<Outcome, RunError> {
     let fifo = &options.fifo;
@@ -138,7 +138,7 @@ fn execute(
         let (shared, load) = (&*control, &load);
         let manager =
             std::thread::Builder::new().stack_size(MANAGER_STACK).spawn_scoped(scope, move || {
-                manage(system, policy, options, has_timers, log, shared, load)
+                manage(system, policy, options, support, log, shared, load)
             });
         let manager = manager.map_err(|error| no_thread(&error))?;
         while !manager.is_finished() {
@@ -204,7 +204,7 @@ fn manage(
     system: &System,
     policy: Box<dyn Policy>,
     options: &ExtOptions<'_>,
-    has_timers: bool,
+    support: &ExtSupport,
     log: crate::log::Log,
     control: &Shared,
     load: &Load,
@@ -216,18 +216,17 @@ fn manage(
     let help = || "choose other CPUs with --host-cpus".to_owned();
     sys::pin(own, fifo.hosts.manager)
         .map_err(|error| RunError::refused("failed to choose a CPU", &error, help()))?;
-    // Under PREEMPT_RT, which also makes threads of interrupts.
-    let is_rt = !has_timers;
+    let polls = support.manager_polls();
     let settings = Settings {
         cpus_used: fifo.hosts.of.values().fold(0, |bits, &host| bits | 1 << host),
         late_ns: if options.is_reference { 0 } else { LATE_NS },
         dead_ns: DEAD_NS,
-        has_timers: u32::from(has_timers),
-        wakes_manager: u32::from(!is_rt),
+        has_timers: u32::from(support.has_timers),
+        wakes_manager: u32::from(!polls),
     };
-    let mut mechanism = Mechanism::load(&settings, is_rt)?;
+    let mut mechanism = Mechanism::load(&settings, polls)?;
     mechanism.attach()?;
-    let how = How { looks_ahead: options.looks_ahead, polls: is_rt };
+    let how = How { looks_ahead: options.looks_ahead, polls };
     let members = posts::threads_of(load, &mechanism)?;
     let work = Posts(load);
     let threads = Threads::new(control, work, members, mechanism, &fifo.hosts.of, &how);

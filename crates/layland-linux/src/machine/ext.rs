@@ -183,6 +183,14 @@ pub struct ExtSupport {
     pub has_timers: bool,
 }
 
+impl ExtSupport {
+    /// Whether the manager polls, and so needs a CPU that nobody else needs. On PREEMPT_RT a thread of the kernel would
+    /// wake it, which itself waits for its turn.
+    pub fn manager_polls(&self) -> bool {
+        !self.has_timers
+    }
+}
+
 /// Looks at this machine.
 pub fn support() -> ExtSupport {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned());

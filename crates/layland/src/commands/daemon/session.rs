@@ -11,7 +11,7 @@ use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{Class, Place, Reserving, Thread, owner_of, thread};
 use layland_linux::ext::{CarryOptions, Carrying, EnterError, Ticket};
-use layland_linux::{LogFile, Member, Program, Reserved};
+use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
 use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
 use layland_policy::Registry;
 use std::fmt;
@@ -59,6 +59,8 @@ pub(super) struct Desk<'a> {
     registry: &'a Registry,
     args: &'a DaemonArgs,
     cpus: CpuSet,
+    /// The CPU of the machine that the manager has.
+    manager: usize,
     session: Option<Session>,
 }
 
@@ -76,15 +78,27 @@ impl<'a> Desk<'a> {
     /// Nothing is admitted yet.
     pub(super) fn new(registry: &'a Registry, args: &'a DaemonArgs) -> Result<Desk<'a>, Failure> {
         let online = Machine::read().online;
-        let mut others = online.clone();
-        if let Some(first) = online.lowest().filter(|_| online.len() > 1) {
-            others.remove(first);
+        let polls = ext_support().manager_polls();
+        // The first CPU is everybody's, and that of a manager that is woken; one that polls has the second.
+        let kept = if polls { 2 } else { usize::from(online.len() > 1) };
+        let rest: CpuSet = online.iter().skip(kept).collect();
+        let cpus = args.cpus.clone().unwrap_or(rest);
+        if polls && (cpus.is_empty() || online.len() < cpus.len() + 2) {
+            let message =
+                "on a kernel with PREEMPT_RT the manager polls, and needs a CPU of its own";
+            let help =
+                "leave out two CPUs, for the manager and for everybody else: --cpus 2-3 of 0-3";
+            return Err(Failure::refused(message).help(help));
         }
-        let cpus = args.cpus.clone().unwrap_or(others);
         if cpus.is_empty() || !cpus.is_subset(&online) {
             return Err(Failure::usage(format!("--cpus {cpus}: this machine has CPUs {online}")));
         }
-        Ok(Desk { registry, args, cpus, session: None })
+        let mut free = online.difference(&cpus);
+        if polls && let Some(first) = free.lowest() {
+            free.remove(first);
+        }
+        let manager = free.lowest().or(cpus.lowest()).map_or(0, Index::index);
+        Ok(Desk { registry, args, cpus, manager, session: None })
     }
 
     /// Becomes readable when there is something to [look](Self::look) at.
@@ -236,11 +250,9 @@ impl<'a> Desk<'a> {
         system.platform = Platform::identical(self.cpus.len());
         let built = self.registry.build(spec_of(policy), &system);
         let built = built.map_err(|error| Failure::refused(error.to_string()))?;
-        let online = Machine::read().online;
-        let manager = online.difference(&self.cpus).lowest().or(self.cpus.lowest());
         let options = CarryOptions {
             hosts: self.cpus.iter().map(Index::index).collect(),
-            manager: manager.map_or(0, Index::index),
+            manager: self.manager,
             log_records: if self.args.log.is_some() { LOG_RECORDS } else { 0 },
         };
         let carrying = Carrying::start(built, options).map_err(failure)?;
