@@ -4,27 +4,28 @@
 //! instruction, others when they come. What the daemon has given ends with the connection, and so with this process.
 
 use super::args::ExecArgs;
+use super::book::Machine;
 use super::groups::Groups;
+use super::seen::{About, Seen};
+use super::watch::{LATER_MS, watch};
 use super::wishes::{Sight, Wish};
 use super::{follow, list};
 use crate::commands::daemon::talk::{Answer, Ask, Wanted, failure};
-use crate::ui::exit::{Exit, Failure, Message, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::Member;
 use layland_linux::exec::{
-    Asker, Ended, Given, Process, Program, Signal, Signals, Thread, descendants, threads_of,
+    Asker, Given, Process, Program, Reserving, Signal, Signals, Thread, descendants, threads_of,
 };
+use layland_model::{Index, Task};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// How long the daemon may take for an answer: it may have to load its scheduler, and to ask polkit.
 const PATIENCE_MS: u32 = 60_000;
-const SOON_MS: u32 = 5;
-const OFTEN: u32 = 40;
-const LATER_MS: u32 = 100;
 
 /// A thread that has what it asked for.
 struct Held {
@@ -44,6 +45,10 @@ struct Client<'a> {
     /// Threads that are meant, and get nothing: each is told once.
     refused: BTreeSet<(i32, u64)>,
     groups: Groups,
+    /// Records what is to be written at the end.
+    seen: Option<Seen>,
+    /// What each thread had that was ever admitted, for that.
+    reserved: Vec<Task>,
 }
 
 /// What was admitted.
@@ -55,12 +60,6 @@ struct Admitted {
 
 pub(super) fn run(args: &ExecArgs) -> Outcome {
     let (wishes, groups) = follow::wanted(args)?;
-    if !args.output.is_empty() {
-        let message = "--output records what the kernel's own classes do, and not the engine ext";
-        return Err(Failure::usage(message).help(
-            "record it beside, as root: layland trace record; or let the daemon write a log: layland daemon --log",
-        ));
-    }
     let signals = Signals::block()
         .map_err(|error| Failure::refused(format!("failed to wait for signals: {error}")))?;
     let asker = Asker::knock(&args.socket).map_err(|error| {
@@ -77,15 +76,48 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
         (None, None) if args.pid.is_some() => follow::what(args),
         (None, None) => groups.name().unwrap_or_else(|| "newcomer".to_owned()),
     };
-    let (held, refused) = (Vec::new(), BTreeSet::new());
-    let mut client = Client { args, wishes, asker: Some(asker), name, held, refused, groups };
+    let mut client = Client {
+        args,
+        wishes,
+        asker: Some(asker),
+        name,
+        held: Vec::new(),
+        refused: BTreeSet::new(),
+        groups,
+        seen: None,
+        reserved: Vec::new(),
+    };
     if args.dry_run {
         return client.dry_run();
     }
-    match args.command.is_empty() {
-        true => client.join(args.pid, &signals),
-        false => client.start(&signals),
+    if args.output.is_empty() {
+        return client.carry_out(&signals);
     }
+    let what = follow::what(args);
+    // The kernel's buffer is a change of the machine, which a guardian takes back if we die.
+    let mut recording = Reserving::begin(&format!("layland exec {what}"))?;
+    client.seen = Seen::begin(&args.output, &mut recording)?;
+    let ended = client.carry_out(&signals);
+    let mut seen = client.seen.take();
+    if let Some(seen) = &mut seen {
+        seen.end();
+    }
+    for failed in recording.end() {
+        terminal::warn(&failed.to_string(), Some("as root: layland doctor --clean"));
+    }
+    let exit = ended?;
+    if let Some(seen) = seen {
+        let cpus = Machine::read().online.iter().last().map_or(1, |cpu| cpu.index() + 1);
+        seen.write(&About {
+            name: &client.name,
+            what: &what,
+            policy: args.policy().name(),
+            cpus,
+            tasks: client.reserved,
+            is_quiet: args.quiet,
+        })?;
+    }
+    Ok(exit)
 }
 
 /// Asks the daemon, if there is one, to give back what has this name: whether something had it.
@@ -165,6 +197,13 @@ impl Client<'_> {
         }
     }
 
+    fn carry_out(&mut self, signals: &Signals) -> Outcome {
+        match self.args.command.is_empty() {
+            true => self.join(self.args.pid, signals),
+            false => self.start(signals),
+        }
+    }
+
     fn say_admitted(&self, wish: usize, admitted: &Admitted) {
         if self.args.quiet {
             return;
@@ -214,13 +253,19 @@ impl Client<'_> {
             let style = Style { ascii: false, colours: terminal::talk_colours() };
             terminal::talk(&table::plain(["thread", "the kernel says"], [row].into_iter(), style));
         }
+        if let Some(seen) = &mut self.seen {
+            seen.has_slot(thread.tid.0, self.reserved.len());
+            let Reservation { runtime, deadline, period, .. } = self.wishes[wish].reservation;
+            let task = Task::implicit(admitted.name.clone(), runtime, period);
+            self.reserved.push(Task { deadline, ..task });
+        }
         self.held.push(Held { wish, thread: thread.clone(), name: admitted.name });
         Ok(())
     }
 
     /// Starts the program and follows it to its end.
     fn start(&mut self, signals: &Signals) -> Outcome {
-        let mut program = Program::hold(&self.args.command, signals)
+        let program = Program::hold(&self.args.command, signals)
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         let first = threads_of(Process(main)).into_iter().find(Thread::is_main);
@@ -233,31 +278,11 @@ impl Client<'_> {
                 None => drop(self.request(wish, None)?),
             }
         }
-        if let Err(error) = program.start() {
-            let name = self.args.command[0].to_string_lossy();
-            let message = format!("failed to execute {name}: {error}");
-            terminal::complain(&Message::Plain(message, None));
-            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-            return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
-        }
         let own = Process(std::process::id() as i32);
-        for round in 0.. {
-            if let Some(ended) = program.ended() {
-                if let Ended::Signal(number) = ended {
-                    terminal::talk(&format!("{} was killed by signal {number}", self.name));
-                }
-                return Ok(Exit::OfProgram(ended.code()));
-            }
+        let (args, name) = (self.args, self.name.clone());
+        watch(program, &args.command, &name, signals, || {
             self.look(Some(main), &descendants(own).into_iter().collect());
-            let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
-            if let Some(signal) = signals.wait(pause)
-                && !signal.is_of_child()
-                && !signal.is_of_terminal
-            {
-                program.pass_on(signal);
-            }
-        }
-        unreachable!("the rounds never end")
+        })
     }
 
     /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.
@@ -307,6 +332,9 @@ impl Client<'_> {
 
     /// Names threads to the daemon that are meant and have nothing yet.
     fn look(&mut self, main: Option<i32>, of: &BTreeSet<Process>) {
+        if let Some(seen) = &mut self.seen {
+            seen.drain();
+        }
         self.listen();
         self.held.retain(|held| held.thread.is_alive());
         for thread in self.threads(of) {

@@ -9,14 +9,15 @@ use super::book::{Book, Granted, Machine, NotGranted, Terms, explain};
 use super::groups::Groups;
 use super::list;
 use super::seen::{About, Seen};
+use super::watch::{LATER_MS, SOON_MS, watch};
 use super::wishes::{self, Sight, Wish};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{
-    Class, Ended, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals,
-    Thread, descendants, threads_of,
+    Class, Given, Place, Process, Program, Reserving, ReservingError, Signal, Signals, Thread,
+    descendants, threads_of,
 };
 use layland_linux::{Admitting, Member, Reserved};
 use layland_model::{CpuSet, Index, Task};
@@ -25,10 +26,6 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A program has its threads soon after its start, or late: it is looked at often first.
-const SOON_MS: u32 = 5;
-const OFTEN: u32 = 40;
-const LATER_MS: u32 = 100;
 /// How often a program that waits is woken, until the kernel sees it on its CPUs.
 const ROUNDS_TO_SETTLE: u32 = 200;
 
@@ -280,7 +277,7 @@ impl Follower<'_> {
 
     /// Starts the program and follows it to its end.
     fn start(&mut self, signals: &Signals) -> Outcome {
-        let mut program = Program::hold(&self.args.command, signals)
+        let program = Program::hold(&self.args.command, signals)
             .map_err(|error| Failure::refused(format!("failed to start a process: {error}")))?;
         let main = program.tid().0;
         // Those of the first thread are there before its first instruction.
@@ -309,33 +306,11 @@ impl Follower<'_> {
                 .help("see `layland doctor`"));
         }
         self.tell(&given);
-        if let Err(error) = program.start() {
-            let name = self.args.command[0].to_string_lossy();
-            terminal::complain(&crate::ui::exit::Message::Plain(
-                format!("failed to execute {name}: {error}"),
-                None,
-            ));
-            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-            return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
-        }
         let own = Process(std::process::id() as i32);
-        for round in 0.. {
-            if let Some(ended) = program.ended() {
-                if let Ended::Signal(number) = ended {
-                    terminal::talk(&format!("{} was killed by signal {number}", self.name));
-                }
-                return Ok(Exit::OfProgram(ended.code()));
-            }
+        let name = self.name.clone();
+        watch(program, &self.args.command, &name, signals, || {
             self.look(descendants(own).into_iter().flat_map(threads_of), Some(main));
-            let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
-            if let Some(signal) = signals.wait(pause)
-                && !signal.is_of_child()
-                && !signal.is_of_terminal
-            {
-                program.pass_on(signal);
-            }
-        }
-        unreachable!("the rounds never end")
+        })
     }
 
     /// Joins a program that runs, until it ends, or what control groups have, until somebody wants it to be left.

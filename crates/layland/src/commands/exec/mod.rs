@@ -6,6 +6,7 @@
 //!   foreign.rs  who has a share of the CPUs besides
 //!   groups.rs   control groups that are named
 //!   follow.rs   from the first thread to the last
+//!   watch.rs    from the first instruction of the program to its end
 //!   seen.rs     what the kernel's trace says of it
 //!   client.rs   the same as follow.rs by the daemon, for the engine ext
 //!   list.rs     what is admitted now
@@ -19,6 +20,7 @@ mod foreign;
 mod groups;
 mod list;
 mod seen;
+mod watch;
 mod wishes;
 
 use crate::ui::exit::{Exit, Failure, Outcome};

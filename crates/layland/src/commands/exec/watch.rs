@@ -1,0 +1,46 @@
+//! A program from its first instruction to its end.
+
+use crate::ui::exit::{Exit, Message, Outcome};
+use crate::ui::terminal;
+use layland_linux::exec::{Ended, Program, Signals};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+
+/// A program has its threads soon after its start, or late: it is looked at often first.
+pub(super) const SOON_MS: u32 = 5;
+const OFTEN: u32 = 40;
+pub(super) const LATER_MS: u32 = 100;
+
+/// Starts a program that waits, looks after it until it ends, and passes signals on to it. It is called `name`.
+pub(super) fn watch(
+    mut program: Program,
+    command: &[OsString],
+    name: &str,
+    signals: &Signals,
+    mut look: impl FnMut(),
+) -> Outcome {
+    if let Err(error) = program.start() {
+        let file = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+        let message = format!("failed to execute {file}: {error}");
+        terminal::complain(&Message::Plain(message, None));
+        let is_missing = error.kind() == ErrorKind::NotFound;
+        return Ok(Exit::OfProgram(if is_missing { 127 } else { 126 }));
+    }
+    for round in 0.. {
+        if let Some(ended) = program.ended() {
+            if let Ended::Signal(number) = ended {
+                terminal::talk(&format!("{name} was killed by signal {number}"));
+            }
+            return Ok(Exit::OfProgram(ended.code()));
+        }
+        look();
+        let pause = if round < OFTEN { SOON_MS } else { LATER_MS };
+        if let Some(signal) = signals.wait(pause)
+            && !signal.is_of_child()
+            && !signal.is_of_terminal
+        {
+            program.pass_on(signal);
+        }
+    }
+    unreachable!("the rounds never end")
+}
