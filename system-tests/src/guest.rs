@@ -9,6 +9,7 @@ use crate::archive::Archive;
 use crate::program::past_the_harness;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
 
@@ -134,10 +135,12 @@ impl Guest {
         files: &[(&str, &str)],
         commands: &[(&str, &str)],
     ) -> io::Result<Booted> {
-        let image = self.folder.join(format!("{}.cpio", kernel.label));
-        let console = self.folder.join(format!("{}.console", kernel.label));
+        // Tests boot at the same time, as threads of one process or as several processes.
+        static BOOTS: AtomicU32 = AtomicU32::new(0);
+        let (own, boot) = (std::process::id(), BOOTS.fetch_add(1, Ordering::Relaxed));
+        let file = |of| self.folder.join(format!("{}-{own}-{boot}.{of}", kernel.label));
+        let (image, console) = (file("cpio"), file("console"));
         fs::write(&image, self.file_system(layland, files, commands))?;
-        let _ = fs::remove_file(&console);
         let mut machine = Command::new("qemu-system-x86_64")
             .args(["-accel", "tcg,thread=single", "-cpu", "max", "-m", "1G", "-smp", &cpus.to_string()])
             .args(["-nodefaults", "-no-user-config", "-icount", "shift=1,sleep=off"])
@@ -148,8 +151,9 @@ impl Guest {
             .arg(&kernel.image)
             .arg("-initrd")
             .arg(&image)
-            // The self-tests of the kernel's ciphers would hold application CPUs for seconds.
-            .args(["-append", &format!("console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-{last} rcu_nocbs=1-{last} irqaffinity=0 cryptomgr.notests", last = cpus - 1)])
+            // The self-tests of the kernel's ciphers would hold application CPUs for seconds, and khugepaged takes any CPU
+            // for tens of milliseconds, as an ordinary thread that comes before those of sched_ext.
+            .args(["-append", &format!("console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-{last} rcu_nocbs=1-{last} irqaffinity=0 cryptomgr.notests transparent_hugepage=never", last = cpus - 1)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()?;
@@ -161,9 +165,10 @@ impl Guest {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        let console = String::from_utf8_lossy(&fs::read(&console)?).replace('\r', "");
+        let text = String::from_utf8_lossy(&fs::read(&console)?).replace('\r', "");
         fs::remove_file(&image)?;
-        Ok(Booted { ran: parse(&console), console })
+        fs::remove_file(&console)?;
+        Ok(Booted { ran: parse(&text), console: text })
     }
 
     fn file_system(

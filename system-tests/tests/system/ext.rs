@@ -1,14 +1,12 @@
 //! The engine `ext` on real kernels: every family of policies, look-ahead, and what happens when a part of it dies.
 //!
-//! Needs what `kernels.rs` needs, and the headers of libelf and zlib.
+//! Needs the headers of libelf and zlib.
 #![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what it counted")]
 
+use crate::{Ready, ready_for_ext};
 use layland_system_tests::engines::compared;
-use layland_system_tests::{
-    Booted, Guest, Kernel, Profile, Ran, carries_ext, past_the_harness, static_layland,
-};
+use layland_system_tests::{Booted, Guest, Kernel, Ran};
 use serde_json::Value;
-use std::path::Path;
 
 /// Six tasks that need 2.22 of 3 CPUs.
 const SIX: &str = r#"layland = 1
@@ -159,23 +157,12 @@ fn disturbed(deed: &str) -> String {
 
 #[test]
 fn policies_carried_by_the_kernel() {
-    if !carries_ext() {
-        return past_the_harness(
-            "skipped: needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)",
-        );
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let guest = match Guest::fetch(&folder) {
-        Ok(guest) => guest,
-        Err(skipped) => return past_the_harness(&skipped.0),
-    };
-    let layland =
-        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
+    let Some(Ready { guest, layland }) = ready_for_ext() else { return };
     let files = [("six.toml", SIX), ("nested.toml", NESTED), ("starved.toml", STARVED)];
     let boot = |kernel: &Kernel, cpus: u32, commands: &[(String, String)]| {
         let commands: Vec<(&str, &str)> =
             commands.iter().map(|(name, line)| (name.as_str(), line.as_str())).collect();
-        guest.boot(kernel, cpus, &layland, &files, &commands).expect("QEMU runs")
+        guest.boot(kernel, cpus, layland, &files, &commands).expect("QEMU runs")
     };
     let commands = |names: &[&str]| -> Vec<(String, String)> {
         let chosen = CASES.iter().filter(|case| names.contains(&case.name));
@@ -197,7 +184,7 @@ fn policies_carried_by_the_kernel() {
         let every = CASES.map(|case| case.name);
         judge(kernel, &boot(kernel, 4, &commands(&every)), &every);
         judge_faults(kernel, &boot(kernel, 4, &faults()));
-        judge_side_by_side(kernel, &guest, &layland);
+        judge_side_by_side(kernel, guest, layland);
         // More CPUs, twice. Almost always the same image does just the same, to the nanosecond. But the emulator does
         // not promise it: its timers are another thread of the host. So what must be the same is what is judged.
         let both = [0; 2].map(|_| boot(kernel, 8, &commands(&SOME)));

@@ -1,10 +1,8 @@
 //! What `layland doctor` says of sched_ext on real kernels: that all is there, and by name what is broken.
-//!
-//! Needs what `kernels.rs` needs.
 
-use layland_system_tests::{Booted, Guest, Kernel, Profile, past_the_harness, static_layland};
+use crate::{Ready, ready};
+use layland_system_tests::{Booted, Kernel, past_the_harness};
 use serde_json::Value;
-use std::path::Path;
 
 /// What is known to be broken: packages, and functions whose hidden argument shows. Every build has others, and may
 /// have more of them.
@@ -28,15 +26,9 @@ const COMMANDS: [(&str, &str); 2] = [
 
 #[test]
 fn the_doctor_on_other_kernels() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let guest = match Guest::fetch(&folder) {
-        Ok(guest) => guest,
-        Err(skipped) => return past_the_harness(&skipped.0),
-    };
-    let layland =
-        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
+    let Some(Ready { guest, layland }) = ready() else { return };
     for kernel in guest.labelled(&["6.18", "7.2", "7.3", "7.3-rt"]) {
-        let booted = guest.boot(kernel, 2, &layland, &[], &COMMANDS).expect("QEMU runs");
+        let booted = guest.boot(kernel, 2, layland, &[], &COMMANDS).expect("QEMU runs");
         let finding = Finding::of(kernel, &booted, "root", "sched_ext");
         eprintln!("{}: {}: {}", kernel.label, kernel.package, finding.detail);
         match kernel.label.as_str() {

@@ -1,41 +1,33 @@
 //! The short form of `overheads`: the traces of Figure 6 and the counts and times of Figures 9 and 10 of Tang, Anderson
 //! and Abeni 2021, on other kernels. Times are those of an emulator: what is judged are decisions, counts, and which
 //! of two functions of one run executes more code.
-//!
-//! Needs what `kernels.rs` needs.
 #![expect(
     clippy::print_stderr,
     reason = "a test says which kernels it used, and why it was skipped"
 )]
 
+use crate::{Ready, ready};
 use layland_model::{Duration, TaskId};
+use layland_system_tests::WITH_DEADLINE;
 use layland_system_tests::overheads::{
     Amount, Dispatched, Measured, Traces, imported, in_guest, sets, waits,
 };
-use layland_system_tests::{Guest, Profile, WITH_DEADLINE, past_the_harness, static_layland};
-use std::path::Path;
 
 /// By how much an emulated machine is behind its decisions.
 const LATENCY: Duration = Duration::from_ms(2);
 
 #[test]
 fn figures_6_9_and_10_on_other_kernels() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let guest = match Guest::fetch(&folder) {
-        Ok(guest) => guest,
-        Err(skipped) => return past_the_harness(&skipped.0),
-    };
-    let layland =
-        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
+    let Some(Ready { guest, layland }) = ready() else { return };
     // One kernel: the long form has all.
     let kernels = guest.labelled(&WITH_DEADLINE);
     let Some(newest) = kernels.last() else { return };
     eprintln!("{}: {}", newest.label, newest.package);
-    let traces = Traces::record(&guest, newest, &layland).expect("QEMU runs");
+    let traces = Traces::record(guest, newest, layland).expect("QEMU runs");
     judge_traces(&newest.label, &traces);
     // As many tasks for each CPU as the paper has, and fewer CPUs: all CPUs of a guest share one of this machine.
     let amount = Amount { systems: 1, seconds: 1 };
-    let measured = in_guest(&guest, newest, &layland, (3, &[6]), amount).expect("QEMU runs");
+    let measured = in_guest(guest, newest, layland, (3, &[6]), amount).expect("QEMU runs");
     judge_costs(&newest.label, &measured);
 }
 

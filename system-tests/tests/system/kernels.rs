@@ -1,19 +1,13 @@
 //! Real kernels, several versions: policies on real threads, and the defects of SCHED_DEADLINE.
-//!
-//! Needs Debian's apt-get, and root to install QEMU; otherwise it says what it needs. It builds a static
-//! `layland`, or takes the one that `LAYLAND_STATIC` names.
 #![expect(
     clippy::print_stderr,
     reason = "a test says which kernels it used, and why it was skipped"
 )]
 
+use crate::{Ready, ready};
 use layland_system_tests::overheads::EXAMPLE_6;
-use layland_system_tests::{
-    Booted, Guest, Kernel, NO_FAIR_SERVERS, Profile, WITH_DEADLINE, past_the_harness,
-    static_layland,
-};
+use layland_system_tests::{Booted, Kernel, NO_FAIR_SERVERS, WITH_DEADLINE};
 use serde_json::Value;
-use std::path::Path;
 
 /// Five tasks that need 1.15 of 3 CPUs.
 const SLACK: &str =
@@ -33,13 +27,7 @@ task = [
 
 #[test]
 fn policies_and_defects_on_other_kernels() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    let guest = match Guest::fetch(&folder) {
-        Ok(guest) => guest,
-        Err(skipped) => return past_the_harness(&skipped.0),
-    };
-    let layland =
-        std::fs::read(static_layland(&folder, Profile::Dev)).expect("the program was built");
+    let Some(Ready { guest, layland }) = ready() else { return };
     for kernel in guest.labelled(&WITH_DEADLINE) {
         let dispatched = |policy: &str| {
             format!(
@@ -93,7 +81,7 @@ fn policies_and_defects_on_other_kernels() {
         let boot = |files: &[(&str, &str)], commands: &[(&str, String)]| {
             let commands: Vec<_> =
                 commands.iter().map(|(name, line)| (*name, line.as_str())).collect();
-            guest.boot(kernel, 4, &layland, files, &commands).expect("QEMU runs")
+            guest.boot(kernel, 4, layland, files, &commands).expect("QEMU runs")
         };
         eprintln!("{}: {}", kernel.label, kernel.package);
         judge_runs(kernel, &boot(&[], &runs));

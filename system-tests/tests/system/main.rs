@@ -1,0 +1,46 @@
+//! Policies, programs and the doctor on other kernels. One program, so that two machines are emulated at a time.
+//!
+//! Needs Debian's apt-get, and root to install QEMU; otherwise it says what it needs. It builds a static `layland`, or
+//! takes the one that `LAYLAND_STATIC` names.
+
+mod daemon;
+mod doctor;
+mod ext;
+mod kernels;
+mod overheads;
+
+use layland_system_tests::{
+    Guest, Profile, carries_ext, past_the_harness, static_layland, static_workload,
+};
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// What every test boots.
+struct Ready {
+    /// The kernels that could be had. `workload` is on the path, too.
+    guest: Guest,
+    /// The program, as tests are built: with assertions.
+    layland: Vec<u8>,
+}
+
+/// Fetched and built once for all tests. Where it cannot be, each test says why.
+fn ready() -> Option<&'static Ready> {
+    static READY: OnceLock<Result<Ready, String>> = OnceLock::new();
+    let ready = READY.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+        let mut guest = Guest::fetch(&folder).map_err(|skipped| skipped.0)?;
+        guest.programs.push(("workload".to_owned(), static_workload(&folder)));
+        let program = static_layland(&folder, Profile::Dev);
+        Ok(Ready { guest, layland: std::fs::read(program).expect("the program was built") })
+    });
+    ready.as_ref().map_err(|skipped| past_the_harness(skipped)).ok()
+}
+
+/// The same, where the program has the engine `ext`.
+fn ready_for_ext() -> Option<&'static Ready> {
+    if !carries_ext() {
+        past_the_harness("skipped: needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)");
+        return None;
+    }
+    ready()
+}
