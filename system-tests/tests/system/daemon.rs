@@ -19,9 +19,14 @@ fn start(cpus: &str) -> String {
     )
 }
 
-/// A client, with what it runs after it.
+/// A client.
+fn client(options: &str) -> String {
+    format!("taskset 1 layland exec --socket /tmp/ext.socket --engine ext {options}")
+}
+
+/// A client that runs a program.
 fn exec(options: &str, program: &str) -> String {
-    format!("taskset 1 layland exec --socket /tmp/ext.socket --engine ext {options} -- {program}")
+    format!("{} -- {program}", client(options))
 }
 
 /// Waits until the scheduler is loaded, or is not, for some seconds of the machine.
@@ -155,6 +160,19 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 until("disabled"),
             ),
         ),
+        // A service that runs already: what its control group has is joined, and given back.
+        (
+            "group",
+            format!(
+                "mkdir /sys/fs/cgroup/svc; \
+                 sh -c 'echo $$ >/sys/fs/cgroup/svc/cgroup.procs; exec workload hog 20000' & h=$!; sleep 0.5; \
+                 {{ {}; }} & a=$!; {}; sleep 0.5; {victim}; {class}; \
+                 layland exec --socket /tmp/ext.socket --leave svc; {}; {class}; kill -9 $h; wait $a; exit 0",
+                client(&format!("-q --cpus {a} --dl 2ms/10ms --cgroup svc")),
+                until("enabled"),
+                until("disabled"),
+            ),
+        ),
         // One scheduler is loaded: another one is named, on either side.
         (
             "second",
@@ -172,7 +190,13 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
                 until("enabled"),
             ),
         ),
-        ("log", format!("{}; {}", hog("2ms/10ms", 500), until("disabled"))),
+        (
+            "log",
+            format!(
+                "busybox rm /tmp/ext.log; {}; for i in 1 2 3 4 5 6 7 8 9; do [ -e /tmp/ext.log ] && break; sleep 0.5; done",
+                hog("2ms/10ms", 500)
+            ),
+        ),
         ("replay", "layland run --replay /tmp/ext.log".to_owned()),
         (
             "daemon",
@@ -312,6 +336,7 @@ fn judge(kernel: &Kernel, booted: &Booted, first: u32) {
     let left = code("leave", 0);
     says(left, "class 7\nclass 0");
     says(left, "mask: 1");
+    says(code("group", 0), "class 7\nclass 0");
     says(code("second", 5), "layland run six.toml");
     says(code("other", 5), "is loaded");
     says(code("replay", 0), "all as in the log");

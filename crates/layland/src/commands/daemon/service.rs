@@ -1,7 +1,7 @@
 //! Those who have connected, and what each has asked.
 
 use super::session::{Client, Desk};
-use super::talk::{Answer, Ask, LONGEST};
+use super::talk::{Answer, Ask, LONGEST, Why};
 use super::{DaemonArgs, polkit, rules};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::terminal;
@@ -35,7 +35,7 @@ pub(super) fn serve(registry: &Registry, args: &DaemonArgs) -> Outcome {
         let is_ready = is_ready(&waits, None);
         while let Some(signal) = signals.wait(0) {
             if signal.asks_to_end() {
-                desk.end("the daemon ends", &mut |_, _| {});
+                desk.end(Why::Closed, &mut |_, _| {});
                 return Ok(Exit::Yes);
             }
         }
@@ -58,7 +58,7 @@ pub(super) fn serve(registry: &Registry, args: &DaemonArgs) -> Outcome {
         // Whoever goes leaves what it had.
         for connection in news {
             peers.retain(|(client, _)| client.connection != connection);
-            desk.leave(|held| held.connection == connection, "its client has gone", &mut |_, _| {});
+            desk.leave(|held| held.connection == connection, Why::Closed, &mut |_, _| {});
         }
         for (connection, answer) in told {
             if let Some((_, peer)) = peers.iter_mut().find(|(of, _)| of.connection == connection) {
@@ -134,7 +134,7 @@ fn answer(
                 let is_it = |held: &super::session::Held| {
                     held.is_called(&name) && rules::may_end(user, held.user)
                 };
-                Answer::Left { found: desk.leave(is_it, "it was asked to leave", &mut tell) }
+                Answer::Left { found: desk.leave(is_it, Why::Asked, &mut tell) }
             }
             Ok(Ask::List) => Answer::List { members: desk.members() },
             Err(error) => Answer::refused(Failure::usage(format!("not understood: {error}"))),

@@ -2,11 +2,12 @@
 
 use super::DaemonArgs;
 use super::rules::{is_within_share, may_give, rate_of, reservation_of};
-use super::talk::{Answer, Wanted};
+use super::talk::{Answer, Wanted, Why};
 use crate::commands::exec::book::{Book, Granted, Machine, NotGranted, Terms, explain, spec_of};
 use crate::commands::exec::{Engine, Policy, admitting};
 use crate::commands::run::failure;
 use crate::ui::exit::Failure;
+use crate::ui::files::{NewFile, failed};
 use crate::ui::terminal;
 use layland_guarantee::admission::{Guarantee, Reservation};
 use layland_linux::exec::{Class, Place, Reserving, Thread, owner_of, thread};
@@ -15,7 +16,6 @@ use layland_linux::{LogFile, Member, Program, Reserved, ext_support};
 use layland_model::{CpuId, CpuSet, Index, Platform, Rate, System};
 use layland_policy::Registry;
 use std::fmt;
-use std::io::Write;
 
 /// Room for a log, in records.
 const LOG_RECORDS: usize = 1 << 20;
@@ -266,14 +266,14 @@ impl<'a> Desk<'a> {
     pub(super) fn leave(
         &mut self,
         is_it: impl Fn(&Held) -> bool,
-        why: &str,
+        why: Why,
         tell: &mut Tell<'_>,
     ) -> bool {
         let Some(session) = &mut self.session else { return false };
         let mut names = Vec::new();
         while let Some(index) = session.held.iter().position(&is_it) {
             let held = session.give_back(index);
-            let gone = Answer::Gone { name: held.name.clone(), why: why.to_owned() };
+            let gone = Answer::Gone { name: held.name.clone(), why };
             tell(held.connection, &gone);
             names.push(held.name);
         }
@@ -297,17 +297,17 @@ impl<'a> Desk<'a> {
     pub(super) fn look(&mut self, tell: &mut Tell<'_>) {
         let Some(session) = &mut self.session else { return };
         if session.carrying.over().is_some() {
-            self.end("the scheduler has ended, and its threads are ordinary ones", tell);
+            self.end(Why::Unscheduled, tell);
             return;
         }
         let gone = session.carrying.left();
         if !gone.is_empty() {
-            self.leave(|held| gone.contains(&held.ticket), "it has ended or left its class", tell);
+            self.leave(|held| gone.contains(&held.ticket), Why::Ended, tell);
         }
     }
 
     /// Gives everything back.
-    pub(super) fn end(&mut self, why: &str, tell: &mut Tell<'_>) {
+    pub(super) fn end(&mut self, why: Why, tell: &mut Tell<'_>) {
         self.leave(|_| true, why, tell);
         self.end_if_empty();
     }
@@ -341,13 +341,13 @@ impl<'a> Desk<'a> {
         let Some(path) = &self.args.log else { return };
         let policy = spec_of(policy).to_owned();
         let file = LogFile { policy, seed: 0, set: String::new(), log };
-        let written = std::fs::File::create(path).and_then(|out| {
-            let mut out = std::io::BufWriter::new(out);
-            file.write(&mut out)?;
-            out.flush()
+        // Whoever waits for the file finds the whole of it.
+        let written = NewFile::create(path).and_then(|mut out| {
+            file.write(&mut out).map_err(|error| failed(path, &error))?;
+            out.keep()
         });
-        if let Err(error) = written {
-            terminal::warn(&format!("failed to write {}: {error}", path.display()), None);
+        if let Err(failure) = written {
+            terminal::complain(&failure.message);
         }
     }
 }

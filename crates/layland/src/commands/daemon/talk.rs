@@ -7,6 +7,7 @@ use crate::ui::exit::Message;
 use crate::ui::exit::{Exit, Failure};
 use layland_linux::Member;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The longest line.
 #[cfg(feature = "ext")]
@@ -49,6 +50,31 @@ pub(crate) struct Wanted {
     pub policy: String,
 }
 
+/// Why a client no longer has something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Why {
+    /// Somebody has asked that it be given back.
+    Asked,
+    /// Its thread has ended, or somebody has given it another class.
+    Ended,
+    /// The scheduler has ended.
+    Unscheduled,
+    /// The client has gone, or the daemon ends: there is nobody to be told.
+    Closed,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Asked => "it was asked to leave",
+            Why::Ended => "it has ended or left its class",
+            Why::Unscheduled => "the scheduler has ended, and its threads are ordinary ones",
+            Why::Closed => "the connection has ended",
+        })
+    }
+}
+
 /// What the daemon says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -81,7 +107,7 @@ pub(crate) enum Answer {
         /// Which.
         name: String,
         /// Why.
-        why: String,
+        why: Why,
     },
     /// What is admitted.
     List {

@@ -10,7 +10,7 @@ use super::seen::{About, Seen};
 use super::watch::{LATER_MS, watch};
 use super::wishes::{Sight, Wish};
 use super::{follow, list};
-use crate::commands::daemon::talk::{Answer, Ask, Wanted, failure};
+use crate::commands::daemon::talk::{Answer, Ask, Wanted, Why, failure};
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::table::{self, Style};
 use crate::ui::terminal;
@@ -45,6 +45,8 @@ struct Client<'a> {
     /// Threads that are meant, and get nothing: each is told once.
     refused: BTreeSet<(i32, u64)>,
     groups: Groups,
+    /// Somebody wants that what it has be given back: nothing more is asked for.
+    was_asked: bool,
     /// Records what is to be written at the end.
     seen: Option<Seen>,
     /// What each thread had that was ever admitted, for that.
@@ -84,6 +86,7 @@ pub(super) fn run(args: &ExecArgs) -> Outcome {
         held: Vec::new(),
         refused: BTreeSet::new(),
         groups,
+        was_asked: false,
         seen: None,
         reserved: Vec::new(),
     };
@@ -140,7 +143,7 @@ pub(super) fn members(socket: &Path) -> Vec<Member> {
 }
 
 /// Asks, and waits for the answer. What is told besides is passed on.
-fn ask(asker: &mut Asker, what: &Ask, gone: &mut dyn FnMut(&str, &str)) -> Result<Answer, Failure> {
+fn ask(asker: &mut Asker, what: &Ask, gone: &mut dyn FnMut(&str, Why)) -> Result<Answer, Failure> {
     let failed = |why: String| Failure::refused(format!("the daemon does not answer: {why}"));
     let line = serde_json::to_string(what).unwrap_or_default();
     asker.say(&line).map_err(|error| failed(error.to_string()))?;
@@ -148,14 +151,14 @@ fn ask(asker: &mut Asker, what: &Ask, gone: &mut dyn FnMut(&str, &str)) -> Resul
         let line = asker.hear(PATIENCE_MS).map_err(|error| failed(error.to_string()))?;
         let line = line.ok_or_else(|| failed("it takes too long".to_owned()))?;
         match serde_json::from_str(&line) {
-            Ok(Answer::Gone { name, why }) => gone(&name, &why),
+            Ok(Answer::Gone { name, why }) => gone(&name, why),
             Ok(answer) => return Ok(answer),
             Err(error) => return Err(failed(error.to_string())),
         }
     }
 }
 
-fn tell_gone(name: &str, why: &str) {
+fn tell_gone(name: &str, why: Why) {
     terminal::talk(&format!("{name} goes on as an ordinary one, if it does: {why}"));
 }
 
@@ -183,8 +186,9 @@ impl Client<'_> {
         let Some(asker) = &mut self.asker else {
             return Err(Failure::refused("the daemon has gone"));
         };
-        let held = &mut self.held;
-        let mut gone = |name: &str, why: &str| {
+        let (held, was_asked) = (&mut self.held, &mut self.was_asked);
+        let mut gone = |name: &str, why: Why| {
+            *was_asked |= why == Why::Asked;
             held.retain(|held| held.name != name);
             tell_gone(name, why);
         };
@@ -298,7 +302,7 @@ impl Client<'_> {
                 self.ask_first(pid, &processes)?;
             }
             self.look(pid, &processes);
-            let is_over = self.asker.is_none() && self.held.is_empty();
+            let is_over = (self.asker.is_none() || self.was_asked) && self.held.is_empty();
             if is_over || signals.wait(LATER_MS).is_some_and(Signal::asks_to_end) {
                 return Ok(Exit::Yes);
             }
@@ -340,7 +344,7 @@ impl Client<'_> {
         for thread in self.threads(of) {
             let key = (thread.tid.0, thread.started);
             let has = self.held.iter().any(|held| held.thread.tid == thread.tid);
-            if self.asker.is_none() || has || self.refused.contains(&key) {
+            if self.asker.is_none() || self.was_asked || has || self.refused.contains(&key) {
                 continue;
             }
             let is_taken = |wish: usize| {
@@ -376,11 +380,12 @@ impl Client<'_> {
                 Ok(None) => return,
                 Ok(Some(line)) => {
                     if let Ok(Answer::Gone { name, why }) = serde_json::from_str(&line) {
+                        self.was_asked |= why == Why::Asked;
                         let found = self.held.iter().position(|held| held.name == name);
                         let held = found.map(|found| self.held.remove(found));
                         // One that has ended is no news.
                         if held.is_some_and(|held| held.thread.is_alive()) {
-                            tell_gone(&name, &why);
+                            tell_gone(&name, why);
                         }
                     }
                 }
