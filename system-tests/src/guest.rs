@@ -142,7 +142,16 @@ impl Guest {
         let (image, console) = (file("cpio"), file("console"));
         fs::write(&image, self.file_system(layland, files, commands))?;
         let mut machine = Command::new("qemu-system-x86_64")
-            .args(["-accel", "tcg,thread=single", "-cpu", "max", "-m", "1G", "-smp", &cpus.to_string()])
+            .args([
+                "-accel",
+                "tcg,thread=single",
+                "-cpu",
+                "max",
+                "-m",
+                "1G",
+                "-smp",
+                &cpus.to_string(),
+            ])
             .args(["-nodefaults", "-no-user-config", "-icount", "shift=1,sleep=off"])
             .args(["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"])
             .args(["-display", "none", "-no-reboot", "-serial"])
@@ -151,9 +160,7 @@ impl Guest {
             .arg(&kernel.image)
             .arg("-initrd")
             .arg(&image)
-            // The self-tests of the kernel's ciphers would hold application CPUs for seconds, and khugepaged takes any CPU
-            // for tens of milliseconds, as an ordinary thread that comes before those of sched_ext.
-            .args(["-append", &format!("console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-{last} rcu_nocbs=1-{last} irqaffinity=0 cryptomgr.notests transparent_hugepage=never", last = cpus - 1)])
+            .args(["-append", &command_line(cpus)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()?;
@@ -201,6 +208,16 @@ impl Guest {
         archive.program("init", (script + "poweroff -f\n").as_bytes());
         archive.finish()
     }
+}
+
+/// What the kernel is told. The self-tests of its ciphers would hold CPUs for seconds, and khugepaged takes any of them
+/// for tens of milliseconds, as an ordinary thread that comes before those of sched_ext.
+fn command_line(cpus: u32) -> String {
+    let last = cpus - 1;
+    format!(
+        "console=ttyS0 quiet panic=-1 nokaslr nohz_full=1-{last} rcu_nocbs=1-{last} irqaffinity=0 \
+         cryptomgr.notests transparent_hugepage=never"
+    )
 }
 
 const INIT: &str = "#!/bin/sh
