@@ -50,6 +50,45 @@ model.run_model()
 print(sum(1 for task in model.results.tasks.values() for job in task.jobs if job.response_time is not None))
 """
 
+OWN_POLICY = """
+import sys
+import layland
+
+
+class Key(layland.Policy):
+    def key(self, job, now):
+        return job.deadline
+
+
+class FixedKey(Key):
+    fixed_key = True
+
+
+class Handlers(layland.Policy):
+    def setup(self, tasks, cpus):
+        self.ready, self.on = [], [None] * cpus
+
+    def on_release(self, job, now):
+        self.ready.append(job)
+
+    def on_completion(self, job, now):
+        self.ready.remove(job)
+        self.on = [None if on is job else on for on in self.on]
+
+    def decide(self, now):
+        first = sorted(self.ready, key=lambda job: (job.deadline, job.task.rank))[: len(self.on)]
+        self.on = [job if job in first else None for job in self.on]
+        for job in first:
+            if job not in self.on:
+                self.on[self.on.index(None)] = job
+        return self.on
+
+
+name, path, cpus, seconds = sys.argv[1:]
+tasks = layland.TaskSet.load(path, cpus=int(cpus))
+print(tasks.simulate(globals()[name], until=f"{seconds}s").total["completed"])
+"""
+
 
 class Failed(Exception):
     """A command that does not do what is measured."""
@@ -136,6 +175,10 @@ class Peers:
         self.simso = found.returncode == 0
         if not self.simso:
             self.missing.append("SimSo: needs the Python package `simso`")
+        found = subprocess.run([sys.executable, "-c", "import layland"], capture_output=True, check=False)
+        self.package = found.returncode == 0
+        if not self.package:
+            self.missing.append("policies in Python: need the Python package `layland`")
 
     def build_schedcat(self, checkout, folder):
         if checkout is None:
@@ -224,6 +267,38 @@ def whole_runs(program, peers, folder, runs, short):
     return lines
 
 
+def own_policies(_program, peers, folder, runs, short):
+    """Global EDF as a class in Python."""
+    lines = ["| set | `key` | `key`, fixed | `on_release`, `on_completion`, `decide` | SimSo, EDF | by SimSo |",
+             "|---" * 6 + "|"]
+    brief, long = (0.2, 0.4) if short else (2, 12)
+    for name in ("a1", "b0"):
+        tasks, cpus = tasks_of(name, folder)
+
+        def rate(command, times):
+            """Events for a second: each job is released and completes."""
+            measured = []
+            for seconds in times:
+                taken, memory, printed = run([*command, seconds])
+                measured.append((taken, memory, 2 * int(printed.split()[-1])))
+            return slope(*measured)
+
+        rates = {"Key": [], "FixedKey": [], "Handlers": []}
+        if peers.package:
+            script = folder / "own_policy.py"
+            script.write_text(OWN_POLICY)
+            for _ in range(runs):
+                for policy, measured in rates.items():
+                    command = [sys.executable, script, policy, SETS / f"{name}.txt", cpus]
+                    measured.append(rate(command, (brief, long)))
+        # Once: it takes minutes.
+        theirs = [rate([sys.executable, "-c", SIMSO, tasks, cpus], (0.1, 0.2 if short else 1.1))] if peers.simso else []
+        cells = [cell(measured) if measured else "not measured" for measured in [*rates.values(), theirs]]
+        ratio = f"{statistics.median(rates['Key']) / theirs[0]:.0f}" if rates["Key"] and theirs else ""
+        lines.append(f"| {name} | " + " | ".join([*cells, ratio]) + " |")
+    return lines
+
+
 def batches(program, _peers, folder, runs, short):
     """Many sets in a stream."""
     count = 100 if short else 10_000
@@ -294,6 +369,9 @@ TABLES = [
     ("Ten seconds, with everything around them", whole_runs,
      "Jobs for a second of CPU time of the whole process: start, reading, simulation, results.\n\n"
      "`layland sim a1.txt --cpus 8 --policy g-edf --until 10s -q -o trace.json`"),
+    ("A policy in Python", own_policies,
+     "Global EDF as a class, events for a second of CPU time: a job has two, its release and its completion. From a long "
+     "run and a short one, the package with profile `dist` and one interpreter; *by SimSo* is the ratio of `key` to it."),
     ("Many sets in a stream", batches, "20 tasks, 8 CPUs, utilization 4; a set is a line of JSON."),
     ("A million tasks", scale,
      "`layland gen -n 1000000 -u 3072 --cpus 4096 --generator uunifast --periods log:100ms..1s --to jsonl`, then "

@@ -29,6 +29,7 @@ fn the_script_writes_its_page() {
     let expected = [
         "The simulator",
         "Ten seconds, with everything around them",
+        "A policy in Python",
         "Many sets in a stream",
         "A million tasks",
         "Starting",
