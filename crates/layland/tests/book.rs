@@ -17,8 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn root() -> PathBuf {
-    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .expect("the tree is there")
+    fs::canonicalize(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).expect("the tree is there")
 }
 
 /// A page: its path from the root, and its text.
@@ -200,7 +199,10 @@ fn blocks_that_run_have_this_program_alone() {
             }
         }
     }
-    assert_none(&wrong, "console blocks are run: write ```text or ```sh for what the tests cannot do");
+    assert_none(
+        &wrong,
+        "console blocks are run: write ```text or ```sh for what the tests cannot do",
+    );
 }
 
 /// What a page shows as `x.toml` is the file that its commands read.
@@ -309,7 +311,8 @@ fn links_lead_somewhere() {
                     continue;
                 }
                 let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-                let path = if path.is_empty() { page.path.clone() } else { joined(&page.path, path) };
+                let path =
+                    if path.is_empty() { page.path.clone() } else { joined(&page.path, path) };
                 let is_in_book = !page.path.starts_with("docs") || path.starts_with("docs");
                 let has_anchor = anchor.is_empty()
                     || anchors.get(&path).is_some_and(|anchors| anchors.contains(anchor));
@@ -420,7 +423,11 @@ fn what_is_made_of_the_program_is_up_to_date() {
     for page in pages() {
         let new = part.replace_all(&page.text, |found: &Captures<'_>| {
             let what = &found[1];
-            assert!(made.insert(what.to_owned()), "{what} is made twice");
+            let (kind, names) = what.split_once(' ').unwrap_or((what, ""));
+            for name in names.split(' ') {
+                let one = format!("{kind} {name}").trim().to_owned();
+                assert!(made.insert(one), "{kind} {name} is made twice");
+            }
             let text = facts.make(what, &page.path);
             format!("<!-- made: {what} -->\n\n{}\n\n<!-- end -->", text.trim())
         });
@@ -449,11 +456,13 @@ struct Facts {
 impl Facts {
     fn read() -> Self {
         let named =
-            Regex::new(r"<!-- made: (?:policy|analysis) (\S+) -->").expect("a valid expression");
+            Regex::new(r"<!-- made: (?:policy|analysis) ([^>]+) -->").expect("a valid expression");
         let mut places = BTreeMap::new();
         for page in pages() {
             for found in named.captures_iter(&page.text) {
-                places.insert(found[1].to_owned(), page.path.clone());
+                for name in found[1].split(' ') {
+                    places.insert(name.to_owned(), page.path.clone());
+                }
             }
         }
         Self {
@@ -473,7 +482,9 @@ impl Facts {
     /// Every part that some page has to have.
     fn everything(&self) -> Vec<String> {
         let mut all: Vec<String> =
-            ["policies", "analyses", "assumptions", "demos", "errors", "exits"].map(str::to_owned).to_vec();
+            ["policies", "analyses", "assumptions", "demos", "errors", "exits"]
+                .map(str::to_owned)
+                .to_vec();
         let names = list(&self.policies, "policies").iter().map(|policy| text(policy, "name"));
         all.extend(names.map(|name| format!("policy {name}")));
         let names = self.codes(&["test", "bound"]).into_iter().map(|code| text(code, "code"));
@@ -491,18 +502,28 @@ impl Facts {
                 let all = list(&self.policies, "policies").iter();
                 let rows = all.map(|policy| {
                     let link = self.link(text(policy, "name"), page);
-                    format!("| {link} | {} | {} |\n", cell(text(policy, "title")), cell(text(policy, "summary")))
+                    format!(
+                        "| {link} | {} | {} |\n",
+                        cell(text(policy, "title")),
+                        cell(text(policy, "summary"))
+                    )
                 });
-                rows.fold("| name | policy | what it does |\n|---|---|---|\n".to_owned(), |a, b| a + &b)
+                rows.fold("| name | policy | what it does |\n|---|---|---|\n".to_owned(), |a, b| {
+                    a + &b
+                })
             }
             None if what == "demos" => {
                 let all = list(&self.demos, "demos").iter();
-                let rows = all.map(|demo| format!("| `{}` | {} |\n", text(demo, "name"), cell(text(demo, "title"))));
+                let rows = all.map(|demo| {
+                    format!("| `{}` | {} |\n", text(demo, "name"), cell(text(demo, "title")))
+                });
                 rows.fold("| set | what it shows |\n|---|---|\n".to_owned(), |a, b| a + &b)
             }
             None => {
                 let (sorts, head): (&[&str], _) = match what {
-                    "analyses" => (&["test", "bound"], "| name | what it is | answers |\n|---|---|---|\n"),
+                    "analyses" => {
+                        (&["test", "bound"], "| name | what it is | answers |\n|---|---|---|\n")
+                    }
                     "assumptions" => (&["assumption"], "| name | what has to hold |\n|---|---|\n"),
                     "errors" => (&["error code"], "| code | what is wrong |\n|---|---|\n"),
                     "exits" => (&["exit code"], "| code | | meaning |\n|---|---|---|\n"),
@@ -512,7 +533,9 @@ impl Facts {
                     let name = text(code, "code");
                     let title = cell(text(code, "title"));
                     match what {
-                        "analyses" => format!("| {} | {title} | {} |\n", self.link(name, page), answers(code)),
+                        "analyses" => {
+                            format!("| {} | {title} | {} |\n", self.link(name, page), answers(code))
+                        }
                         "exits" => {
                             let about = list(code, "text").iter().filter_map(Value::as_str);
                             format!("| {name} | {title} | {} |\n", cell(&about.collect::<String>()))
@@ -531,9 +554,15 @@ impl Facts {
         let Some(place) = self.places.get(name) else { return format!("`{name}`") };
         let up = page.components().count() - 2;
         let path = place.strip_prefix("docs").expect("pages are in docs").display();
-        let anchor: String = name.chars().filter_map(in_anchor).collect();
-        let has_anchor = Page::read(place).anchors().contains(&anchor);
-        let anchor = if has_anchor { format!("#{anchor}") } else { String::new() };
+        let of_page = Page::read(place);
+        let heading = of_page.prose().find(|line| {
+            line.starts_with("##")
+                && line.trim_start_matches('#').trim().split(", ").any(|one| one == name)
+        });
+        let slug = |line: &str| {
+            line.trim_start_matches('#').trim().chars().filter_map(in_anchor).collect::<String>()
+        };
+        let anchor = heading.map(|line| format!("#{}", slug(line))).unwrap_or_default();
         let path = if place == page { String::new() } else { "../".repeat(up) + &path.to_string() };
         match path + &anchor {
             target if target.is_empty() => format!("`{name}`"),
@@ -552,16 +581,20 @@ impl Facts {
             let _ = writeln!(out, "*`{name}` refuses* {}.\n", refuses.join("; "));
         }
         let _ = writeln!(out, "*Ties*: {}.\n", cell(text(policy, "ties")));
-        let about = Regex::new(r"\b(?:under|of) ([a-z0-9, -]+)[.,;]").expect("a valid expression");
+        let about = Regex::new(r"\bunder ([a-z0-9, -]+)[.:;]").expect("a valid expression");
         let tests: Vec<String> = self
             .codes(&["test", "bound"])
             .into_iter()
             .filter(|code| {
                 let lines = list(code, "text").iter().filter_map(Value::as_str);
-                lines.filter(|line| line.starts_with("A yes") || line.starts_with("No job")).any(|line| {
-                    let line = line.replace(" finishes", ".");
-                    about.captures(&line).is_some_and(|found| found[1].split(", ").any(|one| one == name))
-                })
+                lines.filter(|line| line.starts_with("A yes") || line.starts_with("No job")).any(
+                    |line| {
+                        let line = line.replace(" finishes", ".");
+                        about
+                            .captures(&line)
+                            .is_some_and(|found| found[1].split(", ").any(|one| one.trim() == name))
+                    },
+                )
             })
             .map(|code| self.link(text(code, "code"), page))
             .collect();
@@ -571,7 +604,12 @@ impl Facts {
         if !list(policy, "options").is_empty() {
             out.push_str("| option | meaning |\n|---|---|\n");
             for option in list(policy, "options") {
-                let _ = writeln!(out, "| `{}` | {} |", text(option, "name"), cell(text(option, "help")));
+                let _ = writeln!(
+                    out,
+                    "| `{}` | {} |",
+                    text(option, "name"),
+                    cell(text(option, "help"))
+                );
             }
             out.push('\n');
         }
@@ -581,19 +619,38 @@ impl Facts {
         out
     }
 
-    fn analysis(&self, name: &str) -> String {
-        let code = self.codes(&["test", "bound"]).into_iter().find(|code| text(code, "code") == name);
-        let code = code.unwrap_or_else(|| panic!("there is no analysis `{name}`"));
-        let mut out = format!("*{}.*\n", cell(text(code, "title")));
-        for line in list(code, "text").iter().filter_map(Value::as_str) {
-            let _ = writeln!(out, "\n{}", cell(line));
+    /// One or several that differ in their policies alone.
+    fn analysis(&self, names: &str) -> String {
+        let mut out = String::new();
+        let names: Vec<&str> = names.split(' ').collect();
+        let (mut last, is_one) = (&Value::Null, names.len() == 1);
+        for name in &names {
+            let mut all = self.codes(&["test", "bound"]).into_iter();
+            let code = all.find(|code| text(code, "code") == *name);
+            last = code.unwrap_or_else(|| panic!("there is no analysis `{name}`"));
+            let title = cell(text(last, "title"));
+            if is_one {
+                let _ = writeln!(out, "*{title}.*");
+            } else {
+                let about = list(last, "text").iter().filter_map(Value::as_str).map(cell);
+                let about = about.filter(|line| line.starts_with("A yes")).collect::<String>();
+                let _ = writeln!(out, "- `{name}`: {title}. {about}");
+            }
         }
-        let (_, said, _) = printed(&["explain", name], "", &root());
-        let references = said.split("\nReferences\n").nth(1).unwrap_or_default();
-        let references = references.split("\n\n").next().unwrap_or_default();
+        for line in list(last, "text").iter().filter_map(Value::as_str) {
+            if is_one || !line.starts_with("A yes") {
+                let _ = writeln!(out, "\n{}", cell(line));
+            }
+        }
         out.push('\n');
-        for line in references.lines() {
-            let _ = writeln!(out, "- {}", cell(line));
+        let mut references = BTreeSet::new();
+        for name in names {
+            let (_, said, _) = printed(&["explain", name], "", &root());
+            let said = said.split("\nReferences\n").nth(1).unwrap_or_default();
+            let said = said.split("\n\n").next().unwrap_or_default();
+            for line in said.lines().filter(|line| references.insert((*line).to_owned())) {
+                let _ = writeln!(out, "- {}", cell(line));
+            }
         }
         out
     }
@@ -602,7 +659,8 @@ impl Facts {
         let of = TABLES.iter().find(|(table, _)| *table == name);
         let (_, of) = of.unwrap_or_else(|| panic!("there is no table `{name}`"));
         let definition = definition(&self.schema, of);
-        let needed = |table: &Value, key: &str| list(table, "required").iter().any(|name| name == key);
+        let needed =
+            |table: &Value, key: &str| list(table, "required").iter().any(|name| name == key);
         let mut out = String::new();
         if let Value::Object(keys) = &definition["properties"] {
             out.push_str("| key | value | meaning |\n|---|---|---|\n");
@@ -620,7 +678,12 @@ impl Facts {
             let Value::Object(keys) = &table["properties"] else { panic!("{table}: not a table") };
             let others = keys.iter().filter(|(key, _)| **key != tells);
             let others: Vec<String> = others
-                .map(|(key, value)| format!("`{key}`: {}", cell(text(value, "description")).trim_end_matches('.').to_lowercase()))
+                .map(|(key, value)| {
+                    format!(
+                        "`{key}`: {}",
+                        cell(text(value, "description")).trim_end_matches('.').to_lowercase()
+                    )
+                })
                 .collect();
             let about = cell(text(table, "description"));
             let _ = writeln!(out, "| `{}` | {} | {about} |", form(table).1, others.join("; "));
