@@ -581,25 +581,24 @@ impl Facts {
             let _ = writeln!(out, "*`{name}` refuses* {}.\n", refuses.join("; "));
         }
         let _ = writeln!(out, "*Ties*: {}.\n", cell(text(policy, "ties")));
-        let about = Regex::new(r"\bunder ([a-z0-9, -]+)[.:;]").expect("a valid expression");
-        let tests: Vec<String> = self
-            .codes(&["test", "bound"])
-            .into_iter()
-            .filter(|code| {
+        let about =
+            Regex::new(r"\bunder ([a-z0-9-]+(?:, [a-z0-9-]+)*)").expect("a valid expression");
+        for (sort, label) in [("test", "Guaranteed by"), ("bound", "Lateness is bounded by")] {
+            let is_about = |code: &&Value| {
                 let lines = list(code, "text").iter().filter_map(Value::as_str);
-                lines.filter(|line| line.starts_with("A yes") || line.starts_with("No job")).any(
-                    |line| {
-                        let line = line.replace(" finishes", ".");
-                        about
-                            .captures(&line)
-                            .is_some_and(|found| found[1].split(", ").any(|one| one.trim() == name))
-                    },
-                )
-            })
-            .map(|code| self.link(text(code, "code"), page))
-            .collect();
-        if !tests.is_empty() {
-            let _ = writeln!(out, "*Guaranteed by* {}.\n", tests.join(", "));
+                let mut lines =
+                    lines.filter(|line| line.starts_with("A yes") || line.starts_with("No job"));
+                lines.any(|line| {
+                    let found = about.captures(line);
+                    found.is_some_and(|found| found[1].split(", ").any(|one| one == name))
+                })
+            };
+            let codes = self.codes(&[sort]).into_iter().filter(is_about);
+            let links: Vec<String> =
+                codes.map(|code| self.link(text(code, "code"), page)).collect();
+            if !links.is_empty() {
+                let _ = writeln!(out, "*{label}* {}.\n", links.join(", "));
+            }
         }
         if !list(policy, "options").is_empty() {
             out.push_str("| option | meaning |\n|---|---|\n");
@@ -623,21 +622,33 @@ impl Facts {
     fn analysis(&self, names: &str) -> String {
         let mut out = String::new();
         let names: Vec<&str> = names.split(' ').collect();
-        let (mut last, is_one) = (&Value::Null, names.len() == 1);
+        let (mut codes, is_one) = (Vec::new(), names.len() == 1);
         for name in &names {
             let mut all = self.codes(&["test", "bound"]).into_iter();
             let code = all.find(|code| text(code, "code") == *name);
-            last = code.unwrap_or_else(|| panic!("there is no analysis `{name}`"));
-            let title = cell(text(last, "title"));
+            codes.push(code.unwrap_or_else(|| panic!("there is no analysis `{name}`")));
+        }
+        // What all assume is said once.
+        let common = codes.iter().min_by_key(|code| assumed(code).len()).expect("one at least");
+        for (name, code) in names.iter().zip(&codes) {
+            let title = cell(text(code, "title"));
             if is_one {
                 let _ = writeln!(out, "*{title}.*");
-            } else {
-                let about = list(last, "text").iter().filter_map(Value::as_str).map(cell);
-                let about = about.filter(|line| line.starts_with("A yes")).collect::<String>();
-                let _ = writeln!(out, "- `{name}`: {title}. {about}");
+                continue;
             }
+            let about = list(code, "text").iter().filter_map(Value::as_str).map(cell);
+            let about = about.filter(|line| line.starts_with("A yes")).collect::<String>();
+            let of_all = assumed(common);
+            let more: Vec<&str> =
+                assumed(code).into_iter().filter(|one| !of_all.contains(one)).collect();
+            let more = if more.is_empty() {
+                String::new()
+            } else {
+                format!(" It also assumes: {}.", more.join("; "))
+            };
+            let _ = writeln!(out, "- `{name}`: {title}. {about}{more}");
         }
-        for line in list(last, "text").iter().filter_map(Value::as_str) {
+        for line in list(common, "text").iter().filter_map(Value::as_str) {
             if is_one || !line.starts_with("A yes") {
                 let _ = writeln!(out, "\n{}", cell(line));
             }
@@ -690,6 +701,14 @@ impl Facts {
         }
         out
     }
+}
+
+/// What an analysis assumes, without numbers.
+fn assumed(code: &Value) -> Vec<&str> {
+    let mut lines = list(code, "text").iter().filter_map(Value::as_str);
+    let all = lines.find_map(|line| line.strip_prefix("Assumes: ")).unwrap_or_default();
+    let all = all.trim_end_matches('.').split(", (");
+    all.filter_map(|one| one.split_once(") ").map(|(_, what)| what)).collect()
 }
 
 /// Which answers of an analysis can be trusted.
