@@ -355,6 +355,34 @@ fn examples_of_task_set_files_are_read() {
     assert_none(&wrong, "examples that are no task sets");
 }
 
+/// Every experiment that a page shows can be planned.
+#[test]
+fn examples_of_experiments_are_read() {
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("book-experiments");
+    fs::create_dir_all(&scratch).expect("a folder");
+    let mut count = 0;
+    for page in pages() {
+        for (_, text) in page.blocks().iter().filter(|(_, text)| text.contains("lab = 1\n")) {
+            count += 1;
+            fs::write(scratch.join("mine.toml"), text).expect("it can be written");
+            let (is_read, _, err) = printed(&["lab", "units", "mine.toml"], "", &scratch);
+            assert!(is_read, "{}: {err}", page.name());
+        }
+    }
+    assert!(count > 0, "no page shows an experiment");
+}
+
+/// What somebody sees first fits a few screens, and has the two commands that matter.
+#[test]
+fn the_readme_is_short() {
+    let readme = Page::read(Path::new("README.md"));
+    let lines = readme.text.lines().count();
+    assert!(lines < 150, "{lines} lines: what is more belongs into the book");
+    for command in ["\ncargo run --release -p layland -- ", "\ncargo test --workspace\n"] {
+        assert!(readme.text.contains(command), "{command}");
+    }
+}
+
 /// A table of a task-set file: its name in the page, and the definition in the schema.
 const TABLES: [(&str, &str); 10] = [
     ("root", ""),
