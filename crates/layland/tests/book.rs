@@ -3,7 +3,7 @@
 //!
 //! `TRYCMD=overwrite cargo test -p layland --test book` writes what commands print, and
 //! `LAYLAND_WRITE=1 cargo test -p layland --test book` what is made of the program's own data: pictures, and the parts
-//! of pages between `<!-- made: .. -->` and `<!-- end -->`.
+//! of pages between `<!-- made: .. -->` and `<!-- end -->`. One after the other: two tests would write one page.
 //!
 //! Long because what the program says of itself is made into several kinds of tables, and all of it is about the book.
 
