@@ -198,6 +198,8 @@ pub struct Comparison {
     pub bound: Quantity,
     /// Whether the condition holds.
     pub holds: bool,
+    /// Whether the quantity may be larger than the value: a search that has passed the bound goes no further.
+    pub is_at_least: bool,
 }
 
 /// A reason for a verdict.
@@ -244,7 +246,17 @@ impl Reason {
         bound: Quantity,
         holds: bool,
     ) -> Reason {
-        Reason::Compared(Box::new(Comparison { what, scope, value, bound, holds }))
+        let is_at_least = false;
+        Reason::Compared(Box::new(Comparison { what, scope, value, bound, holds, is_at_least }))
+    }
+
+    /// The same, if the quantity may be larger than the value.
+    #[must_use]
+    pub fn at_least(mut self) -> Reason {
+        if let Reason::Compared(comparison) = &mut self {
+            comparison.is_at_least = true;
+        }
+        self
     }
 
     /// As a sentence without a full stop, with the names of the tasks of the system.
@@ -253,7 +265,7 @@ impl Reason {
         let names = |tasks: &[TaskId]| tasks.iter().map(name).collect::<Vec<String>>().join(", ");
         match self {
             Reason::Compared(comparison) => {
-                let Comparison { what, scope, value, bound, holds } = &**comparison;
+                let Comparison { what, scope, value, bound, holds, is_at_least } = &**comparison;
                 let mut text = String::with_capacity(128);
                 text += what;
                 if let Some(task) = &scope.task {
@@ -271,7 +283,7 @@ impl Reason {
                     // Writing to a string never fails.
                     let _ = write!(text, " in {interval}");
                 }
-                text += " is ";
+                text += if *is_at_least { " is at least " } else { " is " };
                 let start = text.len();
                 value.write(&mut text);
                 let end = text.len();

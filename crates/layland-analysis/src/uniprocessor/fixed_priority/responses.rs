@@ -239,7 +239,10 @@ fn response_reason(
 ) -> Reason {
     let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
     let scope = Scope::task(id, &group.cpus);
-    Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds)
+    let reason =
+        Reason::compared("the response time", scope, quantity(R), quantity(deadline), holds);
+    // The search has stopped at the first length beyond the deadline.
+    if holds { reason } else { reason.at_least() }
 }
 
 /// The lengths `w(q)` of all tasks, the highest priority first, where every deadline is met.

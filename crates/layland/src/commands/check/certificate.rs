@@ -180,7 +180,7 @@ fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
     };
     match reason {
         Reason::Compared(comparison) => {
-            let Comparison { what, scope, value, bound, holds } = &**comparison;
+            let Comparison { what, scope, value, bound, holds, is_at_least: _ } = &**comparison;
             let exact = |quantity: &Quantity| quantity.exact().to_string();
             vec![json!({
                 "what": what,
