@@ -55,7 +55,13 @@ def below(folder: Path, prefix: str) -> dict[str, tuple[bytes | None, int]]:
 
 
 def gzipped(content: bytes) -> bytes:
-    return gzip.compress(content, 9, mtime=0)
+    """Level 9 takes three times as long, for less than a hundredth of the size."""
+    return gzip.compress(content, 6, mtime=0)
+
+
+def xz(content: bytes) -> bytes:
+    """A fifth of the time that the default takes, for a sixth more of the size."""
+    return lzma.compress(content, preset=1)
 
 
 def deb(folder: Path, control: Path) -> bytes:
@@ -72,8 +78,8 @@ def deb(folder: Path, control: Path) -> bytes:
     about["./control"] = (text.encode(), 0o644)
     members = {
         "debian-binary": b"2.0\n",
-        "control.tar.xz": lzma.compress(tar(about), preset=9),
-        "data.tar.xz": lzma.compress(tar(files), preset=9),
+        "control.tar.xz": xz(tar(about)),
+        "data.tar.xz": xz(tar(files)),
     }
     out = b"!<arch>\n"
     for name, content in members.items():

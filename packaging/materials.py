@@ -204,15 +204,17 @@ def report(parts: list[Part], version: str, target: str) -> str:
     lines += [NOTE_GLIBC] if target.endswith("-gnu") else []
     width = max(len(part.in_words()) for part in parts)
     lines += [f"{part.in_words():<{width}}  {part.licence}" for part in parts]
-    by_text: dict[str, list[str]] = {}
+    # By its words: the same text is broken differently by different people.
+    owners: dict[str, list[str]] = {}
+    whole: dict[str, str] = {}
     for part in parts:
         for text in part.texts:
-            # The same text is broken differently by different people.
-            known = next((known for known in by_text if known.split() == text.split()), text.strip("\n"))
-            if part.in_words() not in by_text.setdefault(known, []):
-                by_text[known].append(part.in_words())
-    for text, owners in by_text.items():
-        lines += ["", "=" * WIDTH, ", ".join(owners), "-" * WIDTH, text.replace("\r\n", "\n")]
+            words = " ".join(text.split())
+            whole.setdefault(words, text.strip("\n"))
+            if part.in_words() not in owners.setdefault(words, []):
+                owners[words].append(part.in_words())
+    for words, names in owners.items():
+        lines += ["", "=" * WIDTH, ", ".join(names), "-" * WIDTH, whole[words]]
     return "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
 
 
