@@ -79,7 +79,8 @@ if [ -n "$wheels" ]; then
     echo "skipped: needs maturin (pip install 'maturin>=1.9.4,<2')" >&2
     exit 3
   fi
-  CARGO_TARGET_DIR=$output maturin build --locked --quiet --target "$target" --profile "$profile" --strip --out "$wheels"
+  export CARGO_TARGET_DIR=$output
+  maturin build --locked --quiet --target "$target" --profile "$profile" --strip --out "$wheels"
   exit
 fi
 cargo build --locked --quiet -p layland --bin layland --target "$target" --profile "$profile" "${features[@]}" \

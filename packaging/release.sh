@@ -43,6 +43,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH LC_ALL=C TZ=UTC
 umask 022
 
+python=${PYTHON:-python3}
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 machine=${target%%-*}
 case $machine in
@@ -71,7 +72,7 @@ trap 'rm -rf "$work"' EXIT
 name=layland-$version-$target
 
 # What it is made of.
-python3 "$here/materials.py" "$target" "$features" "$work/sbom.cdx.json" "$work/LICENCES.txt"
+"$python" "$here/materials.py" "$target" "$features" "$work/sbom.cdx.json" "$work/LICENCES.txt"
 cp "$work/sbom.cdx.json" "$out/$name.sbom.cdx.json"
 cp "$work/LICENCES.txt" "$out/$name.LICENCES.txt"
 
@@ -92,7 +93,7 @@ if [ -n "$features" ]; then
   install -D -m 644 -t "$tree/daemon" packaging/laylandd.service packaging/laylandd.socket \
     packaging/org.layland.exec.policy
 fi
-python3 "$here/archive.py" tar "$out/$name.tar.gz" "$tree" "$name"
+"$python" "$here/archive.py" tar "$out/$name.tar.gz" "$tree" "$name"
 
 # The Debian package. Its units start a daemon that needs the engine ext: there is none without.
 if [ -n "$features" ]; then
@@ -120,14 +121,14 @@ if [ -n "$features" ]; then
   install -D -m 755 -t "$control" "$here/debian/prerm" "$here/debian/postrm"
   sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$architecture/" "$here/debian/control" >"$control/control"
   chmod 644 "$control/control"
-  python3 "$here/archive.py" deb "$out/layland_${version}_$architecture.deb" "$tree" "$control"
+  "$python" "$here/archive.py" deb "$out/layland_${version}_$architecture.deb" "$tree" "$control"
 fi
 
 # The image: the program, its licences, and nothing else.
 tree=$work/image
 install -D -m 755 "$binary" "$tree/usr/bin/layland"
 install -D -m 644 "$work/LICENCES.txt" "$tree/usr/share/doc/layland/LICENCES.txt"
-python3 "$here/archive.py" oci "$out/$name.oci.tar" "$tree" "$machine" "$version"
+"$python" "$here/archive.py" oci "$out/$name.oci.tar" "$tree" "$machine" "$version"
 
 if [ -n "$wheel" ]; then
   "$here/build.sh" --wheel "$out" "$target"

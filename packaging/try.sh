@@ -18,6 +18,7 @@ fi
 
 # Of a command that users download: megabytes of ten to the six.
 most=10000000
+python=${PYTHON:-python3}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -101,14 +102,14 @@ done
 for file in $(files '*.oci.tar'); do
   is_for_here "$file" || continue
   what=${file##*/}
-  if ! command -v python3 >/dev/null; then
+  if ! command -v "$python" >/dev/null; then
     echo "skipped: needs Python (python3), to unpack images"
     continue
   fi
   new_root
   began=$(now)
   # By the layout's own rules: every blob is named by its hash, and layers are what the configuration says.
-  program=$(python3 - "$file" "$root" <<'PYTHON'
+  program=$("$python" - "$file" "$root" <<'PYTHON'
 import gzip, hashlib, io, json, sys, tarfile
 
 image = tarfile.open(sys.argv[1])
@@ -178,7 +179,6 @@ done
 for file in $(files '*.whl'); do
   is_for_here "$file" || continue
   what=${file##*/}
-  python=${PYTHON:-python3}
   if ! "$python" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "skipped: needs Python 3.11 or newer with venv (python3-venv)"
     continue
