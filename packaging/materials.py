@@ -105,10 +105,14 @@ def crates(target: str, features: str) -> list[Part]:
         part.checksum = checksums[key]
         part.is_linked = key in linked
         part.needs = {purls[needed] for needed in needs[package["id"]]}
-        part.texts = texts_below(Path(package["manifest_path"]).parent, is_ours=package["source"] is None)
+        folder = Path(package["manifest_path"]).parent
         if package["source"] is None:
-            part.texts += [(ROOT / name).read_text() for name in ("LICENSE-MIT", "LICENSE-APACHE")]
-        elif not part.texts and "Apache-2.0" in licence:
+            part.texts = [(ROOT / name).read_text() for name in ("LICENSE-MIT", "LICENSE-APACHE")]
+            if part.is_linked:
+                parts += assets(folder)
+        else:
+            part.texts = texts_of(folder)
+        if not part.texts and "Apache-2.0" in licence:
             part.texts = [(ROOT / "LICENSE-APACHE").read_text()]
         if part.is_linked and not part.texts:
             sys.exit(f"failed to find the licence of {part.in_words()}: its sources have no such file")
@@ -119,12 +123,33 @@ def crates(target: str, features: str) -> list[Part]:
     return parts
 
 
-def texts_below(folder: Path, is_ours: bool) -> list[str]:
-    """The licences in the folder of a crate; for our own, also those of fonts and scripts that are in it."""
-    name = re.compile(r"^(un)?licen[sc]e|^copying|^copyright|^notice|-licen[sc]e$", re.IGNORECASE)
-    # libbpf comes within the crate that links it.
-    paths = folder.rglob("*") if is_ours else [*folder.glob("*"), *folder.glob("libbpf/*")]
-    return [path.read_text() for path in sorted(paths) if path.is_file() and name.search(path.name)]
+def texts_of(folder: Path) -> list[str]:
+    """The licences in the folder of a crate, and of libbpf, which comes within the crate that links it."""
+    name = re.compile(r"(un)?licen[sc]e|copying|copyright|notice", re.IGNORECASE)
+    paths = [*folder.glob("*"), *folder.glob("libbpf/*")]
+    return [path.read_text() for path in sorted(paths) if path.is_file() and name.match(path.name)]
+
+
+def assets(folder: Path) -> list[Part]:
+    """Fonts and scripts of others within a crate of ours: each has its licence beside it."""
+    parts = []
+    for path in sorted(folder.rglob("*-LICENSE")):
+        name, text = path.name.removesuffix("-LICENSE"), path.read_text()
+        if "SIL OPEN FONT LICENSE Version 1.1" in text:
+            licence = "OFL-1.1"
+        elif "Permission is hereby granted, free of charge" in text:
+            licence = "MIT"
+        else:
+            sys.exit(f"failed to recognize the licence {path.relative_to(ROOT)}")
+        heads = b"".join(each.read_bytes()[:200] for each in sorted(path.parent.glob(name + "*")))
+        version = re.search(rb"\bv(?:ersion )?(\d+\.\d+\.\d+)", heads)
+        if not version:
+            sys.exit(f"failed to find the version of {name} in {path.parent.relative_to(ROOT)}")
+        number = version[1].decode()
+        part = Part(name, number, licence, f"pkg:generic/{name}@{number}")
+        part.texts = [text]
+        parts.append(part)
+    return parts
 
 
 def standard_library() -> Part:
