@@ -1,1 +1,1041 @@
-../../../../tools/verify_certificate.py
+#!/usr/bin/env python3
+"""Checks what `layland check --certificate` says, from the task set and the certificate alone.
+
+    verify_certificate.py SET.toml CERTIFICATE.json
+    verify_certificate.py --lines      (standard input: {"set": TOML, "certificate": {..}}, one per line)
+
+Exits with 0 if every proof is valid, with 1 if one is not, with 2 if something cannot be read. It shares nothing with
+the program that wrote the certificate: every number is computed again, in integers and fractions. What it knows of a
+task set is what `layland convert SET --to toml` writes. docs/certificates.md says what each proof means.
+"""
+
+import json
+import sys
+import tomllib
+from fractions import Fraction
+from math import ceil, floor, prod
+
+STEPS = 2_000_000  # of one search by the verifier itself
+
+
+class Invalid(Exception):
+    """Why a proof is not valid."""
+
+
+def need(holds, why):
+    if not holds:
+        raise Invalid(why)
+
+
+# ---- The task set ---------------------------------------------------------------------------------------------------
+
+
+def time(text):
+    """A time in nanoseconds."""
+    for unit, scale in (("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)):
+        if text.strip().endswith(unit):
+            ns = Fraction(text.strip()[: -len(unit)].strip()) * scale
+            need(ns.denominator == 1, f"{text} is not a whole number of nanoseconds")
+            return int(ns)
+    raise Invalid(f"{text} is not a time")
+
+
+def cpu_set(value):
+    """CPUs, as a list of numbers or as in "0-1,3"."""
+    if isinstance(value, list):
+        return frozenset(value)
+    found = set()
+    for part in value.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+class Task:
+    """A task of the file; or as it is analysed, with other `C`, `D` and `cpus`."""
+
+    KNOWN = {
+        "name", "period", "deadline", "wcet", "budget", "criticality", "affinity", "cluster", "offset", "jitter",
+        "rank", "priority", "jobs", "on_miss", "release", "exec", "reclaim",
+    }  # fmt: skip
+
+    def __init__(self, at, table, levels, clusters):
+        unknown = set(table) - self.KNOWN
+        need(not unknown, f"the verifier does not know {sorted(unknown)}: use `layland convert SET --to toml`")
+        self.at, self.name, self.T = at, table["name"], time(table["period"])
+        self.D = time(table["deadline"]) if "deadline" in table else self.T
+        self.J, self.offset = time(table.get("jitter", "0ns")), time(table.get("offset", "0ns"))
+        self.level = levels.index(table["criticality"]) if "criticality" in table else 0
+        wcet = table["wcet"]
+        if isinstance(wcet, str):
+            self.by_level = [time(wcet)] * len(levels)
+        else:
+            given = {levels.index(name): time(text) for name, text in wcet.items()}
+            self.by_level = [given.get(level, given[self.level]) for level in range(len(levels))]
+        self.grows = any(c != self.by_level[self.level] for c in self.by_level[self.level :])
+        self.C = self.by_level[self.level]
+        self.budget = time(table["budget"]) if "budget" in table else self.C
+        self.cluster = table.get("cluster", 0)
+        self.allowed = cpu_set(table["affinity"]) if "affinity" in table else clusters[self.cluster]
+        self.cpus = self.allowed
+        self.rank, self.priority = table.get("rank", at), table.get("priority")
+        self.reclaims = table.get("reclaim", False)
+        self.jobs, self.late = table.get("jobs"), table.get("on_miss")
+        release = table.get("release", "periodic")
+        self.kind = release if isinstance(release, str) else release["kind"]
+        self.extra, self.times = 0, []
+        if self.kind == "sporadic":
+            extra = release["extra"]
+            self.extra = time(extra if isinstance(extra, str) else extra["max"])
+        elif self.kind == "explicit":
+            self.times = [time(text) for text in release["at"]]
+        need(self.kind in ("periodic", "sporadic", "explicit", "hog", "yield", "self-suspending"), self.kind)
+        self.longest = self.longest_execution(table.get("exec"), levels)
+
+    def longest_execution(self, model, levels):
+        if model is None:
+            return self.C
+        kind = model["model"]
+        if kind == "level":
+            return self.by_level[levels.index(model["level"])]
+        if kind == "fraction":
+            return max(1, ceil(Fraction(model["of"]) * self.C))
+        if kind == "uniform":
+            return time(model["max"])
+        values = model["values"]
+        return max(time(value.split(" x ")[0]) for value in values)
+
+    @property
+    def u(self):
+        return Fraction(self.C, self.T)
+
+    def comes_for_ever(self):
+        # A task that suspends itself has no period.
+        return self.jobs is None and self.kind not in ("explicit", "self-suspending")
+
+    def copy(self, **changes):
+        other = object.__new__(Task)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
+
+
+class Set:
+    """The task set of a file."""
+
+    def __init__(self, text):
+        file = tomllib.loads(text)
+        known = {"layland", "platform", "criticality", "task", "request", "provenance", "sim"}
+        need(not set(file) - known, "the verifier does not know this file: use `layland convert SET --to toml`")
+        platform = file.get("platform", {})
+        need("cpus" in platform, "the number of CPUs is missing: use `layland convert SET --to toml`")
+        self.all = frozenset(range(platform["cpus"]))
+        self.clusters = [cpu_set(cpus) for cpus in platform.get("clusters", [])] or [self.all]
+        levels = file.get("criticality", {}).get("levels", ["all"])
+        self.overhead = {
+            name: time(text)
+            for name, text in platform.get("overhead", {}).items()
+        }
+        self.costs = any(cost for name, cost in self.overhead.items() if name != "tick_period")
+        self.tasks = [Task(at, table, levels, self.clusters) for at, table in enumerate(file["task"])]
+        self.by_name = {task.name: task for task in self.tasks}
+        need(len(self.by_name) == len(self.tasks), "two tasks have one name")
+        self.mixed = len(levels) > 1
+        self.other_speeds, self.changes = "speed" in platform, "request" in file
+
+
+# ---- What is analysed -----------------------------------------------------------------------------------------------
+
+ORDERS = ("edf", "rm", "dm", "fp")
+THREADS = ("dl", "dl-sp", "apedf", "a2pedf")
+MIXED = ("smc", "rms", "cms", "amc")
+
+
+def form_and_order(spec):
+    """What a policy is, by its name."""
+    name = spec.split(":")[0]
+    form, _, order = name.partition("-")
+    if order in ORDERS and form in ("g", "c", "p", "weak", "strong", "hpa"):
+        return form, order
+    if name in THREADS:
+        return "threads", "edf"
+    if name in ("run", "qps"):
+        return "optimal", None
+    if name in MIXED:
+        return "mixed", name
+    return None, None
+
+
+def analysed_tasks(system, spec, form, answer, as_given):
+    """The tasks as the certificate has them, where it may have them so."""
+    claimed = answer["analysed"]["tasks"]
+    need([one["task"] for one in claimed] == [task.name for task in system.tasks], "these are other tasks")
+    tasks = []
+    for task, one in zip(system.tasks, claimed):
+        cpus, C, D = frozenset(one["cpus"]), one["wcet_ns"], one["deadline_ns"]
+        if as_given or form == "optimal":
+            right = cpus == task.allowed and (C, D) == (task.C, task.D)
+        elif form == "threads":
+            right = cpus <= task.allowed and (C, D) in (
+                (task.C, task.D), (task.budget, task.D), (task.budget, task.D - 1), (task.C, task.D - 1)
+            )  # fmt: skip
+        else:
+            right = D == task.D and C == inflated(system, task, len(cpus) > 1, form)
+            if form in ("p", "mixed"):
+                right &= len(cpus) == 1 and cpus <= task.allowed
+            elif form == "c":
+                right &= cpus <= task.allowed
+            else:
+                right &= cpus == task.allowed
+        need(right, f"task {task.name} may not be analysed with {one}")
+        need(cpus and cpus <= system.all, "there are no such CPUs")
+        tasks.append(task.copy(cpus=cpus, C=C, D=D))
+    if not as_given and form != "optimal":
+        for a in tasks:
+            need(all(a.cpus == b.cpus or not a.cpus & b.cpus for b in tasks), "CPUs of tasks overlap in part")
+    if form == "threads" and not as_given:
+        threads(spec, system, tasks, answer)
+    return tasks
+
+
+def inflated(system, task, several, form):
+    """The WCET with overheads (docs/certificates.md)."""
+    cost = system.overhead
+    if not system.costs:
+        return task.C
+    need(form in ("g", "c", "p"), "overheads are not counted under this policy")
+    release, more, left = cost.get("release", 0), 0, Fraction(1)
+    for other in system.tasks:
+        if release and other.cluster == task.cluster:
+            left -= Fraction(release, other.T)
+            more += release * (1 + -(-other.J // other.T))
+    if cost.get("tick", 0):
+        left -= Fraction(cost["tick"], cost["tick_period"])
+    need(left > 0, "releases and ticks take a whole CPU")
+    more += cost.get("tick", 0) + 3 * cost.get("scheduling", 0)
+    more += 2 * cost.get("context_switch", 0) + 2 * cost.get("interrupt", 0)
+    return ceil((task.C + more + (cost.get("migration", 0) if several else 0)) / left)
+
+
+def threads(spec, system, tasks, answer):
+    """What of EDF holds for threads with reservations."""
+    need("grub_pa=on" not in spec, "with grub_pa speeds change")
+    need("exhaust=postpone" not in spec, "threads go on beyond their budgets")
+    need(not system.costs, "threads have overheads of their own")
+    if answer["decided_by"] == "LOPEZ-ADAPTIVE":
+        return
+    one_each = all(len(task.cpus) == 1 for task in tasks)
+    need(one_each or not spec.startswith("a"), "who is placed anew is not analysed as EDF")
+    for a in tasks:
+        need(a.cpus == a.allowed, "a thread may use other CPUs")
+    earlier = all(a.D == b.D - 1 for a, b in zip(tasks, system.tasks))
+    as_given = all(a.D == b.D for a, b in zip(tasks, system.tasks))
+    need(earlier or as_given, "deadlines are either all earlier or none")
+    budgets = all(a.C == b.budget for a, b in zip(tasks, system.tasks))
+    reclaims = "grub=on" in spec and any(task.reclaims for task in system.tasks)
+    if answer["verdict"] == "yes":
+        need(all(task.J == 0 for task in tasks), "with jitter a server goes on with an old deadline")
+        need(budgets or earlier, "a thread may use its budget")
+        if reclaims:
+            need(budgets and as_given, "with reclaiming the budgets count, and deadlines as they are")
+            reclaiming(spec, system, tasks)
+        need(reclaims or earlier or one_each or not spec.startswith("dl") or spec.startswith("dl-sp"), "a server may be bypassed")
+        for a, b in zip(tasks, system.tasks):
+            need(a.C == b.budget or b.kind != "hog", "a hog uses its budget")
+    else:
+        need(one_each and all(a.C == b.C for a, b in zip(tasks, system.tasks)), "a no needs WCETs on one CPU")
+
+
+def reclaiming(spec, system, tasks):
+    """No server is late although threads reclaim (the header of `views.rs` has the proof)."""
+    options = dict(part.split("=", 1) for part in spec.split(":")[1:])
+    need(options.get("arith") != "kernel", "with the kernel's roundings threads pay too little")
+    limit = min(Fraction(options.get("limit", "19/20")), Fraction(1))
+    admitted = options.get("ac", "on" if spec.startswith("dl-sp") else "off") == "on"
+    most = Fraction(options["umax"]) if "umax" in options else limit if admitted else Fraction(1)
+    lend = options.get("lend", "domain")
+    for cpus, group in groups_of(tasks).items():
+        m = len(cpus)
+        cluster = next(cluster for cluster in system.clusters if cpus <= cluster)
+        right = len(cluster) == 1 or lend == ("cpu" if m == 1 else "parallel")
+        need(right and (m == 1 or cpus == cluster), "more is lent than the threads there leave")
+        need(all(task.D == task.T for task in group), "reclaiming needs deadlines at the ends of periods")
+        widest = max(task.u for task in group)
+        need(sum(task.u for task in group) <= m * most - (m - 1) * widest, "more is reserved than can be lent")
+        more = 1 / most - 1 if m == 1 else min(m * (1 - most), Fraction(m - 1))
+        for task in group:
+            longest = task.budget if task.kind == "hog" else task.longest
+            need(m == 1 or longest <= task.budget, f"{task.name} may need more than its budget")
+            spare = task.budget - min(longest, task.budget)
+            needed = len(group) + (1 if m == 1 else 2 * m)
+            need(spare + more * task.budget >= needed, f"{task.name} has no room for whole nanoseconds")
+
+
+def groups_of(tasks):
+    """Tasks that are scheduled together, by their CPUs."""
+    groups = {}
+    for task in tasks:
+        groups.setdefault(task.cpus, []).append(task)
+    return groups
+
+
+def priority(order):
+    """The order of fixed priorities: ties go to the smaller rank, then to the earlier task of the file."""
+    key = {"rm": lambda t: t.T, "dm": lambda t: t.D, "fp": lambda t: t.priority}[order]
+    return lambda task: (key(task), task.rank, task.at)
+
+
+def sporadic(system, tasks, jitter=False, constrained=True, implicit=False, budget=False, fits=True):
+    """The assumptions of most tests."""
+    need(not system.other_speeds and not system.changes, "speeds or requests are not analysed")
+    for task in tasks:
+        need(task.kind != "self-suspending", f"{task.name} suspends itself")
+        need(all(b - a >= task.T for a, b in zip(task.times, task.times[1:])), f"{task.name} comes too early")
+        need(task.longest <= (task.budget if budget else task.C), f"{task.name} may execute for longer")
+        need(jitter or task.J == 0, f"{task.name} has jitter")
+        need(not constrained or task.D <= task.T, f"{task.name} has a deadline beyond its period")
+        need(not implicit or task.D == task.T, f"{task.name} has a deadline that is not its period")
+        need(not fits or task.C <= task.D, f"{task.name} does not fit")
+
+
+def together(tasks):
+    """All tasks come for ever and may become ready at one instant."""
+    ready = {task.offset + task.J for task in tasks if task.extra == 0}
+    return all(task.comes_for_ever() for task in tasks) and len(ready) <= 1
+
+
+# ---- Comparisons ----------------------------------------------------------------------------------------------------
+
+
+def comparisons(proof):
+    need(proof["kind"] == "comparisons", "comparisons were expected")
+    return proof["comparisons"]
+
+
+def of_group(found, cpus):
+    right = [one for one in found if one["cpus"] is not None and frozenset(one["cpus"]) == cpus]
+    need(len(right) == 1, f"one comparison was expected on CPUs {sorted(cpus)}")
+    return Fraction(right[0]["value"]), Fraction(right[0]["bound"])
+
+
+def of_tasks(found, tasks):
+    """The comparison of each task of a group, in the order of the certificate."""
+    names = {task.name: task for task in tasks}
+    right = [(names[one["task"]], one) for one in found if one["task"] in names]
+    need(len(right) == len(names) == len({one["task"] for _, one in right}), "each task needs one comparison")
+    return [(task, Fraction(one["value"]), Fraction(one["bound"])) for task, one in right]
+
+
+def equal(claimed, value, bound):
+    need(claimed == (value, bound), f"{claimed[0]} and {claimed[1]} are claimed, {value} and {bound} are right")
+    need(value <= bound, "the value is above the bound")
+
+
+def density_test(found, groups):
+    for cpus, tasks in groups.items():
+        densities, m = [Fraction(task.C, task.D) for task in tasks], len(cpus)
+        equal(of_group(found, cpus), sum(densities), m - (m - 1) * max(densities))
+
+
+def product_test(found, groups, factors):
+    for cpus, tasks in groups.items():
+        value, bound = of_group(found, cpus)
+        # The certificate may round up.
+        need(bound == 2 and prod(factors(tasks)) <= value <= 2, "the product is more than 2")
+
+
+def bak(found, groups):
+    for cpus, tasks in groups.items():
+        m = len(cpus)
+        for k, value, bound in of_tasks(found, tasks):
+            lam, total = Fraction(k.C, k.D), Fraction(0)
+            for i in tasks:
+                beta = i.u * (1 + Fraction(i.T - i.D, k.D))
+                if i.u > lam:
+                    beta += (i.C - lam * i.T) / k.D
+                total += min(Fraction(1), beta)
+            equal((value, bound), total, m * (1 - lam) + lam)
+
+
+def bcl(found, groups):
+    for cpus, tasks in groups.items():
+        for k, value, bound in of_tasks(found, tasks):
+            slack, m, betas = k.D - k.C, len(cpus), []
+            for i in tasks:
+                if i is not k:
+                    jobs = (k.D - i.D) // i.T + 1
+                    betas.append(jobs * i.C + min(i.C, max(0, k.D - jobs * i.T)))
+            equal((value, bound), Fraction(sum(min(beta, slack) for beta in betas)), Fraction(m * slack))
+            need(value < bound or any(0 < beta <= slack for beta in betas), "the interference leaves no time")
+
+
+def demand(tasks, t, due=lambda task: task.D):
+    return sum(max(0, (t - due(task)) // task.T + 1) * task.C for task in tasks)
+
+
+def below(need_at, lead, room):
+    """Compares the demand at each length from `lead / room` down. A demand does not fall with the length."""
+    need(room > 0, "the load leaves no room")
+    t = ceil(lead / room)
+    for _ in range(STEPS):
+        if t <= 0:
+            return
+        # All lengths down to the one at which this demand is too much.
+        least = need_at(t)
+        need(least <= t, f"the demand in {t} ns is more than the CPUs do")
+        t = ceil(least) - 1
+    raise Invalid("the verifier gave up")
+
+
+def load_test(found, groups):
+    for cpus, tasks in groups.items():
+        m = len(cpus)
+        delta = max(Fraction(task.C, min(task.D, task.T)) for task in tasks)
+        mu = m - (m - 1) * delta
+        load = sum(task.u for task in tasks)
+        # Any number up to mu may stand for it: the next smaller whole one has room for one task more.
+        speed = max(some - (ceil(some) - 1) * delta for some in (mu, Fraction(ceil(mu) - 1)) if some == mu or some > 0)
+        equal(of_group(found, cpus), load, speed)
+        lead = sum(max(0, task.T - task.D) * task.u for task in tasks)
+        below(lambda t: demand(tasks, t) / speed, lead, speed - load)
+
+
+def forced_forward(found, groups):
+    for cpus, tasks in groups.items():
+        sigma, one = of_group(found, cpus)
+        need(one == 1 and 0 < sigma <= 1, "the speed is not between 0 and 1")
+        need(all(Fraction(task.C, task.D) <= sigma for task in tasks), "a density is above the speed")
+        speed = len(cpus) - (len(cpus) - 1) * sigma
+        load = sum(task.u for task in tasks)
+
+        def least(t):
+            total = Fraction(0)
+            for task in tasks:
+                q, r = divmod(t, task.T)
+                total += q * task.C + (task.C if r >= task.D else max(0, task.C - (task.D - r) * sigma))
+            return total / speed
+
+        lead = sum((task.T - task.D) * task.u for task in tasks)
+        if lead == 0:
+            need(load <= speed, "the load is above the speed")
+        else:
+            below(least, lead, speed - load)
+
+
+def lopez(found, system, C):
+    rates = [Fraction(C(task), task.T) for task in system.tasks]
+    need(len(found) == 1, "one comparison was expected")
+    beta = floor(1 / max(rates))
+    bound = Fraction(beta * len(system.all) + 1, beta + 1)
+    equal((Fraction(found[0]["value"]), Fraction(found[0]["bound"])), sum(rates), bound)
+
+
+# ---- Response times under global fixed priorities ----------------------------------------------------------------------
+
+
+def workload(task, length, slack):
+    jobs, rest = divmod(length + task.D - task.C - slack, task.T)
+    return jobs * task.C + min(task.C, rest)
+
+
+def global_fixed(found, groups, order, test):
+    for cpus, tasks in groups.items():
+        claimed, m, done = of_tasks(found, tasks), len(cpus), []
+        names = [task.name for task in sorted(tasks, key=priority(order))]
+        need([task.name for task, _, _ in claimed] == names, "this is another order of priorities")
+        for k, R, D in claimed:
+            need(R.denominator == 1 and k.C <= R <= D == k.D, f"{k.name} has no such response time")
+            R = int(R)
+            if test == "BCL":
+                others = sum(min(workload(i, k.D, 0), k.D - k.C + 1) for i, _ in done)
+            elif test == "BERTOGNA":
+                others = sum(min(workload(i, R, slack), R - k.C + 1) for i, slack in done)
+            else:
+                others = guan(k, R, done, m)
+            need(k.C + others // m <= R, f"{k.name} may respond later than {R} ns")
+            done.append((k, k.D - R))
+
+
+def carry(i, x, slack):
+    """The most that `i` executes in a window without, and with, a job that is carried in."""
+    y = max(0, x - i.C)
+    alpha = min(i.C - 1, max(0, y % i.T - (i.T - (i.D - slack))))
+    return (x // i.T) * i.C + min(i.C, x % i.T), (y // i.T) * i.C + i.C + alpha
+
+
+def guan(k, R, done, m):
+    total, more = 0, []
+    for i, slack in done:
+        without, inside = (min(length, R - k.C + 1) for length in carry(i, R, slack))
+        total += without
+        more.append(max(0, inside - without))
+    return total + sum(sorted(more, reverse=True)[: m - 1])
+
+
+# ---- Affinities -----------------------------------------------------------------------------------------------------
+
+
+def by_affinity(found, tasks, order):
+    """APA: each task as under global scheduling on some of its CPUs. Who waits waits for jobs before it alone, so that
+    the response times may rest on each other: the first job that breaks one would break this."""
+    names = {task.name: task for task in tasks}
+    claims = {one["task"]: one for one in found}
+    need(sorted(claims) == sorted(names) and len(found) == len(names), "each task needs one comparison")
+    R = {name: Fraction(one["value"]) for name, one in claims.items()}
+    in_order = sorted(tasks, key=priority(order)) if order != "edf" else tasks
+    for at, k in enumerate(in_order):
+        S, x = frozenset(claims[k.name]["cpus"]), R[k.name]
+        need(x.denominator == 1 and k.C <= x <= k.D and S and S <= k.allowed, f"{k.name} has no such response time")
+        x, others, more, union = int(x), 0, [], frozenset()
+        for i in in_order[:at] if order != "edf" else (i for i in tasks if i is not k):
+            if not i.allowed & S:
+                continue
+            slack, most = int(i.D - R[i.name]), x - k.C + 1
+            if order == "edf":
+                due = (k.D // i.T) * i.C + min(i.C, max(0, k.D % i.T - slack))
+                others += min(due, most, workload(i, x, slack))
+            elif S <= i.allowed:
+                union |= i.allowed
+                without, inside = (min(length, most) for length in carry(i, x, slack))
+                others += without
+                more.append(max(0, inside - without))
+            else:
+                others += min(most, workload(i, x, slack))
+        others += sum(sorted(more, reverse=True)[: max(0, len(union) - 1)])
+        need(k.C + others // len(S) <= x, f"{k.name} may respond later than {x} ns")
+
+
+def speed(found, system):
+    """HPA-SPEED: each task, each affinity and all together fit CPUs that are slower by the speed."""
+    sets = {task.allowed for task in system.tasks} - {system.all}
+    need(all(a == b or not a & b for a in sets for b in sets), "affinities are on more than two levels")
+    m, largest = len(system.all), max(map(len, sets), default=1)
+    s1 = 2 - Fraction(1, largest)
+    rest, root = (s1 + 1) / 2 - s1 / m, (2 * s1 - m * (s1 + 1)) ** 2 + 4 * s1 * m * m
+    need(found, "nothing is compared")
+
+    def fits(load, cpus, one):
+        value, bound = Fraction(one["value"]), Fraction(one["bound"])
+        claimed = cpus / bound
+        # The speed is irrational: the one that is claimed has to be at least as high.
+        far = (claimed - rest) * 2 * m
+        need(far >= 0 and far * far >= root, "the speed is too low")
+        need(value == load <= bound, f"a load of {load} does not fit")
+
+    tasks = [one for one in found if one["task"] is not None]
+    need(len(tasks) == 1, "one task is compared")
+    fits(max(task.u for task in system.tasks), 1, tasks[0])
+    for cpus in sets | {system.all}:
+        inside = [task for task in system.tasks if task.allowed == cpus or cpus == system.all]
+        (one,) = [one for one in found if one["task"] is None and frozenset(one["cpus"]) == cpus]
+        fits(sum(task.u for task in inside), len(cpus), one)
+
+
+# ---- Evidence in parts ----------------------------------------------------------------------------------------------
+
+
+def parts(proof, groups, kind):
+    """The tasks and the evidence of each group."""
+    need(proof["kind"] == "parts", "evidence in parts was expected")
+    found = {frozenset(part["cpus"]): part for part in proof["parts"]}
+    need(set(found) == set(groups) and len(found) == len(proof["parts"]), "each group of CPUs needs one part")
+    need(all(part["evidence"] == kind for part in found.values()), f"{kind} were expected")
+    for cpus, tasks in groups.items():
+        need(sorted(found[cpus]["tasks"]) == sorted(task.name for task in tasks), "these tasks are not on these CPUs")
+    return [(cpus, tasks, found[cpus]["items"]) for cpus, tasks in groups.items()]
+
+
+def last_deadline_before(tasks, t):
+    return max((task.D - task.J + task.T * ((t - 1 - task.D + task.J) // task.T)
+                for task in tasks if task.D - task.J < t), default=None)  # fmt: skip
+
+
+def processor_demand(proof, groups):
+    """QPA: at each point the demand is met, and from one point to the next by monotony."""
+    for _, tasks, points in parts(proof, groups, "points"):
+        due = lambda task: task.D - task.J
+        load = sum(task.u for task in tasks)
+        need(load <= 1, "the utilization of a CPU is more than 1")
+        need(min(map(due, tasks)) > 0, "a job may be ready too late")
+        if all(due(task) >= task.T for task in tasks):
+            continue
+        L = None
+        if load < 1:
+            lead = sum((task.T - due(task)) * task.u for task in tasks)
+            L = max(ceil(max(0, lead) / (1 - load)), max(due(task) - task.T for task in tasks))
+        if all(task.J == 0 for task in tasks):
+            L = busy_period(tasks, L)
+        need(L is not None, "there is no bound on the intervals")
+        # All lengths from `covered` on are shown.
+        covered = L
+        for point in points:
+            t, claimed = point["interval_ns"], int(point["demand_ns"])
+            right = demand(tasks, t, due)
+            need(claimed == right <= t, f"the demand in {t} ns is {right}, and {claimed} is claimed")
+            last = last_deadline_before(tasks, covered)
+            if last is None or last <= t:
+                covered = min(covered, right)
+        need(last_deadline_before(tasks, covered) is None, "the points leave a gap")
+
+
+def busy_period(tasks, limit):
+    w = sum(task.C for task in tasks)
+    for _ in range(STEPS // 10):
+        if limit is not None and w >= limit:
+            return limit
+        following = sum(-(-w // task.T) * task.C for task in tasks)
+        if following == w:
+            return w
+        w = following
+    return limit
+
+
+def busy_periods(proof, groups, order):
+    """Fixed priorities on one CPU: no busy period is longer than claimed, and each response is in time."""
+    for _, tasks, items in parts(proof, groups, "busy periods"):
+        in_order = by_name(tasks, items, order and sorted(tasks, key=priority(order)))
+        for at, (k, item) in enumerate(zip(in_order, items)):
+            lengths = item["lengths_ns"]
+            need(lengths, "a busy period has a job")
+            for q, w in enumerate(lengths):
+                arrives = (q + 1) * k.C + sum(-(-(w + j.J) // j.T) * j.C for j in in_order[:at])
+                need(arrives <= w, f"{arrives} ns of work arrive in a busy period of {w} ns of {k.name}")
+                need(w + k.J - q * k.T <= k.D, f"job {q + 1} of {k.name} may be late")
+            need(lengths[-1] <= len(lengths) * k.T - k.J, f"the next job of {k.name} may be in the busy period")
+
+
+def by_name(tasks, items, right):
+    """The tasks in the order of the items, which is this one if it is given."""
+    names = {task.name: task for task in tasks}
+    need(sorted(item["task"] for item in items) == sorted(names), "each task has its place once")
+    need(right is None or [task.name for task in right] == [item["task"] for item in items], "this is another order")
+    return [names[item["task"]] for item in items]
+
+
+def levels(proof, groups, test):
+    """Mixed criticality: response times at each level, or at the own level alone."""
+    for _, tasks, items in parts(proof, groups, "levels"):
+        order = {
+            "SMC-RM": lambda t: (t.T, -t.level, t.rank, t.at),
+            "SMC-CM": lambda t: (-t.level, t.T, t.rank, t.at),
+        }.get(test)
+        in_order = by_name(tasks, items, order and sorted(tasks, key=order))
+        for at, (k, item) in enumerate(zip(in_order, items)):
+            found, higher = item["lengths_ns"], in_order[:at]
+            own = [k.level] if test != "AMC-RT" else list(range(k.level + 1))
+            need(len(found) == len(own) and found == sorted(found), f"{k.name} has other levels")
+            for m, R in zip(own, found):
+                work = k.by_level[m]
+                for j in higher:
+                    if test == "AMC-RT" and j.level < m:
+                        work += -(-found[j.level] // j.T) * j.by_level[j.level]
+                    else:
+                        work += -(-R // j.T) * j.by_level[m]
+                need(work <= R <= k.D, f"{k.name} may respond later than {R} ns at level {m}")
+
+
+def slacks(proof, groups, test):
+    """BCLI and G-RTA: each slack follows from those that are known before; at the end all are in time."""
+    for cpus, tasks, steps in parts(proof, groups, "slacks"):
+        known, names, m = {task.name: 0 for task in tasks}, {task.name: task for task in tasks}, len(cpus)
+
+        def shown(k, S):
+            need(0 <= S <= k.D - k.C, f"{k.name} has no such slack")
+            R = k.D if test == "BCLI" else k.D - S
+            most, others = R - k.C + 1, 0
+            for i in tasks:
+                if i is not k:
+                    due = (k.D // i.T) * i.C + min(i.C, max(0, k.D % i.T - known[i.name]))
+                    others += min(due, most, workload(i, R, known[i.name]) if test != "BCLI" else due)
+            need(S <= k.D - k.C - others // m, f"{k.name} may end later than {S} ns before its deadline")
+
+        for step in steps:
+            need(step["task"] in names, "this task is elsewhere")
+            shown(names[step["task"]], step["slack_ns"])
+            known[step["task"]] = max(known[step["task"]], step["slack_ns"])
+        for task in tasks:
+            shown(task, known[task.name])
+
+
+def bar(proof, groups):
+    """BAR: no interval that ends with a job of `k` can be asked for more than the CPUs do."""
+    for cpus, tasks, points in parts(proof, groups, "points"):
+        m, load = len(cpus), sum(task.u for task in tasks)
+        need(load < m, "the load leaves no room")
+        largest = sum(sorted((task.C for task in tasks), reverse=True)[: m - 1])
+        lead = sum((task.T - task.D) * task.u for task in tasks)
+        for k in tasks:
+            t = ceil((largest + lead + m * k.C) / (m - load))
+            for point in (point for point in points if point["task"] == k.name):
+                at, claimed = point["interval_ns"], int(point["demand_ns"])
+                need(at >= k.D, "the interval is shorter than the deadline")
+                right = carried(tasks, k, at, m)
+                need(claimed == right < m * (at - k.C + 1), f"in {at} ns {right} is asked for, {claimed} is claimed")
+                if at >= t:
+                    t = min(t, right // m + k.C - 1)
+            need(t < k.D, f"the points of {k.name} leave a gap")
+
+
+def carried(tasks, k, t, m):
+    total, more = 0, []
+    for i in tasks:
+        plain = max(0, (t - i.D) // i.T + 1) * i.C
+        inside = (t // i.T) * i.C + min(i.C, t % i.T)
+        most = t - k.C + 1
+        if i is k:
+            plain, inside, most = plain - k.C, inside - k.C, t - k.D
+        plain, inside = min(plain, most), min(inside, most)
+        total += plain
+        more.append(max(0, inside - plain))
+    return total + sum(sorted(more, reverse=True)[: m - 1])
+
+
+def rates(proof, system, tasks):
+    """RUN and QPS: a rate for each task, enough for it in windows on a grid, and their sum."""
+    (_, tasks, items) = parts(proof, {system.all: tasks}, "rates")[0]
+    total = Fraction(0)
+    for task, item in zip(by_name(tasks, items, tasks), items):
+        unit = item["unit_ns"]
+        need(unit > 0 and unit == items[0]["unit_ns"], "there is one grid")
+        regular = task.kind in ("periodic", "hog", "yield", "explicit") and task.J == 0
+        known = task.times if task.kind == "explicit" else [task.offset]
+        regular &= task.T % unit == 0 and all(at % unit == 0 for at in known)
+        window = task.T if regular else (task.T // unit - 1) * unit
+        rate = Fraction(item["rate"], unit)
+        need(0 < rate <= 1 and rate * window >= task.C, f"the rate of {task.name} is too small")
+        total += rate
+    need(total <= len(system.all), "the rates are more than the CPUs")
+
+
+# ---- What shows a no ------------------------------------------------------------------------------------------------
+
+
+def too_much(system, found):
+    """CAPACITY: no scheduler can do it."""
+    (one,) = found
+    need(not system.other_speeds, "the verifier knows unit speeds only")
+    need(all(task.longest <= task.C for task in system.tasks), "a job may execute for longer")
+    if one["task"] is not None:
+        task = system.by_name[one["task"]]
+        right = (Fraction(task.C), Fraction(task.D))
+    else:
+        need(all(task.comes_for_ever() for task in system.tasks), "tasks end")
+        right = (sum(task.u for task in system.tasks), Fraction(len(system.all)))
+    need((Fraction(one["value"]), Fraction(one["bound"])) == right, "other numbers are right")
+    need(right[0] > right[1], "it is not too much")
+
+
+def confined(system, found):
+    """AFFINITY: tasks that may use these CPUs alone need more than there are."""
+    (one,) = found
+    sporadic(system, system.tasks, implicit=True, fits=False)
+    need(all(task.comes_for_ever() for task in system.tasks), "tasks end")
+    if one["task"] is not None:
+        right = (system.by_name[one["task"]].u, Fraction(1))
+    else:
+        cpus = frozenset(one["cpus"])
+        right = (sum(task.u for task in system.tasks if task.allowed <= cpus), Fraction(len(cpus)))
+    need((Fraction(one["value"]), Fraction(one["bound"])) == right, "other numbers are right")
+    need(right[0] > right[1], "it is not too much")
+
+
+def demand_exceeds(found, groups):
+    """QPA: in this interval more is due than there is time."""
+    for one in found:
+        tasks = groups[frozenset(one["cpus"])]
+        need(together(tasks), "the releases may not come together")
+        value, bound = Fraction(one["value"]), Fraction(one["bound"])
+        if one["what"] == "the demand":
+            t = one["interval_ns"]
+            right = (demand(tasks, t, lambda task: task.D - task.J), t)
+        elif one["what"] == "the release jitter":
+            task = {task.name: task for task in tasks}[one["task"]]
+            right = (task.J, task.D)
+            need(task.C > 0, "there is nothing to do")
+            need(value == right[0] and bound == right[1] and value >= bound, "other numbers are right")
+            return
+        else:
+            right = (sum(task.u for task in tasks), 1)
+        need((value, bound) == right and value > bound, f"{value} and {bound} are claimed, {right} is right")
+        return
+    raise Invalid("nothing is compared")
+
+
+def responds_late(found, groups, order):
+    """Fixed priorities on one CPU: a job of this task is late when all become ready together."""
+    need(len(found) > 0, "nothing is compared")
+    one = found[0]
+    (tasks,) = [group for group in groups.values() if any(task.name == one["task"] for task in group)]
+    in_order = sorted(tasks, key=priority(order))
+    at = [task.name for task in in_order].index(one["task"])
+    k = in_order[at]
+    need(one["value"] is None or Fraction(one["value"]) > k.D == Fraction(one["bound"]), "it is in time")
+    need(together(tasks), "the releases may not come together")
+    late_below(k, in_order[:at])
+
+
+def none_can_be_lowest(found, groups):
+    """Fixed priorities on one CPU: each of these tasks is late below all the others of them."""
+    need(len(found) > 0, "nothing is compared")
+    names = {one["task"] for one in found}
+    # One CPU is enough, if there are several.
+    tasks = next(group for group in groups.values() if any(task.name in names for task in group))
+    stuck = [task for task in tasks if task.name in names]
+    need(together(tasks), "the releases may not come together")
+    for k in stuck:
+        late_below(k, [j for j in stuck if j is not k])
+
+
+def late_below(k, higher):
+    """Some job of `k` is late below these tasks."""
+    if k.u + sum(task.u for task in higher) > 1:
+        return
+    w = 0
+    for q in range(STEPS):
+        while w <= q * k.T + k.D - k.J:
+            following = (q + 1) * k.C + sum(-(-(w + j.J) // j.T) * j.C for j in higher)
+            if following <= w:
+                break
+            w = following
+        else:
+            return
+        need(w > (q + 1) * k.T - k.J, f"no job of {k.name} is late")
+
+
+def run_misses(system, tasks, proof, order):
+    """A run: its releases are legal, and the job that is named is not done by its deadline."""
+    jobs, late = proof["jobs"], proof["late"]
+    # When the first job of each task that is not named must have come at the latest.
+    end, of, missing = late["deadline_ns"], {task.name: [] for task in tasks}, {}
+    names = {task.name: task for task in tasks}
+    need(not system.costs and not system.other_speeds and not system.changes and not system.mixed, "not simulated")
+    for job in jobs:
+        need(job["task"] in names, "there is no such task")
+        task = names[job["task"]]
+        need(0 <= job["ready_ns"] - job["arrival_ns"] <= task.J, f"a job of {task.name} is ready too early or late")
+        need(0 < job["execution_ns"] <= task.C, f"a job of {task.name} executes for too long")
+        of[task.name].append(job)
+    # Then a verdict is about jobs that come at any distance from those of other tasks.
+    free = together(tasks) and all(task.kind in ("periodic", "sporadic") and task.J == 0 for task in tasks)
+    for task in tasks:
+        arrivals = [job["arrival_ns"] for job in of[task.name]]
+        need(task.kind in ("periodic", "sporadic", "explicit", "hog", "yield"), "not simulated")
+        if task.kind == "explicit":
+            times = [at for at in task.times if at < end][: task.jobs]
+            need(arrivals == times[: len(arrivals)], f"{task.name} comes at other times")
+            missing[task.name] = min((at + task.J for at in times[len(arrivals) :]), default=end)
+            continue
+        need(task.jobs is None or len(arrivals) <= task.jobs, f"{task.name} has too many jobs")
+        following = task.offset
+        for at in arrivals:
+            latest = following + (0 if at == arrivals[0] else task.extra)
+            need(following <= at and (free or at <= latest), f"{task.name} comes too early or late")
+            following = at + task.T
+        more = task.jobs is None or len(arrivals) < task.jobs
+        # A job that may be ready by the end only may be left out.
+        if not free and more:
+            missing[task.name] = following + (task.extra if arrivals else 0) + task.J
+    due = [job for job in of[late["task"]] if job["arrival_ns"] == late["arrival_ns"]]
+    need(len(due) == 1 and end == late["arrival_ns"] + names[late["task"]].D, "there is no such job")
+    job = of[late["task"]].index(due[0])
+    left, skipped = simulate(tasks, of, order, end)
+    need(left[late["task"]][job] > 0, "the job is done in time")
+    if (late["task"], job) in skipped:
+        # It never runs, whatever comes later.
+        end = skipped[late["task"], job]
+        left, _ = simulate(tasks, of, order, end)
+    for name, by in missing.items():
+        # What waits behind a job of its own task has run for nothing yet.
+        need(by >= end or (left[name] and left[name][-1] > 0), f"a job of {name} is missing")
+
+
+def simulate(tasks, of, order, end):
+    """What is left of each job at `end` when on each group of CPUs the first jobs in the order run; and when which jobs
+    were skipped."""
+    left = {name: [job["execution_ns"] for job in jobs] for name, jobs in of.items()}
+    head, seen, skipped = {name: 0 for name in of}, {name: 0 for name in of}, {}
+    fixed = order != "edf" and priority(order)
+    now = 0
+    while now < end:
+        ready, following = [], end
+        for task in tasks:
+            name, jobs = task.name, of[task.name]
+            while head[name] < len(jobs) and (left[name][head[name]] == 0 or (name, head[name]) in skipped):
+                head[name] += 1
+            while seen[name] < len(jobs) and jobs[seen[name]]["ready_ns"] <= now:
+                # A task that skips has no job wait for the one before it.
+                if task.late == "skip" and head[name] < seen[name]:
+                    skipped[name, seen[name]] = now
+                seen[name] += 1
+            if seen[name] < len(jobs):
+                following = min(following, jobs[seen[name]]["ready_ns"])
+            if head[name] == seen[name]:
+                continue
+            job = jobs[head[name]]
+            key = fixed(task) if fixed else (job["arrival_ns"] + task.D, task.rank, task.at)
+            ready.append((key, task))
+        ready.sort(key=lambda entry: entry[0])
+        free, running = {}, []
+        for _, task in ready:
+            if free.setdefault(task.cpus, len(task.cpus)):
+                free[task.cpus] -= 1
+                running.append(task.name)
+                following = min(following, now + left[task.name][head[task.name]])
+        for name in running:
+            left[name][head[name]] -= following - now
+        now = following
+    return left, skipped
+
+
+# ---- The answers ----------------------------------------------------------------------------------------------------
+
+
+def verify(system, answer):
+    """Whether the proof of an answer about a policy is valid."""
+    spec, test, proof = answer["policy"], answer["decided_by"], answer["proof"]
+    form, order = form_and_order(spec)
+    if (test, answer["verdict"]) in (("CAPACITY", "no"), ("AFFINITY", "no")):
+        need(not system.changes, "requests are not analysed")
+        need(not system.costs or test == "CAPACITY", "overheads are not analysed")
+        return {"CAPACITY": too_much, "AFFINITY": confined}[test](system, comparisons(proof))
+    need(form is not None, "the verifier does not know this policy")
+    with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
+    tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
+    groups, yes = groups_of(tasks), answer["verdict"] == "yes"
+    need(yes or answer["verdict"] == "no", "nothing is decided")
+    # A job that is skipped is missed, and tests let it wait.
+    need(not yes or all(task.late != "skip" or task.D <= task.T for task in tasks), "a job may be skipped in time")
+    one_each = all(len(cpus) == 1 for cpus in groups)
+    name, _, of_order = (test or "").rpartition("-")
+    if test == "WITNESS":
+        need(not yes and proof["kind"] == "run" and form in ("g", "c", "p", "weak", "strong", "hpa"), "a run shows a no")
+        return run_misses(system, tasks, proof, order)
+    if test in ("QPA", "RTA", "RTA-RM", "RTA-DM"):
+        need(one_each, "the test is about single CPUs")
+        right = {"QPA": "edf", "RTA": "fp", "RTA-RM": "rm", "RTA-DM": "dm"}[test]
+        need(order == right, "the test is about another policy")
+        sporadic(system, tasks, jitter=True, constrained=False, fits=False)
+        if test == "QPA":
+            return processor_demand(proof, groups) if yes else demand_exceeds(comparisons(proof), groups)
+        return busy_periods(proof, groups, right) if yes else responds_late(comparisons(proof), groups, right)
+    if form == "optimal":
+        need(test == "OPTIMAL" and not system.costs, "the test is about another policy")
+        sporadic(system, tasks, implicit=True, fits=False)
+        need(all(task.cpus == system.all for task in tasks), "the policy knows no affinities")
+        if yes:
+            return rates(proof, system, tasks)
+        need(sum(task.u for task in tasks) > len(system.all), "the utilization is not too much")
+        return None
+    need(yes, "a sufficient test does not say no")
+    if form == "mixed":
+        right = {"SMC-RM": "rms", "SMC-CM": "cms", "FTP-SMC": "smc", "AMC-RT": "amc"}.get(test)
+        need(order == right or order == "smc" and test in ("SMC-RM", "SMC-CM"), "the test is about another policy")
+        need(not any(task.grows for task in tasks), "a task grows above its level")
+        sporadic(system, tasks)
+        need(not system.costs, "overheads are not analysed")
+        return levels(proof, groups, test)
+    if test in ("LL", "HB"):
+        need(one_each and order in ("rm", "dm"), "the test is about another policy")
+        sporadic(system, tasks, implicit=True, fits=False)
+        mean = lambda group: [sum(task.u for task in group) / len(group) + 1] * len(group)
+        each = lambda group: [task.u + 1 for task in group]
+        return product_test(comparisons(proof), groups, mean if test == "LL" else each)
+    if test in ("LOPEZ", "LOPEZ-ADAPTIVE"):
+        adaptive = test == "LOPEZ-ADAPTIVE"
+        need(spec.split(":")[0] in (("apedf", "a2pedf") if adaptive else ("p-edf",)), "another policy")
+        need(not system.costs and all(task.allowed == system.all for task in system.tasks), "not analysed")
+        sporadic(system, system.tasks, implicit=True, budget=adaptive)
+        return lopez(comparisons(proof), system, lambda task: task.budget if adaptive else task.C)
+    if with_affinities:
+        need(form in ("weak", "strong", "hpa") and not system.costs, "the test is about another policy")
+        sporadic(system, tasks, implicit=test == "HPA-SPEED")
+        if test == "HPA-SPEED":
+            need(order == "edf" and form != "weak", "the test is about another policy")
+            return speed(comparisons(proof), system)
+        need(order == of_order.lower(), "the test is about another policy")
+        return by_affinity(comparisons(proof), tasks, order)
+    sporadic(system, tasks, constrained=test != "LOAD")
+    if name in ("BCL", "BERTOGNA", "GUAN"):
+        need(order == of_order.lower(), "the test is about another policy")
+        return global_fixed(comparisons(proof), groups, order, name)
+    need(order == "edf", "the test is about another policy")
+    if test in ("BCLI", "G-RTA"):
+        return slacks(proof, groups, test)
+    if test == "BAR":
+        return bar(proof, groups)
+    tests = {"GFB": density_test, "LOAD": load_test, "BAK": bak, "BCL": bcl, "FF-DBF": forced_forward}
+    need(test in tests, f"the verifier does not know {test}")
+    return tests[test](comparisons(proof), groups)
+
+
+def verify_whatever(system, answer):
+    """Whether the proof of an answer that does not depend on the policy is valid."""
+    test, proof = answer["test"], answer["proof"]
+    if test == "OPA":
+        tasks = [task.copy(cpus=task.allowed) for task in system.tasks]
+        need(all(len(task.cpus) == 1 for task in tasks) and not system.costs, "the test is about single CPUs")
+        sporadic(system, tasks, jitter=True, constrained=False, fits=False)
+        if answer["verdict"] == "no":
+            return none_can_be_lowest(comparisons(proof), groups_of(tasks))
+        return busy_periods(proof, groups_of(tasks), None)
+    if test == "PARTITION" and answer["verdict"] == "yes":
+        cpu_of = {name: frozenset(part["cpus"]) for part in proof["parts"] for name in part["tasks"]}
+        tasks = [task.copy(cpus=cpu_of[task.name]) for task in system.tasks]
+        need(all(len(t.cpus) == 1 and t.cpus <= t.allowed for t in tasks), "a task is not on a CPU that it may use")
+        sporadic(system, tasks, constrained=False)
+        need(not system.costs, "overheads are not analysed")
+        return processor_demand(proof, groups_of(tasks))
+    need(answer["verdict"] == "no" and test in ("CAPACITY", "AFFINITY"), f"the verifier does not know {test}")
+    return verify(system, {"policy": "", "decided_by": test, "verdict": "no", "proof": proof})
+
+
+def check(text, certificate):
+    """Each answer: who it is about, the test, and `valid`, why it is not, or why it has no proof."""
+    system = Set(text)
+    need(certificate.get("certificate") == 1, "this is no certificate of a version that the verifier knows")
+    found = []
+    for kind, how in (("answers", verify), ("any_policy", verify_whatever)):
+        for answer in certificate[kind]:
+            who = answer.get("policy", "any policy"), answer.get("decided_by", answer.get("test"))
+            if answer["proof"] is None:
+                found.append((*who, None, answer["without"]))
+                continue
+            try:
+                how(system, answer)
+                found.append((*who, True, ""))
+            except Invalid as why:
+                found.append((*who, False, str(why)))
+            except (KeyError, ValueError, TypeError, IndexError, AttributeError, ZeroDivisionError) as error:
+                found.append((*who, False, f"it cannot be read: {error!r}"))
+    return found
+
+
+def main(arguments):
+    if arguments == ["--lines"]:
+        for line in sys.stdin:
+            case = json.loads(line)
+            try:
+                result = [list(entry) for entry in check(case["set"], case["certificate"])]
+            except (Invalid, KeyError, ValueError) as why:
+                result = [["", None, False, str(why)]]
+            print(json.dumps(result), flush=True)
+        return 0
+    if len(arguments) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            text = file.read()
+        with open(arguments[1], encoding="utf-8") as file:
+            certificate = json.load(file)
+        found = check(text, certificate)
+    except (OSError, ValueError, KeyError, Invalid) as why:
+        print(f"failed to read: {why}", file=sys.stderr)
+        return 2
+    for policy, test, valid, why in found:
+        said = {True: "valid", False: "NOT VALID", None: "no proof"}[valid]
+        print(f"{policy:12} {test or '-':12} {said}{': ' + why if why else ''}")
+    return 0 if all(entry[2] is not False for entry in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
