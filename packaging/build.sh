@@ -79,8 +79,12 @@ if [ -n "$wheels" ]; then
     echo "skipped: needs maturin (pip install 'maturin>=1.9.4,<2')" >&2
     exit 3
   fi
+  parts=$(mktemp -d)
+  trap 'rm -rf "$parts"' EXIT
+  "${PYTHON:-python3}" packaging/materials.py layland-python "$target" "" "$parts/layland.cdx.json" "$parts/LICENCES.txt"
   export CARGO_TARGET_DIR=$output
-  maturin build --locked --quiet --target "$target" --profile "$profile" --strip --out "$wheels"
+  maturin build --locked --quiet --target "$target" --profile "$profile" --strip --out "$wheels" \
+    --sbom-include "$parts/layland.cdx.json" --sbom-include "$parts/LICENCES.txt"
   exit
 fi
 cargo build --locked --quiet -p layland --bin layland --target "$target" --profile "$profile" "${features[@]}" \

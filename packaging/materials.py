@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Says what a program is made of: a bill of materials (CycloneDX 1.5), and every licence with its text.
 
-    materials.py TARGET FEATURES SBOM.json LICENCES.txt
+    materials.py PACKAGE TARGET FEATURES SBOM.json LICENCES.txt
 
-The crates are those that cargo links for this target with these features, from the lock file; crates that only take
-part in building are listed with the scope `excluded`. For targets with glibc the static C libraries are those of the
-Debian packages that are installed here. Needs cargo, with the sources of all crates, and the standard library alone.
+PACKAGE is `layland`, the static program, or `layland-python`, the module of the wheel. The crates are those that cargo
+links into it for this target with these features, from the lock file; crates that only take part in building are listed
+with the scope `excluded`. For targets with glibc the static C libraries are those of the Debian packages that are
+installed here. Needs cargo, with the sources of all crates, and the standard library alone.
 """
 
 import json
@@ -74,10 +75,10 @@ def said(*command: str) -> str:
     return done.stdout.decode()
 
 
-def crates(target: str, features: str) -> list[Part]:
+def crates(package: str, target: str, features: str) -> list[Part]:
     """All crates, with the texts of their licences."""
     chosen = ["--features", features] if features else []
-    tree = ["cargo", "tree", "--locked", "-p", "layland", "--target", target, *chosen, "--prefix", "none"]
+    tree = ["cargo", "tree", "--locked", "-p", package, "--target", target, *chosen, "--prefix", "none"]
 
     def names(edges: str) -> set[tuple[str, str]]:
         lines = said(*tree, "-e", edges, "-f", "{p}").splitlines()
@@ -85,7 +86,7 @@ def crates(target: str, features: str) -> list[Part]:
 
     # What a macro writes ends up in the program, so that macros count.
     linked, all_of_them = names("normal"), names("normal,build")
-    ours = [f"layland/{feature}" for feature in features.split(",") if feature]
+    ours = [f"{package}/{feature}" for feature in features.split(",") if feature]
     metadata = json.loads(
         said("cargo", "metadata", "--locked", "--format-version=1", "--filter-platform", target,
              *(["--features", ",".join(ours)] if ours else []))
@@ -95,18 +96,18 @@ def crates(target: str, features: str) -> list[Part]:
     purls = {each["id"]: f"pkg:cargo/{each['name']}@{each['version']}" for each in metadata["packages"]}
     needs = {each["id"]: {needed["pkg"] for needed in each["deps"]} for each in metadata["resolve"]["nodes"]}
     parts = []
-    for package in metadata["packages"]:
-        key = (package["name"], package["version"])
+    for each in metadata["packages"]:
+        key = (each["name"], each["version"])
         if key not in all_of_them:
             continue
         # An older way to write a choice.
-        licence = (package["license"] or "").replace("/", " OR ")
-        part = Part(*key, licence, purls[package["id"]])
+        licence = (each["license"] or "").replace("/", " OR ")
+        part = Part(*key, licence, purls[each["id"]])
         part.checksum = checksums[key]
         part.is_linked = key in linked
-        part.needs = {purls[needed] for needed in needs[package["id"]]}
-        folder = Path(package["manifest_path"]).parent
-        if package["source"] is None:
+        part.needs = {purls[needed] for needed in needs[each["id"]]}
+        folder = Path(each["manifest_path"]).parent
+        if each["source"] is None:
             part.texts = [(ROOT / name).read_text() for name in ("LICENSE-MIT", "LICENSE-APACHE")]
             if part.is_linked:
                 parts += assets(folder)
@@ -191,9 +192,9 @@ def c_libraries(target: str, features: str) -> list[Part]:
     return parts
 
 
-def bill(parts: list[Part], version: str, target: str) -> dict[str, object]:
+def bill(parts: list[Part], package: str, target: str) -> dict[str, object]:
     """CycloneDX, without a serial number: the same program has the same bill."""
-    top = next(part for part in parts if part.name == "layland")
+    top = next(part for part in parts if part.name == package)
 
     def component(part: Part) -> dict[str, object]:
         known: dict[str, object] = {
@@ -216,7 +217,7 @@ def bill(parts: list[Part], version: str, target: str) -> dict[str, object]:
         "metadata": {
             "timestamp": created,
             "component": component(top),
-            "properties": [{"name": "layland:target", "value": target}, {"name": "layland:version", "value": version}],
+            "properties": [{"name": "layland:target", "value": target}],
         },
         "components": [component(part) for part in parts if part is not top],
         "dependencies": [{"ref": part.purl, "dependsOn": sorted(part.needs)} for part in parts],
@@ -226,7 +227,7 @@ def bill(parts: list[Part], version: str, target: str) -> dict[str, object]:
 def report(parts: list[Part], version: str, target: str) -> str:
     """A table of all parts, then each text with those that it belongs to."""
     lines = [f"Licences of layland {version} for {target}", "", NOTE]
-    lines += [NOTE_GLIBC] if target.endswith("-gnu") else []
+    lines += [NOTE_GLIBC] if any("LGPL-2.1-or-later" in part.licence for part in parts) else []
     width = max(len(part.in_words()) for part in parts)
     lines += [f"{part.in_words():<{width}}  {part.licence}" for part in parts]
     # By its words: the same text is broken differently by different people.
@@ -244,11 +245,13 @@ def report(parts: list[Part], version: str, target: str) -> str:
 
 
 def main() -> None:
-    target, features, to_bill, to_report = sys.argv[1:]
+    package, target, features, to_bill, to_report = sys.argv[1:]
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
-    parts = crates(target, features) + [standard_library()] + c_libraries(target, features)
+    parts = [*crates(package, target, features), standard_library()]
+    if package == "layland":
+        parts += c_libraries(target, features)
     parts.sort(key=lambda part: (part.name, part.version))
-    Path(to_bill).write_text(json.dumps(bill(parts, version, target), indent=1) + "\n")
+    Path(to_bill).write_text(json.dumps(bill(parts, package, target), indent=1) + "\n")
     Path(to_report).write_text(report([part for part in parts if part.is_linked], version, target))
 
 

@@ -72,7 +72,7 @@ trap 'rm -rf "$work"' EXIT
 name=layland-$version-$target
 
 # What it is made of.
-"$python" "$here/materials.py" "$target" "$features" "$work/sbom.cdx.json" "$work/LICENCES.txt"
+"$python" "$here/materials.py" layland "$target" "$features" "$work/sbom.cdx.json" "$work/LICENCES.txt"
 cp "$work/sbom.cdx.json" "$out/$name.sbom.cdx.json"
 cp "$work/LICENCES.txt" "$out/$name.LICENCES.txt"
 

@@ -194,7 +194,9 @@ print(sysconfig.get_config_var("WHEEL_PKG_DIR") or "")')
   mkdir -p "$root$library"
   tar --create --directory "$library" --exclude=site-packages --exclude=dist-packages --exclude=__pycache__ \
     --exclude='./test' --exclude='./config-*' --exclude=idlelib --exclude=tkinter . | tar --extract --directory "$root$library"
-  bring "$interpreter" "$library"/lib-dynload/*.so
+  # The libraries of every system with glibc, which manylinux leaves to it.
+  mapfile -t libraries < <(/sbin/ldconfig -p | sed -nE "s#^\s*lib(c|dl|gcc_s|m|pthread|rt)\.so\.[0-9]+ \(libc6,.*=> ##p")
+  bring "$interpreter" "$library"/lib-dynload/*.so "${libraries[@]}"
   if [ -n "${places[2]}" ]; then
     mkdir -p "$root${places[2]}"
     cp "${places[2]}"/* "$root${places[2]}"
