@@ -46,11 +46,6 @@ prefixes=("$folder=/layland" "$output=/build")
 for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
   prefixes+=("${sources%/}=/crates")
 done
-if [[ $folder$output =~ [[:space:]] ]]; then
-  # libbpf is built by make, which takes flags apart at spaces.
-  echo "failed to build in $folder: the path has a space" >&2
-  exit 1
-fi
 commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
 prefixes+=("$sysroot/lib/rustlib/src/rust=/rustc/$commit")
 
@@ -59,6 +54,11 @@ flags=()
 [ -n "$wheels" ] || flags=(-Ctarget-feature=+crt-static)
 cflags=
 for prefix in "${prefixes[@]}"; do
+  if [[ $prefix =~ [[:space:]] ]]; then
+    # libbpf is built by make, which takes flags apart at spaces.
+    echo "failed to build: the path ${prefix%=*} has a space" >&2
+    exit 1
+  fi
   flags+=("--remap-path-prefix=$prefix")
   cflags+=" -ffile-prefix-map=$prefix"
 done
