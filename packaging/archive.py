@@ -126,7 +126,8 @@ def oci(folder: Path, machine: str, version: str) -> bytes:
     }
     entry = blob(OCI_MANIFEST, json.dumps(manifest).encode())
     entry["platform"] = {"architecture": architecture, "os": "linux"}
-    entry["annotations"] = {"org.opencontainers.image.ref.name": version}
+    name = f"localhost/layland:{version}"
+    entry["annotations"] = {"org.opencontainers.image.ref.name": name, "io.containerd.image.name": name}
     index = {
         "schemaVersion": 2,
         "mediaType": "application/vnd.oci.image.index.v1+json",
