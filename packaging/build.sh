@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Builds the command as one stripped file that needs no library, and prints the path of it; or the Python package.
+#
+#   packaging/build.sh TARGET [PROFILE]        e.g. x86_64-unknown-linux-gnu; the profile is `dist` unless given
+#   packaging/build.sh --wheel FOLDER TARGET [PROFILE]
+#
+# The same sources, compiler and C library give the same bytes, in whatever folder: no path of this machine gets in.
+# The engine ext is built in where libelf and zlib can be linked, which is for targets with glibc.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wheels=
+if [ "$1" = --wheel ]; then
+  wheels=$(realpath "$2")
+  shift 2
+fi
+target=$1
+profile=${2:-dist}
+
+sysroot=$(rustc --print sysroot)
+if [ ! -d "$sysroot/lib/rustlib/$target/lib" ]; then
+  echo "skipped: needs the target $target (rustup target add $target)" >&2
+  exit 3
+fi
+
+features=()
+case $target in
+*-gnu)
+  if [ -f /usr/include/libelf.h ] && [ -f /usr/include/zlib.h ]; then
+    features=(--features ext)
+  else
+    echo "without the engine ext: needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)" >&2
+  fi
+  ;;
+esac
+
+# Sources have to be there before the folder that they are in has a name.
+cargo fetch --locked --quiet --target "$target"
+
+folder=$PWD
+output=${CARGO_TARGET_DIR:-$folder/target}
+mkdir -p "$output"
+output=$(cd "$output" && pwd)
+# Of several prefixes that fit, the last one is taken.
+prefixes=("$folder=/layland" "$output=/build")
+for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
+  prefixes+=("${sources%/}=/crates")
+done
+commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
+prefixes+=("$sysroot/lib/rustlib/src/rust=/rustc/$commit")
+
+flags=()
+# An interpreter loads the wheel, and has a C library.
+[ -n "$wheels" ] || flags=(-Ctarget-feature=+crt-static)
+cflags=
+for prefix in "${prefixes[@]}"; do
+  if [[ $prefix =~ [[:space:]] ]]; then
+    # libbpf is built by make, which takes flags apart at spaces.
+    echo "failed to build: the path ${prefix%=*} has a space" >&2
+    exit 1
+  fi
+  flags+=("--remap-path-prefix=$prefix")
+  cflags+=" -ffile-prefix-map=$prefix"
+done
+export CARGO_ENCODED_RUSTFLAGS CFLAGS
+CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
+CFLAGS=${cflags# }
+
+# Whoever builds it for themselves keeps lines for backtraces. A release does without, and is a fifth of the size.
+name=${profile^^}
+name=${name//-/_}
+export "CARGO_PROFILE_${name}_DEBUG=false" "CARGO_PROFILE_${name}_STRIP=symbols"
+export CARGO_INCREMENTAL=0 LC_ALL=C TZ=UTC
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+
+if [ -n "$wheels" ]; then
+  if ! command -v maturin >/dev/null; then
+    echo "skipped: needs maturin (pip install 'maturin>=1.9.4,<2')" >&2
+    exit 3
+  fi
+  parts=$(mktemp -d)
+  trap 'rm -rf "$parts"' EXIT
+  "${PYTHON:-python3}" packaging/materials.py layland-python "$target" "" "$parts/layland.cdx.json" "$parts/LICENCES.txt"
+  export CARGO_TARGET_DIR=$output
+  maturin build --locked --quiet --target "$target" --profile "$profile" --strip --out "$wheels" \
+    --sbom-include "$parts/layland.cdx.json" --sbom-include "$parts/LICENCES.txt"
+  exit
+fi
+cargo build --locked --quiet -p layland --bin layland --target "$target" --profile "$profile" "${features[@]}" \
+  --target-dir "$output" >&2
+[ "$profile" = dev ] && profile=debug
+echo "$output/$target/$profile/layland"
