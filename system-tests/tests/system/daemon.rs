@@ -5,8 +5,6 @@
 //! long, and now and then longer. So programs have reserved a multiple of what they need, the machine is asked nothing
 //! meanwhile, and a hog beside others may get less than its budget, never more.
 
-#![expect(clippy::print_stderr, reason = "a test says which kernels it used, and what they did")]
-
 use crate::{Ready, ready_for_ext};
 use layland_system_tests::{Booted, Kernel, Ran};
 use serde_json::Value;
