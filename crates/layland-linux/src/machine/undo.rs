@@ -32,6 +32,8 @@ pub enum Undo {
 /// counts until the end of its period, and a cpuset is in use until its threads are gone.
 const PATIENCE_NS: i64 = 6_000_000_000;
 const PAUSE_NS: i64 = 20_000_000;
+/// How long the child of a dead run may take to end.
+const ORPHAN_NS: i64 = 300_000_000;
 /// How long a register may be held by somebody else: all that is done with it takes milliseconds.
 const REGISTER_PATIENCE_NS: i64 = 10_000_000_000;
 
@@ -151,13 +153,26 @@ fn saved(text: &mut [u8]) -> Option<(u8, &CStr, &[u8])> {
 pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
     patiently(|| match kind {
         REMOVE_MESSAGE => files::remove(path),
-        RELEASE_MESSAGE => {
-            let hold = hold(lock)?;
-            release(path, None, &hold).map(|_| ())
-        }
+        RELEASE_MESSAGE => release_of_the_dead(path, lock),
         THREADS_MESSAGE => threads::restore_all(path),
         _ => Ok(()),
     })
+}
+
+/// Releases a shared setting of a run that has died. A child that it forked, and that is no program yet, has copies of its
+/// descriptors, and so of its locks, until it sees that nobody is left to tell it what to become: such a user is gone
+/// within milliseconds, and would restore nothing.
+fn release_of_the_dead(file: &CStr, lock: &CStr) -> io::Result<()> {
+    let until = sys::monotonic_ns() + ORPHAN_NS;
+    loop {
+        let hold = hold(lock)?;
+        let released = release(file, None, &hold)?;
+        drop(hold);
+        if released == Released::Restored || sys::monotonic_ns() >= until {
+            return Ok(());
+        }
+        sys::sleep_until(sys::monotonic_ns() + PAUSE_NS);
+    }
 }
 
 /// The kinds of [`take_back`].
