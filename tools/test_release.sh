@@ -31,10 +31,10 @@ if ! diff --recursive "$work/one" "$work/two"; then
   exit 1
 fi
 
-environment=${CARGO_TARGET_DIR:-target}/python
+environment=$PWD/target/python
 if [ -x "$environment/bin/maturin" ]; then
   # As tools/test_python.sh builds it, so that nothing is compiled again.
-  PATH=$PWD/$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+  PATH=$environment/bin:$PATH "$environment/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
     --no-build-isolation --config-settings=build-args='--profile dev' --wheel-dir "$work/one" .
   (cd "$work/one" && sha256sum ./*.whl | sed 's/ \.\// /' >>SHA256SUMS)
 else
