@@ -47,8 +47,15 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
     };
     // The thread that works, and not the client that has the same words.
     let victim = "victim=$(busybox pidof workload)";
-    // Its class: 0 is SCHED_OTHER, and 7 is SCHED_EXT.
-    let class = "echo class $(busybox cut -d' ' -f41 /proc/$victim/stat)";
+    // Its class, when it is this one, or after some seconds: 0 is SCHED_OTHER, and 7 is SCHED_EXT.
+    let class = |number: u32| {
+        format!(
+            "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do \
+             class=$(busybox cut -d' ' -f41 /proc/$victim/stat); [ $class = {number} ] && break; sleep 0.2; done; \
+             echo class $class"
+        )
+    };
+    let [ours, ordinary] = [class(7), class(0)];
     vec![
         ("start", start(&all)),
         // Alone, and held to a fifth of its CPU.
@@ -73,8 +80,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             format!(
                 "({}) & a=$!; ({}) & b=$!; sleep 0.5; {}; code=$?; wait $a $b; exit $code",
                 exec(&format!("-q --cpus {all} --dl 8ms/20ms --name free"), "workload hog 2500"),
-                exec(&format!("-q --cpus {all} --dl 8ms/20ms --name second"), "workload periodic 2400 20000 80 8000"),
-                exec("-q --dl 4ms/20ms --name third", "workload periodic 1200 20000 80 4000"),
+                exec(&format!("-q --cpus {all} --dl 8ms/20ms --name second"), "workload periodic 1200 20000 80 8000"),
+                exec("-q --dl 4ms/20ms --name third", "workload periodic 600 20000 80 4000"),
             ),
         ),
         // A thread of the class that nobody has admitted gets what those who were admitted leave, on the same CPU.
@@ -151,8 +158,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
         (
             "leave",
             format!(
-                "{} & a=$!; {}; sleep 0.3; {victim}; {class}; layland exec --socket /tmp/ext.socket --leave hog; {}; \
-                 {class}; taskset -p $victim; kill -9 $victim; wait $a; exit 0",
+                "{} & a=$!; {}; sleep 0.3; {victim}; {ours}; layland exec --socket /tmp/ext.socket --leave hog; {}; \
+                 {ordinary}; taskset -p $victim; kill -9 $victim; wait $a; exit 0",
                 hog("2ms/10ms", 20_000),
                 until("enabled"),
                 until("disabled"),
@@ -164,8 +171,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
             format!(
                 "mkdir /sys/fs/cgroup/svc; \
                  sh -c 'echo $$ >/sys/fs/cgroup/svc/cgroup.procs; exec workload hog 20000' & h=$!; sleep 0.5; \
-                 {{ {}; }} & a=$!; {}; sleep 0.5; {victim}; {class}; \
-                 layland exec --socket /tmp/ext.socket --leave svc; {}; {class}; kill -9 $h; wait $a; exit 0",
+                 {{ {}; }} & a=$!; {}; sleep 0.5; {victim}; {ours}; \
+                 layland exec --socket /tmp/ext.socket --leave svc; {}; {ordinary}; kill -9 $h; wait $a; exit 0",
                 client(&format!("-q --cpus {a} --dl 2ms/10ms --cgroup svc")),
                 until("enabled"),
                 until("disabled"),
@@ -199,7 +206,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
         (
             "daemon",
             format!(
-                "{} & a=$!; {}; sleep 0.3; {victim}; kill -9 $(cat /tmp/daemon.pid); {}; sleep 1; {class}; \
+                "{} & a=$!; {}; sleep 0.3; {victim}; kill -9 $(cat /tmp/daemon.pid); {}; sleep 1; {ordinary}; \
                  taskset -p $victim; layland exec --list; kill -9 $victim; wait $a; layland doctor --clean >/dev/null; exit 0",
                 exec(&format!("-q --cpus {a} --dl 2ms/10ms"), "workload hog 20000"),
                 until("enabled"),
