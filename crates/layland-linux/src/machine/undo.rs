@@ -159,9 +159,9 @@ pub(super) fn take_back(kind: u8, path: &CStr, lock: &CStr) -> io::Result<()> {
     })
 }
 
-/// Releases a shared setting of a run that has died. A child that it forked, and that is no program yet, has copies of its
-/// descriptors, and so of its locks, until it sees that nobody is left to tell it what to become: such a user is gone
-/// within milliseconds, and would restore nothing.
+/// Releases a shared setting of a run that has died. A child that it forked, and that is no program yet, has copies of
+/// its descriptors, and so of its locks, until it sees that nobody is left to tell it what to become: such a user is
+/// gone within milliseconds, and would restore nothing.
 fn release_of_the_dead(file: &CStr, lock: &CStr) -> io::Result<()> {
     let until = sys::monotonic_ns() + ORPHAN_NS;
     loop {
