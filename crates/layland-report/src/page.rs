@@ -13,8 +13,9 @@ use layland_trace::{Job, JobEnd, JobRecord, Labels, Summary, Trace, level_stretc
 use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
-/// The scripts of the page, in their order; each says what it is for.
-const SCRIPTS: [&str; 13] = [
+/// The scripts of the page, in their order; each says what it is for. The playground takes all but the last, which
+/// starts the page of a report.
+const SCRIPTS: [&str; 14] = [
     include_str!("../assets/js/10-time.js"),
     include_str!("../assets/js/20-decode.js"),
     include_str!("../assets/js/30-lanes.js"),
@@ -28,6 +29,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("../assets/js/75-overview.js"),
     include_str!("../assets/js/80-app.js"),
     include_str!("../assets/js/85-input.js"),
+    include_str!("../assets/js/90-start.js"),
 ];
 
 /// The page, and what is a part of it.
