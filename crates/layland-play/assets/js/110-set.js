@@ -237,7 +237,8 @@ class SetText {
       return this.put(from, to, "");
     }
     const end = this.lineEnd(task.lastTo), from = this.text.lastIndexOf("\n", task.section.from) + 1;
-    return this.text.slice(0, from).replace(/\n{2,}$/, "\n\n") + this.text.slice(end).replace(/^\n+/, "");
+    const before = this.text.slice(0, from), after = this.text.slice(end).replace(/^\n+/, "");
+    return after ? before + after : before.replace(/\n+$/, "\n");
   }
   lineEnd(position) { const end = this.text.indexOf("\n", position); return end < 0 ? this.text.length : end + 1; }
   setCpus(count) {

@@ -8,10 +8,12 @@ class Completer {
     this.list = element("ul", { class: "offers", role: "listbox", id: field.id + "-offers", "aria-label": "Completions" });
     this.list.hidden = true;
     document.body.append(this.list);
-    field.setAttribute("role", "combobox");
+    // A field of several lines is no combobox: it says what is active, and that is all.
+    this.box = field.tagName === "INPUT";
+    if (this.box) field.setAttribute("role", "combobox");
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-controls", this.list.id);
-    field.setAttribute("aria-expanded", "false");
+    this.expanded(false);
     field.addEventListener("blur", () => this.close());
     this.list.addEventListener("pointerdown", (event) => {
       event.preventDefault();
@@ -20,6 +22,7 @@ class Completer {
     });
   }
   get open() { return !this.list.hidden; }
+  expanded(open) { if (this.box) this.field.setAttribute("aria-expanded", open); }
   show(asked = false) {
     const { field } = this;
     const found = field.selectionStart === field.selectionEnd ? this.offer(field.value, field.selectionStart, asked) : null;
@@ -29,7 +32,7 @@ class Completer {
     this.list.replaceChildren(...found.items.slice(0, 40).map(({ text, help }, k) =>
       element("li", { role: "option", id: this.list.id + "-" + k }, element("b", {}, text), ...(help ? [element("span", {}, help)] : []))));
     this.list.hidden = false;
-    field.setAttribute("aria-expanded", "true");
+    this.expanded(true);
     this.mark();
     const { left, top, below } = this.place(found.from);
     const box = this.list.getBoundingClientRect();
@@ -51,7 +54,7 @@ class Completer {
   }
   close() {
     this.list.hidden = true;
-    this.field.setAttribute("aria-expanded", "false");
+    this.expanded(false);
     this.field.removeAttribute("aria-activedescendant");
   }
   take() {

@@ -73,7 +73,8 @@ class Schedule extends App {
     }
     const before = { range: this.range, view: this.view, names: this.names };
     if (!this.play.dragging) this.unpin();
-    Object.assign(this, { data, names: data.names, levels: data.levels, visited: undefined });
+    // Distributions are for reports.
+    Object.assign(this, { data: { ...data, distributions: [] }, names: data.names, levels: data.levels, visited: undefined });
     this.range = { from: Number(data.range[0]), to: Number(data.range[1]) };
     this.heads(data.runs, panels, traces);
     if (!this.panels.length) { this.holder.replaceChildren(); return; }
@@ -136,7 +137,8 @@ class Schedule extends App {
       const { x, y } = point(event), grip = this.gripAt(panel, x, y, NEAR);
       canvas.style.cursor = grip ? "ew-resize" : "";
       if (grip?.at !== this.grip?.at || grip?.lane !== this.grip?.lane) { this.grip = grip; this.redraw(); }
-      if (grip) this.hint(event, grip.what + " of " + this.names[grip.task] + ": drag to change it");
+      // What is said about a job would hide the edge.
+      if (grip) { event.stopPropagation(); this.hint(event, grip.what + " of " + this.names[grip.task] + ": drag to change it"); }
       else this.play.tip(null);
     }, { capture: true });
     scroller.addEventListener("pointerleave", () => { if (!this.play.dragging) { this.grip = null; this.play.tip(null); this.redraw(); } });

@@ -2,8 +2,8 @@
 // policies, and what is said about it. `facts` is what the answers have to say for the text to be true: the
 // tests ask for them. `then` is the same after the step's own change (`act`).
 //
-// A fact is [policy, what, value] or [policy, what, task, value]; what is "missed", "late" (the largest tardiness),
-// "response" (the largest), "jobs", "verdict", "by" or "refused".
+// A fact is [policy, what, value] or [policy, what, task, value]; what is "missed" (how many), "misses" (whether any),
+// "late" (the largest tardiness), "response" (the largest), "jobs", "verdict", "by", "margin" or "refused".
 
 const RUN = "run:packing=0/1/2/3/4+5:duals=0+1/2+3/4:dual_fit=wfd";
 const QPS = "qps:packing=0+1/2+3/4+5//m0+m1+4+5";
@@ -130,7 +130,7 @@ const LESSONS = [
           "Five servers, each of which needs 3/5 of a CPU: no two of them fit on one."],
         change: "Look at the picture, then go on. The schedule below is what comes out in the end.",
         watch: "Each box is a server, with the share of a CPU that it needs.",
-        facts: [[RUN, "missed", 0], ["g-edf", "missed", "t4", 1]],
+        facts: [[RUN, "missed", 0], ["g-edf", "misses", true]],
       },
       {
         title: "Duals: who is idle when", demo: "virtual-clusters", policies: [RUN, "g-edf"], figure: { policy: RUN, rows: 2 },
@@ -180,9 +180,9 @@ const LESSONS = [
         facts: [[QPS, "missed", 0], [QPS, "verdict", "yes"], [QPS, "by", "OPTIMAL"], ["g-edf", "verdict", "no"]],
       },
       {
-        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", "sporadic"]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
+        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", { raw: '{ kind = "sporadic", extra = "4ms" }' }]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
         text: ["RUN has to know the next release of every task. QPS does not: where jobs come later than they could, its servers notice.",
-          "Here `t1` is sporadic. `run` refuses the set, and `qps` meets every deadline."],
+          "Here the jobs of `t1` come up to 4 ms later than its period. `run` refuses the set, and `qps` meets every deadline."],
         change: "Change the WCET of a task, and see how the sets are dealt out anew.",
         watch: "The picture is computed anew with each change. Where every CPU fits by itself, QPS is partitioned EDF.",
         act: { label: "Set t4 to 6 ms", edits: [["t4", "wcet", "6ms"]] },
@@ -266,7 +266,7 @@ const LESSONS = [
         watch: "Sooner or later the light jobs come at the wrong moment. A simulation that is long enough may show it, and may not.",
         act: { label: "Simulate for 1 s", until: "1s" },
         facts: [["g-edf", "missed", 0], ["g-edf", "verdict", "no"], ["g-edf", "by", "WITNESS"], ["p-edf", "verdict", "yes"]],
-        then: [["g-edf", "late", "heavy", "1ms"]],
+        then: [["g-edf", "misses", true]],
       },
       {
         title: "The witness, run by itself", demo: "dhall", edits: [["heavy", "offset", "4ms"]], until: "100ms", policies: ["g-edf", "p-edf"],
@@ -274,7 +274,7 @@ const LESSONS = [
           "Job 6 of `heavy` arrives at 59 ms, is due at 70 ms, and ends at 71 ms."],
         change: "Press n in the chart, or the button “miss ▸”.",
         watch: "What is said about the job: who held the CPUs while it waited.",
-        facts: [["g-edf", "late", "heavy", "1ms"], ["g-edf", "missed", 1], ["g-edf", "verdict", "no"]],
+        facts: [["g-edf", "late", "heavy", "1ms"], ["g-edf", "misses", true], ["g-edf", "verdict", "no"]],
       },
       {
         title: "How much is too much?", demo: "dhall", edits: [["heavy", "offset", "4ms"]], until: "100ms", policies: ["g-edf", "p-edf"],

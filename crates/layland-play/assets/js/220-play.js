@@ -13,6 +13,7 @@ class Play {
     this.engines = [new Engine(source, (state) => this.said("sim", state)), new Engine(source, (state) => this.said("check", state))];
     [this.core, this.checker] = this.engines.map((engine) => new Core(engine, (text) => this.nameOf(text)));
     this.busy = {};
+    this.done = {};
     this.took = {};
     this.demos = [];
     this.formats = [];
@@ -195,7 +196,7 @@ class Play {
     // A newer answer may be shown already, and an older one must not take its place.
     if (asked < (this.shown ?? 0)) return;
     this.shown = asked;
-    if (found.errors) { this.problems(found.errors); this.settled(asked); return; }
+    if (found.errors) { this.problems(found.errors); this.settled("sim", asked); return; }
     this.problems([]);
     const fresh = this.fresh && asked === this.asked;
     if (fresh) this.fresh = false;
@@ -205,26 +206,27 @@ class Play {
     this.lines(found.report.lines);
     this.words(found.report.words);
     await this.schedule.feed(found.report, fresh);
+    this.pictured ??= performance.now();
     this.verdicts.show(state.policies, this.sim, this.check);
-    this.settled(asked);
+    this.settled("sim", asked);
   }
 
   async askCheck(asked, state) {
     let found;
     try { found = await this.checker.check(state); } catch (error) { this.failed(error); return; }
-    if (asked !== this.asked || found.errors) { this.settled(asked); return; }
+    if (asked !== this.asked || found.errors) { this.settled("check", asked); return; }
     this.checkText = found.json;
     this.check = JSON.parse(found.json);
     this.checkOf = state;
     if (this.sim) this.verdicts.show(state.policies, this.sim, this.check);
-    this.settled(asked);
+    this.settled("check", asked);
   }
 
-  /** Nothing is computed any more: the page shows the state. */
-  settled(asked) {
-    const idle = asked === this.asked && this.engines.every((engine) => !engine.current && !engine.queue.length);
-    if (idle) document.documentElement.dataset.settled = asked;
-    if (this.sim || this.editor.problems.length) document.documentElement.dataset.ready = "yes";
+  /** One of the two answers is shown. With both the page shows the state, which it says for tests. */
+  settled(which, asked) {
+    this.done[which] = asked;
+    if (this.done.sim === this.asked && this.done.check === this.asked) document.documentElement.dataset.settled = asked;
+    if (this.done.sim) document.documentElement.dataset.ready = "yes";
   }
 
   failed(error) {
@@ -346,6 +348,7 @@ async function unpacked(node) {
 
 const play = new Play();
 // For tests and for those who are curious.
+play.lessons = LESSONS;
 window.laylandPlay = play;
 window.laylandReport = play.schedule;
 if (typeof DecompressionStream === "undefined" || typeof WebAssembly === "undefined") {
