@@ -1,12 +1,12 @@
 //! The questions, and where each is answered.
 
 use crate::about;
-use crate::link::{Start, fragment};
 use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
 use layland::answers;
 use layland_config::{Format, to_toml};
 use layland_policy::Registry;
+use layland_report::playground::{Start, fragment};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
