@@ -180,9 +180,9 @@ const LESSONS = [
         facts: [[QPS, "missed", 0], [QPS, "verdict", "yes"], [QPS, "by", "OPTIMAL"], ["g-edf", "verdict", "no"]],
       },
       {
-        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", { raw: '{ kind = "sporadic", extra = "4ms" }' }]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
+        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", { raw: '{ kind = "sporadic", extra = "4ms" }' }], ["t6", "wcet", "1ms"]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
         text: ["RUN has to know the next release of every task. QPS does not: where jobs come later than they could, its servers notice.",
-          "Here the jobs of `t1` come up to 4 ms later than its period. `run` refuses the set, and `qps` meets every deadline."],
+          "Here the jobs of `t1` come up to 4 ms later than its period, and `t6` needs 1 ms only. `run` refuses the set, and `qps` meets every deadline."],
         change: "Change the WCET of a task, and see how the sets are dealt out anew.",
         watch: "The picture is computed anew with each change. Where every CPU fits by itself, QPS is partitioned EDF.",
         act: { label: "Set t4 to 6 ms", edits: [["t4", "wcet", "6ms"]] },
