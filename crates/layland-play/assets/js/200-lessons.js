@@ -143,7 +143,7 @@ const LESSONS = [
       {
         title: "Once more, down to one CPU", demo: "virtual-clusters", policies: [RUN, "g-edf"], figure: { policy: RUN, rows: 3 },
         text: ["The duals of the second row need 1/5, 1/5 and 3/5: together one CPU. There EDF decides, which is optimal on one CPU.",
-          "Read downwards: the child that the root picks has a dual that runs, so it does not run itself; the other two do, and each of them in turn leaves out one of its own."],
+          "Read downwards: the root picks the dual of one child, so that this child does not run. The other two do, and each of them in turn leaves out one of its own."],
         change: "Zoom into the schedule with the wheel, or with + and −.",
         watch: "At every instant exactly three servers of the lowest row run. No CPU is ever idle, and no deadline is missed. Global EDF misses some.",
         facts: [[RUN, "missed", 0], [RUN, "verdict", "yes"], [RUN, "by", "OPTIMAL"], ["g-edf", "verdict", "no"]],
