@@ -44,10 +44,10 @@ fi
 # Firefox is driven over a WebSocket, which Node.js has since 22, and 20 as an experiment.
 firefox=${FIREFOX:-firefox-esr}
 websocket=()
-node -e 'process.exit(typeof WebSocket === "undefined")' || websocket=(--experimental-websocket)
+node -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' || websocket=(--experimental-websocket)
 if ! command -v "$firefox" >/dev/null; then
   echo "play: skipped: needs $firefox"
-elif ! node "${websocket[@]}" -e 'process.exit(typeof WebSocket === "undefined")' 2>/dev/null; then
+elif ! node "${websocket[@]}" -e 'process.exit(typeof WebSocket === "undefined" ? 1 : 0)' 2>/dev/null; then
   echo "play: skipped: needs Node.js with WebSocket (22 or newer) for Firefox"
 else
   FIREFOX=$firefox node --no-warnings "${websocket[@]}" crates/layland-play/tests/browser/firefox.mjs "$page" "$layland" "${2:-}" || status=1

@@ -20,7 +20,7 @@ class Core {
   of({ text, policies, until }) { return { set: text, name: this.nameOf(text), policies, ...(until ? { until } : {}) }; }
 
   about() { return this.ask("about", {}); }
-  load(text, name) { return this.ask("load", { text, name }); }
+  load(text, name, cpus) { return this.ask("load", { text, name, ...(cpus ? { cpus } : {}) }); }
   sim(state) { return this.ask("sim", { ...this.of(state), report: true, segments: MOST_SEGMENTS }); }
   check(state) { const { set, name, policies } = this.of(state); return this.ask("check", { set, name, policies }); }
   export(text, to) { return this.ask("export", { set: text, name: this.nameOf(text), to }); }
@@ -28,7 +28,7 @@ class Core {
   /** The part of the schedule that is visible, as a picture. */
   async svg(state, policy, { view, range, base }) {
     const at = (time) => base + BigInt(Math.round(Math.min(Math.max(time, range.from), range.to))) + "ns";
-    const found = await this.ask("svg", { ...this.of({ ...state, policies: [policy] }), window: at(view.from) + ".." + at(view.to), chart: "both" });
+    const found = await this.ask("svg", { ...this.of({ ...state, policies: [policy] }), window: at(view.from) + ".." + at(view.to) });
     return found.errors ? found : { svg: found.charts[0].svg };
   }
 }

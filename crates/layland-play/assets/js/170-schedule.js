@@ -4,6 +4,12 @@
 const NEAR = 5, NEAR_TOUCH = 12;
 
 class EditablePanel extends Panel {
+  /** The names make room for misses that come up; while one drags, time stays where it is under the pointer. */
+  resize() {
+    const { left } = this;
+    super.resize();
+    if (this.app.play.dragging && left !== undefined) this.left = left;
+  }
   draw() {
     super.draw();
     const { grip } = this.app;
@@ -190,18 +196,18 @@ class Schedule extends App {
   }
 
   drag(panel, grip, event) {
-    const { scroller, canvas } = panel, box = canvas.getBoundingClientRect(), { play } = this;
-    const start = panel.time(event.clientX - box.left), before = play.history.state, kind = "drag bar " + ++play.table.drags;
+    const { scroller, canvas } = panel, { play } = this;
+    const perPixel = panel.time(1) - panel.time(0), start = event.clientX, before = play.history.state, kind = "drag bar " + ++play.table.drags;
     scroller.setPointerCapture(event.pointerId);
     play.dragging = true;
     this.grip = grip;
     document.body.classList.add("dragging");
     // A round step of about four pixels, and at least a nanosecond.
-    const pixel = (panel.time(8) - panel.time(4)), power = 10 ** Math.floor(Math.log10(Math.max(1, pixel)));
+    const pixel = 4 * perPixel, power = 10 ** Math.floor(Math.log10(Math.max(1, pixel)));
     const step = BigInt(Math.max(1, Math.round((pixel / power > 5 ? 10 : pixel / power > 2 ? 5 : pixel / power > 1 ? 2 : 1) * power)));
     const move = (now) => {
       if (now.pointerId !== event.pointerId) return;
-      const by = BigInt(Math.round((panel.time(now.clientX - box.left) - start) / grip.per));
+      const by = BigInt(Math.round(((now.clientX - start) * perPixel) / grip.per));
       const next = grip.value.ns + by, round = ((next + (next < 0n ? -step : step) / 2n) / step) * step, least = grip.key === "offset" ? 0n : step;
       const ns = round < least ? least : round;
       this.grip = { ...grip, at: grip.at + Number(ns - grip.value.ns) * grip.per };
@@ -216,6 +222,8 @@ class Schedule extends App {
       removeEventListener("keydown", escape, true);
       document.body.classList.remove("dragging");
       canvas.style.cursor = "";
+      // Where it was let go counts, also if no move was told of it.
+      if (now.type === "pointerup") move(now);
       this.grip = null;
       play.tip(null);
       if (now.type === "pointercancel") play.edit(before, null, null);

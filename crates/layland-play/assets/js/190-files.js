@@ -63,8 +63,15 @@ class Files {
       this.play.replace({ text }, name || "the pasted text");
       return;
     }
-    let found;
-    try { found = await this.play.core.load(text, name); } catch (error) { if (!(error instanceof Dropped)) this.play.complain((name ? "“" + name + "”: " : "") + error.message); return; }
+    let found, guessed = null;
+    try {
+      found = await this.play.core.load(text, name);
+      // A format that has no CPUs is asked about those that the page shows.
+      if (found.errors?.some((one) => one.code === "layland::platform::cpus_not_given")) {
+        guessed = this.play.set.cpus ?? 1;
+        found = await this.play.core.load(text, name, guessed);
+      }
+    } catch (error) { if (!(error instanceof Dropped)) this.play.complain((name ? "“" + name + "”: " : "") + error.message); return; }
     if (found.errors) {
       const [first] = found.errors, place = first.line ? "line " + first.line + (first.column ? ", column " + first.column : "") + ": " : "";
       this.play.complain((name ? "“" + name + "”" : "What was pasted") + " cannot be read: " + place + first.message, first.help, found.errors.slice(1, 4).map((one) => one.message));
@@ -72,7 +79,9 @@ class Files {
     }
     if (found.toml.length > MOST_TEXT) { this.play.complain(tooLong(found.toml.length)); return; }
     const asks = { ...(found.policy ? { policies: [found.policy] } : {}), ...(found.until ? { until: found.until } : {}) };
-    this.play.replace({ text: found.toml, ...asks }, name || "the pasted text", found.notes.map((one) => one.message));
+    const notes = found.notes.map((one) => one.message);
+    if (guessed) notes.unshift("It does not say how many CPUs there are: " + guessed + ", as before.");
+    this.play.replace({ text: found.toml, ...asks }, name || "the pasted text", notes);
   }
 
   command() {

@@ -143,7 +143,7 @@ const LESSONS = [
       {
         title: "Once more, down to one CPU", demo: "virtual-clusters", policies: [RUN, "g-edf"], figure: { policy: RUN, rows: 3 },
         text: ["The duals of the second row need 1/5, 1/5 and 3/5: together one CPU. There EDF decides, which is optimal on one CPU.",
-          "Read downwards: the child that the root picks has a dual that runs, so it does not run itself; the other two do, and each of them in turn leaves out one of its own."],
+          "Read downwards: the root picks the dual of one child, so that this child does not run. The other two do, and each of them in turn leaves out one of its own."],
         change: "Zoom into the schedule with the wheel, or with + and −.",
         watch: "At every instant exactly three servers of the lowest row run. No CPU is ever idle, and no deadline is missed. Global EDF misses some.",
         facts: [[RUN, "missed", 0], [RUN, "verdict", "yes"], [RUN, "by", "OPTIMAL"], ["g-edf", "verdict", "no"]],
@@ -180,9 +180,9 @@ const LESSONS = [
         facts: [[QPS, "missed", 0], [QPS, "verdict", "yes"], [QPS, "by", "OPTIMAL"], ["g-edf", "verdict", "no"]],
       },
       {
-        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", { raw: '{ kind = "sporadic", extra = "4ms" }' }]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
+        title: "Sporadic tasks are welcome", demo: "virtual-clusters", edits: [["t1", "release", { raw: '{ kind = "sporadic", extra = "4ms" }' }], ["t6", "wcet", "1ms"]], policies: ["qps", "run", "g-edf"], figure: { policy: "qps", rows: 9 },
         text: ["RUN has to know the next release of every task. QPS does not: where jobs come later than they could, its servers notice.",
-          "Here the jobs of `t1` come up to 4 ms later than its period. `run` refuses the set, and `qps` meets every deadline."],
+          "Here the jobs of `t1` come up to 4 ms later than its period, and `t6` needs 1 ms only. `run` refuses the set, and `qps` meets every deadline."],
         change: "Change the WCET of a task, and see how the sets are dealt out anew.",
         watch: "The picture is computed anew with each change. Where every CPU fits by itself, QPS is partitioned EDF.",
         act: { label: "Set t4 to 6 ms", edits: [["t4", "wcet", "6ms"]] },
