@@ -40,6 +40,11 @@ def parser():
     options.add_argument("--cpus")
     options.add_argument("-p", "--policy", default="")
     options.add_argument("--until")
+    # Not about the set, but a value of theirs is no set either.
+    for other in ("--test", "--chart", "--effort", "--tick", "--margin", "--window", "--seed", "-o"):
+        options.add_argument(other)
+    for other in ("--all", "--bounds", "--no-margin", "--cycle", "--tasks", "--check", "--cite", "--json"):
+        options.add_argument(other, action="store_true")
     return options
 
 
@@ -70,7 +75,7 @@ def fragment(start):
 
 
 def frame(program, command, folder):
-    asked, _ = parser().parse_known_args(shlex.split(command))
+    asked = parser().parse_args(shlex.split(command))
     text = set_of(program, asked, folder)
     if text is None:
         return None

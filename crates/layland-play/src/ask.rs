@@ -68,6 +68,9 @@ pub(crate) struct Check {
     margins: bool,
     #[serde(default)]
     all: bool,
+    /// Whether bounds of all tasks are wanted. The command always has them.
+    #[serde(default = "yes")]
+    bounds: bool,
     #[serde(default)]
     certificate: bool,
     /// Further arguments of the command.
@@ -183,7 +186,7 @@ impl Check {
         .flatten()
         .collect();
         arguments.extend(self.arguments.iter().cloned());
-        let (text, exit) = self.about.open()?.check(registry, &arguments)?;
+        let (text, exit) = self.about.open()?.check(registry, &arguments, self.bounds)?;
         let certificate = match self.certificate {
             true => Some(self.about.open()?.certificate(registry, &arguments)?),
             false => None,

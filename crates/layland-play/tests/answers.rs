@@ -224,3 +224,23 @@ fn a_link_is_that_of_the_report() {
     let found = ok(&json!({ "ask": "link", "start": start }));
     assert_eq!(found["fragment"], fragment(&start));
 }
+
+/// Who drags a number gets verdicts at once; the bounds come later.
+#[test]
+fn verdicts_do_not_wait_for_bounds() {
+    let set = demo("three-tasks");
+    let policies = ["g-edf", "p-edf"];
+    let verdicts = |bounds: bool| {
+        let question =
+            json!({ "ask": "check", "set": set, "policies": policies, "bounds": bounds });
+        let found = ok(&question);
+        let text = found["json"].as_str().expect("a text").to_owned();
+        let document: Value = serde_json::from_str(&text).expect("it is JSON");
+        let policies = document["policies"].as_array().expect("a list").clone();
+        let verdicts: Vec<_> = policies.iter().map(|policy| policy["verdict"].clone()).collect();
+        (verdicts, found["exit"].clone(), text)
+    };
+    let (with, without) = (verdicts(true), verdicts(false));
+    assert_eq!((&with.0, &with.1), (&without.0, &without.1));
+    assert!(with.2.contains("CVA-REDUCED") && !without.2.contains("CVA-REDUCED"));
+}
