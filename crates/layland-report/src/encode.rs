@@ -38,7 +38,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The names of the columns, in their order.
-pub(crate) const COLUMNS: [&str; 19] = [
+pub const COLUMNS: [&str; 19] = [
     "arrival", "task", "seq", "release", "deadline", "how", "end", "executed", "on_cpu", "start",
     "length", "job", "overhead", "at", "kind", "of_task", "of_cpu", "level", "sign",
 ];

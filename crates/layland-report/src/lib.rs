@@ -40,6 +40,7 @@ mod run;
 mod story;
 
 pub use distribution::{Distribution, Series};
+pub use encode::COLUMNS;
 pub use guarantee::{Answer, Guarantee, GuaranteedTask, Guarantees, TaskBound, TestResult};
 pub use line::{Line, Severity};
 pub use report::{Report, Table};

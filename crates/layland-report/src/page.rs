@@ -75,17 +75,40 @@ impl Report {
     pub fn html(&self) -> String {
         render(self)
     }
+
+    /// What the page is made of as JSON, for another page with the same scripts.
+    pub fn parts(&self) -> String {
+        let labels = whole_labels(self);
+        serde_json::to_string(&parts(self, &labels))
+            .expect("names and numbers can be written as JSON")
+    }
 }
 
-fn render(report: &Report) -> String {
-    let labels = whole_labels(report);
+/// What a page is made of beside its template, for a page that draws reports of its own: its members are what the
+/// template and the scripts are given.
+#[derive(Serialize)]
+struct Parts<'a> {
+    title: &'a str,
+    provenance: &'a str,
+    /// What the scripts are told.
+    data: Data<'a>,
+    /// For each run what `20-decode.js` reads.
+    packed: Vec<String>,
+    panels: Vec<Value>,
+    lines: Vec<Value>,
+    words: Vec<Vec<String>>,
+    tables: Vec<Value>,
+    misses: Vec<Value>,
+}
+
+fn parts<'a>(report: &'a Report, labels: &'a Labels) -> Parts<'a> {
     let extent = encode::extent(report.runs.iter().map(|run| &run.trace));
     let base = i128::from(extent.0.ns());
     let after = |at: Time| (i128::from(at.ns()) - base).to_string();
     let (mut packed, mut runs) = (Vec::new(), Vec::new());
     for run in &report.runs {
         let encoded = encode::encode(&run.trace, labels.cpus, extent);
-        packed.push(Value::from_safe_string(STANDARD.encode(&encoded.bytes)));
+        packed.push(STANDARD.encode(&encoded.bytes));
         runs.push(DataRun { name: &run.name, over: after(run.trace.over), layout: encoded.layout });
     }
     let range = range(report);
@@ -102,7 +125,7 @@ fn render(report: &Report) -> String {
             .map(|d| DataDistribution { title: &d.title, series: &d.series })
             .collect(),
     };
-    let figures: Vec<Summary> = report.runs.iter().map(|run| run.figures(&labels)).collect();
+    let figures: Vec<Summary> = report.runs.iter().map(|run| run.figures(labels)).collect();
     let mut lines: Vec<_> = report.lines.iter().collect();
     // Stable: lines of the same severity stay in their order, and good news and notes come last.
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
@@ -111,7 +134,23 @@ fn render(report: &Report) -> String {
         context! { severity => line.severity.class(), sign, word, text => line.text.clone() }
     };
     let panels = report.runs.iter().zip(&figures).map(|(run, figures)| panel(run, figures));
-    let misses = report.runs.iter().filter_map(|run| miss_table(run, &labels));
+    let misses = report.runs.iter().filter_map(|run| miss_table(run, labels));
+    Parts {
+        title: &report.title,
+        provenance: &report.provenance,
+        data,
+        packed,
+        panels: panels.collect(),
+        lines: lines.iter().map(line).collect(),
+        words: all_words(report, labels, &figures),
+        tables: report.tables.iter().map(table).collect(),
+        misses: misses.map(|found| table(&found)).collect(),
+    }
+}
+
+fn render(report: &Report) -> String {
+    let labels = whole_labels(report);
+    let Parts { data, packed, panels, lines, words, tables, misses, .. } = parts(report, &labels);
     let scripts = SCRIPTS.concat();
     debug_assert!(!scripts.contains("</script"), "a script must not end itself");
     let mut environment = Environment::new();
@@ -135,18 +174,18 @@ fn render(report: &Report) -> String {
         context! {
             title => report.title.clone(),
             provenance => report.provenance.clone(),
-            lines => lines.iter().map(line).collect::<Vec<_>>(),
-            panels => panels.collect::<Vec<_>>(),
-            tables => report.tables.iter().map(table).collect::<Vec<_>>(),
-            misses => misses.map(|found| table(&found)).collect::<Vec<_>>(),
+            lines,
+            panels,
+            tables,
+            misses,
             distributions => report.distributions.iter().map(|d| d.title.clone()).collect::<Vec<_>>(),
             guarantees => guarantees.unwrap_or_else(|| Value::from_safe_string(String::new())),
             sources => sources.unwrap_or_else(|| Value::from(Vec::<String>::new())),
             // Only where something is drawn with it.
             charts => !(report.runs.is_empty() && report.distributions.is_empty()),
-            words => all_words(report, &labels, &figures),
+            words,
             names => data.names.clone(),
-            packed,
+            packed => packed.into_iter().map(Value::from_safe_string).collect::<Vec<_>>(),
             data => Value::from_safe_string(script_json(&data)),
             style => Value::from_safe_string(include_str!("../assets/report.css").to_owned()),
             uplot_style => Value::from_safe_string(include_str!("../assets/vendor/uPlot.min.css").to_owned()),

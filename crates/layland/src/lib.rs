@@ -47,7 +47,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `command` (default) | the program `layland`, and what it is made of: [`main_with`], [`answers`] |
+//! | `command` (default) | the program `layland`, and what it is made of: [`main_with`], and `answers` |
+//! | `answers` | what the program answers about sets in memory, without the program: [`answers`]; also for a browser |
 //! | `lab` (default) | experiments: [`lab`] |
 //! | `ext` | threads under sched_ext; needs Linux 7.2, libelf and zlib |
 
@@ -71,15 +72,23 @@ pub use layland_trace as trace;
 
 pub mod prelude;
 
-#[cfg(feature = "command")]
+#[cfg(feature = "answers")]
 pub mod answers;
 #[cfg(feature = "command")]
 mod cli;
 #[cfg(feature = "command")]
 mod command;
-#[cfg(feature = "command")]
+#[cfg(feature = "answers")]
+#[cfg_attr(
+    not(feature = "command"),
+    expect(dead_code, reason = "the program alone prints answers")
+)]
 mod commands;
-#[cfg(feature = "command")]
+#[cfg(feature = "answers")]
+#[cfg_attr(
+    not(feature = "command"),
+    expect(dead_code, reason = "the program alone prints answers")
+)]
 mod ui;
 
 #[cfg(feature = "command")]

@@ -35,8 +35,7 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         },
     };
     if args.json {
-        let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
-        terminal::result(&format!("{:#}\n", json!({ "policies": each })))?;
+        terminal::result(&format!("{:#}\n", document(&chosen)))?;
     } else if args.cite {
         let mut entries: Vec<_> = chosen.iter().flat_map(|info| &info.citations).collect();
         entries.sort_by_key(|citation| citation.key);
@@ -56,6 +55,12 @@ pub(crate) fn run(registry: &Registry, args: &PoliciesArgs) -> Outcome {
         terminal::result(&lines.concat())?;
     }
     Ok(Exit::Yes)
+}
+
+/// What `--json` prints of policies.
+pub(crate) fn document(chosen: &[&PolicyInfo]) -> serde_json::Value {
+    let each: Vec<_> = chosen.iter().map(|info| as_json(info)).collect();
+    json!({ "policies": each })
 }
 
 fn as_json(info: &PolicyInfo) -> serde_json::Value {

@@ -5,9 +5,11 @@ use super::command_line;
 use super::exit::Failure;
 use super::files::{self, NewFile};
 use layland_config::to_toml;
+#[cfg(feature = "command")]
 use layland_interchange::columns::ColumnsError;
 use layland_interchange::perfetto::PerfettoWriter;
 use layland_interchange::st_trace::{StTraceError, StTraceWriter};
+#[cfg(feature = "command")]
 use layland_interchange::tables::{self, TablesWriter};
 use layland_model::{Service, System, Time};
 use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Scratch, Segment};
@@ -103,6 +105,12 @@ impl Export {
                 let writer = StTraceWriter::new(file, labels, &scratch).map_err(no_st_trace)?;
                 (vec![path.to_owned()], Writer::StTrace(writer))
             }
+            #[cfg(not(feature = "command"))]
+            Export::Parquet => {
+                let _ = over;
+                return Err(Failure::refused("the program alone writes tables"));
+            }
+            #[cfg(feature = "command")]
             Export::Parquet => {
                 let paths =
                     tables::NAMES.map(|name| path.with_extension(format!("{name}.parquet")));
@@ -137,6 +145,7 @@ fn no_st_trace(error: StTraceError) -> Failure {
     }
 }
 
+#[cfg(feature = "command")]
 fn no_tables(path: &Path, error: &ColumnsError) -> Failure {
     Failure::refused(format!("{}: {error}", path.display()))
 }
@@ -152,6 +161,7 @@ pub(crate) struct Exported<'a> {
 enum Writer<'a> {
     Perfetto(PerfettoWriter<'a, NewFile>),
     StTrace(StTraceWriter<NewFile>),
+    #[cfg(feature = "command")]
     Tables(Box<TablesWriter<'a, NewFile>>),
 }
 
@@ -164,6 +174,7 @@ impl Exported<'_> {
                 writer.finish().map_err(|error| files::failed(path, &error))?.keep()?;
             }
             Writer::StTrace(writer) => writer.finish().map_err(no_st_trace)?.keep()?,
+            #[cfg(feature = "command")]
             Writer::Tables(writer) => {
                 let files = writer.finish().map_err(|error| no_tables(path, &error))?;
                 files.into_iter().try_for_each(NewFile::keep)?;
@@ -176,6 +187,7 @@ impl Exported<'_> {
         match &mut self.writer {
             Writer::Perfetto(writer) => writer,
             Writer::StTrace(writer) => writer,
+            #[cfg(feature = "command")]
             Writer::Tables(writer) => &mut **writer,
         }
     }

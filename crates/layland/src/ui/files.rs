@@ -9,6 +9,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+/// A trace that is read is not larger: it is held in memory, several times over.
+pub(crate) const LARGEST_TRACE: u64 = 1 << 30;
+
 /// Writes a file, or standard output for `-`.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if path == Path::new("-") {

@@ -26,7 +26,20 @@ pub(crate) fn unit() -> impl TypedValueParser<Value = Unit> {
 
 /// The system in a format. What is lost goes to standard error.
 pub(crate) fn write(system: &System, format: Format, policy: RtAppPolicy) -> String {
-    let (text, lost) = match format {
+    let (text, lost) = written_as(system, format, policy);
+    for problem in &lost {
+        terminal::warn(&problem.to_string(), problem.help.as_deref());
+    }
+    text
+}
+
+/// The system in a format, and what is lost.
+pub(crate) fn written_as(
+    system: &System,
+    format: Format,
+    policy: RtAppPolicy,
+) -> (String, Vec<Problem>) {
+    match format {
         Format::Toml => (layland_config::to_toml(system), Vec::new()),
         Format::RtApp => layland_config::to_rt_app(system, policy),
         // Nobody can ask for lines of times: they keep too little.
@@ -34,11 +47,7 @@ pub(crate) fn write(system: &System, format: Format, policy: RtAppPolicy) -> Str
         Format::Simso => layland_config::to_simso(system),
         Format::Schedcat => layland_config::to_schedcat(system),
         Format::Lines => (layland_config::to_line(system), Vec::new()),
-    };
-    lost.iter().for_each(|problem: &Problem| {
-        terminal::warn(&problem.to_string(), problem.help.as_deref());
-    });
-    text
+    }
 }
 
 /// The format that was asked for, or that the ending of the file names, or TOML.

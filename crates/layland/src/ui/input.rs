@@ -48,7 +48,7 @@ pub(crate) struct SetArgs {
 
 impl SetArgs {
     /// What the user and the machine say.
-    fn host(&self) -> Host {
+    pub(crate) fn host(&self) -> Host {
         // Asking reads half a dozen files of the kernel: once for all sets of a stream.
         static CPUS: OnceLock<Option<usize>> = OnceLock::new();
         let count = || std::thread::available_parallelism().ok().map(usize::from);
@@ -135,21 +135,42 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             let (bytes, format) = bytes(name)?;
             let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, &bytes));
             let name = if name == "-" { "<stdin>" } else { name };
-            if bytes.trim_ascii().is_empty() {
-                return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
-            }
-            let Loaded { system, warnings, until, policy, mut places } =
-                layland_config::read(name, &bytes, format, &host)
-                    .map_err(|report| failure(&report))?;
+            let (set, warnings) =
+                open(name, &bytes, format, &host)?.map_err(|report| failure(&report))?;
             tell(&warnings);
-            if name.starts_with(DEMO) {
-                places.clear();
-            }
-            let assumed = assumed(&warnings);
-            let name = name.to_owned();
-            Set { name, system, until, policy, places, alone: None, assumed }
+            set
         }
     };
+    complete(&mut set, args)?;
+    for (message, help) in sense::doubts(&set) {
+        terminal::warn(&message, Some(help));
+    }
+    Ok(set)
+}
+
+/// Reads the bytes of a task set that has some. It comes with its warnings; a report says why it is none.
+pub(crate) fn open(
+    name: &str,
+    bytes: &[u8],
+    format: Format,
+    host: &Host,
+) -> Result<Result<(Set, Report), Report>, Failure> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(Failure::input(format!("{name} is empty")).help(EMPTY));
+    }
+    let read = layland_config::read(name, bytes, format, host);
+    Ok(read.map(|Loaded { system, warnings, until, policy, mut places }| {
+        if name.starts_with(DEMO) {
+            places.clear();
+        }
+        let assumed = assumed(&warnings);
+        let name = name.to_owned();
+        (Set { name, system, until, policy, places, alone: None, assumed }, warnings)
+    }))
+}
+
+/// What the arguments say beside the set: further tasks, and another number of CPUs.
+pub(crate) fn complete(set: &mut Set, args: &SetArgs) -> Result<(), Failure> {
     for text in &args.task {
         let mut task = layland_config::parse_inline(text).map_err(|report| failure(&report))?;
         task.rank = set.system.tasks.len() as i64;
@@ -166,9 +187,7 @@ pub(crate) fn load(args: &SetArgs) -> Result<Set, Failure> {
             return Err(Failure::input(messages.join("; ")).help(helps.join("; ")));
         }
     }
-    other_cpus(&mut set, args)?;
-    sense::warn(&set);
-    Ok(set)
+    other_cpus(set, args)
 }
 
 /// As many CPUs as the user says, if that is another number.
@@ -322,7 +341,9 @@ impl Lines {
         let places = Vec::new();
         let mut set = Set { name, system, until, policy, places, alone, assumed };
         other_cpus(&mut set, args)?;
-        sense::warn(&set);
+        for (message, help) in sense::doubts(&set) {
+            terminal::warn(&message, Some(help));
+        }
         Ok(set)
     }
 }

@@ -1,4 +1,5 @@
-//! How far a long command is, where nobody sees a bar: a line on standard error every few seconds.
+//! How far a long command is: a bar on a terminal, and where nobody sees one a line on standard error every few
+//! seconds.
 #![expect(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -6,13 +7,54 @@
 )]
 
 use super::terminal;
-use layland_model::Duration;
+#[cfg(feature = "command")]
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use layland_model::{Duration, Time};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// The first line comes after so many seconds, and then one each.
 const EVERY: u64 = 5;
+
+/// A bar on standard error of a time that is simulated, if that is a terminal. Without the program there is none.
+pub(crate) struct Bar(#[cfg(feature = "command")] ProgressBar);
+
+#[cfg(feature = "command")]
+impl Bar {
+    /// Up to some time, if that is known.
+    pub(crate) fn simulating(end: Option<Time>, quiet: bool, ascii: bool) -> Bar {
+        if quiet {
+            return Bar(ProgressBar::hidden());
+        }
+        let length = end.map(|end| end.ns() as u64);
+        let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
+        let style = ProgressStyle::with_template("simulating {wide_bar} {percent} %  {eta} left");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        bar.set_style(if ascii { style.progress_chars("#>-") } else { style });
+        Bar(bar)
+    }
+    /// So much is done.
+    pub(crate) fn set_position(&self, ns: u64) {
+        self.0.set_position(ns);
+    }
+    /// Nothing is left of it.
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+#[cfg(not(feature = "command"))]
+impl Bar {
+    /// None.
+    pub(crate) fn simulating(_: Option<Time>, _: bool, _: bool) -> Bar {
+        Bar()
+    }
+    /// Nobody sees it.
+    pub(crate) fn set_position(&self, _: u64) {}
+    /// Nobody saw it.
+    pub(crate) fn finish(&self) {}
+}
 
 /// Lines about how far it is; none on a terminal, which has a bar.
 pub(crate) struct Lines {

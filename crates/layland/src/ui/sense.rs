@@ -1,14 +1,14 @@
 //! What is valid and hardly meant: said once, before the answer.
 
 use super::input::Set;
-use super::terminal;
 use layland_model::{ExecutionModel, Service, System, Task, TaskId, counted};
 
 /// So many tasks are named.
 const NAMED: usize = 3;
 
-/// Warns of what makes the answer another than the user expects.
-pub(super) fn warn(set: &Set) {
+/// What makes the answer another than the user expects, and what to do about each.
+pub(crate) fn doubts(set: &Set) -> Vec<(String, &'static str)> {
+    let mut doubts = Vec::new();
     let system = &set.system;
     let of = |is: &dyn Fn(&Task) -> bool| -> Vec<TaskId> {
         system.tasks.iter().filter(|(_, task)| is(task)).map(|(id, _)| id).collect()
@@ -25,10 +25,10 @@ pub(super) fn warn(set: &Set) {
             task.own_wcet(),
             limit
         );
-        terminal::warn(
-            &set.located(message, Some(first)),
-            Some("nothing can meet such deadlines; are the two swapped? -t is NAME=WCET/PERIOD"),
-        );
+        doubts.push((
+            set.located(message, Some(first)),
+            "nothing can meet such deadlines; are the two swapped? -t is NAME=WCET/PERIOD",
+        ));
     }
     let longer = of(&|task| longest(task).is_some_and(|most| most > most_wcet(task)));
     if let Some(&first) = longer.first() {
@@ -40,11 +40,12 @@ pub(super) fn warn(set: &Set) {
             longest(task).unwrap_or_default(),
             most_wcet(task)
         );
-        terminal::warn(
-            &set.located(message, Some(first)),
-            Some("such a job is an overrun, and no analysis is about it; raise wcet"),
-        );
+        doubts.push((
+            set.located(message, Some(first)),
+            "such a job is an overrun, and no analysis is about it; raise wcet",
+        ));
     }
+    doubts
 }
 
 /// `a`, or `3 tasks (a, b, c)`.

@@ -1,7 +1,8 @@
 //! The tables: figures of policies or of tasks, as wide as the terminal.
 
 use super::terminal;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use super::tint::{self, Tint, tinted};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_model::Duration;
 use layland_trace::TaskSummary;
 
@@ -119,11 +120,9 @@ impl Drawn {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
-        table.force_no_tty();
+        tint::show(&mut table, false);
         let plain = table.lines().map(|line| line.chars().count()).collect();
-        if style.colours {
-            table.enforce_styling();
-        }
+        tint::show(&mut table, style.colours);
         Drawn { plain, text: table.to_string() }
     }
 
@@ -165,11 +164,9 @@ fn columns(rows: &[Row], style: Style) -> Drawn {
 
 fn cell(figures: Option<&[String; 9]>, figure: usize) -> Cell {
     match (figures, figure) {
-        (None, 0) => Cell::new("refused").fg(Color::Yellow),
+        (None, 0) => tinted(Cell::new("refused"), Tint::Doubtful),
         (None, _) => Cell::new("-"),
-        (Some(figures), 1) if figures[1] != "0" => {
-            Cell::new(&figures[1]).fg(Color::Red).add_attribute(Attribute::Bold)
-        }
+        (Some(figures), 1) if figures[1] != "0" => tinted(Cell::new(&figures[1]), Tint::Bad),
         (Some(figures), figure) => Cell::new(&figures[figure]),
     }
 }

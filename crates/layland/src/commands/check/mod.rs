@@ -11,7 +11,7 @@ mod short;
 mod text;
 mod witness;
 
-use crate::ui::exit::{Failure, Outcome};
+use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::input::{Set, Sets};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::report as reports;
@@ -24,7 +24,9 @@ use layland_policy::Registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub(crate) use args::{CheckArgs, EXAMPLES};
+pub(crate) use args::CheckArgs;
+#[cfg(feature = "command")]
+pub(crate) use args::EXAMPLES;
 pub(crate) use witness::{NAME as WITNESS, STATES, STATES_TITLE, TITLE as WITNESS_TITLE};
 
 pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
@@ -48,15 +50,16 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
 }
 
-/// What `--json` prints about a set.
+/// What `--json` prints about a set, and what it exits with.
 pub(crate) fn document(
     registry: &Registry,
     mut args: CheckArgs,
     set: Set,
-) -> Result<String, Failure> {
+) -> Result<(String, Exit), Failure> {
     args.policy = names::all(registry, &args.policy)?;
     args.test.iter().try_for_each(|name| known_test(name))?;
-    Ok(json::document(&examined(registry, &args, set, args.all)?))
+    let checked = examined(registry, &args, set, args.all)?;
+    Ok((json::document(&checked), checked.exit))
 }
 
 /// What `-o FILE.html` writes about a set.

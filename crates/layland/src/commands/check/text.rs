@@ -5,8 +5,9 @@ use super::checked::Checked;
 use super::short::{self, Short};
 use crate::ui::chart::{self, Chart};
 use crate::ui::terminal;
+use crate::ui::tint::{self, Tint, tinted};
 use clap::builder::styling::{AnsiColor, Style};
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use layland_analysis::{Subject, Verdict};
 use layland_chart::gantt::{Colours, View};
 use layland_engine::reserves::{LEAST_MARGIN, Margin, Reserves};
@@ -24,20 +25,17 @@ fn table(args: &CheckArgs) -> Table {
     });
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(terminal::width() as u16);
-    table.force_no_tty();
-    if terminal::colours() {
-        table.enforce_styling();
-    }
+    tint::show(&mut table, terminal::colours());
     table
 }
 
 fn word(verdict: Verdict) -> Cell {
-    let cell = Cell::new(verdict.name());
-    match verdict {
-        Verdict::Yes => cell.fg(Color::Green),
-        Verdict::No => cell.fg(Color::Red).add_attribute(Attribute::Bold),
-        Verdict::Unknown => cell.fg(Color::Yellow),
-    }
+    let tint = match verdict {
+        Verdict::Yes => Tint::Good,
+        Verdict::No => Tint::Bad,
+        Verdict::Unknown => Tint::Doubtful,
+    };
+    tinted(Cell::new(verdict.name()), tint)
 }
 
 /// The colour of a verdict.

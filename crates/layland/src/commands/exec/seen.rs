@@ -1,7 +1,7 @@
 //! What the kernel's trace says of the threads with reservations, for the files of `--output`.
 
-use super::super::trace::LARGEST;
 use crate::ui::exit::Failure;
+use crate::ui::files::LARGEST_TRACE;
 use crate::ui::output::Output;
 use crate::ui::recorded::{Recorded, summary};
 use crate::ui::terminal;
@@ -38,7 +38,7 @@ struct Counted {
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Cut at the end of a line: half an event would be a damaged one.
-        let room = usize::try_from(LARGEST - self.length).unwrap_or(usize::MAX);
+        let room = usize::try_from(LARGEST_TRACE - self.length).unwrap_or(usize::MAX);
         let taken = match bytes {
             _ if self.is_cut => &[],
             all if all.len() <= room => all,

@@ -3,7 +3,7 @@
 
 mod codes;
 mod named;
-mod structure;
+pub(crate) mod structure;
 
 use crate::commands::check::{STATES, STATES_TITLE, WITNESS, WITNESS_TITLE};
 use crate::ui::exit::{Exit, Outcome};

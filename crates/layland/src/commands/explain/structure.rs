@@ -7,6 +7,7 @@ use layland_model::{Algorithm, Rate, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
 use layland_policy::{PolicyOptions, Registry, SystemRefusal};
+use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -40,6 +41,20 @@ pub(super) fn explain_structure(
     spec: &str,
     format: Format,
 ) -> Result<String, Failure> {
+    let forest = structure(registry, system, spec)?;
+    Ok(match format {
+        Format::Text => forest.text(),
+        Format::Svg => forest.svg(),
+        Format::Dot => forest.dot(),
+    })
+}
+
+/// What a policy makes of a valid system.
+pub(crate) fn structure(
+    registry: &Registry,
+    system: &System,
+    spec: &str,
+) -> Result<Forest, Failure> {
     let (info, options) = registry.parse(spec).map_err(|error| names::unknown(&error))?;
     let forest = match info.algorithm(&options) {
         Algorithm::Run => of_run(system, &options),
@@ -57,25 +72,22 @@ pub(super) fn explain_structure(
             .help("policies with a structure are run and qps"));
         }
     };
-    let forest = forest
-        .map_err(|refusal| Failure::no(format!("{} refuses the set: {refusal}", info.name)))?;
-    Ok(match format {
-        Format::Text => forest.text(),
-        Format::Svg => forest.svg(),
-        Format::Dot => forest.dot(),
-    })
+    forest.map_err(|refusal| Failure::no(format!("{} refuses the set: {refusal}", info.name)))
 }
 
 /// Trees with a heading.
-struct Forest {
+#[derive(Serialize)]
+pub(crate) struct Forest {
     heading: Vec<String>,
     trees: Vec<Node>,
 }
 
+#[derive(Serialize)]
 struct Node {
     title: String,
     lines: Vec<String>,
     /// What is between the lines where they are one.
+    #[serde(skip)]
     separator: &'static str,
     children: Vec<Node>,
 }
@@ -212,7 +224,7 @@ impl Names<'_> {
 // --- Text ---------------------------------------------------------------------------------------
 
 impl Forest {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = self.heading.join("\n") + "\n";
         for tree in &self.trees {
             text.push('\n');
@@ -238,7 +250,7 @@ impl Node {
 // --- DOT ----------------------------------------------------------------------------------------
 
 impl Forest {
-    fn dot(&self) -> String {
+    pub(crate) fn dot(&self) -> String {
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
         let heading: Vec<String> = self.heading.iter().map(|line| quoted(line)).collect();
         let mut text = format!(
@@ -343,7 +355,7 @@ impl<'a> Placed<'a> {
 }
 
 impl Forest {
-    fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let top = PAD + LINE * self.heading.len() as f64 + PAD;
         let mut right = PAD;
         let mut placed = Vec::new();

@@ -5,8 +5,7 @@ use super::args::SimArgs;
 use crate::ui::exit::Failure;
 use crate::ui::input::Set;
 use crate::ui::jobs::arrivals;
-use crate::ui::progress::Lines;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::ui::progress::{Bar, Lines};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry};
@@ -184,9 +183,9 @@ fn simulate_all(
     horizon: Horizon,
 ) -> Result<Vec<Simulated>, Failure> {
     let &Simulate { registry, args, quiet, interrupt, .. } = asked;
-    let bar = progress_bar(asked, &set.system, horizon);
-    let lines = Lines::new(quiet);
     let all = end(&set.system, horizon);
+    let bar = Bar::simulating(all, quiet, args.ascii);
+    let lines = Lines::new(quiet);
     let reached: Vec<AtomicU64> = specs.iter().map(|_| AtomicU64::new(0)).collect();
     let policies = specs.par_iter().enumerate().map(|(index, spec)| {
         let show = |now: Time| {
@@ -219,7 +218,7 @@ fn simulate_all(
         Ok(Simulated { spec: spec.clone(), result })
     });
     let policies = policies.collect();
-    bar.finish_and_clear();
+    bar.finish();
     policies
 }
 
@@ -265,18 +264,4 @@ fn broken_rules(
         true => Vec::new(),
         false => report.to_string().lines().map(str::to_owned).collect(),
     }))
-}
-
-/// A bar on standard error, if that is a terminal; otherwise there are lines.
-fn progress_bar(asked: &Simulate<'_>, system: &System, horizon: Horizon) -> ProgressBar {
-    let &Simulate { args, quiet, .. } = asked;
-    let length = end(system, horizon).map(|end| end.ns() as u64);
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("simulating {wide_bar} {percent} %  {eta} left");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    bar.set_style(if args.ascii { style.progress_chars("#>-") } else { style });
-    bar
 }

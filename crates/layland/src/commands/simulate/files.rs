@@ -1,10 +1,9 @@
 //! `layland sim -o FILE`: charts and traces as files, one for each policy.
 
 use super::comparison::{Comparison, Ran, Simulated};
-use crate::commands::trace::LARGEST;
 use crate::ui::exit::Failure;
 use crate::ui::export::{self, Export, Origin};
-use crate::ui::files::NewFile;
+use crate::ui::files::{LARGEST_TRACE, NewFile};
 use crate::ui::gate::{Bounds, Held, Suite};
 use crate::ui::output::{FileKind, Output};
 use crate::ui::{chart, files, gate, terminal};
@@ -84,7 +83,7 @@ impl Comparison<'_> {
             return Ok(None);
         }
         writer.finish().map_err(failed)?.keep()?;
-        if std::fs::metadata(path).is_ok_and(|file| file.len() > LARGEST) {
+        if std::fs::metadata(path).is_ok_and(|file| file.len() > LARGEST_TRACE) {
             let message = format!(
                 "{} has more than 1 GiB, which `layland trace` does not read",
                 path.display()
@@ -123,6 +122,19 @@ impl Comparison<'_> {
 
     fn title(&self, policy: &Simulated) -> String {
         format!("{} under {}", self.set.name, policy.spec)
+    }
+
+    /// The chart of each policy that runs the set, as SVG, with the policy.
+    pub(super) fn charts(&self) -> Result<Vec<(String, String)>, Failure> {
+        let output = Output { kind: FileKind::Svg, path: PathBuf::new() };
+        let mut charts = Vec::new();
+        for policy in &self.policies {
+            let Ok(ran) = &policy.result else { continue };
+            let chart = self.chart(&output, &output.path, policy, ran, self.window())?;
+            let chart = chart.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            charts.extend(chart.map(|chart| (policy.spec.clone(), chart)));
+        }
+        Ok(charts)
     }
 
     /// A chart as the bytes of a file, unless making it was interrupted.

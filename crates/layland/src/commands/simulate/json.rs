@@ -20,6 +20,11 @@ impl Comparison<'_> {
         })
     }
 
+    /// The document as the command prints it.
+    pub(super) fn json(&self, exit: Exit) -> String {
+        serde_json::to_string_pretty(&self.document(exit)).unwrap_or_default() + "\n"
+    }
+
     /// The document in a line.
     pub(super) fn json_line(&self, exit: Exit) -> String {
         serde_json::to_string(&self.document(exit)).unwrap_or_default() + "\n"

@@ -20,9 +20,12 @@ use crate::ui::output::Output;
 use crate::ui::{gate, input, interrupt, names, terminal, threads};
 use comparison::{Comparison, Simulate, Simulated};
 use layland_policy::Registry;
+use layland_report::Report;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use args::{EXAMPLES, SimArgs};
+#[cfg(feature = "command")]
+pub(crate) use args::EXAMPLES;
+pub(crate) use args::SimArgs;
 pub(crate) use comparison::usual_end;
 
 /// The policy where neither the user nor the file names one.
@@ -90,6 +93,35 @@ pub(crate) fn page(
 ) -> Result<Option<String>, Failure> {
     let args = SimArgs { quiet: true, ..args };
     simulated(registry, &args, set, interrupt)?.page()
+}
+
+/// What `--json` prints about a set with what it exits with, and the report of `-o FILE.html` if that is wanted.
+pub(crate) fn document(
+    registry: &Registry,
+    args: SimArgs,
+    set: &Set,
+    with_report: bool,
+    interrupt: &AtomicBool,
+) -> Result<(String, Exit, Option<Report>), Failure> {
+    let args = SimArgs { quiet: true, ..args };
+    let specs = policies(names::all(registry, &args.policy)?, set);
+    let bounds = bounds(registry, &args, &specs, set)?;
+    let comparison = simulated(registry, &args, set, interrupt)?;
+    let held = comparison.held(&bounds);
+    let exit = verdict(&comparison.policies, &held, interrupt.load(Ordering::SeqCst));
+    let report = if with_report { comparison.report()? } else { None };
+    Ok((comparison.json(exit), exit, report))
+}
+
+/// What `-o FILE.svg` writes about a set, for each policy that runs it.
+pub(crate) fn charts(
+    registry: &Registry,
+    args: SimArgs,
+    set: &Set,
+    interrupt: &AtomicBool,
+) -> Result<Vec<(String, String)>, Failure> {
+    let args = SimArgs { quiet: true, ..args };
+    simulated(registry, &args, set, interrupt)?.charts()
 }
 
 /// Writes the files of `-o` about a set.

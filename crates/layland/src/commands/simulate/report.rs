@@ -118,7 +118,7 @@ impl Comparison<'_> {
     }
 
     /// The report; none if making it was interrupted.
-    fn report(&self) -> Result<Option<Report>, Failure> {
+    pub(super) fn report(&self) -> Result<Option<Report>, Failure> {
         let labels = Labels::of(&self.set.system);
         let title = match &self.policies[..] {
             [only] => format!("{} under {}", self.set.name, only.spec),

@@ -2,6 +2,7 @@
 
 use super::args::InputArgs;
 use crate::ui::exit::{Exit, Failure};
+use crate::ui::files::LARGEST_TRACE;
 use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::terminal;
 use layland_checker::{Evidence, Origin};
@@ -11,9 +12,6 @@ use layland_model::{Duration, TaskId, TaskMap, Time};
 use layland_trace::{Foreign, Labels, Trace};
 use std::io::Read;
 use std::process::Command;
-
-/// A trace is not larger: it is held in memory, several times over.
-pub(crate) const LARGEST: u64 = 1 << 30;
 
 /// A trace, and what is known about how it was made.
 pub(super) struct Loaded {
@@ -233,21 +231,21 @@ fn of_litmus(name: &str, bytes: &[u8], set: Option<&Set>) -> Result<Loaded, Fail
 
 fn bytes(name: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let mut read = |input: &mut dyn Read| input.take(LARGEST + 1).read_to_end(&mut bytes);
+    let mut read = |input: &mut dyn Read| input.take(LARGEST_TRACE + 1).read_to_end(&mut bytes);
     let read = if name == "-" {
         read(&mut std::io::stdin().lock())
     } else {
         std::fs::File::open(name).and_then(|mut file| read(&mut file))
     };
     match read {
-        Ok(_) if bytes.len() as u64 > LARGEST => Err(too_large(name)),
+        Ok(_) if bytes.len() as u64 > LARGEST_TRACE => Err(too_large(name)),
         Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::input(format!("failed to read {name}: {error}"))),
     }
 }
 
 fn too_large(name: &str) -> Failure {
-    let gib = LARGEST >> 30;
+    let gib = LARGEST_TRACE >> 30;
     Failure::input(format!("{name} is larger than {gib} GiB, the limit for a trace"))
         .help("record a shorter time, or fewer events: --duration of `layland trace record`")
 }
@@ -268,7 +266,7 @@ fn converted(name: &str, tool: &str, before: &[&str], after: &[&str]) -> Result<
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(Failure::input(format!("{command} failed: {}", said.trim())));
     }
-    if output.stdout.len() as u64 > LARGEST {
+    if output.stdout.len() as u64 > LARGEST_TRACE {
         return Err(too_large(name));
     }
     Ok(output.stdout)

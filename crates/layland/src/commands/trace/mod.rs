@@ -11,7 +11,6 @@ use args::TraceCommand;
 use layland_policy::Registry;
 
 pub(crate) use args::{EXAMPLES, TraceArgs};
-pub(crate) use load::LARGEST;
 
 pub(crate) fn run(registry: &Registry, args: &TraceArgs) -> Outcome {
     match &args.command {

@@ -3,7 +3,7 @@
 use super::args::{InputArgs, RecordArgs};
 use super::{load, show};
 use crate::ui::exit::{Exit, Failure, Outcome};
-use crate::ui::files::NewFile;
+use crate::ui::files::{LARGEST_TRACE, NewFile};
 use crate::ui::{interrupt, terminal};
 use layland_linux::Changes;
 use layland_linux::tracefs::{Instance, TracefsError};
@@ -108,7 +108,7 @@ pub(super) fn live(length: layland_model::Duration) -> Result<String, Failure> {
     let begin = now();
     while now().saturating_sub(begin) < length.ns() && !interrupt.load(Ordering::SeqCst) {
         instance.drain(&mut bytes).map_err(unread)?;
-        if bytes.len() as u64 > load::LARGEST {
+        if bytes.len() as u64 > LARGEST_TRACE {
             terminal::warn("the trace is too long: it ends here", None);
             break;
         }

@@ -1,0 +1,42 @@
+//! What a page has to know once: policies, formats, the schema, bundled sets.
+
+use layland_config::{Format, demos};
+use layland_policy::Registry;
+use serde_json::{Value, json};
+
+/// The ending of the files of a format.
+pub(crate) fn extension(format: Format) -> &'static str {
+    match format {
+        Format::Toml => "toml",
+        Format::RtApp => "json",
+        Format::Csv => "csv",
+        Format::Plain => "txt",
+        Format::Simso | Format::Schedcat => "xml",
+        Format::Lines => "jsonl",
+    }
+}
+
+pub(crate) fn about(registry: &Registry) -> Value {
+    let formats = Format::ALL.map(|format| {
+        json!({
+            "name": format.name(),
+            "extension": extension(format),
+            "reads": true,
+            // Lines of times keep too little of a set.
+            "writes": format != Format::Plain,
+        })
+    });
+    let demos = demos()
+        .iter()
+        .map(|demo| json!({ "name": demo.name, "title": demo.title, "text": demo.text }));
+    let mut policies: Value =
+        serde_json::from_str(&layland::answers::policies(registry)).expect("it is JSON");
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "policies": policies["policies"].take(),
+        "formats": formats,
+        "schema": layland_config::schema(),
+        "demos": demos.collect::<Vec<_>>(),
+        "columns": layland_report::COLUMNS,
+    })
+}

@@ -1,0 +1,158 @@
+//! The set of a question: read, looked into, brought in from another format.
+
+use crate::places::{Places, number};
+use crate::problem::{Refused, doubt, problems};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use layland::answers::{self, Opened};
+use layland_config::{Format, to_toml};
+use layland_model::{CpuSet, Task, counted};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Larger files are not brought in: a page is no place for them.
+const MOST_BYTES: usize = 8_000_000;
+/// Neither are larger sets.
+const MOST_TASKS: usize = 5_000;
+
+/// The set that a question is about.
+#[derive(Deserialize)]
+pub(crate) struct About {
+    /// The task-set file.
+    pub set: String,
+    /// What to call it.
+    #[serde(default = "unnamed")]
+    pub name: String,
+    /// The number of CPUs, as `--cpus`.
+    pub cpus: Option<u32>,
+}
+
+fn unnamed() -> String {
+    "set.toml".to_owned()
+}
+
+impl About {
+    /// Reads it.
+    pub(crate) fn open(&self) -> Result<Opened, Refused> {
+        let mut arguments = vec!["--from=toml".to_owned()];
+        arguments.extend(self.cpus.map(|cpus| format!("--cpus={cpus}")));
+        let opened = Opened::read(&self.name, self.set.as_bytes(), &arguments)
+            .map_err(|error| Refused::from_text(error, Some(&self.set)))?;
+        few(&opened)?;
+        Ok(opened)
+    }
+}
+
+/// A file that is brought in.
+#[derive(Deserialize)]
+pub(crate) struct File {
+    text: Option<String>,
+    base64: Option<String>,
+    name: String,
+    from: Option<String>,
+    unit: Option<String>,
+    cpus: Option<u32>,
+}
+
+/// Whether a page can show so many tasks.
+fn few(opened: &Opened) -> Result<(), Refused> {
+    match opened.system().tasks.len() {
+        ..=MOST_TASKS => Ok(()),
+        many => Err(Refused::usage(format!(
+            "the set has {}, and the playground takes {MOST_TASKS} at most",
+            counted(many, "task")
+        ))
+        .help("the command has no such limit: `layland check`, `layland sim`")),
+    }
+}
+
+/// What is doubtful about a set: what does not count as written, and what is hardly meant.
+pub(crate) fn warnings(opened: &Opened, text: &str) -> Vec<Value> {
+    let mut all = problems(&opened.warnings, Some(text));
+    all.extend(opened.doubts().iter().map(|(message, help)| doubt(message, help)));
+    all
+}
+
+/// A file of any format as a task-set file.
+pub(crate) fn load(file: &File) -> Result<Value, Refused> {
+    let packed = |packed: &String| {
+        STANDARD.decode(packed).map_err(|error| Refused::usage(format!("not base64: {error}")))
+    };
+    let bytes = match (&file.text, &file.base64) {
+        (Some(text), None) => text.clone().into_bytes(),
+        (None, Some(base64)) => packed(base64)?,
+        _ => return Err(Refused::usage("a file is either `text` or `base64`")),
+    };
+    if bytes.len() > MOST_BYTES {
+        return Err(Refused::usage(format!(
+            "{} has {} MB, and the playground takes {} MB at most",
+            file.name,
+            bytes.len().div_ceil(1_000_000),
+            MOST_BYTES / 1_000_000
+        ))
+        .help("the command has no such limit: `layland check`, `layland sim`"));
+    }
+    let arguments: Vec<String> = [
+        file.from.as_ref().map(|from| format!("--from={from}")),
+        file.unit.as_ref().map(|unit| format!("--unit={unit}")),
+        file.cpus.map(|cpus| format!("--cpus={cpus}")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let text = file.text.as_deref();
+    let opened = Opened::read(&file.name, &bytes, &arguments)
+        .map_err(|error| Refused::from_text(error, text))?;
+    few(&opened)?;
+    let format = match &file.from {
+        Some(name) => name.parse().map_err(Refused::usage)?,
+        None => Format::detect(&file.name, &bytes),
+    };
+    let toml = match format {
+        // With its comments.
+        Format::Toml => String::from_utf8_lossy(&bytes).into_owned(),
+        _ => to_toml(opened.system()),
+    };
+    let mut notes = problems(&opened.warnings, text);
+    notes.extend(opened.doubts().iter().map(|(message, help)| doubt(message, help)));
+    Ok(json!({
+        "toml": toml,
+        "format": format.name(),
+        "policy": opened.policy(),
+        "until": opened.until().map(|until| until.to_string()),
+        "notes": notes,
+    }))
+}
+
+/// The rows of a table, with their places in the text.
+pub(crate) fn inspect(about: &About) -> Result<Value, Refused> {
+    let opened = about.open()?;
+    let system = opened.system();
+    let places = Places::of(&about.set);
+    let mut of_tasks = places.of_tasks();
+    let row = |task: &Task| {
+        let (places, count) = of_tasks.next().unwrap_or((&Value::Null, 1));
+        json!({
+            "name": task.name,
+            "wcet_ns": task.wcet.iter().map(|wcet| number(wcet.ns())).collect::<Vec<_>>(),
+            "period_ns": number(task.period.ns()),
+            "deadline_ns": number(task.deadline.ns()),
+            "offset_ns": number(task.offset.ns()),
+            "criticality": system.levels.names().get(task.criticality.level()),
+            "affinity": task.affinity.as_ref().map(CpuSet::to_string),
+            "count": count,
+            "places": places,
+        })
+    };
+    let tasks: Vec<Value> = system.tasks.values().map(row).collect();
+    Ok(json!({
+        "cpus": system.platform.cpu_count(),
+        "utilization": system.utilization().to_f64(),
+        "hyperperiod_ns": system.hyperperiod().map(|length| number(length.ns())),
+        "levels": system.levels.names(),
+        "until_ns": number(answers::usual_end(system).ns()),
+        "tasks": tasks,
+        "warnings": warnings(&opened, &about.set),
+        "header": { "cpus": places.cpus },
+    }))
+}
