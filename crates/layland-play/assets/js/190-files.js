@@ -6,6 +6,9 @@ const MOST_FILE = 8_000_000;
 /** A word of a command line, in quotes where a shell would read it otherwise. */
 function shellWord(text) { return /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'"; }
 
+/** What the formats are called here. */
+const FORMATS = { toml: "Layland (TOML)", "rt-app": "rt-app (JSON)", csv: "a table (CSV)", plain: "plain lines", simso: "SimSo (XML)", schedcat: "SchedCAT (XML)", jsonl: "lines of JSON" };
+
 class Files {
   constructor(play) {
     this.play = play;
@@ -93,7 +96,7 @@ class Files {
 
   async open() {
     const select = document.getElementById("format"), { formats } = this.play;
-    if (!select.children.length) select.append(...formats.filter((one) => one.writes).map(({ name, title, extension }) => element("option", { value: name }, (title ?? name) + " (." + extension + ")")));
+    if (!select.children.length) select.append(...formats.filter((one) => one.writes).map(({ name, title, extension }) => element("option", { value: name }, title ?? FORMATS[name] ?? name + " (." + extension + ")")));
     const which = document.getElementById("which-chart");
     which.replaceChildren(...this.play.history.state.policies.map((policy) => element("option", {}, policy)));
     document.getElementById("command").value = this.command();

@@ -139,7 +139,8 @@ function drawTree({ trees }, rows) {
     drawn.push(svg("rect", { class: "node" + (node.height === newest ? " new" : ""), x: node.x - width / 2, y: tops[node.height], width, height: boxTall(node), rx: 6 }));
     textsOf(node).forEach((text, k) => drawn.push(svg("text", { class: k ? "sub" : "", x: node.x, y: tops[node.height] + PAD + LINE * (k + 0.72), "text-anchor": "middle" }, text)));
   }
-  const width = Math.ceil(right - 2 * GAP) + 4, height = y - ROW + 4;
+  // Rows that are not built yet take no room.
+  const width = Math.ceil(right - 2 * GAP) + 4, top = tops[newest] - 4, height = y - ROW + 4 - top;
   const words = nodes.filter(seen).map((node) => textsOf(node).join(", ")).join("; ");
-  return svg("svg", { viewBox: `-2 0 ${width} ${height}`, width, height, role: "img", "aria-label": "Servers, from the lowest row: " + words }, ...drawn);
+  return svg("svg", { viewBox: `-2 ${top} ${width} ${height}`, width, height, role: "img", "aria-label": "Servers, from the lowest row: " + words }, ...drawn);
 }

@@ -34,9 +34,9 @@ class Play {
 
   async start() {
     const began = performance.now();
-    const module = await WebAssembly.compile(await unpacked(document.getElementById("core")));
+    const module = await compiled(document.getElementById("core"));
     this.compiled = performance.now() - began;
-    this.engines.forEach((engine) => engine.begin(module));
+    this.engines[0].begin(module);
     const { policies, formats, schema, demos, version, columns } = await this.core.about();
     // The report has them in the page; here the core says what it writes.
     COLUMNS.push(...columns);
@@ -52,6 +52,8 @@ class Play {
     if (given?.embedded) document.body.classList.add("embedded");
     await this.fromLink();
     this.apply(null);
+    // The picture comes first: the second worker begins when the first has the question.
+    this.engines[1].begin(module);
   }
 
   /** What the command would call a set: a bundled one that is as it was has its name. */
@@ -150,7 +152,7 @@ class Play {
     this.edit(patch, null, null);
     document.querySelector(".set-side").scrollTop = 0;
     this.announce("Opened " + name + "." + (notes.length ? " " + notes.join(" ") : ""));
-    if (notes.length) this.policyNote(notes.join(" "));
+    this.policyNote(notes.join(" "));
   }
   undo() { if (this.history.back()) { this.apply(null); this.announce("Undone."); } }
   redo() { if (this.history.forth()) { this.apply(null); this.announce("Done again."); } }
@@ -263,13 +265,15 @@ class Play {
         this.clock = null;
         document.getElementById("stop").hidden = true;
         if (this.stopped || this.editor.problems.length) return;
-        const time = (ms) => (ms < 10 ? ms.toFixed(1) : ms < 1000 ? String(Math.round(ms)) : (ms / 1000).toFixed(1) + " thousand") + " ms";
+        const time = (ms) => (ms < 10 ? ms.toFixed(1) + " ms" : ms < 1000 ? Math.round(ms) + " ms" : (ms / 1000).toFixed(1) + " s");
         this.status(Object.entries(this.took).map(([kind, ms]) => (kind === "sim" ? "simulated in " : "checked in ") + time(ms)).join(", ").replace(/^./, (c) => c.toUpperCase()));
         return;
       }
       const longest = Math.max(...list.map(({ since }) => performance.now() - since));
       if (longest < LONG) return;
       const doing = list.some(({ kind }) => kind === "sim") ? "Simulating" : "Looking for what is guaranteed";
+      // What is shown is of the set before.
+      if (doing === "Simulating") document.body.classList.add("stale");
       this.status(doing + " … " + (longest / 1000).toFixed(1) + " s", "wait");
       document.getElementById("stop").hidden = false;
     };
@@ -292,7 +296,7 @@ class Play {
   }
 
   complain(text, help = "", more = []) {
-    this.status([text, help, ...more].filter(Boolean).join(" "), "wrong");
+    this.status([text, help, ...more].filter(Boolean).join("; "), "wrong");
     this.announce(text);
     document.getElementById("status").scrollIntoView({ block: "nearest" });
   }
@@ -339,11 +343,13 @@ class Play {
   }
 }
 
-/** The core, from base64 and deflate. */
-async function unpacked(node) {
-  const text = node.textContent.trim(), packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+/** The core, from base64 and deflate, compiled while it is unpacked. */
+function compiled(node) {
+  const text = atob(node.textContent.trim()), packed = new Uint8Array(text.length);
+  for (let i = 0; i < packed.length; i++) packed[i] = text.charCodeAt(i);
   node.remove();
-  return through(packed, new DecompressionStream("deflate-raw"));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return WebAssembly.compileStreaming(new Response(stream, { headers: { "content-type": "application/wasm" } }));
 }
 
 const play = new Play();
