@@ -1,7 +1,7 @@
 // What is edited, its history, and the link that carries it.
 
 /** More text than this is not edited here: the command takes it. */
-const MOST_TEXT = 2_000_000;
+const MOST_TEXT = 1_000_000;
 /** Coloured and completed up to this length; longer texts stay plain, so that typing stays quick. */
 const MOST_COLOURED = 120_000;
 const MOST_STEPS = 300;
@@ -62,13 +62,13 @@ async function toFragment({ text, policies, until }) {
   return "s=" + base64url(await through(bytes, new CompressionStream("deflate-raw")));
 }
 
-/** The state of a fragment; nothing if it has none; an error if it is damaged. */
+/** What a fragment carries, as the page was told at its start; nothing if it has none; an error if it is damaged. */
 async function fromFragment(hash) {
   const found = /^#?s=([A-Za-z0-9_-]*)$/.exec(hash);
   if (!found) return null;
   const packed = Uint8Array.from(atob(found[1].replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
   const bytes = await through(packed, new DecompressionStream("deflate-raw"), MOST_TEXT + 100_000);
-  return soundState(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 }
 
 /** A state from outside: its shape is checked, and its size. */

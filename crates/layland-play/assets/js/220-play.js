@@ -44,13 +44,13 @@ class Play {
     document.getElementById("about").append(" Layland " + version + ".");
     document.getElementById("demos").append(...demos.map(({ name, title }) => element("option", { value: name }, name + ": " + title)));
     this.editor.complete(schema);
-    this.guide.begin();
     const first = { text: demos.find((one) => one.name === "dhall").text, policies: ["g-edf", "p-edf"], until: "" };
+    this.history = new History(first);
     const given = JSON.parse(document.getElementById("start").textContent);
-    this.given = given;
-    this.history = new History(given ? soundState(given) : first);
-    if (given?.embedded) document.body.classList.add("embedded");
-    await this.fromLink();
+    if (given) this.begin(given);
+    // There is nothing to go back to before what the page was opened with.
+    if (await this.fromLink() || given) this.history.past = [];
+    this.guide.begin();
     this.apply(null);
     // The picture comes first: the second worker begins when the first has the question.
     this.engines[1].begin(module);
@@ -62,11 +62,20 @@ class Play {
     return demo ? "demo:" + demo.name : this.given && text === this.given.set && this.given.name ? this.given.name : "set.toml";
   }
 
+  /** Begins with what a file or a link gives: a set, its policies, how it is shown. */
+  begin(given) {
+    const state = soundState(given);
+    this.given = given;
+    this.fresh = true;
+    document.body.classList.toggle("embedded", given.embedded === true);
+    this.history.push(state, null, performance.now());
+  }
+
   /** Takes the state of the link, if there is one; says so if it is damaged. */
   async fromLink() {
     try {
       const found = await fromFragment(location.hash);
-      if (found) { this.fresh = true; this.history.push(found, null, performance.now()); return true; }
+      if (found) { this.begin(found); return true; }
       if (/^#?s=/.test(location.hash)) throw new Error("it is cut");
     } catch (error) { this.complain("The link is damaged: " + error.message + ". What is shown is another set."); }
     return false;
