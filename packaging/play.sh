@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground: one page with the WebAssembly inside. Prints the path of it.
 #
-#   packaging/play.sh [PAGE [PROFILE]]        by default target/play/play.html, in the profile `play`
+#   packaging/play.sh [PAGE [PROFILE]]        by default target/play/layland-play.html, in the profile `play`
 #
 # The same sources and compiler give the same bytes, in whatever folder. Exit code 77: skipped, the reason is the last
 # line on standard error.
@@ -12,7 +12,7 @@ target=wasm32-unknown-unknown
 output=${CARGO_TARGET_DIR:-$PWD/target}
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
-page=${1:-$output/play/play.html}
+page=${1:-$output/play/layland-play.html}
 profile=${2:-play}
 mkdir -p "$(dirname "$page")"
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Makes the files of a release for one target: a tarball, a Debian package, an image for containers, the wheel if
-# asked, a bill of materials, the licences of all parts, and checksums. Makes no tag and publishes nothing.
+# asked, the page of the playground, a bill of materials, the licences of all parts, and checksums. Makes no tag and
+# publishes nothing.
 #
-#   packaging/release.sh [--target TARGET] [--binary FILE] [--out FOLDER] [--wheel]
+#   packaging/release.sh [--target TARGET] [--binary FILE] [--page FILE] [--out FOLDER] [--wheel]
 #
 #   --target TARGET   what to build for; by default what the compiler builds for. The program is asked for its manual
 #                     pages and completions, so that the machine has to be of this kind.
 #   --binary FILE     takes this program, which needs no library, instead of building one
+#   --page FILE       takes this page of the playground instead of building one (packaging/play.sh)
 #   --out FOLDER      where the files go; by default target/release-files
 #   --wheel           builds the wheel, too (needs maturin)
 #
@@ -15,7 +17,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 
-usage() { sed -n '5,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '6,15s/^# \{0,1\}//p' "$0"; }
 fail() {
   echo "failed to make a release: $*" >&2
   exit 1
@@ -23,12 +25,14 @@ fail() {
 
 target=$(rustc --version --verbose | sed -n 's/^host: //p')
 binary=
+page=
 out=$root/target/release-files
 wheel=
 while [ $# -gt 0 ]; do
   case $1 in
   --target) target=${2:?} && shift 2 ;;
   --binary) binary=$(realpath "${2:?}") && shift 2 ;;
+  --page) page=$(realpath "${2:?}") && shift 2 ;;
   --out) out=${2:?} && shift 2 ;;
   --wheel) wheel=yes && shift ;;
   --help | -h) usage && exit 0 ;;
@@ -67,6 +71,13 @@ said=$("$binary" --version)
 features=
 if grep -q --text 'libbpf: ' "$binary"; then features=ext; fi
 
+if [ -z "$page" ]; then
+  status=0
+  page=$("$here/play.sh") || status=$?
+  # What is missing has been said.
+  [ $status = 77 ] || [ $status = 0 ] || exit $status
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 name=layland-$version-$target
@@ -82,6 +93,14 @@ mkdir "$work/completions"
 "$binary" completions bash >"$work/completions/layland.bash"
 "$binary" completions zsh >"$work/completions/_layland"
 "$binary" completions fish >"$work/completions/layland.fish"
+
+# The page of the playground is a file of its own, which needs nothing but a browser. The tarball does without: with
+# the page it would have more than ten megabytes.
+if [ -n "$page" ]; then
+  install -m 644 "$page" "$out/layland-$version-play.html"
+else
+  echo "without the playground: there is no page of it" >&2
+fi
 
 # The tarball.
 tree=$work/tree
@@ -106,6 +125,7 @@ if [ -n "$features" ]; then
   install -D -m 644 -t "$share/zsh/vendor-completions" "$work/completions/_layland"
   install -D -m 644 -t "$share/fish/vendor_completions.d" "$work/completions/layland.fish"
   install -D -m 644 "$here/debian/overrides" "$share/lintian/overrides/layland"
+  [ -z "$page" ] || install -D -m 644 "$page" "$share/layland/play.html"
   install -D -m 644 -t "$share/man/man1" "$work"/man/*.1
   install -D -m 644 -t "$share/doc/layland" "$work/LICENCES.txt"
   {
@@ -124,10 +144,11 @@ if [ -n "$features" ]; then
   "$python" "$here/archive.py" deb "$out/layland_${version}_$architecture.deb" "$tree" "$control"
 fi
 
-# The image: the program, its licences, and nothing else.
+# The image: the program, the page, their licences, and nothing else.
 tree=$work/image
 install -D -m 755 "$binary" "$tree/usr/bin/layland"
 install -D -m 644 "$work/LICENCES.txt" "$tree/usr/share/doc/layland/LICENCES.txt"
+[ -z "$page" ] || install -D -m 644 "$page" "$tree/usr/share/layland/play.html"
 "$python" "$here/archive.py" oci "$out/$name.oci.tar" "$tree" "$machine" "$version"
 
 if [ -n "$wheel" ]; then

@@ -63,6 +63,14 @@ first_steps() {
   if [ $took -gt 10000000 ]; then echo "warning: $what: more than ten seconds"; fi
 }
 
+# The playground, from the page that lies beside the program or is installed with it.
+playground() {
+  local made
+  made=$(inside "$@" play demo:dhall --policy g-edf --print 2>"$work/said") || fail "play: $(cat "$work/said")"
+  grep -q 'id="start">{"set"' "$root$made" || fail "the page does not begin with the set"
+  rm "$root$made"
+}
+
 # A file for another kind of machine cannot be tried on this one.
 is_for_here() {
   case $(uname -m):$1 in
@@ -95,6 +103,10 @@ for file in $(files '*.tar.gz'); do
   for part in README.md LICENSE-MIT LICENSE-APACHE LICENCES.txt man/layland.1 man/layland-sim.1 \
     completions/layland.bash completions/_layland completions/layland.fish; do
     [ -s "$tree/$part" ] || fail "$part is missing"
+  done
+  for page in $(files '*-play.html'); do
+    cp "$page" "$tree/play.html"
+    playground "/${what%.tar.gz}/layland"
   done
   bash -n "$tree/completions/layland.bash" || fail "bash does not read its completions"
 done
@@ -134,6 +146,7 @@ print(program)
 PYTHON
 ) || fail "it is not an image"
   first_steps "$program"
+  [ -z "$(files '*-play.html')" ] || playground "$program"
 done
 
 for file in $(files '*.deb'); do
@@ -152,6 +165,7 @@ for file in $(files '*.deb'); do
   began=$(now)
   dpkg --root="$root" --log=/dev/null --install "$file" >"$work/said" 2>&1 || fail "$(cat "$work/said")"
   first_steps layland
+  [ -z "$(files '*-play.html')" ] || playground layland
   share=$root/usr/share
   for part in usr/lib/systemd/system/laylandd.service usr/lib/systemd/system/laylandd.socket \
     usr/share/polkit-1/actions/org.layland.exec.policy usr/share/bash-completion/completions/layland \

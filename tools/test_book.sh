@@ -36,4 +36,12 @@ if [ "$status" != 0 ] || grep -qE 'WARN|ERROR' "$log"; then
   echo "mdBook has something to say about the book" >&2
   exit 1
 fi
+# The playground, where it and the program are built.
+page=${LAYLAND_PLAY:-target/play/layland-play.html}
+program=target/debug/layland
+if [ -f "$page" ] && [ -x "$program" ]; then
+  "$python" tools/embed_play.py target/book "$program" "$page"
+else
+  echo "skipped: needs the page of the playground (tools/test_play.sh)"
+fi
 "$python" tools/check_links.py target/book

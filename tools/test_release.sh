@@ -19,12 +19,20 @@ if ! "${PYTHON:-python3}" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 
   exit 0
 fi
 
+page=${LAYLAND_PLAY:-target/play/layland-play.html}
+pages=()
+if [ -f "$page" ]; then
+  pages=(--page "$page")
+else
+  echo "skipped: needs the page of the playground (tools/test_play.sh)"
+fi
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for folder in one two; do
   # In the second folder everything is newer, and the program has another name.
   cp "$program" "$work/program-$folder"
-  packaging/release.sh --target x86_64-unknown-linux-gnu --binary "$work/program-$folder" --out "$work/$folder" >/dev/null
+  packaging/release.sh --target x86_64-unknown-linux-gnu --binary "$work/program-$folder" "${pages[@]}" --out "$work/$folder" >/dev/null
 done
 if ! diff --recursive "$work/one" "$work/two"; then
   echo "failed: the same program makes different files" >&2

@@ -1,12 +1,12 @@
 //! The questions, and where each is answered.
 
 use crate::about;
-use crate::link::{Start, fragment};
 use crate::problem::{Refused, problems};
 use crate::set::{self, About, File};
 use layland::answers;
 use layland_config::{Format, to_toml};
 use layland_policy::Registry;
+use layland_report::playground::{Start, fragment};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -68,6 +68,9 @@ pub(crate) struct Check {
     margins: bool,
     #[serde(default)]
     all: bool,
+    /// Whether bounds of all tasks are wanted. The command always has them.
+    #[serde(default = "yes")]
+    bounds: bool,
     #[serde(default)]
     certificate: bool,
     /// Further arguments of the command.
@@ -183,7 +186,7 @@ impl Check {
         .flatten()
         .collect();
         arguments.extend(self.arguments.iter().cloned());
-        let (text, exit) = self.about.open()?.check(registry, &arguments)?;
+        let (text, exit) = self.about.open()?.check(registry, &arguments, self.bounds)?;
         let certificate = match self.certificate {
             true => Some(self.about.open()?.certificate(registry, &arguments)?),
             false => None,

@@ -12,14 +12,11 @@
 
 mod about;
 mod ask;
-mod link;
 mod places;
 mod problem;
 mod set;
 #[cfg(target_family = "wasm")]
 mod wasm;
-
-pub use link::{Start, fragment};
 
 use ask::Ask;
 use problem::Refused;

@@ -7,13 +7,12 @@ use base64::engine::general_purpose::STANDARD;
 use layland::answers::{self, Opened};
 use layland_config::{Format, to_toml};
 use layland_model::{CpuSet, Task, counted};
+use layland_report::playground::MOST_TASKS;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Larger files are not brought in: a page is no place for them.
 const MOST_BYTES: usize = 8_000_000;
-/// Neither are larger sets.
-const MOST_TASKS: usize = 5_000;
 
 /// The set that a question is about.
 #[derive(Deserialize)]

@@ -35,6 +35,7 @@ mod encode;
 mod guarantee;
 mod line;
 mod page;
+pub mod playground;
 mod report;
 mod run;
 mod story;

@@ -174,6 +174,7 @@ fn render(report: &Report) -> String {
         context! {
             title => report.title.clone(),
             provenance => report.provenance.clone(),
+            playground => report.playground.clone(),
             lines,
             panels,
             tables,
@@ -217,7 +218,7 @@ fn whole_labels(report: &Report) -> Labels {
 }
 
 /// JSON that can stand in a script element: nothing in it ends the element or begins a comment.
-fn script_json(data: &impl Serialize) -> String {
+pub(crate) fn script_json(data: &impl Serialize) -> String {
     let text = serde_json::to_string(data).expect("names and numbers can be written as JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

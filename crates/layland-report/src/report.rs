@@ -26,6 +26,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Distributions, below the tables.
     pub distributions: Vec<Distribution>,
+    /// A link that opens the set in the playground, if that is where the reader is.
+    pub playground: Option<String>,
     /// What the chart shows at first; by default about three periods around the first miss.
     pub window: Option<(Time, Time)>,
 }
@@ -57,6 +59,7 @@ impl Report {
             guarantees: None,
             tables: Vec::new(),
             distributions: Vec::new(),
+            playground: None,
             window: None,
         }
     }

@@ -11,6 +11,7 @@ use crate::ui::input::{self, Set, SetArgs};
 use crate::ui::{formats, jobs, sense};
 use clap::{Args, Parser};
 use layland_config::{Format, Problem, Report, RtAppPolicy};
+use layland_guarantee::BoundsBy;
 use layland_model::{Duration, System, Time};
 use layland_policy::Registry;
 use std::sync::atomic::AtomicBool;
@@ -78,7 +79,7 @@ pub fn check(
     arguments: &[String],
 ) -> Result<String, Unanswered> {
     let args = parse(arguments)?;
-    Ok(check::document(registry, args, Set::in_memory(name, system.clone()))?.0)
+    Ok(check::document(registry, args, Set::in_memory(name, system.clone()), BoundsBy::All)?.0)
 }
 
 /// The page that `layland check -o FILE.html` writes about a valid system.
@@ -221,7 +222,8 @@ impl Opened {
         sense::doubts(&self.set)
     }
 
-    /// What `layland check --json` prints, and what it exits with.
+    /// What `layland check --json` prints, and what it exits with. Without `bounds` those are unknown that no test was
+    /// named for: of many tasks they take longer than all verdicts, and who drags a number waits for it.
     ///
     /// # Errors
     /// As of [`check`].
@@ -229,8 +231,10 @@ impl Opened {
         self,
         registry: &Registry,
         arguments: &[String],
+        bounds: bool,
     ) -> Result<(String, u8), Unanswered> {
-        let (text, exit) = check::document(registry, parse(arguments)?, self.set)?;
+        let by = if bounds { BoundsBy::All } else { BoundsBy::Named };
+        let (text, exit) = check::document(registry, parse(arguments)?, self.set, by)?;
         Ok((text, exit.code()))
     }
 

@@ -6,7 +6,7 @@ use crate::commands::lab;
 #[cfg(target_os = "linux")]
 use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
 use crate::commands::{
-    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
+    check, completions, convert, demos, explain, generate, man, play, policies, schema, simulate,
 };
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -106,6 +106,9 @@ pub(crate) enum Command {
     /// List the bundled task sets, or print one as a file to start from
     #[command(after_long_help = demos::EXAMPLES)]
     Demos(demos::DemosArgs),
+    /// Open the playground in a browser, with a task set to change
+    #[command(after_long_help = play::EXAMPLES)]
+    Play(play::PlayArgs),
     /// Run experiments: grids of random task sets, figures, and claims that are tested
     #[cfg(feature = "lab")]
     #[command(after_long_help = lab::EXAMPLES)]

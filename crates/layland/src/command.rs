@@ -7,7 +7,7 @@ use crate::commands::lab;
 #[cfg(target_os = "linux")]
 use crate::commands::{calibrate, daemon, doctor, exec, run, top, trace};
 use crate::commands::{
-    check, completions, convert, demos, explain, generate, man, policies, schema, simulate,
+    check, completions, convert, demos, explain, generate, man, play, policies, schema, simulate,
 };
 use crate::ui::exit::{Exit, Failure, Outcome};
 use crate::ui::{command_line, terminal};
@@ -73,6 +73,7 @@ fn answer(registry: &Registry, arguments: Vec<OsString>) -> Outcome {
         Command::Convert(args) => convert::run(args),
         Command::Policies(args) => policies::run(registry, args),
         Command::Demos(args) => demos::run(args),
+        Command::Play(args) => play::run(registry, args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(registry, args),
         Command::Schema(args) => schema::run(args),

@@ -19,6 +19,8 @@ pub(crate) mod generate;
 pub(crate) mod lab;
 #[cfg(feature = "command")]
 pub(crate) mod man;
+#[cfg(feature = "command")]
+pub(crate) mod play;
 pub(crate) mod policies;
 #[cfg(all(feature = "command", target_os = "linux"))]
 pub(crate) mod run;

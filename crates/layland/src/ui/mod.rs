@@ -13,6 +13,7 @@ pub(crate) mod interrupt;
 pub(crate) mod jobs;
 pub(crate) mod names;
 pub(crate) mod output;
+pub(crate) mod playground;
 pub(crate) mod progress;
 #[cfg(target_os = "linux")]
 pub(crate) mod recorded;

@@ -50,15 +50,17 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
 }
 
-/// What `--json` prints about a set, and what it exits with.
+/// What `--json` prints about a set, and what it exits with. Bounds that nobody asks for stay unknown: of many tasks they
+/// take longer than all verdicts.
 pub(crate) fn document(
     registry: &Registry,
     mut args: CheckArgs,
     set: Set,
+    bounds: BoundsBy,
 ) -> Result<(String, Exit), Failure> {
     args.policy = names::all(registry, &args.policy)?;
     args.test.iter().try_for_each(|name| known_test(name))?;
-    let checked = examined(registry, &args, set, args.all)?;
+    let checked = examined(registry, &args, set, args.all, bounds)?;
     Ok((json::document(&checked), checked.exit))
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn document(
 pub(crate) fn page(registry: &Registry, mut args: CheckArgs, set: Set) -> Result<String, Failure> {
     args.policy = names::all(registry, &args.policy)?;
     args.test.iter().try_for_each(|name| known_test(name))?;
-    Ok(report::report(registry, &examined(registry, &args, set, true)?).html())
+    Ok(report::report(registry, &examined(registry, &args, set, true, BoundsBy::All)?).html())
 }
 
 /// What `--certificate` writes about a set.
@@ -77,7 +79,7 @@ pub(crate) fn proven(
 ) -> Result<String, Failure> {
     args.policy = names::all(registry, &args.policy)?;
     args.test.iter().try_for_each(|name| known_test(name))?;
-    Ok(certificate_text(registry, &examined(registry, &args, set, args.all)?))
+    Ok(certificate_text(registry, &examined(registry, &args, set, args.all, BoundsBy::All)?))
 }
 
 fn certificate_text(registry: &Registry, checked: &Checked) -> String {
@@ -90,12 +92,13 @@ fn examined(
     args: &CheckArgs,
     set: Set,
     every_test: bool,
+    bounds: BoundsBy,
 ) -> Result<Checked, Failure> {
     let findings = if every_test { Findings::All } else { Findings::UntilDecided };
     let more = More::of(!args.no_margin, args.certificate.is_some());
     let options = AssessOptions {
         tests: args.test.clone(),
-        wanted: Wanted { findings, bounds: BoundsBy::All, more },
+        wanted: Wanted { findings, bounds, more },
         effort: Effort::Thorough,
     };
     let jobs = args.effort.map_or(Jobs::Usual { most: checked::EFFORT }, Jobs::Asked);
@@ -106,7 +109,7 @@ fn examined(
 /// Answers about one set.
 fn one(registry: &Registry, args: &CheckArgs, set: Set, output: Option<&Output>) -> Outcome {
     // A report has room for what every test says.
-    let checked = examined(registry, args, set, args.all || output.is_some())?;
+    let checked = examined(registry, args, set, args.all || output.is_some(), BoundsBy::All)?;
     let text = if args.cite {
         let mut cited = Cited::default();
         cited.add(registry, &checked);

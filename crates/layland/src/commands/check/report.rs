@@ -2,10 +2,13 @@
 
 use super::checked::Checked;
 use super::{text, witness};
+use crate::ui::playground;
 use layland_analysis::{Subject, TestKind, Verdict};
+use layland_config::to_toml;
 use layland_guarantee::{Assessment, Bound, Said, states};
 use layland_model::{Duration, Rate, System};
 use layland_policy::Registry;
+use layland_report::playground::Start;
 use layland_report::{
     Answer, Guarantee, GuaranteedTask, Guarantees, Line, Report, Run, Severity, Table, TaskBound,
     TestResult,
@@ -55,6 +58,11 @@ pub(super) fn report(registry: &Registry, checked: &Checked) -> Report {
             .filter_map(|policy| overheads(policy, checked.system(&policy.spec))),
     );
     report.tables.extend(out_of_place(checked));
+    report.playground = playground::link(&checked.set, || Start {
+        set: to_toml(system),
+        policies: checked.policies.iter().take(3).map(|policy| policy.spec.clone()).collect(),
+        ..Start::default()
+    });
     report.provenance = format!(
         "layland {}: check of {} ({} tasks, {} CPUs, utilization {:.3}){} under {}",
         env!("CARGO_PKG_VERSION"),

@@ -2,8 +2,10 @@
 
 use super::comparison::{Comparison, Ran, Simulated};
 use crate::ui::exit::Failure;
-use crate::ui::{report, terminal};
+use crate::ui::{playground, report, terminal};
+use layland_config::to_toml;
 use layland_model::{Duration, Service, Time};
+use layland_report::playground::Start;
 use layland_report::{Distribution, Line, Report, Run, Severity, Table};
 use layland_trace::{Answer, Job, JobEnd, Labels, Mark, Recorder, Segment, Window};
 use std::path::Path;
@@ -148,6 +150,13 @@ impl Comparison<'_> {
         report.distributions =
             vec![Distribution::responses(&report.runs), Distribution::tardiness(&report.runs)];
         report.provenance = self.provenance(&self.policies);
+        report.playground = playground::link(self.set, || Start {
+            set: to_toml(&self.set.system),
+            policies: self.policies.iter().map(|policy| policy.spec.clone()).collect(),
+            until: self.args.until.or(self.set.until).map(|until| until.to_string()),
+            seed: Some(self.args.seed).filter(|&seed| seed != 0),
+            ..Start::default()
+        });
         Ok(Some(report))
     }
 

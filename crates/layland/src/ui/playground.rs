@@ -1,0 +1,70 @@
+//! The page of the playground: where it is, and links to it.
+//!
+//! It is a file beside the program, which would be a quarter larger with it.
+
+use super::input::Set;
+use layland_report::playground::{MOST_TASKS, Start, fragment};
+use std::path::{Path, PathBuf};
+
+/// A variable that says where the page is.
+pub(crate) const VARIABLE: &str = "LAYLAND_PLAY";
+
+/// The name of the page.
+const NAME: &str = "play.html";
+
+/// Longer links are not made: browsers have limits.
+const LONGEST: usize = 500_000;
+
+/// Where the page may be, the first place first.
+pub(crate) fn places() -> Vec<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
+    let named = std::env::var_os(VARIABLE).map(PathBuf::from);
+    if let Some(named) = named {
+        return vec![named];
+    }
+    let program = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let Some(folder) = program.as_deref().and_then(Path::parent) else { return Vec::new() };
+    // As in a tarball, and as packages install it.
+    let share = folder.parent().map(|root| root.join("share/layland").join(NAME));
+    std::iter::once(folder.join(NAME)).chain(share).collect()
+}
+
+/// Where the page is.
+pub(crate) fn page() -> Option<PathBuf> {
+    places().into_iter().find(|place| place.is_file())
+}
+
+/// A link that opens the page with a set, if the page is there and the set is not too large for a link.
+pub(crate) fn link(set: &Set, start: impl FnOnce() -> Start) -> Option<String> {
+    if set.system.tasks.len() > MOST_TASKS {
+        return None;
+    }
+    let page = page()?;
+    let fragment = fragment(&start());
+    (fragment.len() <= LONGEST).then(|| address(&page) + &fragment)
+}
+
+/// The address of a file.
+pub(crate) fn address(path: &Path) -> String {
+    let mut address = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                address.push(char::from(*byte));
+            }
+            byte => address += &format!("%{byte:02X}"),
+        }
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_no_sign_that_means_something_else() {
+        let found = address(Path::new("/a b/#1?/100%/é.html"));
+        assert_eq!(found, "file:///a%20b/%231%3F/100%25/%C3%A9.html");
+    }
+}
