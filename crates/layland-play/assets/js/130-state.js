@@ -8,7 +8,7 @@ const MOST_STEPS = 300;
 /** Changes of one kind closer together than this (in ms) are one step back. */
 const ONE_STEP = 900;
 
-/** The state is { text, policies, until }. The text and the table share this history. */
+/** The state is { text, policies, until, seed? }. The text and the table share this history. */
 class History {
   constructor(state) { this.state = state; this.past = []; this.future = []; this.kind = null; this.at = 0; }
   /** A new state; changes of the same kind within a moment, or within a drag, are one step. */
@@ -57,8 +57,8 @@ async function through(bytes, stream, most = Infinity) {
 }
 
 /** The state as the fragment of a link. */
-async function toFragment({ text, policies, until }) {
-  const bytes = new TextEncoder().encode(JSON.stringify({ set: text, policies, ...(until ? { until } : {}) }));
+async function toFragment({ text, policies, until, seed }) {
+  const bytes = new TextEncoder().encode(JSON.stringify({ set: text, policies, ...(until ? { until } : {}), ...(seed ? { seed } : {}) }));
   return "s=" + base64url(await through(bytes, new CompressionStream("deflate-raw")));
 }
 
@@ -72,9 +72,10 @@ async function fromFragment(hash) {
 }
 
 /** A state from outside: its shape is checked, and its size. */
-function soundState({ set, policies: given, until }) {
+function soundState({ set, policies: given, until, seed }) {
   if (typeof set !== "string" || set.length > MOST_TEXT) throw new Error("it holds no task set that this page takes");
   const policies = (Array.isArray(given) ? given : []).filter((one) => typeof one === "string" && one.length < 300).slice(0, MOST_POLICIES);
-  return { text: set, policies: policies.length ? policies : ["g-edf"], until: typeof until === "string" && until.length < 40 ? until : "" };
+  return { text: set, policies: policies.length ? policies : ["g-edf"], until: typeof until === "string" && until.length < 40 ? until : "",
+    ...(Number.isSafeInteger(seed) && seed > 0 ? { seed } : {}) };
 }
 const MOST_POLICIES = 8;

@@ -96,7 +96,7 @@ class Guide {
     const box = document.getElementById("lesson-figure");
     box.hidden = false;
     if (found.errors) box.replaceChildren(element("p", { class: "note" }, found.errors[0].message));
-    else box.replaceChildren(drawTree(found.trees, step.figure.rows), element("p", { class: "note" }, found.trees.heading.join(" ")));
+    else box.replaceChildren(drawTree(found.trees, step.figure.rows), element("p", { class: "note" }, found.trees.heading.join("; ")));
   }
 }
 

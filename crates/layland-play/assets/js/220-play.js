@@ -69,6 +69,7 @@ class Play {
     this.fresh = true;
     document.body.classList.toggle("embedded", given.embedded === true);
     this.history.push(state, null, performance.now());
+    this.policyNote(state.seed ? "Random times are drawn from the seed " + state.seed + "." : "");
   }
 
   /** Takes the state of the link, if there is one; says so if it is damaged. */
@@ -158,7 +159,8 @@ class Play {
   replace(patch, name, notes = []) {
     this.fresh = true;
     this.history.seal();
-    this.edit(patch, null, null);
+    // A seed belongs to the set that it came with.
+    this.edit({ seed: undefined, ...patch }, null, null);
     document.querySelector(".set-side").scrollTop = 0;
     this.announce("Opened " + name + "." + (notes.length ? " " + notes.join(" ") : ""));
     this.policyNote(notes.join(" "));
@@ -223,11 +225,14 @@ class Play {
   }
 
   async askCheck(asked, state) {
+    // While one drags, what takes long comes at the end.
+    const hurry = this.dragging && (this.took.full ?? 0) > GIVE_UP;
     let found;
-    try { found = await this.checker.check(state); } catch (error) { this.failed(error); return; }
+    try { found = await this.checker.check(state, hurry); } catch (error) { this.failed(error); return; }
     if (asked !== this.asked || found.errors) { this.settled("check", asked); return; }
+    if (!hurry) this.took.full = this.took.check;
     this.checkText = found.json;
-    this.check = JSON.parse(found.json);
+    this.check = { ...JSON.parse(found.json), hurry };
     this.checkOf = state;
     if (this.sim) this.verdicts.show(state.policies, this.sim, this.check);
     this.settled("check", asked);
@@ -275,7 +280,7 @@ class Play {
         document.getElementById("stop").hidden = true;
         if (this.stopped || this.editor.problems.length) return;
         const time = (ms) => (ms < 10 ? ms.toFixed(1) + " ms" : ms < 1000 ? Math.round(ms) + " ms" : (ms / 1000).toFixed(1) + " s");
-        this.status(Object.entries(this.took).map(([kind, ms]) => (kind === "sim" ? "simulated in " : "checked in ") + time(ms)).join(", ").replace(/^./, (c) => c.toUpperCase()));
+        this.status(Object.entries(this.took).filter(([kind]) => kind !== "full").map(([kind, ms]) => (kind === "sim" ? "simulated in " : "checked in ") + time(ms)).join(", ").replace(/^./, (c) => c.toUpperCase()));
         return;
       }
       const longest = Math.max(...list.map(({ since }) => performance.now() - since));

@@ -11,7 +11,7 @@ import { evaluate, expect, frame, open, picture, run, screen } from "../../../la
 const [page, how, pictures] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "layland-play-")), file = join(folder, "page.html");
 const set = 'layland = 1\n\n[platform]\ncpus = 1\n\n[[task]]\nname = "</script><b>wild"\nperiod = "10ms"\nwcet = "3ms"\n';
-const start = { set, name: "mine.toml", policies: ["p-rm", "p-edf"], until: "30ms", ...(how === "frame" ? { embedded: true } : {}) };
+const start = { set, name: "mine.toml", policies: ["p-rm", "p-edf"], until: "30ms", seed: 7, ...(how === "frame" ? { embedded: true } : {}) };
 const html = readFileSync(page, "utf8"), place = '<script type="application/json" id="start">null</script>';
 const json = JSON.stringify(start).replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026");
 const carried = deflateRawSync(JSON.stringify(start)).toString("base64url");
@@ -28,6 +28,8 @@ run(async () => {
   const state = await evaluate("laylandPlay.history.state");
   expect(state.text === set && state.policies.join() === "p-rm,p-edf" && state.until === "30ms", "another set is shown: " + JSON.stringify(state));
   expect((await evaluate("JSON.parse(laylandPlay.simText).set.name")) === "mine.toml", "the set has another name");
+  expect((await evaluate("JSON.parse(laylandPlay.simText).seed")) === 7, "the seed is lost");
+  expect((await evaluate("laylandPlay.files.command()")).includes(" --seed 7"), "the command has no seed");
   expect((await evaluate("document.querySelectorAll('#panels .panel').length")) === 2, "there are not two schedules");
   expect((await evaluate("document.querySelectorAll('b.wild, #panels b').length")) === 0, "a name became an element");
   if (how === "file") expect(await evaluate("document.getElementById('undo').disabled"), "before the first set there is another one");
