@@ -36,7 +36,7 @@ const LESSONS = [
       },
       {
         title: "Three ways out", demo: "dhall", policies: ["g-edf", "edzl", "p-edf", "run"],
-        text: ["`edzl` is global EDF with one more rule: a job that would be late if it waited any longer goes first. `p-edf` packs the tasks before the start. `run` is optimal: it meets every deadline that can be met.",
+        text: ["`edzl` is global EDF with one more rule: a job that would be late if it waited any longer goes first. `p-edf` packs the tasks before the start. `run` is optimal for sets like this one: if no CPU is asked for more than it has, it meets every deadline.",
           "All three save `heavy`."],
         change: "Give `light-1` a WCET of 9 ms and look at who is still on time.",
         watch: "The column “guaranteed” says whose answer holds for every run, and not only for the one that is drawn.",
