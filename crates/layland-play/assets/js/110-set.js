@@ -80,7 +80,7 @@ class SetText {
   }
 
   /** `key = value` into a map; a key with dots is kept under its whole name. */
-  pair(keys) {
+  pair(keys, depth = 0) {
     const { text } = this, keyFrom = this.at;
     while (this.at < text.length && !"=\n#,}".includes(text[this.at])) {
       if (text[this.at] === '"' || text[this.at] === "'") this.string(); else this.at++;
@@ -90,7 +90,7 @@ class SetText {
     if (text[this.at] !== "=") return;
     this.at++;
     this.blank();
-    const value = this.value();
+    const value = this.value(depth);
     keys.set(name, { ...value, keyFrom });
   }
 
@@ -139,7 +139,7 @@ class SetText {
       this.at++;
       for (this.gap(); this.at < text.length && text[this.at] !== "}"; this.gap()) {
         const before = this.at;
-        this.pair(keys);
+        this.pair(keys, depth + 1);
         this.gap();
         if (text[this.at] === ",") this.at++;
         if (this.at === before) this.at++;

@@ -17,12 +17,16 @@ class Core {
     const { ok, error } = await this.engine.ask(name, { ask: name, ...members });
     return ok ?? { errors: wrongs(error) };
   }
-  of({ text, policies, until }) { return { set: text, name: this.nameOf(text), policies, ...(until ? { until } : {}) }; }
+  of({ text, policies, until, seed }) { return { set: text, name: this.nameOf(text), policies, ...(until ? { until } : {}), ...(seed ? { seed } : {}) }; }
 
   about() { return this.ask("about", {}); }
   load(text, name, cpus) { return this.ask("load", { text, name, ...(cpus ? { cpus } : {}) }); }
   sim(state) { return this.ask("sim", { ...this.of(state), report: true, segments: MOST_SEGMENTS }); }
-  check(state) { const { set, name, policies } = this.of(state); return this.ask("check", { set, name, policies }); }
+  /** What is guaranteed; in a hurry the verdicts alone, without bounds and margins. */
+  check(state, hurry) {
+    const { set, name, policies } = this.of(state);
+    return this.ask("check", { set, name, policies, ...(hurry ? { bounds: false, margins: false } : {}) });
+  }
   export(text, to) { return this.ask("export", { set: text, name: this.nameOf(text), to }); }
   explain(text, policy) { return this.ask("explain", { set: text, name: this.nameOf(text), policy }); }
   /** The part of the schedule that is visible, as a picture. */

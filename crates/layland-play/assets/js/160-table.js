@@ -170,7 +170,8 @@ class SetTable {
   /** A drag over a number that is not being edited changes it. */
   grab(event) {
     const cell = event.target;
-    if (event.button !== 0 || !cell.matches?.("input.number") || cell.disabled || document.activeElement === cell) return;
+    // A finger scrolls the table.
+    if (event.button !== 0 || event.pointerType === "touch" || !cell.matches?.("input.number") || cell.disabled || document.activeElement === cell) return;
     const start = readTime(cell.value === "" ? cell.placeholder || "0ms" : cell.value), from = event.clientX, before = this.play.history.state, kind = "drag " + ++this.drags;
     let moved = false;
     if (!start) return;

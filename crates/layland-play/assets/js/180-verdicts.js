@@ -62,7 +62,7 @@ class Verdicts {
   /** The factor by which all WCETs could grow: right of the middle is room, left of it is what is missing. */
   margin({ margin }) {
     const cell = element("td", { class: "margin", "data-title": "distance to the limit" });
-    if (!margin || margin.wcet_factor === null || margin.wcet_factor === undefined) { cell.append(element("span", { class: "note" }, "not known")); return cell; }
+    if (!margin || margin.wcet_factor === null || margin.wcet_factor === undefined) { cell.append(element("span", { class: "note" }, this.check.hurry ? "when you let go" : "not known")); return cell; }
     const factor = margin.wcet_factor, share = Math.max(0, Math.min(100, 50 * factor));
     const [from, length, kind] = factor >= 1 ? [50, share - 50, "kept"] : [share, 50 - share, "late"];
     cell.append(svg("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: "track", width: 100, height: 12 }),

@@ -88,9 +88,9 @@ class Files {
   }
 
   command() {
-    const { text, policies, until } = this.play.history.state, demo = this.play.demos.find((one) => one.text === text);
+    const { text, policies, until, seed } = this.play.history.state, demo = this.play.demos.find((one) => one.text === text);
     const set = demo ? "demo:" + demo.name : "set.toml", list = shellWord(policies.join(","));
-    return (demo ? "" : "# save the set as set.toml (the button above)\n") + "layland sim " + set + " --policy " + list + (until ? " --until " + shellWord(until) : "") +
+    return (demo ? "" : "# save the set as set.toml (the button above)\n") + "layland sim " + set + " --policy " + list + (until ? " --until " + shellWord(until) : "") + (seed ? " --seed " + seed : "") +
       "\nlayland check " + set + " --policy " + list;
   }
 

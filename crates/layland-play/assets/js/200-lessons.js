@@ -3,7 +3,8 @@
 // tests ask for them. `then` is the same after the step's own change (`act`).
 //
 // A fact is [policy, what, value] or [policy, what, task, value]; what is "missed" (how many), "misses" (whether any),
-// "late" (the largest tardiness), "response" (the largest), "jobs", "verdict", "by", "margin" or "refused".
+// "late" (the largest tardiness), "response" (the largest), "jobs", "verdict", "by", "margin" or "refused"; of a witness
+// "arrives", "due" and "ends"; of the set "load" (per cent of all CPUs) and "utilization" (per cent of one).
 
 const RUN = "run:packing=0/1/2/3/4+5:duals=0+1/2+3/4:dual_fit=wfd";
 const QPS = "qps:packing=0+1/2+3/4+5//m0+m1+4+5";
@@ -20,7 +21,7 @@ const LESSONS = [
         change: "Drag the end of a bar of `heavy` to the left, or press ↓ in its WCET, until it is 9 ms.",
         watch: "The bar reaches its deadline exactly, and the red crosses under `g-edf` are gone.",
         act: { label: "Set it to 9 ms", edits: [["heavy", "wcet", "9ms"]] },
-        facts: [["g-edf", "late", "heavy", "1ms"], ["g-edf", "missed", "light-1", 0], ["p-edf", "missed", 0], ["g-edf", "verdict", "no"], ["p-edf", "verdict", "yes"]],
+        facts: [["g-edf", "load", 65], ["g-edf", "arrives", "0ms"], ["g-edf", "due", "11ms"], ["g-edf", "ends", "12ms"], ["g-edf", "late", "heavy", "1ms"], ["g-edf", "missed", "light-1", 0], ["p-edf", "missed", 0], ["g-edf", "verdict", "no"], ["p-edf", "verdict", "yes"]],
         then: [["g-edf", "missed", 0]],
       },
       {
@@ -30,12 +31,12 @@ const LESSONS = [
         change: "Make the light tasks lighter still: 0.01 ms.",
         watch: "`heavy` misses its deadline however little they need. Partitioned EDF needs no luck: both CPUs have room.",
         act: { label: "Set both to 0.01 ms", edits: [["light-1", "wcet", "0.01ms"], ["light-2", "wcet", "0.01ms"]] },
-        facts: [["g-edf", "late", "heavy", "200us"], ["p-edf", "missed", 0], ["p-edf", "verdict", "yes"], ["g-edf", "verdict", "no"]],
+        facts: [["g-edf", "load", 51], ["g-edf", "ends", "11.1ms"], ["g-edf", "late", "heavy", "200us"], ["p-edf", "missed", 0], ["p-edf", "verdict", "yes"], ["g-edf", "verdict", "no"]],
         then: [["g-edf", "verdict", "no"], ["p-edf", "missed", 0]],
       },
       {
         title: "Three ways out", demo: "dhall", policies: ["g-edf", "edzl", "p-edf", "run"],
-        text: ["`edzl` is global EDF with one more rule: a job that would be late if it waited any longer goes first. `p-edf` packs the tasks before the start. `run` is optimal: it meets every deadline that can be met.",
+        text: ["`edzl` is global EDF with one more rule: a job that would be late if it waited any longer goes first. `p-edf` packs the tasks before the start. `run` is optimal for sets like this one: if no CPU is asked for more than it has, it meets every deadline.",
           "All three save `heavy`."],
         change: "Give `light-1` a WCET of 9 ms and look at who is still on time.",
         watch: "The column “guaranteed” says whose answer holds for every run, and not only for the one that is drawn.",
@@ -116,7 +117,7 @@ const LESSONS = [
         change: "Let `stereo` run everywhere: empty its cell in the column CPUs.",
         watch: "Every cross is gone at once, although no task needs less.",
         act: { label: "Let stereo run everywhere", edits: [["stereo", "affinity", null]] },
-        facts: [["hpa-edf", "verdict", "no"], ["hpa-edf", "by", "AFFINITY"], ["hpa-edf", "late", "stereo", "40ms"], ["hpa-edf", "missed", "planner", 0]],
+        facts: [["hpa-edf", "utilization", 310], ["hpa-edf", "verdict", "no"], ["hpa-edf", "by", "AFFINITY"], ["hpa-edf", "late", "stereo", "40ms"], ["hpa-edf", "missed", "planner", 0]],
         then: [["hpa-edf", "missed", 0]],
       },
     ],
@@ -265,7 +266,7 @@ const LESSONS = [
         change: "Simulate longer: write 1s into “until”.",
         watch: "Sooner or later the light jobs come at the wrong moment. A simulation that is long enough may show it, and may not.",
         act: { label: "Simulate for 1 s", until: "1s" },
-        facts: [["g-edf", "missed", 0], ["g-edf", "verdict", "no"], ["g-edf", "by", "WITNESS"], ["p-edf", "verdict", "yes"]],
+        facts: [["g-edf", "missed", 0], ["g-edf", "verdict", "no"], ["g-edf", "by", "WITNESS"], ["g-edf", "arrives", "59ms"], ["p-edf", "verdict", "yes"]],
         then: [["g-edf", "misses", true]],
       },
       {
@@ -274,7 +275,7 @@ const LESSONS = [
           "Job 6 of `heavy` arrives at 59 ms, is due at 70 ms, and ends at 71 ms."],
         change: "Press n in the chart, or the button “miss ▸”.",
         watch: "What is said about the job: who held the CPUs while it waited.",
-        facts: [["g-edf", "late", "heavy", "1ms"], ["g-edf", "misses", true], ["g-edf", "verdict", "no"]],
+        facts: [["g-edf", "arrives", "59ms"], ["g-edf", "due", "70ms"], ["g-edf", "ends", "71ms"], ["g-edf", "late", "heavy", "1ms"], ["g-edf", "misses", true], ["g-edf", "verdict", "no"]],
       },
       {
         title: "How much is too much?", demo: "dhall", edits: [["heavy", "offset", "4ms"]], until: "100ms", policies: ["g-edf", "p-edf"],

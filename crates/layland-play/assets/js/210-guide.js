@@ -39,7 +39,7 @@ class Guide {
       return element("li", {}, button);
     }));
     const asked = LESSONS.find((lesson) => lesson.id === this.play.given?.example);
-    if (asked) this.open(asked, 0);
+    if (asked) queueMicrotask(() => this.open(asked, 0)); // When the page has begun.
   }
 
   textOf(step) { return changed(this.play.demos.find((one) => one.name === step.demo).text, step.edits); }
@@ -96,7 +96,7 @@ class Guide {
     const box = document.getElementById("lesson-figure");
     box.hidden = false;
     if (found.errors) box.replaceChildren(element("p", { class: "note" }, found.errors[0].message));
-    else box.replaceChildren(drawTree(found.trees, step.figure.rows), element("p", { class: "note" }, found.trees.heading.join(" ")));
+    else box.replaceChildren(drawTree(found.trees, step.figure.rows), element("p", { class: "note" }, found.trees.heading.join("; ")));
   }
 }
 

@@ -44,13 +44,13 @@ class Play {
     document.getElementById("about").append(" Layland " + version + ".");
     document.getElementById("demos").append(...demos.map(({ name, title }) => element("option", { value: name }, name + ": " + title)));
     this.editor.complete(schema);
-    this.guide.begin();
     const first = { text: demos.find((one) => one.name === "dhall").text, policies: ["g-edf", "p-edf"], until: "" };
+    this.history = new History(first);
     const given = JSON.parse(document.getElementById("start").textContent);
-    this.given = given;
-    this.history = new History(given ? soundState(given) : first);
-    if (given?.embedded) document.body.classList.add("embedded");
-    await this.fromLink();
+    if (given) this.begin(given);
+    // There is nothing to go back to before what the page was opened with.
+    if (await this.fromLink() || given) this.history.past = [];
+    this.guide.begin();
     this.apply(null);
     // The picture comes first: the second worker begins when the first has the question.
     this.engines[1].begin(module);
@@ -62,11 +62,21 @@ class Play {
     return demo ? "demo:" + demo.name : this.given && text === this.given.set && this.given.name ? this.given.name : "set.toml";
   }
 
+  /** Begins with what a file or a link gives: a set, its policies, how it is shown. */
+  begin(given) {
+    const state = soundState(given);
+    this.given = given;
+    this.fresh = true;
+    document.body.classList.toggle("embedded", given.embedded === true);
+    this.history.push(state, null, performance.now());
+    this.policyNote(state.seed ? "Random times are drawn from the seed " + state.seed + "." : "");
+  }
+
   /** Takes the state of the link, if there is one; says so if it is damaged. */
   async fromLink() {
     try {
       const found = await fromFragment(location.hash);
-      if (found) { this.fresh = true; this.history.push(found, null, performance.now()); return true; }
+      if (found) { this.begin(found); return true; }
       if (/^#?s=/.test(location.hash)) throw new Error("it is cut");
     } catch (error) { this.complain("The link is damaged: " + error.message + ". What is shown is another set."); }
     return false;
@@ -149,7 +159,8 @@ class Play {
   replace(patch, name, notes = []) {
     this.fresh = true;
     this.history.seal();
-    this.edit(patch, null, null);
+    // A seed belongs to the set that it came with.
+    this.edit({ seed: undefined, ...patch }, null, null);
     document.querySelector(".set-side").scrollTop = 0;
     this.announce("Opened " + name + "." + (notes.length ? " " + notes.join(" ") : ""));
     this.policyNote(notes.join(" "));
@@ -214,11 +225,14 @@ class Play {
   }
 
   async askCheck(asked, state) {
+    // While one drags, what takes long comes at the end.
+    const hurry = this.dragging && (this.took.full ?? 0) > GIVE_UP;
     let found;
-    try { found = await this.checker.check(state); } catch (error) { this.failed(error); return; }
+    try { found = await this.checker.check(state, hurry); } catch (error) { this.failed(error); return; }
     if (asked !== this.asked || found.errors) { this.settled("check", asked); return; }
+    if (!hurry) this.took.full = this.took.check;
     this.checkText = found.json;
-    this.check = JSON.parse(found.json);
+    this.check = { ...JSON.parse(found.json), hurry };
     this.checkOf = state;
     if (this.sim) this.verdicts.show(state.policies, this.sim, this.check);
     this.settled("check", asked);
@@ -266,7 +280,7 @@ class Play {
         document.getElementById("stop").hidden = true;
         if (this.stopped || this.editor.problems.length) return;
         const time = (ms) => (ms < 10 ? ms.toFixed(1) + " ms" : ms < 1000 ? Math.round(ms) + " ms" : (ms / 1000).toFixed(1) + " s");
-        this.status(Object.entries(this.took).map(([kind, ms]) => (kind === "sim" ? "simulated in " : "checked in ") + time(ms)).join(", ").replace(/^./, (c) => c.toUpperCase()));
+        this.status(Object.entries(this.took).filter(([kind]) => kind !== "full").map(([kind, ms]) => (kind === "sim" ? "simulated in " : "checked in ") + time(ms)).join(", ").replace(/^./, (c) => c.toUpperCase()));
         return;
       }
       const longest = Math.max(...list.map(({ since }) => performance.now() - since));

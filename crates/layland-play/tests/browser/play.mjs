@@ -98,7 +98,9 @@ async function wrongFacts(facts) {
       const run = sim.results.find((one) => one.policy === policy), found = check.policies.find((one) => one.policy === policy);
       const row = task === undefined ? run?.summary?.total : run?.summary?.tasks.find((one) => one.name === task);
       const time = typeof value === "string" && /^[\\d.]+(us|ms|s)$/.test(value) ? parseFloat(value) * scale[value.replace(/[\\d.]+/, "")] : value;
-      const is = { missed: () => row.missed, misses: () => row.missed > 0, late: () => row.max_tardiness_ns, response: () => row.max_response_ns, jobs: () => row.released, verdict: () => found.verdict,
+      const witness = found?.witness ?? {};
+      const is = { arrives: () => witness.arrival_ns, due: () => witness.deadline_ns, ends: () => witness.end_ns, load: () => Math.round((100 * sim.set.utilization) / sim.set.cpus),
+        utilization: () => Math.round(100 * sim.set.utilization), missed: () => row.missed, misses: () => row.missed > 0, late: () => row.max_tardiness_ns, response: () => row.max_response_ns, jobs: () => row.released, verdict: () => found.verdict,
         by: () => found.decided_by, refused: () => run.refused !== undefined, margin: () => found.margin?.wcet_factor }[what]();
       if (is !== time) wrong.push(JSON.stringify(fact) + " is " + is);
     }
@@ -135,6 +137,29 @@ run(async () => {
       return seen.size; })()`);
     check(colours > 8, "the chart is blank");
     await sameBytes(check);
+  });
+
+  await part("the page finds values where the core does", async (check) => {
+    for (const file of readdirSync(DEMOS)) {
+      const wrong = await evaluate(`(async () => {
+        const text = ${JSON.stringify(demo(file.replace(".toml", "")))}, set = laylandPlay.set.constructor, mine = new set(text), wrong = [];
+        const rows = (await laylandPlay.core.ask("inspect", { set: text })).tasks;
+        // Those of one [[task]] with a count share their places.
+        const tasks = rows.filter((one, k) => k === 0 || one.places.table.from !== rows[k - 1].places.table.from);
+        if (tasks.length !== mine.tasks.length) return "other tasks";
+        tasks.forEach(({ name, places }, k) => {
+          for (const key of ["name", "wcet", "period", "deadline", "offset"]) {
+            const [theirs, ours] = [places[key], mine.tasks[k].keys.get(key)];
+            if (!theirs !== !ours || (theirs && (theirs.from !== ours.from || theirs.to !== ours.to))) wrong.push(name + " " + key + " " + JSON.stringify(theirs) + " and not " + ours?.from + ".." + ours?.to);
+          }
+        });
+        return wrong.join("; "); })()`);
+      check(wrong === "", file + ": " + wrong);
+    }
+    // Text that is being written, or hostile, has an end.
+    for (const odd of ["a = " + "[".repeat(100000), "a = " + "{x=".repeat(50000), '[[task]]\nname = "', "'''", "\u0000=", "[[[[", "= = =", "}{", "x = {,,,}"]) {
+      check((await evaluate(`new laylandPlay.set.constructor(${JSON.stringify(odd)}).tokens.length >= 0`)) === true, "odd text: " + odd.slice(0, 20));
+    }
   });
 
   const lessons = await evaluate("laylandPlay.lessons.map(({ id, steps }) => ({ id, steps: steps.map(({ title, facts, then, act, text }) => ({ title, facts, then, act, text })) }))");
