@@ -4,7 +4,8 @@
 //
 // A fact is [policy, what, value] or [policy, what, task, value]; what is "missed" (how many), "misses" (whether any),
 // "late" (the largest tardiness), "response" (the largest), "jobs", "verdict", "by", "margin" or "refused"; of a witness
-// "arrives", "due" and "ends"; of the set "load" (per cent of all CPUs) and "utilization" (per cent of one).
+// "job" (from 1), "arrives", "due" and "ends"; of the set "load" (per cent of all CPUs) and "utilization" (per cent of
+// one); "starts" is when a task runs first, and "says" what the page has to say somewhere in these words.
 
 const RUN = "run:packing=0/1/2/3/4+5:duals=0+1/2+3/4:dual_fit=wfd";
 const QPS = "qps:packing=0+1/2+3/4+5//m0+m1+4+5";
@@ -66,7 +67,7 @@ const LESSONS = [
         change: "Drag the deadline of `tau1` (its arrow down) to the right, to 13 ms.",
         watch: "`tau1` is on time then, and still waits for no good reason.",
         act: { label: "Set the deadline to 13 ms", edits: [["tau1", "period", "13ms"]] },
-        facts: [["dl", "late", "tau1", "1ms"], ["dl", "missed", 1], ["dl-sp", "missed", 0]],
+        facts: [["dl", "says", "waited for 11 ms"], ["dl", "late", "tau1", "1ms"], ["dl", "missed", 1], ["dl-sp", "missed", 0]],
         then: [],
       },
       {
@@ -84,7 +85,7 @@ const LESSONS = [
         change: "Let it run longer: write 400ms, then 1s into “until”.",
         watch: "The crosses: each job is later than the one before, until the requests come to an end.",
         act: { label: "Only the first 400 ms", until: "400ms" },
-        facts: [["dl:ac=on", "late", "342ms"], ["dl-sp", "missed", 0]],
+        facts: [["dl:ac=on", "says", "not within 0.950000"], ["dl:ac=on", "late", "342ms"], ["dl-sp", "missed", 0]],
         then: [["dl-sp", "missed", 0]],
       },
       {
@@ -93,7 +94,7 @@ const LESSONS = [
           "`dl-sp` refuses the requests, and `tau1` is on time."],
         change: "Open “The schedule as a table”, and look for the first piece of `tau1` under `dl`.",
         watch: "The lane of `tau1`: empty at first under `dl`, and regular under `dl-sp`.",
-        facts: [["dl", "late", "tau1", "1ms"], ["dl-sp", "missed", 0]],
+        facts: [["dl", "starts", "tau1", "20ms"], ["dl", "late", "tau1", "1ms"], ["dl-sp", "missed", 0]],
       },
     ],
   },
@@ -117,7 +118,7 @@ const LESSONS = [
         change: "Let `stereo` run everywhere: empty its cell in the column CPUs.",
         watch: "Every cross is gone at once, although no task needs less.",
         act: { label: "Let stereo run everywhere", edits: [["stereo", "affinity", null]] },
-        facts: [["hpa-edf", "utilization", 310], ["hpa-edf", "verdict", "no"], ["hpa-edf", "by", "AFFINITY"], ["hpa-edf", "late", "stereo", "40ms"], ["hpa-edf", "missed", "planner", 0]],
+        facts: [["hpa-edf", "utilization", 310], ["hpa-edf", "says", "2.100000, not within 2"], ["hpa-edf", "verdict", "no"], ["hpa-edf", "by", "AFFINITY"], ["hpa-edf", "late", "stereo", "40ms"], ["hpa-edf", "missed", "planner", 0]],
         then: [["hpa-edf", "missed", 0]],
       },
     ],
@@ -275,7 +276,7 @@ const LESSONS = [
           "Job 6 of `heavy` arrives at 59 ms, is due at 70 ms, and ends at 71 ms."],
         change: "Press n in the chart, or the button “miss ▸”.",
         watch: "What is said about the job: who held the CPUs while it waited.",
-        facts: [["g-edf", "arrives", "59ms"], ["g-edf", "due", "70ms"], ["g-edf", "ends", "71ms"], ["g-edf", "late", "heavy", "1ms"], ["g-edf", "misses", true], ["g-edf", "verdict", "no"]],
+        facts: [["g-edf", "job", 6], ["g-edf", "arrives", "59ms"], ["g-edf", "due", "70ms"], ["g-edf", "ends", "71ms"], ["g-edf", "late", "heavy", "1ms"], ["g-edf", "misses", true], ["g-edf", "verdict", "no"]],
       },
       {
         title: "How much is too much?", demo: "dhall", edits: [["heavy", "offset", "4ms"]], until: "100ms", policies: ["g-edf", "p-edf"],

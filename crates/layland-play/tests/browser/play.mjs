@@ -99,12 +99,23 @@ async function wrongFacts(facts) {
       const row = task === undefined ? run?.summary?.total : run?.summary?.tasks.find((one) => one.name === task);
       const time = typeof value === "string" && /^[\\d.]+(us|ms|s)$/.test(value) ? parseFloat(value) * scale[value.replace(/[\\d.]+/, "")] : value;
       const witness = found?.witness ?? {};
-      const is = { arrives: () => witness.arrival_ns, due: () => witness.deadline_ns, ends: () => witness.end_ns, load: () => Math.round((100 * sim.set.utilization) / sim.set.cpus),
+      const said = document.getElementById("lines").textContent + document.getElementById("verdicts").textContent;
+      const lane = () => { const { trace } = laylandReport.panels.find((one) => one.name === policy); return trace.taskLanes[laylandReport.names.indexOf(task)]; };
+      const is = { says: () => (said.includes(value) ? value : said), starts: () => lane().trace.segments.start.at[lane().at(lane().from)], job: () => witness.job + 1, arrives: () => witness.arrival_ns, due: () => witness.deadline_ns, ends: () => witness.end_ns, load: () => Math.round((100 * sim.set.utilization) / sim.set.cpus),
         utilization: () => Math.round(100 * sim.set.utilization), missed: () => row.missed, misses: () => row.missed > 0, late: () => row.max_tardiness_ns, response: () => row.max_response_ns, jobs: () => row.released, verdict: () => found.verdict,
         by: () => found.decided_by, refused: () => run.refused !== undefined, margin: () => found.margin?.wcet_factor }[what]();
       if (is !== time) wrong.push(JSON.stringify(fact) + " is " + is);
     }
     return wrong; })()`);
+}
+
+/** The numbers of a text, with a unit, that are neither in the set nor in a fact. */
+function unfounded({ text: said, facts, then, act }, set) {
+  const known = set + JSON.stringify([facts, then ?? [], act ?? ""]);
+  return [...said.join(" ").matchAll(/(?<![\w./-])(\d+(?:\.\d+)?) (ms\b|s\b|%)/g)].filter(([, number, unit]) => {
+    const forms = unit === "%" ? [number, number[0] + "." + number.slice(1) + "0000", "0." + number + "0000"] : [number + unit, number + " " + unit, number * 1000 + "us"];
+    return !forms.some((form) => new RegExp("(?<![\\d.])" + form.replace(".", "\\.") + "(?!\\d)").test(known));
+  }).map(([number]) => number);
 }
 
 async function accessible(check, where) {
@@ -171,6 +182,7 @@ run(async () => {
         check((await word("#lesson-title")) === step.title, "step " + (at + 1) + " is not shown");
         check(step.facts.length > 0, "a step says nothing that can be tested: " + step.title);
         for (const wrong of await wrongFacts(step.facts)) check(false, step.title + ": " + wrong);
+        for (const number of unfounded(step, (await text()).replace(/#.*/g, ""))) check(false, step.title + ": nothing stands for " + number);
         await sameBytes(check);
         if (["run", "qps"].includes(id)) {
           await until("!document.getElementById('lesson-figure').hidden", "no tree is drawn: " + step.title);
