@@ -5,7 +5,9 @@
 #   packaging/build.sh --wheel FOLDER TARGET [PROFILE]
 #
 # The same sources, compiler and C library give the same bytes, in whatever folder: no path of this machine gets in.
-# The engine ext is built in where libelf and zlib can be linked, which is for targets with glibc.
+# The engine ext is built in where libelf and zlib can be linked, which is for targets with glibc. What a target lacks on
+# this machine, the standard library or a linker for musl, is fetched (std_source.sh, musl_linker.sh); exit code 3 says
+# that it cannot be.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,19 +19,38 @@ fi
 target=$1
 profile=${2:-dist}
 
-sysroot=$(rustc --print sysroot)
-if [ ! -d "$sysroot/lib/rustlib/$target/lib" ]; then
-  echo "skipped: needs the target $target (rustup target add $target)" >&2
-  exit 3
+# Another kind of machine with glibc: Debian has a compiler for it, and libelf and zlib for it beside our own.
+compiler=${CC:-cc}
+if [[ $target = *-gnu && $target != $(uname -m)-* ]]; then
+  compiler=${target%%-*}-linux-gnu-gcc
+  if ! command -v "$compiler" >/dev/null; then
+    echo "skipped: needs $compiler (gcc-${target%%-*}-linux-gnu), to build for $target here" >&2
+    exit 3
+  fi
+  name=${target^^}
+  export "CARGO_TARGET_${name//-/_}_LINKER=$compiler" "CC_${target//-/_}=$compiler"
 fi
+# A target whose standard library is not installed: it is compiled, too.
+status=0
+assignments=$(packaging/std_source.sh "$target") || status=$?
+links_with_zig=
+if [[ $status = 0 && $target = *-musl ]] && [[ -n $assignments || $target != $(uname -m)-* ]]; then
+  links_with_zig=yes
+  assignments+=$'\n'$(packaging/musl_linker.sh "$target") || status=$?
+fi
+# What is missing has been said.
+[ $status != 77 ] || exit 3
+[ $status = 0 ] || exit $status
+eval "$assignments"
 
 features=()
 case $target in
 *-gnu)
-  if [ -f /usr/include/libelf.h ] && [ -f /usr/include/zlib.h ]; then
+  # What is not found is named without a folder.
+  if [[ $("$compiler" -print-file-name=libelf.a) = /* && $("$compiler" -print-file-name=libz.a) = /* ]]; then
     features=(--features ext)
   else
-    echo "without the engine ext: needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)" >&2
+    echo "without the engine ext: needs libelf and zlib for the target (libelf-dev, zlib1g-dev)" >&2
   fi
   ;;
 esac
@@ -47,11 +68,14 @@ for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
   prefixes+=("${sources%/}=/crates")
 done
 commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
-prefixes+=("$sysroot/lib/rustlib/src/rust=/rustc/$commit")
+prefixes+=("$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$commit")
+[ -z "${__CARGO_TESTS_ONLY_SRC_ROOT:-}" ] || prefixes+=("$__CARGO_TESTS_ONLY_SRC_ROOT=/rustc/$commit/library")
 
 flags=()
 # An interpreter loads the wheel, and has a C library.
 [ -n "$wheels" ] || flags=(-Ctarget-feature=+crt-static)
+# Zig brings its own start files and C library.
+[ -z "$links_with_zig" ] || flags+=(-Clink-self-contained=no)
 cflags=
 for prefix in "${prefixes[@]}"; do
   if [[ $prefix =~ [[:space:]] ]]; then

@@ -44,6 +44,20 @@ TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE
 SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
+# libunwind, which unwinds the stack of a panic where the C library is musl, in what rustup installs and in Zig.
+LLVM_EXCEPTION = """---- LLVM Exceptions to the Apache 2.0 License ----
+
+As an exception, if, as a result of your compiling your source code, portions of this Software are embedded
+into an Object form of such source code, you may redistribute such embedded portions in such Object form
+without complying with the conditions of Sections 4(a), 4(b) and 4(d) of the License.
+
+In addition, if you combine or link compiled forms of this Software with software that is licensed under the
+GPLv2 ("Combined Software") and if a court of competent jurisdiction determines that the patent provision
+(Section 3), the indemnity provision (Section 9) or other Section of the License conflicts with the conditions
+of the GPLv2, you may retroactively and prospectively choose to deem waived or otherwise exclude such
+Section(s) of the License, but only in their entirety and only with respect to the Combined Software.
+"""
+
 NOTE = """Layland is free software, under the licences MIT or Apache-2.0, as you prefer. The program contains
 the parts below, under licences of their own. Where a part offers several licences, any of them will do.
 """
@@ -164,19 +178,23 @@ def standard_library() -> Part:
 def c_libraries(target: str, features: str) -> list[Part]:
     """What is linked statically beside crates."""
     if target.endswith("-musl"):
-        part = Part("musl", "", "MIT", "pkg:generic/musl")
-        part.texts = [MUSL]
-        return [part]
+        musl = Part("musl", "", "MIT", "pkg:generic/musl")
+        musl.texts = [MUSL]
+        unwind = Part("libunwind", "", "Apache-2.0 WITH LLVM-exception", "pkg:generic/libunwind")
+        unwind.texts = [(ROOT / "LICENSE-APACHE").read_text() + "\n" + LLVM_EXCEPTION]
+        return [musl, unwind]
     libraries = {"c": "LGPL-2.1-or-later", "gcc": "GPL-3.0-or-later WITH GCC-exception-3.1"}
     if "ext" in features:
         libraries |= {"elf": "GPL-2.0-or-later OR LGPL-3.0-or-later", "z": "Zlib"}
     # What a package says of its licence, it leaves to these files.
     in_full = {"c": ["LGPL-2.1"], "gcc": ["GPL-3"], "elf": ["GPL-2", "LGPL-3", "GPL-3"], "z": []}
+    machine = target.split("-")[0]
+    compiler = os.environ.get("CC", "cc") if machine == os.uname().machine else f"{machine}-linux-gnu-gcc"
     release = Path("/etc/os-release").read_text()
     system = (re.search(r"^ID=\"?(\w+)", release, re.MULTILINE) or ["", "linux"])[1]
     parts = []
     for name, licence in libraries.items():
-        file = said(os.environ.get("CC", "cc"), f"-print-file-name=lib{name}.a").strip()
+        file = said(compiler, f"-print-file-name=lib{name}.a").strip()
         try:
             package = said("dpkg-query", "--search", os.path.realpath(file)).split(":")[0]
             version = said("dpkg-query", "--show", "--showformat=${Version}", package)

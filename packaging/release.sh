@@ -6,7 +6,7 @@
 #   packaging/release.sh [--target TARGET] [--binary FILE] [--page FILE] [--out FOLDER] [--wheel]
 #
 #   --target TARGET   what to build for; by default what the compiler builds for. The program is asked for its manual
-#                     pages and completions, so that the machine has to be of this kind.
+#                     pages and completions: one for another kind of machine is emulated (qemu-user-static).
 #   --binary FILE     takes this program, which needs no library, instead of building one
 #   --page FILE       takes this page of the playground instead of building one (packaging/play.sh)
 #   --out FOLDER      where the files go; by default target/release-files
@@ -66,7 +66,18 @@ fi
 if readelf --program-headers "$binary" | grep -q INTERP; then
   fail "$binary needs libraries: build it with packaging/build.sh"
 fi
-said=$("$binary" --version)
+# Manual pages and completions come from the program itself, since they name what it was built with. A program for
+# another kind of machine runs in an emulator, which is slow, and writes the same text.
+program=("$binary")
+if [ "$machine" != "$(uname -m)" ]; then
+  emulator=qemu-$machine-static
+  if ! command -v "$emulator" >/dev/null; then
+    echo "skipped: needs $emulator (qemu-user-static)" >&2
+    exit 0
+  fi
+  program=("$emulator" "$binary")
+fi
+said=$("${program[@]}" --version)
 [ "$said" = "layland $version" ] || fail "$binary says \"$said\", and the sources are $version"
 features=
 if grep -q --text 'libbpf: ' "$binary"; then features=ext; fi
@@ -88,11 +99,11 @@ cp "$work/sbom.cdx.json" "$out/$name.sbom.cdx.json"
 cp "$work/LICENCES.txt" "$out/$name.LICENCES.txt"
 
 # What every form has: from the program itself.
-"$binary" man -o "$work/man" 2>/dev/null
+"${program[@]}" man -o "$work/man" 2>/dev/null
 mkdir "$work/completions"
-"$binary" completions bash >"$work/completions/layland.bash"
-"$binary" completions zsh >"$work/completions/_layland"
-"$binary" completions fish >"$work/completions/layland.fish"
+"${program[@]}" completions bash >"$work/completions/layland.bash"
+"${program[@]}" completions zsh >"$work/completions/_layland"
+"${program[@]}" completions fish >"$work/completions/layland.fish"
 
 # The page of the playground is a file of its own, which needs nothing but a browser. The tarball does without: with
 # the page it would have more than ten megabytes.

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Builds the program of the last commit twice from nothing, in two folders, with two target folders and two homes of
-# cargo, and compares the bytes. Takes some ten minutes of processor time.
+# cargo, and compares the bytes. Takes some twelve minutes of processor time.
 #
-#   packaging/reproduce.sh [TARGET [PROFILE]]        by default what the compiler builds for, in the profile `dist`
+#   packaging/reproduce.sh [TARGET [PROFILE [FILE]]]     by default what the compiler builds for, in the profile `dist`
+#
+# The program is copied to FILE, for packaging/release.sh --binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,3 +37,4 @@ done
 sha256sum "$work/one.program" "$work/another.program" | sed "s|$work/||"
 cmp "$work/one.program" "$work/another.program"
 echo "the same bytes"
+[ -z "${3:-}" ] || cp "$work/one.program" "$3"

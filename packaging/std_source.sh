@@ -19,6 +19,10 @@ set -euo pipefail
 target=${1:?a target, e.g. wasm32-unknown-unknown}
 root=$(cd "$(dirname "$0")/.." && pwd)
 
+if ! rustc --print target-list | grep --quiet --line-regexp --fixed-strings -- "$target"; then
+  echo "there is no target $target (rustc --print target-list)" >&2
+  exit 2
+fi
 if [ -n "$(find "$(rustc --print target-libdir --target "$target")" -name 'libstd-*' 2>/dev/null)" ]; then
   exit
 fi
@@ -36,9 +40,10 @@ version=$(rustc --version | sed -nE 's/^rustc ([0-9.]+) .*/\1/p')
 # Debian has no packages of beta and nightly compilers.
 [ -n "$version" ] || fail "$(rustc --version) is no stable version"
 
-kept=${CARGO_TARGET_DIR:-$root/target}/std-source
+# Not in CARGO_TARGET_DIR: where sources are, seen from the workspace, is part of the names that symbols have, and so of
+# the bytes of a program.
+kept=$root/target/std-source
 mkdir -p "$kept"
-kept=$(cd "$kept" && pwd)
 library=$kept/rustc-$version/library
 # Two that run at a time would each unpack it.
 exec 9>"$kept/lock"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tries the files of a release as a new user would: each is unpacked or installed in an empty root without a toolchain
 # and without libraries, checks a bundled task set, and draws a first picture. The clock runs from the file to the
-# picture. The Debian package is removed again, and has to leave nothing.
+# picture. The Debian package is removed again, and has to leave nothing. A program for another kind of machine is tried
+# in an emulator, which is brought into the root.
 #
 #   packaging/try.sh FOLDER        what packaging/release.sh wrote
 set -euo pipefail
@@ -71,13 +72,38 @@ playground() {
   rm "$root$made"
 }
 
-# A file for another kind of machine cannot be tried on this one.
-is_for_here() {
-  case $(uname -m):$1 in
-  x86_64:*x86_64* | x86_64:*amd64* | aarch64:*aarch64* | aarch64:*arm64*) return 0 ;;
+# The machine that a file is for, by its name.
+machine_of() {
+  case ${1##*/} in
+  *x86_64* | *amd64*) echo x86_64 ;;
+  *aarch64* | *arm64*) echo aarch64 ;;
   esac
+}
+
+is_for_here() {
+  [ "$(machine_of "$1")" != "$(uname -m)" ] || return 0
   echo "skipped: needs another kind of machine (${1##*/})"
   return 1
+}
+
+# A program needs nothing but an emulator, where it is for another kind of machine: sets `emulator` to what runs it in
+# the root.
+can_run() {
+  emulator=()
+  local machine path
+  machine=$(machine_of "$1")
+  [ "$machine" != "$(uname -m)" ] || return 0
+  if ! path=$(command -v "qemu-$machine-static"); then
+    echo "skipped: needs qemu-$machine-static (qemu-user-static), to try ${1##*/}"
+    return 1
+  fi
+  emulator=("/${path##*/}")
+  what+=" (emulated)"
+}
+
+# The emulator in the new root.
+bring_emulator() {
+  [ ${#emulator[@]} = 0 ] || cp "$(command -v "${emulator[0]#/}")" "$root${emulator[0]}"
 }
 
 # Each kind of file, by its name; a kind that is not there is not tried.
@@ -91,15 +117,18 @@ for file in "$folder"/*; do
 done
 
 for file in $(files '*.tar.gz'); do
-  is_for_here "$file" || continue
   what=${file##*/}
+  can_run "$file" || continue
+  name=${file##*/}
+  name=${name%.tar.gz}
   size=$(stat --format=%s "$file")
   if [ "$size" -gt $most ]; then echo "warning: $what: $size bytes, more than 10 MB"; fi
   new_root
+  bring_emulator
   began=$(now)
   tar --extract --file "$file" --directory "$root"
-  first_steps "/${what%.tar.gz}/layland"
-  tree=$root/${what%.tar.gz}
+  first_steps "${emulator[@]}" "/$name/layland"
+  tree=$root/$name
   for part in README.md LICENSE-MIT LICENSE-APACHE LICENCES.txt man/layland.1 man/layland-sim.1 \
     completions/layland.bash completions/_layland completions/layland.fish; do
     [ -s "$tree/$part" ] || fail "$part is missing"
@@ -112,13 +141,14 @@ for file in $(files '*.tar.gz'); do
 done
 
 for file in $(files '*.oci.tar'); do
-  is_for_here "$file" || continue
   what=${file##*/}
+  can_run "$file" || continue
   if ! command -v "$python" >/dev/null; then
     echo "skipped: needs Python (python3), to unpack images"
     continue
   fi
   new_root
+  bring_emulator
   began=$(now)
   # By the layout's own rules: every blob is named by its hash, and layers are what the configuration says.
   program=$("$python" - "$file" "$root" <<'PYTHON'
@@ -145,8 +175,8 @@ for entry, digest in zip(manifest["layers"], config["rootfs"]["diff_ids"], stric
 print(program)
 PYTHON
 ) || fail "it is not an image"
-  first_steps "$program"
-  [ -z "$(files '*-play.html')" ] || playground "$program"
+  first_steps "${emulator[@]}" "$program"
+  [ -z "$(files '*-play.html')" ] || playground "${emulator[@]}" "$program"
 done
 
 for file in $(files '*.deb'); do

@@ -1,9 +1,53 @@
 #!/usr/bin/env bash
 # Tests the files of a release, in short: makes them twice, in two folders, from the static program that the system
 # tests have built, compares all bytes, and tries them in empty roots. The wheel is built from what the tests of the
-# Python package have built. Two builds of the program itself are compared by packaging/reproduce.sh, in minutes.
+# Python package have built. Two builds of the program itself are compared by packaging/reproduce.sh, in minutes;
+# programs for musl and for other machines are built by hand (docs/releases.md), and here only the reasons why one
+# cannot be built are tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect STATUS TEXT COMMAND..: how it ends, and the last line that it says on standard error.
+expect() {
+  local status=0 wanted=$1 text=$2 last
+  shift 2
+  "$@" >"$work/out" 2>"$work/err" || status=$?
+  last=$(tail -n 1 "$work/err")
+  if [ $status != "$wanted" ] || [ "$last" != "$text" ] || [ -s "$work/out" ]; then
+    echo "failed: $* ended with $status and \"$last\", not with $wanted and \"$text\"" >&2
+    cat "$work/out" "$work/err" >&2
+    exit 1
+  fi
+}
+host=$(rustc --version --verbose | sed -n 's/^host: //p')
+expect 0 "" packaging/std_source.sh "$host"
+expect 2 "there is no target nowhere (rustc --print target-list)" packaging/std_source.sh nowhere
+# A compiler of a version that no suite of Debian has.
+mkdir "$work/bin"
+cat >"$work/bin/rustc" <<END
+#!/bin/sh
+case "\$*" in
+--version) echo "rustc 9.9.9-nightly (0123456 2026-01-01)" ;;
+*target-libdir*) echo "$work/nothing" ;;
+*) exec "$(command -v rustc)" "\$@" ;;
+esac
+END
+chmod +x "$work/bin/rustc"
+target=aarch64-unknown-linux-musl
+missing="needs the target $target (rustup target add $target)"
+expect 77 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/std_source.sh $target
+expect 3 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/build.sh $target
+expect 0 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/release.sh --target $target --out "$work/none"
+for machine in aarch64 x86_64; do
+  if [ $machine != "$(uname -m)" ] && ! command -v $machine-linux-gnu-gcc >/dev/null; then
+    target=$machine-unknown-linux-gnu
+    missing="needs $machine-linux-gnu-gcc (gcc-$machine-linux-gnu), to build for $target here"
+    expect 3 "skipped: $missing" packaging/build.sh $target
+  fi
+done
 
 program=${LAYLAND_STATIC:-${CARGO_TARGET_DIR:-target}/tmp/kernels/target/x86_64-unknown-linux-gnu/debug/layland}
 if [ ! -x "$program" ]; then
@@ -27,8 +71,6 @@ else
   echo "skipped: needs the page of the playground (tools/test_play.sh)"
 fi
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 for folder in one two; do
   # In the second folder everything is newer, and the program has another name.
   cp "$program" "$work/program-$folder"

@@ -58,20 +58,25 @@ pub fn cpu_ns(thread: Tid) -> io::Result<i64> {
     Ok(time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }
 
+/// Sets the class and the priority of a thread by the kernel's own call: musl's `sched_setscheduler` refuses, since POSIX
+/// means a process where Linux means a thread, and its `sched_param` has more members than the kernel's.
+#[inline]
+fn set_scheduler(thread: Tid, class: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    let call = libc::SYS_sched_setscheduler;
+    // Safety: the kernel's sched_param is one number, the priority, which outlives the call.
+    let result = unsafe { libc::syscall(call, thread.0, class, &raw const priority) };
+    checked(result as libc::c_int)
+}
+
 /// Makes a thread `SCHED_FIFO` at a priority. What it starts is ordinary again.
 #[inline]
 pub fn set_fifo(thread: Tid, priority: i32) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // Safety: `parameters` outlives the call.
-    checked(unsafe { libc::sched_setscheduler(thread.0, policy, &raw const parameters) })
+    set_scheduler(thread, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority)
 }
 
 /// Makes a thread ordinary.
 pub fn set_ordinary(thread: Tid) -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // Safety: `parameters` outlives the call.
-    checked(unsafe { libc::sched_setscheduler(thread.0, libc::SCHED_OTHER, &raw const parameters) })
+    set_scheduler(thread, libc::SCHED_OTHER, 0)
 }
 
 /// What a `SCHED_DEADLINE` thread asks the kernel for.
@@ -361,8 +366,11 @@ pub fn start_of(pid: u32) -> Option<u64> {
 
 /// Whether the calling thread is `SCHED_DEADLINE`.
 pub fn is_deadline() -> bool {
+    // musl's `sched_getscheduler` refuses, too.
     // Safety: takes numbers alone.
-    unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK == libc::SCHED_DEADLINE }
+    let class = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    class & !libc::c_long::from(libc::SCHED_RESET_ON_FORK)
+        == libc::c_long::from(libc::SCHED_DEADLINE)
 }
 
 /// The time for which a hypervisor ran something else while these CPUs had work, since the start of the

@@ -1,8 +1,10 @@
-//! Crates: ARCHITECTURE's table says which crate uses which, and so do the manifests.
+//! Crates: ARCHITECTURE's table says which crate uses which, and so do the manifests. A published crate has the
+//! texts of its licences.
 
 use super::{assert_none, root};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 /// What cargo knows of the workspace and of everything that it depends on here: what other systems need
@@ -113,4 +115,26 @@ fn nothing_needs_a_newer_rust_than_we_promise() {
         })
         .collect();
     assert_none(&newer, "newer than our minimum Rust version");
+}
+
+/// A crate is published without the folder that it is in, and both licences ask for their text. Links would do
+/// where all that copies a tree keeps them.
+#[test]
+fn a_published_crate_has_its_licences() {
+    let metadata = metadata();
+    let mut wrong = Vec::new();
+    for package in list(&metadata, "packages") {
+        // Of others; or published nowhere.
+        if package["source"].is_string() || package["publish"].is_array() {
+            continue;
+        }
+        let folder = Path::new(text(package, "manifest_path")).parent().expect("it is in a folder");
+        for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let whole = std::fs::read(root().join(name)).expect("it is there");
+            if std::fs::read(folder.join(name)).ok() != Some(whole) {
+                wrong.push(format!("{}: cp {name} {}", text(package, "name"), folder.display()));
+            }
+        }
+    }
+    assert_none(&wrong, "crates without the licences of the root");
 }
