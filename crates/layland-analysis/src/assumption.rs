@@ -283,7 +283,7 @@ impl Assumption {
                 Field::Affinity,
                 &|id, _| {
                     let (allowed, cluster) = masks(system, id);
-                    (allowed != *cluster)
+                    (allowed != cluster)
                         .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
                 },
                 "leave out `affinity`, make it a cluster, or use the test for affinities",
@@ -299,7 +299,7 @@ impl Assumption {
             OneCpuEach => tasks(
                 Field::Affinity,
                 &|id, _| {
-                    let allowed = system.allowed_cpus(id);
+                    let (allowed, _) = masks(system, id);
                     (allowed.len() != 1).then(|| format!("may use CPUs {allowed}"))
                 },
                 "give it an affinity to one CPU, or use a test for several CPUs",
@@ -308,7 +308,7 @@ impl Assumption {
                 Field::Affinity,
                 &|id, _| {
                     let (allowed, cluster) = masks(system, id);
-                    (allowed.len() != 1 && allowed != *cluster)
+                    (allowed.len() != 1 && allowed != cluster)
                         .then(|| format!("may use CPUs {allowed} of its cluster {cluster}"))
                 },
                 "give it one CPU, or leave out `affinity`",
@@ -378,17 +378,24 @@ impl Assumption {
 /// The pairs of tasks that share CPUs, in either order: those that are tied to the same CPU, and all others of a
 /// cluster.
 pub fn pairs(system: &System) -> u64 {
-    let mut counts: BTreeMap<(usize, Option<CpuId>), u64> = BTreeMap::new();
-    for (id, task) in system.tasks.iter() {
-        let allowed = system.allowed_cpus(id);
-        let tied = allowed.lowest().filter(|_| allowed.len() == 1);
-        *counts.entry((task.cluster, tied)).or_default() += 1;
+    let clusters = &system.platform.clusters;
+    let mut whole = vec![0u64; clusters.len()];
+    let mut tied: BTreeMap<(usize, Option<CpuId>), u64> = BTreeMap::new();
+    for task in system.tasks.values() {
+        let one = task.affinity.as_ref().filter(|allowed| allowed.len() == 1);
+        match one.filter(|_| clusters[task.cluster].len() > 1) {
+            Some(cpu) => *tied.entry((task.cluster, cpu.lowest())).or_default() += 1,
+            None => whole[task.cluster] += 1,
+        }
     }
-    counts.values().map(|count| count * count).sum()
+    whole.iter().chain(tied.values()).map(|count| count * count).sum()
 }
 
-fn masks(system: &System, task: TaskId) -> (CpuSet, &CpuSet) {
-    (system.allowed_cpus(task), &system.platform.clusters[system.tasks[task].cluster])
+/// The CPUs that a task may use, and its cluster.
+pub(crate) fn masks(system: &System, task: TaskId) -> (&CpuSet, &CpuSet) {
+    let task = &system.tasks[task];
+    let cluster = &system.platform.clusters[task.cluster];
+    (task.affinity.as_ref().unwrap_or(cluster), cluster)
 }
 
 fn releases_too_close(task: &Task) -> Option<String> {

@@ -1,5 +1,6 @@
 //! The parts of a system that are scheduled on their own: clusters, or single CPUs.
 
+use crate::assumption::masks;
 use crate::{Finding, Reason, Sporadic, TestKind, Verdict};
 use layland_model::{Behaviour, CpuSet, Duration, Rate, RateSum, Separation, System, Task, TaskId};
 use std::collections::BTreeMap;
@@ -30,15 +31,18 @@ impl<'a> Group<'a> {
 
     /// The sets of CPUs that are the affinity of some task, in the order of their lowest CPU.
     pub(crate) fn affinities(system: &'a System) -> Vec<Group<'a>> {
-        let mut groups: BTreeMap<_, Group<'a>> = BTreeMap::new();
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        let mut places: BTreeMap<&CpuSet, usize> = BTreeMap::new();
         for (id, task) in system.tasks.iter() {
-            let cpus = system.allowed_cpus(id);
-            let group = groups
-                .entry((cpus.lowest(), cpus.clone()))
-                .or_insert_with(|| Group { cpus, tasks: Vec::new() });
-            group.tasks.push((id, task));
+            let (cpus, _) = masks(system, id);
+            let place = *places.entry(cpus).or_insert_with(|| {
+                groups.push(Group { cpus: cpus.clone(), tasks: Vec::new() });
+                groups.len() - 1
+            });
+            groups[place].tasks.push((id, task));
         }
-        groups.into_values().collect()
+        groups.sort_by(|a, b| (a.cpus.lowest(), &a.cpus).cmp(&(b.cpus.lowest(), &b.cpus)));
+        groups
     }
 
     /// `m`.

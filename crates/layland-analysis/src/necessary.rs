@@ -7,11 +7,12 @@
 //! suspend themselves, cannot fail (b); a system that changes while it runs fails neither.
 
 use crate::group::weaken_if_finite;
+use crate::sporadic::{SHIFT, fixed};
 use crate::{
     Assumption, Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
     Verdict,
 };
-use layland_model::{Rate, RateSum, System};
+use layland_model::{Rate, RateSum, System, Task};
 
 /// Whether the CPUs are fast and many enough.
 ///
@@ -32,9 +33,28 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[Assumption::WcetKept],
     citations: &[],
     certify: Certify::Reasons,
-    shortcuts: Shortcuts::NONE,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| match certainly_fits(system) {
+            true => crate::TestKind::Necessary.verdict(true),
+            false => capacity(system).verdict,
+        }),
+        ..Shortcuts::NONE
+    },
     decide: capacity,
 };
+
+/// Whether each task alone and all together fit unit-speed CPUs, and the sum is not so near the limit that it needs
+/// exact arithmetic.
+pub(crate) fn certainly_fits(system: &System) -> bool {
+    let fits_alone =
+        |task: &Task| task.own_wcet().at_unit_speed() <= task.deadline.min(task.period);
+    // Each utilization is rounded up.
+    let above = |task: &Task| fixed(task.own_wcet().ns(), task.period.ns()) + 1;
+    let capacity = (system.platform.cpu_count() as u128) << SHIFT;
+    system.platform.is_unit_speed()
+        && system.tasks.values().all(fits_alone)
+        && system.tasks.values().map(above).sum::<u128>() <= capacity
+}
 
 fn capacity(system: &System) -> Finding {
     let mut finding = as_it_is(system);

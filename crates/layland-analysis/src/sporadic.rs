@@ -65,10 +65,10 @@ impl Divisor {
         Divisor { by, inverse: u64::MAX / by as u64 }
     }
 
-    /// Whether it is above this number.
+    /// The number.
     #[inline]
-    pub(crate) fn is_above(self, n: i64) -> bool {
-        n < self.by
+    pub(crate) fn number(self) -> i64 {
+        self.by
     }
 
     /// Quotient and remainder of `n >= 0`. With `by * inverse = 2^64 - 1 - e` and `0 <= e < by`, the
@@ -95,6 +95,17 @@ pub(crate) fn fixed(numerator: i64, denominator: i64) -> u128 {
 /// The utilizations sum to at most this many 2^-62: each is rounded up.
 pub(crate) fn load_above(tasks: &[Sporadic]) -> u128 {
     tasks.iter().map(|task| fixed(task.wcet.ns(), task.period.ns()) + 1).sum()
+}
+
+/// A task with the largest density, or nearly: where a test that fails mostly fails.
+pub(crate) fn densest(tasks: &[Sporadic]) -> Option<usize> {
+    // Enough digits to tell most tasks apart, and few enough for products of 64 bits.
+    let density = |task: &Sporadic| {
+        let [C, D, _] = task.ns();
+        let digits = 1 << C.leading_zeros().saturating_sub(1).min(20);
+        (C * digits) / (D / ((1 << 20) / digits)).max(1)
+    };
+    (0..tasks.len()).max_by_key(|&k| density(&tasks[k]))
 }
 
 /// Numbers below a bound, for tests: always the same ones.

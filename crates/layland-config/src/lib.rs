@@ -67,7 +67,7 @@ pub use host::{Host, MAX_TASKS, Unit};
 pub use inline::parse_inline;
 pub use lines::to_line;
 pub use problem::{LISTED, Position, Problem, Problems, Report, Severity, Span};
-pub use read::{Format, Loaded, MAX_BYTES, read};
+pub use read::{Format, HowMade, Loaded, MAX_BYTES, read, read_with};
 pub use rtapp::{RtAppPolicy, to_rt_app};
 pub use schema::schema;
 pub use taskset::{Comments, TaskComments, to_toml, to_toml_with};

@@ -14,6 +14,7 @@ mod scan;
 use crate::host::{Host, MAX_TASKS};
 use crate::json::{self, Json, Value};
 use crate::problem::{Problem, Problems, Span};
+use crate::read::HowMade;
 use crate::taskset::{self, quote};
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, Platform, Provenance,
@@ -32,9 +33,10 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub(crate) fn read(
     text: &str,
     host: &Host,
+    made: HowMade,
     problems: &mut Problems,
 ) -> Option<(System, Option<Duration>, Vec<Span>)> {
-    if let Some(system) = scan(text).or_else(|| plain(text)) {
+    if let Some(system) = scan(text, made).or_else(|| plain(text)) {
         return Some((system, None, Vec::new()));
     }
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());

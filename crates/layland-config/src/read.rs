@@ -131,12 +131,35 @@ pub struct Loaded {
     pub places: Vec<Position>,
 }
 
+/// What becomes of how a set was made, where its text says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HowMade {
+    /// [`System::provenance`] has it.
+    Kept,
+    /// It is read and left out: of a stream of sets that is much of the work.
+    LeftOut,
+}
+
 /// Reads a text of the given format. `name` is what reports call it.
 ///
 /// # Errors
 /// A report with every error of the text (at most [`LISTED`](crate::LISTED) are listed), and with
 /// its warnings.
 pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loaded, Report> {
+    read_with(name, bytes, format, host, HowMade::Kept)
+}
+
+/// [`read`], for who may not need to know how the set was made.
+///
+/// # Errors
+/// As [`read`], whether or not that is kept.
+pub fn read_with(
+    name: &str,
+    bytes: &[u8],
+    format: Format,
+    host: &Host,
+    made: HowMade,
+) -> Result<Loaded, Report> {
     let mut problems = Problems::default();
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -190,10 +213,11 @@ pub fn read(name: &str, bytes: &[u8], format: Format, host: &Host) -> Result<Loa
         }
         Format::Schedcat => xml::read_schedcat(text, host, &mut problems)
             .map(|(system, spans)| (system, None, spans)),
-        Format::Lines => lines::read(text, host, &mut problems),
+        Format::Lines => lines::read(text, host, made, &mut problems),
     };
     match found {
-        Some((system, until, spans)) if !problems.has_errors() => {
+        Some((mut system, until, spans)) if !problems.has_errors() => {
+            system.provenance = system.provenance.filter(|_| made == HowMade::Kept);
             let places = positions(text, &spans);
             let warnings = Report::new(name, text, problems);
             Ok(Loaded { system, warnings, until, policy, places })

@@ -40,6 +40,7 @@ mod memo;
 mod optimal;
 mod placed;
 mod proven;
+mod stated;
 pub mod states;
 mod views;
 
@@ -47,6 +48,7 @@ pub use affinities::{Affinities, affinities, has_affinities, without_affinities}
 pub use margin::{Margin, scaled};
 pub use placed::placed;
 pub use proven::{Analysed, Proven};
+pub use stated::Stated;
 
 use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
@@ -62,7 +64,7 @@ use margin::margin;
 use memo::{Known, Memo};
 use placed::placed_anew;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use views::{Answers, Bounds, View, algorithms};
 
 /// What is asked.
@@ -210,8 +212,8 @@ impl AssessOptions {
 pub struct Said {
     /// The test.
     pub test: &'static SchedulabilityTest,
-    /// Its finding, or why it does not apply.
-    pub finding: Result<Finding, Refusal>,
+    /// Its finding, or why it does not apply: shared by all policies that become the same system.
+    pub finding: Arc<Stated>,
 }
 
 /// What is known of how late a task gets.
@@ -382,13 +384,17 @@ impl<'a> Assessor<'a> {
         let known = self.memo.of(Cow::Borrowed(self.system));
         (catalogue::TESTS.iter().enumerate())
             .filter(|(_, test)| is_meant(&test.subject) && self.options.has(test.name))
-            .map(|(at, test)| Said { test, finding: known.test(at).map(|it| self.believed(it)) })
+            .map(|(at, test)| Said { test, finding: self.believed(known.test(at)) })
             .collect()
     }
 
-    fn believed(&self, finding: Finding) -> Finding {
-        match finding.verdict == Verdict::Yes && may_skip_in_time(self.system) {
-            true => Finding::new(Verdict::Unknown, Reason::Holds(SKIPS_IN_TIME)),
+    fn believed(&self, finding: Arc<Stated>) -> Arc<Stated> {
+        let is_yes = (*finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes);
+        match is_yes && may_skip_in_time(self.system) {
+            true => {
+                let reason = Reason::Holds(SKIPS_IN_TIME);
+                Arc::new(Stated::new(Ok(Finding::new(Verdict::Unknown, reason))))
+            }
             false => finding,
         }
     }
@@ -551,7 +557,7 @@ pub(crate) fn verdict<'a>(
                 }
             }
             Subject::Admission(about) if about.contains(&algorithm) && options.has(test.name) => {
-                admission(algorithm, system, &asked.options)
+                Arc::new(Stated::new(admission(algorithm, system, &asked.options)))
             }
             Subject::SomeScheduler
             | Subject::Algorithms(_)
@@ -563,7 +569,7 @@ pub(crate) fn verdict<'a>(
         };
         let was_open = found.verdict == Verdict::Unknown;
         found.listen(test, finding, system, options.wanted.findings);
-        let decided = found.said.last().and_then(|said| said.finding.as_ref().ok());
+        let decided = found.said.last().and_then(|said| (*said.finding).as_ref().ok());
         if let (true, true, Some(finding)) = (options.wanted.more.has_proof(), was_open, decided)
             && found.verdict != Verdict::Unknown
         {
@@ -613,14 +619,14 @@ impl Assessment {
     fn listen(
         &mut self,
         test: &'static SchedulabilityTest,
-        finding: Result<Finding, Refusal>,
+        finding: Arc<Stated>,
         system: &System,
         wanted: Findings,
     ) {
         let tells = wanted != Findings::Verdict;
         let admission = matches!(test.subject, Subject::Admission(_));
         let about_any = test.subject == Subject::SomeScheduler;
-        match &finding {
+        match &**finding {
             // What a paper claims and does not hold decides nothing.
             _ if matches!(test.subject, Subject::Unsound(..)) => {}
             // That some scheduler can do it, or that tasks are let in, guarantees no deadline.
@@ -631,19 +637,19 @@ impl Assessment {
                         .push(format!("{} counts on jobs that would be skipped", test.name));
                 }
             }
-            Ok(finding) => {
-                let text = |reason: &Reason| {
+            Ok(Finding { verdict, .. }) => {
+                let text = |sentence: &String| {
                     let what = if admission { "not admitted: " } else { "" };
-                    format!("{what}{}", reason.describe(system))
+                    format!("{what}{sentence}")
                 };
                 // A yes and a no do not come together; the first stands.
-                if finding.verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
-                    self.verdict = finding.verdict;
+                if *verdict != Verdict::Unknown && self.verdict == Verdict::Unknown {
+                    self.verdict = *verdict;
                     self.decided_by = Some(test.name);
-                    let told = if tells { &finding.reasons[..] } else { &[] };
+                    let told = if tells { finding.sentences(system) } else { &[] };
                     self.reasons = told.iter().map(text).collect();
                 } else if self.verdict == Verdict::Unknown && !about_any && tells {
-                    let first = finding.reasons.first().map(text).unwrap_or_default();
+                    let first = finding.sentences(system).first().map(text).unwrap_or_default();
                     self.reasons.push(format!("{}: {first}", test.name));
                 }
             }
@@ -679,12 +685,21 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
 }
 
 /// What a test says of a system; without reasons, if nobody is to be told.
-fn said(known: &Known<'_>, test: usize, tells: bool) -> Result<Finding, Refusal> {
+fn said(known: &Known<'_>, test: usize, tells: bool) -> Arc<Stated> {
     match tells {
         true => known.test(test),
-        false => known.verdict(test).map(|verdict| Finding { verdict, reasons: Vec::new() }),
+        false => match known.verdict(test) {
+            Ok(verdict) => Arc::clone(&BARE[verdict as usize]),
+            Err(refusal) => Arc::new(Stated::new(Err(refusal))),
+        },
     }
 }
+
+/// Verdicts without reasons.
+static BARE: LazyLock<[Arc<Stated>; 3]> = LazyLock::new(|| {
+    [Verdict::Yes, Verdict::No, Verdict::Unknown]
+        .map(|verdict| Arc::new(Stated::new(Ok(Finding { verdict, reasons: Vec::new() }))))
+});
 
 /// What a test says of the views that it is about: the first answer that decides and holds for the policy, or else the
 /// first that does not, or else the first refusal; and the view. None if it is about none.
@@ -693,28 +708,31 @@ fn on_views<'s, 'a>(
     about: &[Algorithm],
     views: &'s [Seen<'a>],
     tells: bool,
-) -> Option<(Result<Finding, Refusal>, &'s Seen<'a>)> {
-    let mut first: Option<(Result<Finding, Refusal>, &Seen<'_>)> = None;
+) -> Option<(Arc<Stated>, &'s Seen<'a>)> {
+    let mut first: Option<(Arc<Stated>, &Seen<'_>)> = None;
     for seen in views.iter().filter(|seen| seen.is_about(about)) {
         let mut finding = said(&seen.known, test, tells);
-        if let Ok(finding) = &mut finding {
-            let holds = match finding.verdict {
-                Verdict::Yes => seen.answers != Answers::No,
-                Verdict::No => seen.answers != Answers::Yes,
-                Verdict::Unknown => true,
-            };
-            if !holds {
+        let holds = |finding: &Finding| match finding.verdict {
+            Verdict::Yes => seen.answers != Answers::No,
+            Verdict::No => seen.answers != Answers::Yes,
+            Verdict::Unknown => true,
+        };
+        let is_told = tells && !seen.tells.is_empty();
+        if (*finding).as_ref().is_ok_and(|finding| is_told || !holds(finding))
+            && let Ok(finding) = Arc::make_mut(&mut finding).finding_mut()
+        {
+            if !holds(finding) {
                 finding.verdict = Verdict::Unknown;
             }
-            if tells && !seen.tells.is_empty() {
+            if is_told {
                 finding.reasons.push(Reason::Holds(seen.tells));
             }
         }
-        if finding.as_ref().is_ok_and(|finding| finding.verdict != Verdict::Unknown) {
+        if (*finding).as_ref().is_ok_and(|finding| finding.verdict != Verdict::Unknown) {
             return Some((finding, seen));
         }
-        match (&first, &finding) {
-            (None, _) | (Some((Err(_), _)), Ok(_)) => first = Some((finding, seen)),
+        match (first.as_ref().map(|(first, _)| first.is_err()), finding.is_ok()) {
+            (None, _) | (Some(true), true) => first = Some((finding, seen)),
             (Some(_), _) => {}
         }
     }

@@ -4,13 +4,14 @@
 //! leave every CPU to every task. A search for the margin meets the same scaled systems under each of them. Analyses
 //! are functions of the system alone, so what one said under one policy is what it says under all.
 
+use crate::stated::Stated;
 use layland_analysis::{
-    Assumption, Finding, Refusal, ResponseBound, SchedulabilityTest, Tardiness, Verdict, catalogue,
+    Assumption, Refusal, ResponseBound, SchedulabilityTest, Tardiness, Verdict, catalogue,
 };
 use layland_model::{System, Task, TaskMap};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// As many tasks are kept, of all systems together: beyond that analyses are asked anew.
 const TASKS: usize = 200_000;
@@ -31,8 +32,10 @@ struct Kept<'a> {
 /// What is known of a system. Tests and analyses are named by their places in the catalogue.
 pub(crate) struct Known<'a> {
     system: Cow<'a, System>,
+    /// Whether deadlines are at the ends of periods, so that deadline-monotonic priorities are rate-monotonic ones.
+    is_implicit: bool,
     assumptions: [OnceLock<Result<(), Refusal>>; Assumption::ALL.len()],
-    tests: Answers<Result<Finding, Refusal>>,
+    tests: Answers<Arc<Stated>>,
     verdicts: Answers<Result<Verdict, Refusal>>,
     responses: Answers<Result<TaskMap<Option<ResponseBound>>, Refusal>>,
     tardiness: Answers<Result<Tardiness, Refusal>>,
@@ -74,6 +77,7 @@ fn is_same(a: &System, b: &System) -> bool {
 impl<'a> Known<'a> {
     fn new(system: Cow<'a, System>) -> Known<'a> {
         Known {
+            is_implicit: system.tasks.values().all(|task| task.deadline == task.period),
             system,
             assumptions: [const { OnceLock::new() }; Assumption::ALL.len()],
             tests: Answers::new(catalogue::TESTS.len()),
@@ -96,9 +100,10 @@ impl<'a> Known<'a> {
     }
 
     /// What a test says.
-    pub(crate) fn test(&self, at: usize) -> Result<Finding, Refusal> {
+    pub(crate) fn test(&self, at: usize) -> Arc<Stated> {
+        let at = if self.is_implicit { TWINS.tests[at] } else { at };
         let test = &catalogue::TESTS[at];
-        self.tests.get(at, || {
+        let run = || {
             self.keeps(test.assumptions)?;
             let Some((finding, bounds)) = test.run_with_bounds_unchecked(&self.system) else {
                 return Ok(test.run_unchecked(&self.system));
@@ -107,13 +112,15 @@ impl<'a> Known<'a> {
                 self.responses.put(at, Ok(bounds));
             }
             Ok(finding)
-        })
+        };
+        self.tests.get(at, || Arc::new(Stated::new(run())))
     }
 
     /// The verdict of a test, without its reasons.
     pub(crate) fn verdict(&self, at: usize) -> Result<Verdict, Refusal> {
+        let at = if self.is_implicit { TWINS.tests[at] } else { at };
         if let Some(finding) = self.tests.known(at) {
-            return finding.as_ref().map(|finding| finding.verdict).map_err(Clone::clone);
+            return (***finding).as_ref().map(|finding| finding.verdict).map_err(Clone::clone);
         }
         let test = &catalogue::TESTS[at];
         self.verdicts.get(at, || {
@@ -124,6 +131,7 @@ impl<'a> Known<'a> {
 
     /// The response times that an analysis finds.
     pub(crate) fn responses(&self, at: usize) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
+        let at = if self.is_implicit { TWINS.responses[at] } else { at };
         let analysis = &catalogue::RESPONSES[at];
         self.responses.get(at, || {
             self.keeps(analysis.assumptions)?;
@@ -141,37 +149,68 @@ impl<'a> Known<'a> {
     }
 }
 
+/// Who says the same where deadlines are at the ends of periods: of each test and analysis for deadline-monotonic
+/// priorities the one for rate-monotonic priorities, of all others they themselves.
+struct Twins {
+    tests: Vec<usize>,
+    responses: Vec<usize>,
+}
+
+static TWINS: LazyLock<Twins> = LazyLock::new(|| {
+    let of = |names: Vec<&str>| {
+        let twin = |(at, name): (usize, &&str)| {
+            let twin = name.strip_suffix("-DM").map(|name| format!("{name}-RM"));
+            names.iter().position(|name| Some(*name) == twin.as_deref()).unwrap_or(at)
+        };
+        names.iter().enumerate().map(twin).collect()
+    };
+    Twins {
+        tests: of(catalogue::TESTS.iter().map(|test| test.name).collect()),
+        responses: of(catalogue::RESPONSES.iter().map(|analysis| analysis.name).collect()),
+    }
+});
+
 /// The place of the bounds that a test finds together with its verdict.
 fn responses_of(test: &SchedulabilityTest) -> Option<usize> {
     catalogue::RESPONSES.iter().position(|analysis| analysis.name == test.name)
 }
 
-/// Answers by the place of who gave them.
-struct Answers<T>(Box<[OnceLock<T>]>);
+/// Answers by the place of who gave them. There is room for them when the first one is asked for: of most systems some
+/// kinds never are.
+struct Answers<T> {
+    count: usize,
+    given: OnceLock<Box<[OnceLock<T>]>>,
+}
 
 impl<T: Clone> Answers<T> {
     fn new(count: usize) -> Answers<T> {
-        Answers((0..count).map(|_| OnceLock::new()).collect())
+        Answers { count, given: OnceLock::new() }
+    }
+
+    fn of(&self, who: usize) -> &OnceLock<T> {
+        let room = || (0..self.count).map(|_| OnceLock::new()).collect();
+        &self.given.get_or_init(room)[who]
     }
 
     /// The answer, which is computed once: who asks meanwhile waits for it.
     fn get(&self, who: usize, compute: impl FnOnce() -> T) -> T {
-        self.0[who].get_or_init(compute).clone()
+        self.of(who).get_or_init(compute).clone()
     }
 
     /// The answer, if it is there.
     fn known(&self, who: usize) -> Option<&T> {
-        self.0[who].get()
+        self.given.get()?[who].get()
     }
 
     /// Puts an answer in that came with another one. One that is there is the same.
     fn put(&self, who: usize, answer: T) {
-        let _ = self.0[who].set(answer);
+        let _ = self.of(who).set(answer);
     }
 
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.0.iter().filter(|answer| answer.get().is_some()).count()
+        let given = self.given.get().into_iter().flatten();
+        given.filter(|answer| answer.get().is_some()).count()
     }
 }
 
@@ -238,7 +277,7 @@ mod tests {
         for system in systems.into_iter().chain([odd]) {
             let known = Known::new(Cow::Borrowed(&system));
             for (at, test) in catalogue::TESTS.iter().enumerate() {
-                assert_eq!(known.test(at), test.run(&system), "{}", test.name);
+                assert_eq!(**known.test(at), test.run(&system), "{}", test.name);
             }
             let apart = Known::new(Cow::Borrowed(&system));
             for (at, test) in catalogue::TESTS.iter().enumerate() {

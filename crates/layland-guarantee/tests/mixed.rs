@@ -41,7 +41,7 @@ fn what_is_not_sound_does_not_decide() {
     let system = system(&[(3, 0, 2, 2), (7, 1, 2, 6)]);
     let found = check("plrs:lists=ija", &system);
     let said = found.said.iter().find(|said| said.test.name == "FJP-IJA-PAPER").expect("it ran");
-    assert!(said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes));
+    assert!((*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes));
     assert_eq!((found.verdict, found.decided_by), (Verdict::Unknown, None), "{:?}", found.reasons);
 }
 

@@ -134,7 +134,7 @@ fn admission_control_is_told_and_decides_only_where_it_is_on() {
     let found = assess(&Registry::standard(), "dl", &full, &options).unwrap();
     assert_eq!(found.verdict, Verdict::Yes);
     let admission = found.said.iter().find(|said| said.test.name == "AC").unwrap();
-    assert_eq!(admission.finding.as_ref().unwrap().verdict, Verdict::Unknown);
+    assert_eq!((*admission.finding).as_ref().unwrap().verdict, Verdict::Unknown);
     // With admission control on the second task does not get in, though EDF could serve both.
     assert_eq!(verdict("dl:ac=on", &full), (Verdict::No, Some("AC")));
     assert!(found_bounds("dl:ac=on", &full) == 0 && found_bounds("dl", &full) == 2);
@@ -162,7 +162,7 @@ fn sets_with_too_many_pairs_are_told_so() {
     for spec in ["g-dm", "dl", "weak-rm"] {
         let options = AssessOptions::of_every_test();
         let found = assess(&Registry::standard(), spec, &system, &options).unwrap();
-        let refused = found.said.iter().filter_map(|said| said.finding.as_ref().err());
+        let refused = found.said.iter().filter_map(|said| (*said.finding).as_ref().err());
         let told = refused.map(ToString::to_string).find(|text| text.contains("pairs of tasks"));
         assert!(told.is_some_and(|text| text.starts_with("400000000 pairs")), "{spec}");
     }

@@ -19,9 +19,10 @@
 
 use crate::Assumption::*;
 use crate::group::exact_in_the_long_run;
+use crate::necessary::certainly_fits;
 use crate::{
     Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Subject,
-    TestKind,
+    TestKind, Verdict,
 };
 use layland_model::{Confined, CpuSet, Index, Rate, RateSum, System};
 use num_bigint::BigInt;
@@ -90,9 +91,23 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     ],
     citations: &[&BARUAH_BRANDENBURG, &VORONOV_ANDERSON, &Citation::TANG],
     certify: Certify::By(|_| Err("that some scheduler can do it says nothing of a policy")),
-    shortcuts: Shortcuts::NONE,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| match may_use_all(system) && certainly_fits(system) {
+            true => Verdict::Yes,
+            false => by_hall(system).unwrap_or_else(|| by_flow(system)).verdict,
+        }),
+        ..Shortcuts::NONE
+    },
     decide: |system| by_hall(system).unwrap_or_else(|| by_flow(system)),
 };
+
+/// Whether every task may use every CPU.
+fn may_use_all(system: &System) -> bool {
+    let cpus = system.platform.cpu_count();
+    let is_all = |cluster: &CpuSet| cluster.len() == cpus;
+    system.platform.clusters.iter().all(is_all)
+        && system.tasks.values().all(|task| task.affinity.as_ref().is_none_or(is_all))
+}
 
 /// Hall's condition for laminar affinities; `None` if they are not laminar. For a system that keeps
 /// the assumptions.

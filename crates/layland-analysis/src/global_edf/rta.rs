@@ -15,16 +15,19 @@
 //! Rounds as in BCLI. Deviations: before the rounds and after the first of them a task is looked for that is late
 //! whatever they do, with response times that only grow, from `C_k` on, and the slacks that these leave. And `R_k` is
 //! a point at or a little above the least fixed point, as the search for it takes steps of at least a 64th of
-//! `D_k - C_k`.
+//! `D_k - C_k`. Where rounds with such steps end without a proof that a task is late, rounds with points from `D_k`
+//! down have the last word.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::workload::{Growing, Interference, Pairs, Rival, rivals, share, sum};
 use super::{ALGORITHMS, PAIRED, Slacks};
 use crate::group::Group;
+use crate::sporadic::fixed;
 use crate::{
     Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Sporadic, Subject, TestKind,
 };
+use std::cmp::Reverse;
 
 /// Bertogna and Cirinei 2007.
 pub const BERTOGNA_CIRINEI: Citation = Citation {
@@ -52,6 +55,12 @@ const FIRST_ROUNDS: usize = 2;
 
 /// So often the cap `R - C_k + 1` is raised in one pass, for one task.
 const STEPS: usize = 64;
+
+/// Of who asks for the verdict alone: so many tasks are looked at first, and there are so many rounds from above before
+/// the passes, and after them.
+const PROBED: usize = 5;
+const FIRST_ROUNDS_ABOVE: usize = 3;
+const ROUNDS_ABOVE: usize = 9;
 
 /// RTA, for each cluster.
 ///
@@ -108,25 +117,43 @@ fn grow_after(
     first_rounds: usize,
     tasks: &[Sporadic],
     cpus: usize,
-    grown: impl FnMut(usize, i64),
+    mut grown: impl FnMut(usize, i64),
 ) -> Slacks {
     let (m, n) = (cpus as i64, tasks.len());
     let (rivals, mut room) = (rivals(tasks), Vec::with_capacity(n));
     // Most tasks that no round can help show in the first passes, and most sets are accepted in the first rounds: the
     // rest of the passes waits for those. The order changes no answer, as a set with such a task is never accepted.
-    let mut passes = Passes::new(tasks, &rivals, m);
+    let pairs = Pairs::of(tasks, &rivals);
+    let mut passes = Passes::new(tasks, &pairs, m);
     if let Some(k) = passes.up_to(first_passes) {
         return Slacks::Late(k);
     }
+    let mut proven = false;
     let hopeless = |round: usize, ends: bool| match round == first_rounds || ends {
-        true => passes.up_to(ROUNDS),
+        true => {
+            let found = passes.up_to(ROUNDS);
+            proven |= found.is_some();
+            found
+        }
         false => None,
     };
-    super::grow_slacks(n, ROUNDS, grown, hopeless, |k, S| {
+    let found = super::grow_slacks(n, ROUNDS, &mut grown, hopeless, |k, S| {
         let others = (0..n).filter(|&i| i != k);
         let response = response_among(&tasks[k], others, &rivals, S, m, &mut room)?;
         Some(tasks[k].deadline.ns() - response)
-    })
+    });
+    match found {
+        // Their steps are wide: without a proof that a task is late, the search that `accepts` begins with has to
+        // agree.
+        Slacks::Late(_) | Slacks::GaveUp if !proven => {
+            let mut from_above = FromAbove::new(tasks, &pairs, m);
+            match from_above.rounds(FIRST_ROUNDS_ABOVE + ROUNDS_ABOVE, grown) {
+                true => Slacks::All(from_above.S),
+                false => found,
+            }
+        }
+        Slacks::All(_) | Slacks::Late(_) | Slacks::GaveUp => found,
+    }
 }
 
 /// The search for a task that no round can help: `R` is at most every response time that the rounds can come to, and
@@ -134,8 +161,7 @@ fn grow_after(
 /// do at most is taken from the pass before, which is no more than they do.
 struct Passes<'a> {
     tasks: &'a [Sporadic],
-    rivals: &'a [Rival],
-    pairs: Pairs<'a>,
+    pairs: &'a Pairs<'a>,
     m: i64,
     R: Vec<i64>,
     S: Vec<i64>,
@@ -148,12 +174,11 @@ struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    fn new(tasks: &'a [Sporadic], rivals: &'a [Rival], m: i64) -> Passes<'a> {
+    fn new(tasks: &'a [Sporadic], pairs: &'a Pairs<'a>, m: i64) -> Passes<'a> {
         let R: Vec<i64> = tasks.iter().map(|tau_i| tau_i.wcet.ns()).collect();
         let S = tasks.iter().zip(&R).map(|(tau_i, R_i)| tau_i.deadline.ns() - R_i).collect();
-        let (pairs, most) = (Pairs::of(tasks, rivals), Vec::with_capacity(tasks.len()));
-        let room = Vec::new();
-        Passes { tasks, rivals, pairs, m, R, S, passed: 0, grows: true, room, most }
+        let (most, room) = (Vec::with_capacity(tasks.len()), Vec::new());
+        Passes { tasks, pairs, m, R, S, passed: 0, grows: true, room, most }
     }
 
     /// A task that so many passes find, those before included.
@@ -172,15 +197,15 @@ impl<'a> Passes<'a> {
 
     /// Whether a task may be helped, for all that is seen of the others.
     fn pass(&mut self, k: usize) -> bool {
-        let Passes { tasks, rivals, m, .. } = *self;
-        let Passes { pairs, R, S, room, most, .. } = self;
+        let Passes { tasks, pairs, m, .. } = *self;
+        let Passes { R, S, room, most, .. } = self;
         let [C_k, D_k, _] = tasks[k].ns();
         let before = R[k];
         most.clear();
         let of = |((I_i, tau_i), &S_i): ((&Interference, &Rival), &i64)| {
             I_i.with_slack(S_i).min(tau_i.workload(before, S_i))
         };
-        most.extend(pairs.with(k, D_k, room).iter().zip(rivals).zip(&S[..]).map(of));
+        most.extend(pairs.with(k, D_k, room).iter().zip(pairs.rivals()).zip(&S[..]).map(of));
         most.swap_remove(k);
         let first = sum(most.iter().map(|&most| most.min(before - C_k + 1)), before - C_k + 1);
         let mut next = C_k + share(first, m);
@@ -262,9 +287,77 @@ pub(crate) fn response_among(
     })
 }
 
-/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs.
+/// Whether the test accepts these tasks, which keep its assumptions, on this many CPUs: the same decision as that of
+/// [`slacks`], which is asked only where cheaper searches do not tell.
 pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
-    matches!(slacks(tasks, cpus), Slacks::All(_))
+    let (rivals, m) = (rivals(tasks), cpus as i64);
+    let pairs = Pairs::of(tasks, &rivals);
+    let mut passes = Passes::new(tasks, &pairs, m);
+    // Most sets that are not accepted fail at their densest tasks.
+    let density = |&k: &usize| Reverse(fixed(tasks[k].wcet.ns(), tasks[k].deadline.ns()));
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by_cached_key(density);
+    if order.iter().take(PROBED).any(|&k| !passes.pass(k)) {
+        return false;
+    }
+    let mut from_above = FromAbove::new(tasks, &pairs, m);
+    from_above.rounds(FIRST_ROUNDS_ABOVE, |_, _| {})
+        || passes.up_to(FIRST_PASSES).is_none()
+            && (from_above.rounds(ROUNDS_ABOVE, |_, _| {})
+                || matches!(slacks(tasks, cpus), Slacks::All(_)))
+}
+
+/// The search for slacks that shows that every task is in time, without coming near the least fixed points: if a task
+/// is in time shows at `R = D_k`, and what others do in an `R` that is long enough is long enough.
+struct FromAbove<'a> {
+    tasks: &'a [Sporadic],
+    pairs: &'a Pairs<'a>,
+    m: i64,
+    S: Vec<i64>,
+    /// Memory to use again.
+    room: Vec<Interference>,
+}
+
+impl<'a> FromAbove<'a> {
+    fn new(tasks: &'a [Sporadic], pairs: &'a Pairs<'a>, m: i64) -> FromAbove<'a> {
+        FromAbove { tasks, pairs, m, S: vec![0; tasks.len()], room: Vec::new() }
+    }
+
+    /// Whether every task is in time after so many rounds at most. Hears of each slack that grows.
+    fn rounds(&mut self, rounds: usize, mut grown: impl FnMut(usize, i64)) -> bool {
+        for _ in 0..rounds {
+            let (mut all, mut grows) = (true, false);
+            for k in 0..self.tasks.len() {
+                let D_k = self.tasks[k].deadline.ns();
+                let slack = D_k - self.response(k, D_k - self.S[k]);
+                all &= slack >= 0;
+                if slack > self.S[k] {
+                    self.S[k] = slack;
+                    grown(k, slack);
+                    grows = true;
+                }
+            }
+            if all || !grows {
+                return all;
+            }
+        }
+        false
+    }
+
+    /// `C_k + floor(sum over i != k of min(W_i(R), I_i^k, R - C_k + 1) / m)`.
+    fn response(&mut self, k: usize, R: i64) -> i64 {
+        let FromAbove { tasks, pairs, m, S, room } = self;
+        let rivals = pairs.rivals();
+        let [C_k, D_k, _] = tasks[k].ns();
+        let most = R - C_k + 1;
+        let row = pairs.with(k, D_k, room);
+        let does = |((I_i, tau_i), &S_i): ((&Interference, &Rival), &i64)| {
+            I_i.with_slack(S_i).min(tau_i.workload(R, S_i)).min(most)
+        };
+        let all = sum(row.iter().zip(rivals).zip(&S[..]).map(does), most);
+        let own = does(((&row[k], &rivals[k]), &S[k]));
+        C_k + share(all - i128::from(own), *m)
+    }
 }
 
 #[cfg(test)]
@@ -293,6 +386,11 @@ mod tests {
                 Slacks::All(_) => all += 1,
                 Slacks::Late(_) | Slacks::GaveUp => late += 1,
             }
+            assert_eq!(
+                accepts(&tasks, cpus),
+                matches!(found, Slacks::All(_)),
+                "{tasks:?} on {cpus}"
+            );
             // All passes first; and none before the rounds have ended.
             for (passes, rounds) in [(ROUNDS, 1), (0, ROUNDS), (0, 1), (1, 3)] {
                 let other = grow_after(passes, rounds, &tasks, cpus, |_, _| {});

@@ -95,6 +95,11 @@ impl<'a> Pairs<'a> {
         Pairs { rivals, table }
     }
 
+    /// The tasks.
+    pub(crate) fn rivals(&self) -> &'a [Rival] {
+        self.rivals
+    }
+
     /// What each task does to a job of task `k`, which has this deadline, itself among them. `room` is memory to use
     /// again.
     #[inline]
@@ -115,34 +120,44 @@ impl<'a> Pairs<'a> {
 }
 
 /// A task that is asked for its [workload](Rival::workload) in one window after the other, of which most are a little
-/// longer than the one before: it divides only where a window reaches beyond the period in which the last one ended.
+/// longer than the one before: it divides only where a window ends in another period than the last one.
 #[derive(Clone, Copy)]
 pub(crate) struct Growing {
     tau_i: Rival,
     /// `D_i - C_i - S_i`.
     ahead: i64,
-    /// Where the period begins in which the last window ended, and what the jobs before it execute.
-    start: i64,
-    before: i64,
+    /// The windows that end in the period in which the last one ended: from this length on, and below this one.
+    from: i64,
+    below: i64,
+    /// In these the workload is their length and so much more, and at most this.
+    more: i64,
+    most: i64,
 }
 
 impl Growing {
     pub(crate) fn new(tau_i: Rival, S_i: i64) -> Growing {
-        // No window ends in a period that begins so late.
-        Growing { tau_i, ahead: tau_i.laxity - S_i, start: i64::MAX, before: 0 }
+        // No window is in no period.
+        Growing { tau_i, ahead: tau_i.laxity - S_i, from: i64::MAX, below: 0, more: 0, most: 0 }
     }
 
     /// `W_i(L)`.
     #[inline]
     pub(crate) fn workload(&mut self, L: i64) -> i64 {
-        let Rival { C, T, .. } = self.tau_i;
-        let end = L + self.ahead;
-        let mut rest = end - self.start;
-        if rest < 0 || !T.is_above(rest) {
-            let (jobs, beyond) = T.div_rem(end);
-            (self.before, self.start, rest) = (jobs.saturating_mul(C), end - beyond, beyond);
+        if L < self.from || L >= self.below {
+            self.enter(L);
         }
-        self.before.saturating_add(C.min(rest))
+        self.most.min(L + self.more)
+    }
+
+    fn enter(&mut self, L: i64) {
+        let Rival { C, T, .. } = self.tau_i;
+        let (jobs, beyond) = T.div_rem(L + self.ahead);
+        let before = jobs.saturating_mul(C);
+        self.from = L - beyond;
+        self.below = self.from.saturating_add(T.number());
+        // What is more than this has no effect.
+        self.more = before.saturating_sub(self.from).min(i64::MAX / 2);
+        self.most = before.saturating_add(C);
     }
 }
 

@@ -79,9 +79,24 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
     assumptions: &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests],
     citations: &[&BARUAH, &ZHANG_BURNS],
     certify: Certify::By(|system| Group::affinities(system).iter().map(points).collect()),
-    shortcuts: Shortcuts::NONE,
+    shortcuts: Shortcuts {
+        verdict: Some(|system| {
+            let groups = Group::affinities(system);
+            match groups.iter().all(is_met) {
+                true => Verdict::Yes,
+                false => together(groups.iter().map(finding)).verdict,
+            }
+        }),
+        ..Shortcuts::NONE
+    },
     decide: |system| together(Group::affinities(system).iter().map(finding)),
 };
+
+fn is_met(group: &Group<'_>) -> bool {
+    let tasks: Vec<&Task> = group.tasks().collect();
+    let is_ready = |task: &&Task| task.jitter < task.deadline;
+    tasks.iter().all(is_ready) && processor_demand(&tasks) == Ok(Demand::Met)
+}
 
 fn finding(group: &Group<'_>) -> Finding {
     let tasks: Vec<&Task> = group.tasks().collect();

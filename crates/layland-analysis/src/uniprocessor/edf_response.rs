@@ -16,6 +16,7 @@
 use crate::Assumption::*;
 use crate::fixed_point::{Diverged, least};
 use crate::group::{Group, exact, together};
+use crate::sporadic::Divisor;
 use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
@@ -120,15 +121,31 @@ pub fn responses(tasks: &[Sporadic]) -> Result<Vec<Duration>, Diverged> {
     if !U.fits(&Rate::ZERO, &Rate::ONE) {
         return Err(Diverged::Overload);
     }
+    let rivals: Vec<Demanding> = tasks.iter().map(Demanding::from).collect();
     let all = tasks.iter().map(|tau| tau.wcet.ns()).fold(0, i64::saturating_add);
     // The longest busy period: least fixed point of sum ceil(L / T_j) C_j.
     let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
-        let work = |tau: &Sporadic| L.div_ceil(tau.period).saturating_mul(tau.wcet.ns());
-        Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
+        let work = |tau: &Demanding| (1 + tau.T.div_rem(L.ns() - 1).0).saturating_mul(tau.C);
+        Duration::from_ns(rivals.iter().map(work).fold(0, i64::saturating_add))
     })?
     .ns();
-    let mut search = Search { tasks, L, left: TERMS / tasks.len().max(1) as u64 };
+    let left = TERMS / tasks.len().max(1) as u64;
+    let mut search = Search { tasks, rivals: &rivals, L, left };
     (0..tasks.len()).map(|i| search.response(i)).collect()
+}
+
+/// A task as the search reads it again and again.
+struct Demanding {
+    C: i64,
+    D: i64,
+    T: Divisor,
+}
+
+impl From<&Sporadic> for Demanding {
+    fn from(tau: &Sporadic) -> Demanding {
+        let [C, D, T] = tau.ns();
+        Demanding { C, D, T: Divisor::new(T) }
+    }
 }
 
 /// The search for the largest `L_i(a) - a`, from the last `a` down. Most are passed over: `L_i` does not decrease, so
@@ -136,6 +153,7 @@ pub fn responses(tasks: &[Sporadic]) -> Result<Vec<Duration>, Diverged> {
 /// wherever it leaves the CPU some time. As in QPA, where much is left, the steps are long.
 struct Search<'t> {
     tasks: &'t [Sporadic],
+    rivals: &'t [Demanding],
     /// The longest busy period.
     L: i64,
     /// How often demand may still be computed before the search gives up.
@@ -173,7 +191,7 @@ impl Search<'_> {
         if demand <= a + *R_i {
             return Ok(demand);
         }
-        let ended = end(self.tasks, i, a)?;
+        let ended = end(self.rivals, i, a)?;
         *R_i = (*R_i).max(ended - a);
         Ok(ended)
     }
@@ -182,7 +200,7 @@ impl Search<'_> {
     fn within(&mut self, i: usize, a: i64, w: i64) -> Result<i64, Diverged> {
         let gave_up = Diverged::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
         self.left = self.left.checked_sub(1).ok_or(gave_up)?;
-        Ok(demand(self.tasks, i, a, w))
+        Ok(demand(self.rivals, i, a, w))
     }
 
     /// The least `a >= 0` at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
@@ -202,25 +220,25 @@ impl Search<'_> {
 }
 
 /// `L_i(a)`.
-fn end(tasks: &[Sporadic], i: usize, a: i64) -> Result<i64, Diverged> {
+fn end(rivals: &[Demanding], i: usize, a: i64) -> Result<i64, Diverged> {
     // All that is released at the start.
-    let start = Duration::from_ns(demand(tasks, i, a, 1));
-    let demand = |w: Duration| Duration::from_ns(demand(tasks, i, a, w.ns()));
+    let start = Duration::from_ns(demand(rivals, i, a, 1));
+    let demand = |w: Duration| Duration::from_ns(demand(rivals, i, a, w.ns()));
     least(start, Duration::from_ns(TIME_LIMIT), demand).map(Duration::ns)
 }
 
 /// What is released before `w` and due by `a + D_i`: `L_i(a)` is its least fixed point, and at most this if this is at
 /// most `w`.
-fn demand(tasks: &[Sporadic], i: usize, a: i64, w: i64) -> i64 {
-    let [C_i, D_i, T_i] = tasks[i].ns();
-    let (own, due) = ((1 + a / T_i) * C_i, a + D_i);
-    let of_task = |(j, tau_j): (usize, &Sporadic)| {
-        let [C_j, D_j, T_j] = tau_j.ns();
-        match j == i || D_j > due {
-            true => 0,
+fn demand(rivals: &[Demanding], i: usize, a: i64, w: i64) -> i64 {
+    let tau_i = &rivals[i];
+    let due = a + tau_i.D;
+    let of_others = |others: &[Demanding]| {
+        let of_task = |tau_j: &Demanding| {
             // The lesser of `1 + floor((due - D_j) / T_j)` and `ceil(w / T_j)`, with one division.
-            false => (1 + (due - D_j).min(w - 1) / T_j) * C_j,
-        }
+            let last = (due - tau_j.D).min(w - 1);
+            if last < 0 { 0 } else { (1 + tau_j.T.div_rem(last).0) * tau_j.C }
+        };
+        others.iter().map(of_task).sum::<i64>()
     };
-    own + tasks.iter().enumerate().map(of_task).sum::<i64>()
+    (1 + tau_i.T.div_rem(a).0) * tau_i.C + of_others(&rivals[..i]) + of_others(&rivals[i + 1..])
 }

@@ -2,12 +2,13 @@
 //! and no escape in a string. Everything else, and everything that is wrong, is left to the other ways.
 
 use crate::host::MAX_TASKS;
+use crate::read::HowMade;
 use crate::taskset;
 use layland_model::{Provenance, System, Task};
 use std::str::FromStr;
 
 /// The system of such a line, if nothing is wrong with it.
-pub(super) fn scan(text: &str) -> Option<System> {
+pub(super) fn scan(text: &str, made: HowMade) -> Option<System> {
     let mut rest = Rest(text);
     rest.skip("{\"layland\":")?;
     if rest.number()? != taskset::VERSION as u64 {
@@ -28,7 +29,7 @@ pub(super) fn scan(text: &str) -> Option<System> {
     }
     rest.skip("]")?;
     let provenance = match rest.skip(",\"provenance\":{\"generator\":") {
-        Some(()) => Some(rest.provenance()?),
+        Some(()) => rest.provenance(made)?,
         None => None,
     };
     rest.skip("}")?;
@@ -64,8 +65,8 @@ impl<'t> Rest<'t> {
     /// A string without escapes.
     fn string(&mut self) -> Option<&'t str> {
         let inside = self.0.strip_prefix('"')?;
-        let plain = |byte: &u8| !matches!(byte, b'"' | b'\\' | ..=0x1f);
-        let length = inside.bytes().take_while(plain).count();
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | ..=0x1f);
+        let length = inside.as_bytes().iter().position(ends)?;
         let (string, rest) = inside.split_at(length);
         self.0 = rest.strip_prefix('"')?;
         Some(string)
@@ -94,9 +95,9 @@ impl<'t> Rest<'t> {
         Some(task)
     }
 
-    /// From the name of the generator on.
-    fn provenance(&mut self) -> Option<Provenance> {
-        let generator = self.string()?.to_owned();
+    /// From the name of the generator on; nothing, if it is to be left out.
+    fn provenance(&mut self, made: HowMade) -> Option<Option<Provenance>> {
+        let generator = self.string()?;
         self.skip(",\"seed\":")?;
         let seed = self.number()?;
         let mut parameters = Vec::new();
@@ -104,7 +105,10 @@ impl<'t> Rest<'t> {
             loop {
                 let key = self.string()?;
                 self.skip(":")?;
-                parameters.push((key.to_owned(), self.string()?.to_owned()));
+                let value = self.string()?;
+                if made == HowMade::Kept {
+                    parameters.push((key.to_owned(), value.to_owned()));
+                }
                 if self.skip(",").is_none() {
                     break;
                 }
@@ -112,7 +116,11 @@ impl<'t> Rest<'t> {
             self.skip("}")?;
         }
         self.skip("}")?;
-        Some(Provenance { generator, seed, parameters: parameters.into_iter().collect() })
+        Some((made == HowMade::Kept).then(|| Provenance {
+            generator: generator.to_owned(),
+            seed,
+            parameters: parameters.into_iter().collect(),
+        }))
     }
 }
 
@@ -157,9 +165,11 @@ mod tests {
         for tasks in 1..9 {
             for (seed, provenance) in [(0, false), (0, true), (1, true), (5, true)] {
                 let line = line(tasks, seed, provenance);
-                let scanned = scan(&line);
+                let scanned = scan(&line, HowMade::Kept);
                 assert!(scanned.is_some(), "{line}");
                 assert_eq!(scanned, plain(&line), "{line}");
+                let without = scanned.map(|system| System { provenance: None, ..system });
+                assert_eq!(scan(&line, HowMade::LeftOut), without, "{line}");
             }
         }
     }
@@ -178,7 +188,9 @@ mod tests {
                 line.splice(at..end, ODD[odd].chars());
             }
             let line: String = line.into_iter().collect();
-            if let Some(system) = scan(&line) {
+            let scanned = scan(&line, HowMade::Kept);
+            prop_assert_eq!(scanned.is_some(), scan(&line, HowMade::LeftOut).is_some(), "{}", line);
+            if let Some(system) = scanned {
                 prop_assert_eq!(Some(system), plain(&line), "{}", line);
             }
         }

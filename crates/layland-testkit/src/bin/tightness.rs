@@ -63,7 +63,7 @@ fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
         .filter(|said| matches!(said.test.subject, layland_analysis::Subject::Algorithms(_)));
     sufficient
         .map(|said| {
-            let yes = said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes);
+            let yes = (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes);
             (said.test.name, yes)
         })
         .collect()

@@ -3,7 +3,7 @@
 use super::exit::Failure;
 use super::{formats, names, sense, terminal};
 use clap::Args;
-use layland_config::{Format, Host, Loaded, Position, Report, Unit};
+use layland_config::{Format, Host, HowMade, Loaded, Position, Report, Unit};
 use layland_model::{CpuSet, Duration, Index, Platform, System, Task, TaskId, counted};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -237,6 +237,8 @@ pub(crate) struct Sets<'a> {
     /// What is still to be read, the next one last.
     names: Vec<Option<String>>,
     lines: Option<Lines>,
+    /// What becomes of how the sets of lines were made.
+    made: HowMade,
 }
 
 /// A file with a set in each line.
@@ -259,7 +261,12 @@ impl<'a> Sets<'a> {
             None => vec![None],
         };
         names.reverse();
-        Sets { args, names, lines: None }
+        Sets { args, names, lines: None, made: HowMade::Kept }
+    }
+
+    /// Without how the sets of lines were made, for who does not tell.
+    pub(crate) fn without_origin(self) -> Sets<'a> {
+        Sets { made: HowMade::LeftOut, ..self }
     }
 
     fn open(&mut self, name: String) -> Result<Lines, Failure> {
@@ -288,7 +295,7 @@ impl Iterator for Sets<'_> {
     fn next(&mut self) -> Option<Result<Set, Failure>> {
         loop {
             if let Some(lines) = &mut self.lines {
-                if let Some(set) = lines.next(self.args) {
+                if let Some(set) = lines.next(self.args, self.made) {
                     return Some(set);
                 }
                 self.lines = None;
@@ -306,7 +313,7 @@ impl Iterator for Sets<'_> {
 
 impl Lines {
     /// The set of the next line that is not empty, which is named by the file and the line.
-    fn next(&mut self, args: &SetArgs) -> Option<Result<Set, Failure>> {
+    fn next(&mut self, args: &SetArgs, made: HowMade) -> Option<Result<Set, Failure>> {
         loop {
             self.line.clear();
             let limit = layland_config::MAX_BYTES as u64 + 1;
@@ -323,16 +330,16 @@ impl Lines {
             }
             if !self.line.trim_ascii().is_empty() {
                 self.found = true;
-                return Some(self.set(args));
+                return Some(self.set(args, made));
             }
         }
     }
 
-    fn set(&self, args: &SetArgs) -> Result<Set, Failure> {
+    fn set(&self, args: &SetArgs, made: HowMade) -> Result<Set, Failure> {
         let name = format!("{}:{}", self.name, self.read);
         // The name says which line it is.
         let Loaded { system, warnings, until, policy, places: mut in_file } =
-            layland_config::read(&name, &self.line, Format::Lines, &args.host())
+            layland_config::read_with(&name, &self.line, Format::Lines, &args.host(), made)
                 .map_err(|report| failure(&report))?;
         tell(&warnings);
         let assumed = assumed(&warnings);

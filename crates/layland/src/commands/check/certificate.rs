@@ -32,7 +32,7 @@ pub(super) fn document(registry: &Registry, checked: &Checked) -> Value {
         })
     });
     let whatever = checked.whatever.iter().filter_map(|said| {
-        let finding = said.finding.as_ref().ok()?;
+        let finding = (*said.finding).as_ref().ok()?;
         let proof = said.test.prove(system, finding).map(|proof| of_proof(&proof, system));
         let proof = known(system).and(proof.map_err(str::to_owned));
         (finding.verdict != Verdict::Unknown).then(|| {

@@ -70,12 +70,15 @@ impl LeftOut {
         system: &System,
         margins: bool,
     ) -> Option<LeftOut> {
+        if !args.policy.is_empty() {
+            return None;
+        }
         let pairs = pairs(system);
         let policies = registry.iter().filter(|info| {
             let algorithm = info.algorithm(&PolicyOptions::default());
             matches!(algorithm, Algorithm::MixedCriticality(_))
         });
-        (args.policy.is_empty() && pairs > PAIRS).then(|| LeftOut {
+        (pairs > PAIRS).then(|| LeftOut {
             policies: policies.map(|info| info.name.to_string()).collect(),
             margins,
             pairs,
@@ -256,7 +259,7 @@ fn exit(policies: &[Assessment], whatever: &[Said], system: &System, asked: bool
     let impossible = whatever.iter().any(|said| {
         !system.levels.is_mixed()
             && said.test.subject == Subject::SomeScheduler
-            && said.finding.as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
+            && (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::No)
     });
     if no || impossible {
         Exit::No

@@ -6,7 +6,7 @@ use super::reserved::Reserved;
 use super::text;
 use super::witness::Witness as Run;
 use crate::ui::exit::Exit;
-use layland_analysis::{Reason, Verdict};
+use layland_analysis::{Finding, Verdict};
 use layland_engine::reserves::{LEAST_MARGIN, Margin as RunMargin, Reserves};
 use layland_guarantee::{Assessment, Bound, Said};
 use layland_model::{Service, System, TaskId};
@@ -325,12 +325,10 @@ impl Serialize for Test<'_> {
         map.serialize_entry("test", test.name)?;
         map.serialize_entry("kind", test.kind.name())?;
         map.serialize_entry("cite", &keys)?;
-        match finding {
-            Ok(finding) => {
-                let describe = |reason: &Reason| reason.describe(system);
-                let reasons: Vec<String> = finding.reasons.iter().map(describe).collect();
-                map.serialize_entry("verdict", finding.verdict.name())?;
-                map.serialize_entry("reasons", &reasons)?;
+        match &***finding {
+            Ok(Finding { verdict, .. }) => {
+                map.serialize_entry("verdict", verdict.name())?;
+                map.serialize_entry("reasons", finding.sentences(system))?;
             }
             Err(refusal) => {
                 map.serialize_entry("verdict", &None::<&str>)?;

@@ -37,7 +37,7 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
     let output =
         args.output.as_deref().map(|path| Output::of(path, &[FileKind::Html])).transpose()?;
-    let mut sets = Sets::new(&args.set, &args.more);
+    let mut sets = Sets::new(&args.set, &args.more).without_origin();
     // One set more than a few is a stream.
     let mut first: Vec<Result<Set, Failure>> = sets.by_ref().take(batch::FEW + 1).collect();
     if first.len() > 1 && output.is_some() {

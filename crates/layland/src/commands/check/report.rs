@@ -90,7 +90,7 @@ fn impossible(whatever: &[Said], system: &System) -> Vec<Line> {
     let about_all = whatever.iter().filter(|said| said.test.subject == Subject::SomeScheduler);
     about_all
         .filter_map(|said| {
-            let finding = said.finding.as_ref().ok()?;
+            let finding = (*said.finding).as_ref().ok()?;
             let why = finding.reasons.first()?.describe(system);
             let text = format!("No scheduler can keep every deadline: {why} ({}).", said.test.name);
             (finding.verdict == Verdict::No).then(|| Line::new(Severity::Bad, text))
@@ -159,7 +159,7 @@ fn bound(bound: &Bound) -> TaskBound {
 }
 
 fn test(said: &Said, system: &System) -> TestResult {
-    let (answer, reasons) = match &said.finding {
+    let (answer, reasons) = match &**said.finding {
         Ok(finding) => (
             answer(finding.verdict),
             finding.reasons.iter().map(|reason| reason.describe(system)).collect(),

@@ -422,7 +422,7 @@ fn remark(said: &Said, system: &System) -> String {
         | Subject::Unsound(..)
         | Subject::Admission(_) => return String::new(),
     };
-    match &said.finding {
+    match &**said.finding {
         Ok(finding) if finding.verdict != Verdict::Unknown => {
             let why = finding.reasons.first().map(|reason| reason.describe(system));
             let (verdict, why) = (finding.verdict.name(), why.unwrap_or_default());
@@ -460,7 +460,7 @@ fn findings(policy: &Assessment, system: &System, args: &CheckArgs) -> String {
     let mut all = table(args);
     all.set_header(["test", "kind", "says", "why"]);
     for said in &policy.said {
-        let (says, why) = match &said.finding {
+        let (says, why) = match &**said.finding {
             Ok(finding) => {
                 let why = finding.reasons.first().map(|reason| reason.describe(system));
                 (word(finding.verdict), why.unwrap_or_default())

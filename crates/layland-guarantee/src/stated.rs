@@ -1,0 +1,53 @@
+//! What a test said, shared by all who asked it about the same system.
+
+use layland_analysis::{Finding, Refusal};
+use layland_model::System;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+/// The finding of a test, or why it does not apply; with the sentences of its reasons, which are written once.
+pub struct Stated {
+    finding: Result<Finding, Refusal>,
+    sentences: OnceLock<Vec<String>>,
+}
+
+impl Stated {
+    pub(crate) fn new(finding: Result<Finding, Refusal>) -> Stated {
+        Stated { finding, sentences: OnceLock::new() }
+    }
+
+    /// The reasons of the finding in sentences without full stops; none if the test does not apply. For a system with
+    /// the tasks and CPUs of the one that was tested.
+    pub fn sentences(&self, system: &System) -> &[String] {
+        self.sentences.get_or_init(|| {
+            let reasons = self.finding.iter().flat_map(|finding| &finding.reasons);
+            reasons.map(|reason| reason.describe(system)).collect()
+        })
+    }
+
+    /// To make another finding of it, which has sentences of its own.
+    pub(crate) fn finding_mut(&mut self) -> &mut Result<Finding, Refusal> {
+        self.sentences = OnceLock::new();
+        &mut self.finding
+    }
+}
+
+impl Deref for Stated {
+    type Target = Result<Finding, Refusal>;
+    fn deref(&self) -> &Result<Finding, Refusal> {
+        &self.finding
+    }
+}
+
+impl Clone for Stated {
+    fn clone(&self) -> Stated {
+        Stated::new(self.finding.clone())
+    }
+}
+
+impl fmt::Debug for Stated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.finding.fmt(f)
+    }
+}
