@@ -78,7 +78,7 @@ pub fn static_layland(folder: &Path, profile: Profile) -> PathBuf {
     let target = folder.join("target");
     let (options, built): (&[&str], _) = match profile {
         Profile::Dev => (&[], "debug"),
-        Profile::Release => (&["--release"], "release"),
+        Profile::Release => (&["--profile", "dist"], "dist"),
     };
     let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
