@@ -19,10 +19,12 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod explore;
+mod figures;
 mod grains;
 mod options;
 mod simulator;
 
 pub use explore::{Explored, explored, with_random_ranks};
+pub use figures::{Figures, simulate_figures};
 pub use options::{Cycle, Horizon, Outcome, SimError, SimOptions};
 pub use simulator::{simulate, simulate_with};

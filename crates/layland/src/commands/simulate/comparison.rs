@@ -9,7 +9,7 @@ use crate::ui::progress::{Bar, Lines};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
 use layland_policy::{Policy, Registry};
-use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate};
+use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -230,7 +230,7 @@ fn simulate_one(
 ) -> Result<Ran, Failure> {
     let statistics = Statistics::new(system.tasks.len(), system.platform.cpu_count());
     let mut recorder = Both(statistics, Both(FirstMiss::default(), Refusals::default()));
-    let outcome = simulate(&system, policy.clone(), &mut recorder, options)
+    let outcome = simulate_figures(&system, policy.clone(), &mut recorder, options)
         .map_err(cannot_start)?
         .without_policy();
     if args.check && !outcome.interrupted {

@@ -1,0 +1,27 @@
+//! The simulation that `layland sim` is asked for most, compiled here: generic code is compiled where it is used, and
+//! the profile `release` does not optimise the command.
+
+use crate::options::{Outcome, SimError, SimOptions};
+use crate::simulator::simulate;
+use layland_model::System;
+use layland_policy::Policy;
+use layland_trace::{Both, FirstMiss, Refusals, Statistics};
+
+/// What is recorded of a run: figures, the first miss, and what was refused.
+pub type Figures = Both<Statistics, Both<FirstMiss, Refusals>>;
+
+/// [`simulate`] with these types.
+///
+/// # Errors
+/// As for [`simulate`].
+///
+/// # Panics
+/// If the policy breaks its contract.
+pub fn simulate_figures(
+    system: &System,
+    policy: Box<dyn Policy>,
+    recorder: &mut Figures,
+    options: &SimOptions<'_>,
+) -> Result<Outcome<Box<dyn Policy>>, SimError> {
+    simulate(system, policy, recorder, options)
+}
