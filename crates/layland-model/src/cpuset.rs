@@ -1,7 +1,6 @@
 //! Sets of CPUs: affinities, clusters, the free CPUs of a scheduler.
 
 use crate::{CpuId, Index};
-use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,11 +19,21 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Default)]
 pub struct CpuSet {
-    /// Words at the end may be zero: they mean nothing.
-    words: SmallVec<[u64; 2]>,
+    /// The first words, which are in the value itself: schedulers ask their sets several times for each event, and
+    /// most machines have few CPUs.
+    own: [u64; OWN],
+    /// The words after them. Those at the end may be zero, and mean nothing.
+    rest: Vec<u64>,
 }
 
 const WORD: usize = u64::BITS as usize;
+const OWN: usize = 2;
+
+/// The word that has a CPU, and its bit there.
+#[inline]
+fn place(cpu: CpuId) -> (usize, u64) {
+    (cpu.index() / WORD, 1 << (cpu.index() % WORD))
+}
 
 impl CpuSet {
     /// CPUs that a system may have at most.
@@ -37,11 +46,14 @@ impl CpuSet {
 
     /// The CPUs `0..count`.
     pub fn first(count: usize) -> Self {
-        let mut words: SmallVec<[u64; 2]> = SmallVec::from_elem(u64::MAX, count / WORD);
-        if !count.is_multiple_of(WORD) {
-            words.push((1 << (count % WORD)) - 1);
+        let mut set = Self::new();
+        for word in 0..count.div_ceil(WORD) {
+            *set.word_mut(word) = u64::MAX;
         }
-        Self { words }
+        if !count.is_multiple_of(WORD) {
+            *set.word_mut(count / WORD) = (1 << (count % WORD)) - 1;
+        }
+        set
     }
 
     /// One CPU.
@@ -51,14 +63,30 @@ impl CpuSet {
         set
     }
 
+    /// A word to write, which is there from now on.
+    #[inline]
+    fn word_mut(&mut self, word: usize) -> &mut u64 {
+        if word < OWN {
+            return &mut self.own[word];
+        }
+        let word = word - OWN;
+        if word >= self.rest.len() {
+            self.rest.resize(word + 1, 0);
+        }
+        &mut self.rest[word]
+    }
+
+    /// The words, those at the end that are zero among them.
+    #[inline]
+    fn words(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.own.iter().chain(&self.rest).copied()
+    }
+
     /// Adds a CPU; whether it was not in yet.
     #[inline]
     pub fn insert(&mut self, cpu: CpuId) -> bool {
-        let (word, bit) = (cpu.index() / WORD, 1u64 << (cpu.index() % WORD));
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        let slot = &mut self.words[word];
+        let (word, bit) = place(cpu);
+        let slot = self.word_mut(word);
         let new = *slot & bit == 0;
         *slot |= bit;
         new
@@ -67,53 +95,71 @@ impl CpuSet {
     /// Takes a CPU out; whether it was in.
     #[inline]
     pub fn remove(&mut self, cpu: CpuId) -> bool {
-        let (word, bit) = (cpu.index() / WORD, 1u64 << (cpu.index() % WORD));
-        let Some(slot) = self.words.get_mut(word) else { return false };
+        let (word, bit) = place(cpu);
+        let slot = if word < OWN {
+            &mut self.own[word]
+        } else {
+            let Some(slot) = self.rest.get_mut(word - OWN) else { return false };
+            slot
+        };
         let was_in = *slot & bit != 0;
         *slot &= !bit;
         was_in
     }
 
-    /// The words up to the last one that is not zero.
-    fn significant(&self) -> &[u64] {
-        let count = self.words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
-        &self.words[..count]
-    }
-
     /// Whether a CPU is in.
     #[inline]
     pub fn contains(&self, cpu: CpuId) -> bool {
-        self.words.get(cpu.index() / WORD).is_some_and(|word| word >> (cpu.index() % WORD) & 1 == 1)
+        let (word, bit) = place(cpu);
+        if word < OWN {
+            return self.own[word] & bit != 0;
+        }
+        self.rest.get(word - OWN).is_some_and(|word| word & bit != 0)
     }
 
     /// How many CPUs are in.
     pub fn len(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.words().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether none is in.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
+        self.own == [0; OWN] && self.rest.iter().all(|&word| word == 0)
     }
 
     /// The lowest CPU.
     #[inline]
     pub fn lowest(&self) -> Option<CpuId> {
-        let (index, word) = self.words.iter().enumerate().find(|&(_, &word)| word != 0)?;
-        Some(CpuId::from_index(index * WORD + word.trailing_zeros() as usize))
+        let [first, second] = self.own;
+        if first != 0 {
+            return Some(CpuId::from_index(first.trailing_zeros() as usize));
+        }
+        if second == 0 && self.rest.is_empty() {
+            return None;
+        }
+        lowest_of(self.words())
+    }
+
+    /// The lowest CPU that is in both: that of [`intersection`](Self::intersection), which is not built.
+    #[inline]
+    pub fn lowest_common(&self, other: &CpuSet) -> Option<CpuId> {
+        let first = self.own[0] & other.own[0];
+        if first != 0 {
+            return Some(CpuId::from_index(first.trailing_zeros() as usize));
+        }
+        lowest_of(self.words().zip(other.words()).map(|(a, b)| a & b))
     }
 
     /// The highest CPU.
     pub fn highest(&self) -> Option<CpuId> {
-        let words = self.significant();
-        let last = words.last()?;
-        Some(CpuId::from_index(words.len() * WORD - 1 - last.leading_zeros() as usize))
+        let (index, word) = self.words().enumerate().filter(|&(_, word)| word != 0).last()?;
+        Some(CpuId::from_index(index * WORD + word.ilog2() as usize))
     }
 
     /// The CPUs, ascending.
     pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
-        self.words.iter().enumerate().flat_map(|(index, &word)| {
+        self.words().enumerate().flat_map(|(index, word)| {
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
@@ -125,45 +171,58 @@ impl CpuSet {
 
     /// Whether every CPU of it is in `other`.
     pub fn is_subset(&self, other: &CpuSet) -> bool {
-        let words = self.significant();
-        words.len() <= other.words.len() && words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+        self.words().zip(other.words().chain(std::iter::repeat(0))).all(|(a, b)| a & !b == 0)
     }
 
     /// Whether no CPU is in both.
     pub fn is_disjoint(&self, other: &CpuSet) -> bool {
-        self.words.iter().zip(&other.words).all(|(a, b)| a & b == 0)
+        self.words().zip(other.words()).all(|(a, b)| a & b == 0)
     }
 
     /// The CPUs in either.
     #[must_use]
     pub fn union(&self, other: &CpuSet) -> CpuSet {
-        let (mut long, short) = if self.words.len() >= other.words.len() {
-            (self.clone(), other)
-        } else {
-            (other.clone(), self)
-        };
-        long.words.iter_mut().zip(&short.words).for_each(|(a, b)| *a |= b);
-        long
+        let mut set = self.clone();
+        for (index, word) in other.words().enumerate().filter(|&(_, word)| word != 0) {
+            *set.word_mut(index) |= word;
+        }
+        set
     }
 
     /// The CPUs in both.
     #[must_use]
     pub fn intersection(&self, other: &CpuSet) -> CpuSet {
-        CpuSet { words: self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect() }
+        let [a, b] = [0, 1].map(|word| self.own[word] & other.own[word]);
+        let rest = self.rest.iter().zip(&other.rest).map(|(a, b)| a & b).collect();
+        CpuSet { own: [a, b], rest }
     }
 
     /// The CPUs in this one alone.
     #[must_use]
     pub fn difference(&self, other: &CpuSet) -> CpuSet {
         let mut set = self.clone();
-        set.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+        let own = set.own.iter_mut().chain(&mut set.rest);
+        own.zip(other.words()).for_each(|(a, b)| *a &= !b);
         set
     }
+
+    /// The words up to the last one that is not zero: what sets are compared by.
+    fn significant(&self) -> impl Iterator<Item = u64> + '_ {
+        let count = self.words().enumerate().filter(|&(_, word)| word != 0).last();
+        self.words().take(count.map_or(0, |(last, _)| last + 1))
+    }
+}
+
+/// The lowest CPU of some words.
+#[inline(never)]
+fn lowest_of(words: impl Iterator<Item = u64>) -> Option<CpuId> {
+    let (index, word) = words.enumerate().find(|&(_, word)| word != 0)?;
+    Some(CpuId::from_index(index * WORD + word.trailing_zeros() as usize))
 }
 
 impl PartialEq for CpuSet {
     fn eq(&self, other: &CpuSet) -> bool {
-        self.significant() == other.significant()
+        self.significant().eq(other.significant())
     }
 }
 impl Eq for CpuSet {}
@@ -179,7 +238,8 @@ impl PartialOrd for CpuSet {
 }
 impl Hash for CpuSet {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.significant().hash(state);
+        self.significant().for_each(|word| state.write_u64(word));
+        state.write_usize(self.significant().count());
     }
 }
 
@@ -287,6 +347,10 @@ mod tests {
             prop_assert_eq!(s.is_disjoint(&t), a.is_disjoint(&b));
             prop_assert_eq!(s.len(), a.len());
             prop_assert_eq!(s.lowest().map(|cpu| cpu.0), a.first().copied());
+            let common = s.intersection(&t).lowest();
+            prop_assert_eq!(s.lowest_common(&t), common);
+            prop_assert_eq!(s.is_empty(), a.is_empty());
+            prop_assert_eq!(s == t, a == b);
             prop_assert_eq!(s.highest().map(|cpu| cpu.0), a.last().copied());
             let mut u = s.clone();
             prop_assert_eq!(u.remove(CpuId(x)), a.contains(&x));

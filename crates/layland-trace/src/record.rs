@@ -141,14 +141,17 @@ impl Recorder for NoRecord {}
 pub struct Both<A, B>(pub A, pub B);
 
 impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
+    #[inline]
     fn released(&mut self, job: &Job) {
         self.0.released(job);
         self.1.released(job);
     }
+    #[inline]
     fn executed(&mut self, segment: &Segment) {
         self.0.executed(segment);
         self.1.executed(segment);
     }
+    #[inline]
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
         self.0.ended(job, at, end, executed);
         self.1.ended(job, at, end, executed);
@@ -157,6 +160,7 @@ impl<A: Recorder, B: Recorder> Recorder for Both<A, B> {
         self.0.pending(job, at, executed);
         self.1.pending(job, at, executed);
     }
+    #[inline]
     fn marked(&mut self, mark: &Mark) {
         self.0.marked(mark);
         self.1.marked(mark);

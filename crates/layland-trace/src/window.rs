@@ -10,6 +10,7 @@ use layland_model::{CpuId, Service, Time};
 pub struct FirstMiss(pub Option<Time>);
 
 impl FirstMiss {
+    #[cold]
     fn consider(&mut self, record: &JobRecord, over: Time) {
         let deadline = record.job.deadline;
         if record.missed(over) && self.0.is_none_or(|first| deadline < first) {
@@ -19,7 +20,12 @@ impl FirstMiss {
 }
 
 impl Recorder for FirstMiss {
+    #[inline]
     fn ended(&mut self, job: &Job, at: Time, end: JobEnd, executed: Service) {
+        // Nearly every job.
+        if end == JobEnd::Completed && at <= job.deadline {
+            return;
+        }
         self.consider(&JobRecord { job: *job, end: Some((at, end)), executed }, at);
     }
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {

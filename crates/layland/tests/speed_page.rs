@@ -28,6 +28,7 @@ fn the_script_writes_its_page() {
     let titles: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let expected = [
         "The simulator",
+        "What a job costs",
         "Ten seconds, with everything around them",
         "A policy in Python",
         "Many sets in a stream",

@@ -21,10 +21,8 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
     #[inline]
     pub(super) fn schedule_end(&mut self, cpu: CpuId) {
         let run = &self.cpus[cpu];
-        let left = self.ledger.tasks[TaskId(run.task)].own.remaining.max(0);
-        let length = if run.per_ns == 1 { left } else { (left + run.per_ns - 1) / run.per_ns };
-        let end = run.progress_from + Duration::from_ns(length);
-        self.ends.set(cpu.index(), end.min(run.budget_end));
+        let end = run.end(&self.ledger.tasks[TaskId(run.task)].own);
+        self.ends.set(cpu.index(), end);
     }
 
     /// Takes the job off a CPU, which then runs nothing. The job stays ready.
@@ -53,12 +51,10 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
 
     #[inline]
     pub(super) fn run_job(&mut self, cpu: CpuId, job: JobId, budget: Option<Service>) {
-        let per_ns = self.cpus[cpu].per_ns;
-        let budget_end = budget.map_or(Time::NEVER, |budget| {
-            let grains = self.grains.from(budget);
-            let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
-            self.ledger.now.saturating_add(Duration::from_ns(length))
-        });
+        let budget_end = match budget {
+            None => Time::NEVER,
+            Some(budget) => self.budget_end(cpu, budget),
+        };
         let from = self.ledger.tasks[job.task].own.cpu;
         if from == cpu.0 {
             self.charge(cpu);
@@ -73,13 +69,21 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         if self.costs.is_some() {
             self.pay_dispatch(cpu, job);
         }
-        self.ledger.tasks[job.task].own.cpu = cpu.0;
-        let run = &mut self.cpus[cpu];
+        let (run, own) = (&mut self.cpus[cpu], &mut self.ledger.tasks[job.task].own);
+        own.cpu = cpu.0;
         run.task = job.task.0;
         run.budget_end = budget_end;
         run.progress_from = self.ledger.now.max(run.busy_until);
-        self.schedule_end(cpu);
+        let end = run.end(own);
+        self.ends.set(cpu.index(), end);
         self.dirty.mark(cpu);
+    }
+
+    /// When a budget ends that is granted on a CPU now.
+    fn budget_end(&self, cpu: CpuId, budget: Service) -> Time {
+        let (grains, per_ns) = (self.grains.from(budget), self.cpus[cpu].per_ns);
+        let length = if per_ns == 1 { grains } else { (grains + per_ns - 1) / per_ns };
+        self.ledger.now.saturating_add(Duration::from_ns(length))
     }
 
     /// Brings the segments up to what the CPUs run at the end of an instant.

@@ -63,6 +63,14 @@ impl CpuRun {
 }
 
 impl CpuRun {
+    /// When the job that it runs has got all its work, or used up its budget.
+    #[inline]
+    pub(super) fn end(&self, job: &TaskState) -> Time {
+        let left = job.remaining.max(0);
+        let length = if self.per_ns == 1 { left } else { (left + self.per_ns - 1) / self.per_ns };
+        (self.progress_from + Duration::from_ns(length)).min(self.budget_end)
+    }
+
     /// Accounts for what the job that it runs did since it was last accounted for.
     #[inline]
     pub(super) fn charge(&mut self, now: Time, job: &mut TaskState) {
