@@ -1,5 +1,6 @@
 //! The assumptions of the tests, as data that can be listed and checked.
 
+use crate::group::allowed;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Rate, Service, System, SystemPart,
     Task, TaskId,
@@ -298,8 +299,8 @@ impl Assumption {
             },
             OneCpuEach => tasks(
                 Field::Affinity,
-                &|id, _| {
-                    let allowed = system.allowed_cpus(id);
+                &|_, task| {
+                    let allowed = allowed(system, task);
                     (allowed.len() != 1).then(|| format!("may use CPUs {allowed}"))
                 },
                 "give it an affinity to one CPU, or use a test for several CPUs",
@@ -379,8 +380,8 @@ impl Assumption {
 /// cluster.
 pub fn pairs(system: &System) -> u64 {
     let mut counts: BTreeMap<(usize, Option<CpuId>), u64> = BTreeMap::new();
-    for (id, task) in system.tasks.iter() {
-        let allowed = system.allowed_cpus(id);
+    for task in system.tasks.values() {
+        let allowed = allowed(system, task);
         let tied = allowed.lowest().filter(|_| allowed.len() == 1);
         *counts.entry((task.cluster, tied)).or_default() += 1;
     }

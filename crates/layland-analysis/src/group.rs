@@ -32,10 +32,10 @@ impl<'a> Group<'a> {
     pub(crate) fn affinities(system: &'a System) -> Vec<Group<'a>> {
         let mut groups: BTreeMap<_, Group<'a>> = BTreeMap::new();
         for (id, task) in system.tasks.iter() {
-            let cpus = system.allowed_cpus(id);
+            let cpus = allowed(system, task);
             let group = groups
-                .entry((cpus.lowest(), cpus.clone()))
-                .or_insert_with(|| Group { cpus, tasks: Vec::new() });
+                .entry((cpus.lowest(), cpus))
+                .or_insert_with(|| Group { cpus: cpus.clone(), tasks: Vec::new() });
             group.tasks.push((id, task));
         }
         groups.into_values().collect()
@@ -65,6 +65,12 @@ impl<'a> Group<'a> {
         self.tasks().for_each(|task| task.add_utilization(&mut sum));
         sum
     }
+}
+
+/// The CPUs that a task may use, as [`System::allowed_cpus`] has them. Many short tests of one system are made of
+/// little else than copies of such sets.
+pub(crate) fn allowed<'a>(system: &'a System, task: &'a Task) -> &'a CpuSet {
+    task.affinity.as_ref().unwrap_or(&system.platform.clusters[task.cluster])
 }
 
 /// The finding on a system whose parts have these findings: of a *yes* all reasons, otherwise those
