@@ -284,6 +284,23 @@ impl Grid {
         cells
     }
 
+    /// The point with this index among [`cells`](Self::cells): one alone, where making all takes longer than
+    /// measuring it.
+    pub fn cell(&self, at: usize) -> Option<Cell> {
+        let mut below: usize = self.axes.iter().map(|(_, values)| values.len()).product();
+        if at >= below {
+            return None;
+        }
+        let mut cell = Cell { values: Vec::new(), parameters: self.fixed.clone() };
+        for (axis, values) in &self.axes {
+            below /= values.len();
+            let value = &values[at / below % values.len()];
+            cell.values.push(value.clone());
+            cell.parameters.put(axis, value.clone());
+        }
+        Some(cell)
+    }
+
     /// The index of an axis.
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|(axis, _)| axis == name)

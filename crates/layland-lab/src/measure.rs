@@ -4,8 +4,10 @@ use crate::experiment::{Measured, Series};
 use crate::metric::{METRICS, metric};
 use crate::observe::Observer;
 use crate::structure::{Structure, structure};
-use layland_analysis::{Reason, Tardiness, Verdict, catalogue};
-use layland_model::{Duration, Rate, System};
+use layland_analysis::{
+    Assumption, Finding, Reason, Refusal, SchedulabilityTest, Tardiness, Verdict, catalogue,
+};
+use layland_model::{Duration, Rate, System, Task};
 use layland_policy::{Policy, Registry};
 use layland_sim::{Horizon, SimError, SimOptions, simulate};
 use layland_trace::{Both, Counters, TaskCounters};
@@ -42,28 +44,74 @@ pub(crate) struct Conditions<'a> {
     pub interrupt: Option<&'a AtomicBool>,
 }
 
+/// A system, and what is found out once for all series that see it as it is.
+pub(crate) struct Shared<'a> {
+    system: &'a System,
+    utilization: f64,
+    /// How many tasks may use one CPU alone.
+    tied: usize,
+    /// What it was seen to keep.
+    kept: Vec<Assumption>,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn of(system: &'a System) -> Shared<'a> {
+        let cpus = |task: &'a Task| {
+            task.affinity.as_ref().unwrap_or(&system.platform.clusters[task.cluster])
+        };
+        Shared {
+            system,
+            utilization: system.utilization().to_f64(),
+            tied: system.tasks.values().filter(|task| cpus(task).len() == 1).count(),
+            kept: Vec::new(),
+        }
+    }
+
+    /// As [`SchedulabilityTest::run`], which looks at every assumption anew.
+    fn run(&mut self, test: &SchedulabilityTest) -> Result<Finding, Refusal> {
+        for &assumption in test.assumptions {
+            if !self.kept.contains(&assumption) {
+                assumption.check(self.system)?;
+                self.kept.push(assumption);
+            }
+        }
+        Ok(test.run_unchecked(self.system))
+    }
+}
+
 /// Measures one system; none if that was interrupted.
 ///
 /// # Errors
 /// If the simulation cannot start.
 pub(crate) fn measure(
-    system: &System,
+    shared: &mut Shared<'_>,
+    set: u64,
+    series: (usize, &Series),
+    seed: u64,
+    conditions: &Conditions<'_>,
+) -> Result<Option<Row>, SimError> {
+    match series.1.seen(shared.system) {
+        Some(other) => measure_as_seen(&mut Shared::of(&other), set, series, seed, conditions),
+        None => measure_as_seen(shared, set, series, seed, conditions),
+    }
+}
+
+fn measure_as_seen(
+    shared: &mut Shared<'_>,
     set: u64,
     (at, series): (usize, &Series),
     seed: u64,
     conditions: &Conditions<'_>,
 ) -> Result<Option<Row>, SimError> {
-    let seen = series.seen(system);
-    let system = seen.as_ref().unwrap_or(system);
+    let system = shared.system;
     let mut row = Row { set, series: at, values: vec![None; METRICS.len()], ..Row::default() };
-    row.put("utilization", system.utilization().to_f64());
-    let tied = system.tasks.ids().filter(|&task| system.allowed_cpus(task).len() == 1).count();
-    row.put("tied_tasks", tied as f64);
-    row.put("migrating_tasks", (system.tasks.len() - tied) as f64);
+    row.put("utilization", shared.utilization);
+    row.put("tied_tasks", shared.tied as f64);
+    row.put("migrating_tasks", (system.tasks.len() - shared.tied) as f64);
     let spec = match &series.measured {
         Measured::Test(name) => {
             let test = catalogue::test(name).expect("the test was looked up when it was read");
-            match test.run(system) {
+            match shared.run(test) {
                 Ok(finding) => {
                     row.put("accepted", f64::from(finding.verdict == Verdict::Yes));
                     let jobs = finding.reasons.iter().filter_map(|reason| match reason {

@@ -153,6 +153,6 @@ fn units_of<'a>(plan: &'a Plan, part: &Part) -> Result<Vec<&'a Unit>, LabError> 
 fn at(experiment: &Experiment, unit: &Unit) -> Vec<(String, String)> {
     let grid = &experiment.grids[unit.grid];
     let names = grid.axes.iter().map(|(axis, _)| axis.clone());
-    let values = grid.cells().into_iter().nth(unit.cell).map(|cell| cell.values);
+    let values = grid.cell(unit.cell).map(|cell| cell.values);
     names.zip(values.unwrap_or_default()).collect()
 }

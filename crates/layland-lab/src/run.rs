@@ -1,7 +1,7 @@
 //! Measuring an experiment: on all cores, resumable.
 
 use crate::experiment::{Cell, Experiment};
-use crate::measure::{Conditions, Row, measure};
+use crate::measure::{Conditions, Row, Shared, measure};
 use crate::metric::METRICS;
 use crate::results::{CellRows, GridRows, Results};
 use crate::shard::{Unit, cell_seed, load, store, units};
@@ -231,7 +231,8 @@ impl Runner<'_> {
     /// The rows of a unit by set, then series; none if that was interrupted.
     fn measure(&self, unit: &Unit) -> Result<Option<Vec<Row>>, LabError> {
         let grid = &self.experiment.grids[unit.grid];
-        let Cell { parameters, .. } = &grid.cells()[unit.cell];
+        let Cell { parameters, .. } =
+            grid.cell(unit.cell).expect("units are of points of the grid");
         let (name, line) = (|| grid.name.clone(), || parameters.line());
         let drawing = |reason: String| LabError::Draw { grid: name(), parameters: line(), reason };
         let seed = cell_seed(self.experiment.seed, &line());
@@ -245,12 +246,14 @@ impl Runner<'_> {
         let mut rows = Vec::new();
         for set in unit.sets.clone() {
             let system = source.system(set).map_err(|error| drawing(error.to_string()))?;
+            let mut shared = Shared::of(&system);
             for &at in &grid.series {
                 let series = (at, &self.experiment.series[at]);
                 let seed = cell_seed(seed, &set.to_string());
-                let row = measure(&system, set, series, seed, &conditions).map_err(|error| {
-                    LabError::Simulate { grid: name(), parameters: line(), error }
-                })?;
+                let row =
+                    measure(&mut shared, set, series, seed, &conditions).map_err(|error| {
+                        LabError::Simulate { grid: name(), parameters: line(), error }
+                    })?;
                 match row {
                     Some(row) => rows.push(row),
                     None => return Ok(None),

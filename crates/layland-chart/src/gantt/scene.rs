@@ -227,6 +227,7 @@ impl Scene {
                 continue;
             }
             self.segment_count += 1;
+            make_room(&mut tasks[row].runs);
             tasks[row].runs.push(Run {
                 job: segment.job,
                 position: row,
@@ -266,6 +267,7 @@ impl Scene {
             }
             let missed_at = missed_at(record, trace.over);
             let row = &mut tasks[position(job.id.task)];
+            make_room(&mut row.jobs);
             row.jobs.push(VisibleJob {
                 id: job.id,
                 release: job.release,
@@ -283,6 +285,7 @@ impl Scene {
             for run in row.runs[first..].iter_mut().take_while(|run| run.job == job.id) {
                 run.deadline = Some(job.deadline);
                 if waits_from < run.start {
+                    make_room(&mut row.waits);
                     row.waits.push((waits_from, run.start));
                 }
                 waits_from = waits_from.max(run.end);
@@ -290,6 +293,7 @@ impl Scene {
             // Segments outside the window are not among the runs, but neither is what is between
             // them of interest: the waits are cut at the window below.
             if waits_from < end {
+                make_room(&mut row.waits);
                 row.waits.push((waits_from, end));
             }
         }
@@ -316,13 +320,21 @@ impl Scene {
             return;
         }
         let mut order = tasks;
-        order.sort_by_key(|row| {
+        // No two have the same position, and a stable sort would take as much memory again.
+        order.sort_unstable_by_key(|row| {
             let is_active = !row.runs.is_empty() || !row.waits.is_empty();
             (row.misses == 0, !is_active, row.position)
         });
-        self.hidden = order.split_off(max_rows.min(order.len()));
-        self.hidden.sort_by_key(|row| row.position);
-        self.tasks = order;
+        self.tasks = order.drain(..max_rows).collect();
+        self.hidden = order;
+        self.hidden.sort_unstable_by_key(|row| row.position);
+    }
+}
+
+/// Room for one at first, where a vector makes room for four: a window of a million tasks shows one job of each.
+fn make_room<T>(of: &mut Vec<T>) {
+    if of.is_empty() {
+        of.reserve_exact(1);
     }
 }
 

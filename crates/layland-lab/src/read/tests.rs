@@ -53,6 +53,8 @@ fn an_experiment_is_what_its_file_says() {
     let cells = experiment.grids[0].cells();
     let values: Vec<String> = cells.iter().map(|cell| cell.values.join(" ")).collect();
     assert_eq!(values, ["3 1.0", "3 1.5", "5 1.0", "5 1.5"]);
+    let grid = &experiment.grids[0];
+    assert!((0..4).all(|at| grid.cell(at).as_ref() == Some(&cells[at])) && grid.cell(4).is_none());
     let line = "cpus=2 periods=list:10ms,20ms tasks=5 utilization=1.5";
     assert_eq!(cells[3].parameters.line(), line);
     assert_eq!(experiment.figures[0].labels.1, "mean miss ratio");

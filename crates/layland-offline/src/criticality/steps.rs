@@ -86,6 +86,12 @@ impl Period {
     pub(crate) fn ns(self) -> i64 {
         self.ns as i64
     }
+    /// The unit of [`rate`](Self::rate).
+    pub(crate) const ONE: u128 = 1 << 64;
+    /// `c / T` for `0 <= c`, rounded down, and down by a little more.
+    pub(crate) fn rate(self, c: i64) -> u128 {
+        c as u128 * self.inverse as u128
+    }
     #[inline]
     fn divide(self, a: i64) -> (u64, u64) {
         debug_assert!(a >= 0, "a length");
@@ -132,7 +138,7 @@ pub(crate) fn sum(values: impl Iterator<Item = i64>) -> i64 {
 }
 
 /// How many fixed points, or other steps, an analysis may still compute.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Effort(u64);
 
 impl Effort {
@@ -142,6 +148,12 @@ impl Effort {
     #[inline]
     pub(crate) fn spend(&mut self) -> Result<(), NoBound> {
         self.spend_on(1)
+    }
+    /// As so many times [`spend`](Self::spend), up to the first that is too much.
+    pub(crate) fn spend_all(&mut self, count: i64) -> Result<(), NoBound> {
+        let left = self.0.checked_sub(count as u64);
+        self.0 = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(NoBound::GaveUp)
     }
     #[inline]
     pub(crate) fn spend_on(&mut self, count: usize) -> Result<(), NoBound> {

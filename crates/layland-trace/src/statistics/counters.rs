@@ -111,17 +111,19 @@ struct Outcome {
     executed_ns: i128,
     min_response: Duration,
     max_response: Duration,
+    pending: u64,
 }
 
 const NOTHING_ENDED: Outcome = Outcome {
     completed: 0,
+    pending: 0,
     sum_response_ns: 0,
     executed_ns: 0,
     min_response: Duration::MAX,
     max_response: Duration::ZERO,
 };
 
-/// What jobs change that are late, or do not complete.
+/// What jobs change that are late, or end without having completed. In most runs there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trouble {
     missed: u64,
@@ -131,7 +133,6 @@ struct Trouble {
     overdue: Duration,
     aborted: u64,
     left: u64,
-    pending: u64,
 }
 
 const NO_TROUBLE: Trouble = Trouble {
@@ -142,7 +143,6 @@ const NO_TROUBLE: Trouble = Trouble {
     overdue: Duration::ZERO,
     aborted: 0,
     left: 0,
-    pending: 0,
 };
 
 /// What segments change per CPU, in nanoseconds.
@@ -194,6 +194,7 @@ fn entry<I: Index, T: Copy>(array: &mut IdVec<I, T>, id: I, fresh: T) -> &mut T 
 pub struct Counters {
     execution: TaskMap<Execution>,
     outcome: TaskMap<Outcome>,
+    /// Up to the last task that has any.
     trouble: TaskMap<Trouble>,
     cpus: CpuMap<Busy>,
     over: Time,
@@ -207,7 +208,7 @@ impl Counters {
         Counters {
             execution: TaskMap::filled(NOTHING_EXECUTED, tasks),
             outcome: TaskMap::filled(NOTHING_ENDED, tasks),
-            trouble: TaskMap::filled(NO_TROUBLE, tasks),
+            trouble: TaskMap::filled(NO_TROUBLE, 0),
             cpus: CpuMap::filled(Busy::default(), cpus),
             over: Time::ZERO,
             interrupted: false,
@@ -235,7 +236,7 @@ impl Counters {
             completed: outcome.completed,
             aborted: trouble.aborted,
             left: trouble.left,
-            pending: trouble.pending,
+            pending: outcome.pending,
             missed: trouble.missed,
             tardy: trouble.tardy,
             max_tardiness: trouble.max_tardiness,
@@ -349,11 +350,13 @@ impl Recorder for Counters {
     fn pending(&mut self, job: &Job, at: Time, executed: Service) {
         let outcome = entry(&mut self.outcome, job.id.task, NOTHING_ENDED);
         outcome.executed_ns += i128::from(executed.ns());
-        let trouble = entry(&mut self.trouble, job.id.task, NO_TROUBLE);
+        outcome.pending += 1;
         let record = JobRecord { job: *job, end: None, executed };
-        trouble.missed += u64::from(record.missed(at));
-        trouble.pending += 1;
-        trouble.overdue = trouble.overdue.max(job.tardiness(at));
+        if record.missed(at) {
+            let trouble = entry(&mut self.trouble, job.id.task, NO_TROUBLE);
+            trouble.missed += 1;
+            trouble.overdue = trouble.overdue.max(job.tardiness(at));
+        }
     }
 
     fn over(&mut self, at: Time, interrupted: bool) {

@@ -42,9 +42,8 @@ pub struct Statistics {
 struct Responses {
     /// Those that are not counted yet.
     fresh: Vec<u64>,
-    /// As many of these are counted at once.
-    batch: usize,
-    counts: Counts,
+    /// None of few. In a box, as most of a million tasks have few.
+    counts: Option<Box<Counts>>,
 }
 
 impl Responses {
@@ -54,26 +53,28 @@ impl Responses {
     const BATCH: usize = 32;
 
     fn new() -> Responses {
-        Responses { fresh: Vec::new(), batch: Responses::FEW + 1, counts: Counts::default() }
+        Responses { fresh: Vec::new(), counts: None }
     }
 
     #[inline]
     fn record(&mut self, response: u64) {
         self.fresh.push(response);
-        if self.fresh.len() >= self.batch {
+        let batch = if self.counts.is_none() { Responses::FEW + 1 } else { Responses::BATCH };
+        if self.fresh.len() >= batch {
             self.count();
         }
     }
 
     #[inline(never)]
     fn count(&mut self) {
-        self.batch = Responses::BATCH;
-        self.counts.add(&self.fresh);
+        self.counts.get_or_insert_default().add(&self.fresh);
         self.fresh.clear();
     }
 
     fn add_to(&self, all: &mut Histogram<u64>) {
-        self.counts.add_to(all);
+        if let Some(counts) = &self.counts {
+            counts.add_to(all);
+        }
         for &response in &self.fresh {
             all.record(response).expect("the histogram resizes itself");
         }
@@ -85,7 +86,7 @@ impl Responses {
         largest: Duration,
         work: impl Fn(&dyn Fn(f64) -> Duration) -> T,
     ) -> T {
-        if !self.counts.is_empty() {
+        if self.counts.is_some() {
             let mut histogram = empty_histogram();
             self.add_to(&mut histogram);
             return work(&|share| quantile(&histogram, share, largest));
@@ -93,14 +94,13 @@ impl Responses {
         // As the histogram has it: the rank is rounded up, the value to its bucket's end.
         let mut sorted = self.fresh.clone();
         sorted.sort_unstable();
-        let buckets = empty_histogram();
         work(&|share: f64| {
             let rank = (share.clamp(0.0, 1.0) * sorted.len() as f64).ceil() as usize;
             let value = sorted[rank.clamp(1, sorted.len()) - 1];
-            let value = if share <= 0.0 {
-                buckets.lowest_equivalent(value)
-            } else {
-                buckets.highest_equivalent(value)
+            let bucket = Counts::bucket(value);
+            let value = match share <= 0.0 {
+                true => Counts::least(bucket),
+                false => Counts::least(bucket + 1) - 1,
             };
             as_duration(value).min(largest)
         })
@@ -133,10 +133,6 @@ impl Counts {
     fn least(bucket: usize) -> u64 {
         let doublings = (bucket >> (Counts::DIGITS - 1)).saturating_sub(1);
         ((bucket - (doublings << (Counts::DIGITS - 1))) as u64) << doublings
-    }
-
-    fn is_empty(&self) -> bool {
-        self.counts.is_empty()
     }
 
     fn add(&mut self, values: &[u64]) {
@@ -226,11 +222,21 @@ impl Statistics {
 
     /// As numbers to print and to write.
     pub fn summary(&self, labels: &Labels) -> Summary {
+        self.summary_of(labels, self.counters.tasks_of(labels))
+    }
+
+    /// The [summary](Self::summary) of a run on so many CPUs without its tasks: those of many are hundreds of
+    /// megabytes.
+    pub fn totals(&self, cpus: usize) -> Summary {
+        self.summary_of(&Labels { cpus, ..Labels::default() }, 0)
+    }
+
+    fn summary_of(&self, labels: &Labels, tasks: usize) -> Summary {
         let percentiles = |quantile: &dyn Fn(f64) -> Duration| {
             let ns = |share| quantile(share).ns();
             Percentiles { p50_ns: ns(0.5), p95_ns: ns(0.95), p99_ns: ns(0.99), p99_9_ns: ns(0.999) }
         };
-        self.counters.summary_with(labels, |task| match task {
+        self.counters.summary_with(labels, tasks, |task| match task {
             Some(task) => {
                 let largest = self.counters.task(task).max_response?;
                 Some(self.responses.get(task)?.with_quantiles(largest, percentiles))
@@ -310,7 +316,7 @@ mod tests {
         for (index, response) in values(1).take(1000).enumerate() {
             responses.record(response);
             histogram.record(response).unwrap();
-            assert_eq!(responses.counts.is_empty(), index < Responses::FEW);
+            assert_eq!(responses.counts.is_none(), index < Responses::FEW);
             let largest = as_duration(histogram.max());
             for share in [0.0, 0.001, 0.25, 0.5, 0.95, 0.99, 0.999, 1.0] {
                 let expected = quantile(&histogram, share, largest);
@@ -324,7 +330,13 @@ mod tests {
         let histogram = empty_histogram();
         let edges = (0..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]);
         for value in edges.chain(values(7).take(10_000)).chain([u64::MAX]) {
-            assert_eq!(Counts::least(Counts::bucket(value)), histogram.lowest_equivalent(value));
+            let bucket = Counts::bucket(value);
+            assert_eq!(Counts::least(bucket), histogram.lowest_equivalent(value));
+            // A response time is at most half as long.
+            if value <= u64::MAX / 2 {
+                let highest = Counts::least(bucket + 1) - 1;
+                assert_eq!(highest, histogram.highest_equivalent(value));
+            }
         }
     }
 }

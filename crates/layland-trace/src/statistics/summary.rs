@@ -15,7 +15,7 @@ pub struct Summary {
     pub interrupted: bool,
     /// All tasks together.
     pub total: TaskSummary,
-    /// Each task, in the order of the task set.
+    /// Each task, in the order of the task set; none if only the [totals](crate::Statistics::totals) were asked for.
     pub tasks: Vec<TaskSummary>,
     /// Each CPU, ascending.
     pub cpus: Vec<CpuSummary>,
@@ -135,15 +135,20 @@ impl TaskSummary {
 impl Counters {
     /// As numbers to print and to write, without percentiles.
     pub fn summary(&self, labels: &Labels) -> Summary {
-        self.summary_with(labels, |_| None)
+        self.summary_with(labels, self.tasks_of(labels), |_| None)
+    }
+
+    /// How many tasks a summary of them has.
+    pub(super) fn tasks_of(&self, labels: &Labels) -> usize {
+        self.task_count().max(labels.tasks.len())
     }
 
     pub(super) fn summary_with(
         &self,
         labels: &Labels,
+        task_count: usize,
         percentiles: impl Fn(Option<TaskId>) -> Option<Percentiles>,
     ) -> Summary {
-        let task_count = self.task_count().max(labels.tasks.len());
         let cpu_count = self.cpu_count().max(labels.cpus);
         let over_ns = self.over_at().ns();
         Summary {

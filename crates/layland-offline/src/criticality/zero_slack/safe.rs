@@ -53,6 +53,12 @@ impl Window {
         Window { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
     }
 
+    /// The work of the jobs that are released in `x`, the first at its start.
+    #[inline]
+    fn arriving(&self, x: i64) -> i64 {
+        work(self.over.ceil(x), self.wcet)
+    }
+
     /// `W(x)`.
     #[inline]
     fn most(&self, x: i64) -> i64 {
@@ -180,11 +186,6 @@ impl Limits {
     }
 }
 
-/// These tasks in a window, without those that do not execute at the level.
-fn windows(set: &MixedSet, level: usize, tasks: &[usize]) -> Vec<Window> {
-    tasks.iter().map(|&j| Window::new(set, j, level)).filter(|w| w.wcet > 0).collect()
-}
-
 /// Whether the longest busy window of every task can end, by utilization. Necessary.
 ///
 /// With a task of `hc` that executes, `r(infinity, ..)` must exist. `ceil(t / T) C >= t C / T`, and `W(t) >= t C / T`
@@ -243,13 +244,20 @@ impl<'a> Busy<'a> {
         limits: &'a mut Limits,
     ) -> Busy<'a> {
         let level = set.z(i);
-        let (hc, lo): (Vec<usize>, Vec<usize>) = higher.iter().partition(|&&j| set.z(j) >= level);
+        let (mut hc, mut lo) = (Vec::with_capacity(higher.len()), Vec::new());
+        for &j in higher {
+            let window = Window::new(set, j, level);
+            if window.wcet > 0 {
+                if set.z(j) >= level { &mut hc } else { &mut lo }.push(window);
+            }
+        }
+        let b = b.iter().map(|&j| Window::new(set, j, level)).filter(|window| window.wcet > 0);
         Busy {
             own: set.own(i),
             deadline: set.deadline[i],
-            hc: windows(set, level, &hc),
-            lo: windows(set, level, &lo),
-            b: windows(set, level, b),
+            hc,
+            lo,
+            b: b.collect(),
             lengths: Vec::new(),
             limits,
         }
@@ -257,7 +265,7 @@ impl<'a> Busy<'a> {
 
     /// The right side of the recurrence.
     fn demand(&self, z: i64, t: i64) -> i64 {
-        let hc = sum(self.hc.iter().map(|task| work(task.over.ceil(t), task.wcet)));
+        let hc = sum(self.hc.iter().map(|task| task.arriving(t)));
         let b = sum(self.b.iter().map(|task| task.most(t)));
         let lo = sum(self.lo.iter().map(|task| task.most(t.min(z))));
         self.own.saturating_add(hc).saturating_add(b).saturating_add(lo)

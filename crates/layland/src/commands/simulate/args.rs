@@ -107,3 +107,14 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
 }
+
+impl SimArgs {
+    /// Whether anything that is asked for has the figures of each task.
+    pub(super) fn tells_of_tasks(&self) -> bool {
+        self.tasks
+            || self.json
+            || self.junit.is_some()
+            || !self.output.is_empty()
+            || !self.fail_on.is_empty()
+    }
+}

@@ -4,7 +4,8 @@ use super::comparison::{Comparison, Ran};
 use crate::ui::chart;
 use crate::ui::exit::Failure;
 use layland_chart::gantt::{Colours, Rows, TextOptions};
-use layland_model::Time;
+use layland_model::{Duration, Time};
+use layland_policy::Schedules;
 use layland_trace::{Trace, Window};
 
 impl Comparison<'_> {
@@ -47,6 +48,30 @@ impl Comparison<'_> {
         let longest =
             self.set.system.tasks.values().map(|task| task.period.max(task.deadline)).max();
         let until = to.saturating_add(longest.unwrap_or_default()).min(ran.outcome.end);
+        let interrupted = self.record(ran, until, &mut window)?;
+        Ok((!interrupted).then_some(window.trace))
+    }
+
+    /// The same for a chart in the terminal, which is about what happens up to the end of the window: a run of many
+    /// tasks has a window of some microseconds, and periods of seconds after it.
+    ///
+    /// What comes later changes it in three cases. A task that leaves has not missed the deadline of its job; a job
+    /// that has arrived is released after its deadline; the dates of a job are set again.
+    pub(super) fn text_trace(
+        &self,
+        ran: &Ran,
+        (from, to): (Time, Time),
+    ) -> Result<Option<Trace>, Failure> {
+        let system = &self.set.system;
+        let is_later_told = !system.requests.is_empty()
+            || system.tasks.values().any(|task| task.jitter > Duration::ZERO)
+            || ran.schedules() != Schedules::ReadyJobs;
+        if is_later_told {
+            return self.chart_trace(ran, (from, to));
+        }
+        let mut window = Window::new(from, to);
+        // What happens just at the end is shown, too.
+        let until = to.saturating_add(Duration::from_ns(1)).min(ran.outcome.end);
         let interrupted = self.record(ran, until, &mut window)?;
         Ok((!interrupted).then_some(window.trace))
     }

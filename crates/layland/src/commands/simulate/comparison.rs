@@ -8,7 +8,7 @@ use crate::ui::jobs::arrivals;
 use crate::ui::progress::{Bar, Lines};
 use layland_checker::check;
 use layland_model::{Duration, System, Time};
-use layland_policy::{Policy, Registry};
+use layland_policy::{Policy, Registry, Schedules};
 use layland_sim::{Explored, Horizon, SimError, SimOptions, explored, simulate, simulate_figures};
 use layland_trace::{Both, FirstMiss, Labels, Recorder, Refusals, Statistics, Summary, Trace};
 use rayon::prelude::*;
@@ -57,6 +57,13 @@ pub(super) struct Ran {
     pub refusals: Refusals,
     /// What the checker found, if it was asked.
     pub checked: Option<Vec<String>>,
+}
+
+impl Ran {
+    /// What its policy schedules.
+    pub(super) fn schedules(&self) -> Schedules {
+        self.policy.needs().schedules
+    }
 }
 
 impl<'a> Comparison<'a> {
@@ -241,7 +248,10 @@ fn simulate_one(
         false => None,
     };
     let Both(statistics, Both(FirstMiss(first_miss), refusals)) = recorder;
-    let summary = statistics.summary(&Labels::of(&system));
+    let summary = match args.tells_of_tasks() {
+        true => statistics.summary(&Labels::of(&system)),
+        false => statistics.totals(system.platform.cpu_count()),
+    };
     Ok(Ran { system, policy, outcome, summary, first_miss, refusals, checked })
 }
 

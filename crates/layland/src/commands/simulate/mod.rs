@@ -91,7 +91,7 @@ pub(crate) fn page(
     set: &Set,
     interrupt: &AtomicBool,
 ) -> Result<Option<String>, Failure> {
-    let args = SimArgs { quiet: true, ..args };
+    let args = SimArgs { quiet: true, tasks: true, ..args };
     simulated(registry, &args, set, interrupt)?.page()
 }
 

@@ -30,7 +30,7 @@ impl Comparison<'_> {
         for policy in &self.policies {
             let Ok(ran) = &policy.result else { continue };
             if let Some(rows) = self.args.chart.unwrap_or(Chart::Tasks).rows() {
-                match self.chart_trace(ran, window)? {
+                match self.text_trace(ran, window)? {
                     Some(trace) => {
                         chart::tell_if_idle(self.args.window, &trace, &policy.spec);
                         let colours = if style.colours { Colours::Ansi } else { Colours::Never };
