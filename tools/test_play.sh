@@ -22,7 +22,8 @@ if ! command -v node >/dev/null; then
   exit 0
 fi
 
-cargo build --quiet -p layland
+# As the tests have built it, so that nothing is compiled again.
+cargo build --quiet --workspace --bin layland
 layland=$PWD/target/debug/layland
 
 # axe-core looks at accessibility. It is fetched once, by npm, into the target folder.
