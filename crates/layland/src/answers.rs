@@ -26,7 +26,7 @@ pub struct Unanswered {
     /// The exit code of the command.
     pub code: u8,
     /// What is wrong with the text of the set, if that is why.
-    pub report: Option<Report>,
+    pub report: Option<Box<Report>>,
 }
 
 impl From<Failure> for Unanswered {
@@ -196,7 +196,7 @@ impl Opened {
                 message: report.to_string(),
                 help: None,
                 code: Exit::BadInput.code(),
-                report: Some(report),
+                report: Some(Box::new(report)),
             })?;
         input::complete(&mut set, &args)?;
         Ok(Opened { set, warnings })

@@ -131,22 +131,24 @@ fn as_written(args: &SetArgs, system: &System) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let format = args.from.or(format).unwrap_or_else(|| Format::detect(name, text.as_bytes()));
     let read = layland_config::read(name, text.as_bytes(), Format::Toml, &args.host());
-    // With further tasks, another number of CPUs or `cpus = \"host\"` it is another set.
+    // With further tasks, another number of CPUs or `cpus = "host"` it is another set.
     let same = format == Format::Toml && read.is_ok_and(|read| read.system == *system);
     (same && !text.contains("\"host\"")).then_some(text)
 }
 
 /// Where a page lies that is opened and forgotten: in memory where there is such a place.
 fn folder() -> PathBuf {
-    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     folder.filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
 /// Opens a file in the user's browser; whether something took it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a user waits, and says in the environment which browser"
+)]
 fn open(path: &Path) -> bool {
     // The browser first: what the desktop opens pages with may be an editor.
-    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let browser =
         std::env::var("BROWSER").ok().filter(|browser| !browser.contains([':', '%', ' ']));
     let openers = if cfg!(target_os = "macos") { ["open", "open"] } else { ["xdg-open", "gio"] };
@@ -161,10 +163,10 @@ fn open(path: &Path) -> bool {
         opener.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // A browser that is started anew goes on for as long as it is used, and an opener ends at once.
         match opener.spawn() {
-            Ok(mut child) => !matches!(
-                { std::thread::sleep(WAIT); child.try_wait() },
-                Ok(Some(status)) if !status.success()
-            ),
+            Ok(mut child) => {
+                std::thread::sleep(WAIT);
+                !matches!(child.try_wait(), Ok(Some(status)) if !status.success())
+            }
             Err(_) => false,
         }
     })

@@ -17,7 +17,6 @@ const LONGEST: usize = 500_000;
 
 /// Where the page may be, the first place first.
 pub(crate) fn places() -> Vec<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "the command line reads the environment")]
     let named = std::env::var_os(VARIABLE).map(PathBuf::from);
     if let Some(named) = named {
         return vec![named];
