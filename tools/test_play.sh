@@ -10,12 +10,11 @@ cd "$(dirname "$0")/.."
 
 page=${1:-}
 if [ -z "$page" ]; then
-  page=target/play/layland-play.html
-  # It says by itself what it needs.
-  status=0
-  packaging/play.sh "$page" || status=$?
-  [ $status != 77 ] || exit 0
-  [ $status = 0 ] || exit 1
+  built=0
+  page=$(packaging/play.sh) || built=$?
+  # Why it was skipped is said already.
+  [ "$built" != 77 ] || exit 0
+  [ "$built" = 0 ] || exit 1
 fi
 if ! command -v node >/dev/null; then
   echo "play: skipped: needs node"
