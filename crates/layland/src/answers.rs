@@ -222,8 +222,8 @@ impl Opened {
         sense::doubts(&self.set)
     }
 
-    /// What `layland check --json` prints, and what it exits with. Without `bounds` those are unknown that no test was
-    /// named for: of many tasks they take longer than all verdicts, and who drags a number waits for it.
+    /// What `layland check --json` prints, and what it exits with. Without `bounds` there are none: of many tasks they
+    /// take longer than all verdicts, and who drags a number waits for it.
     ///
     /// # Errors
     /// As of [`check`].
@@ -233,7 +233,7 @@ impl Opened {
         arguments: &[String],
         bounds: bool,
     ) -> Result<(String, u8), Unanswered> {
-        let by = if bounds { BoundsBy::All } else { BoundsBy::Named };
+        let by = if bounds { BoundsBy::All } else { BoundsBy::Nobody };
         let (text, exit) = check::document(registry, parse(arguments)?, self.set, by)?;
         Ok((text, exit.code()))
     }

@@ -50,8 +50,8 @@ pub(crate) fn run(registry: &Registry, args: &mut CheckArgs) -> Outcome {
     }
 }
 
-/// What `--json` prints about a set, and what it exits with. Bounds that nobody asks for stay unknown: of many tasks they
-/// take longer than all verdicts.
+/// What `--json` prints about a set, and what it exits with. The command has all bounds; who drags a number has none:
+/// of many tasks they take longer than all verdicts.
 pub(crate) fn document(
     registry: &Registry,
     mut args: CheckArgs,
