@@ -45,6 +45,7 @@ pub(super) fn explain_structure(
         Algorithm::Run => of_run(system, &options),
         Algorithm::Qps => of_qps(system, &options),
         Algorithm::Ordered(..)
+        | Algorithm::Edzl
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
