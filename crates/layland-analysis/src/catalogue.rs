@@ -53,6 +53,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
     global_edf::ff_dbf::TEST,
     global_edf::limited::TEST,
     global_edf::combined::TEST,
+    global_edf::edzl::TEST,
     global_fp::BCL_RM,
     global_fp::BERTOGNA_RM,
     global_fp::GUAN_RM,

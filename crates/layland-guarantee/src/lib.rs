@@ -461,6 +461,11 @@ pub(crate) fn verdict<'a>(
     let rule = policy.rule();
     let placed = placed_anew(system, &rule).map_or_else(|| system.clone(), Cow::Owned);
     let inflated = match (&rule, system.platform.overheads.is_zero()) {
+        // Its jobs preempt when they run out of laxity, too, which it finds by their WCETs without what is added.
+        (ScheduleRule::HighestFirst { order: JobOrder::ZeroLaxity, .. }, false) => {
+            found.reasons.push("no analysis of EDZL counts overheads".to_owned());
+            None
+        }
         (ScheduleRule::HighestFirst { .. }, false) => match inflate_placed(&placed, system) {
             Ok(inflated) => Some(inflated),
             Err(refusal) => {
@@ -677,6 +682,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning => true,
         Algorithm::Ordered(..)
+        | Algorithm::Edzl
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::MixedCriticality(_)
@@ -745,6 +751,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         Algorithm::SchedDeadline => options.switch("ac", false).unwrap_or(true),
         Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
         Algorithm::Ordered(..)
+        | Algorithm::Edzl
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps

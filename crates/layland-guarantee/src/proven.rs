@@ -51,6 +51,7 @@ impl Proven {
                 order != AdaptiveOrder::AmcRt
             }
             Algorithm::Ordered(..)
+            | Algorithm::Edzl
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

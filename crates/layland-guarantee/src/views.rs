@@ -435,6 +435,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         }
         Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
         Algorithm::Ordered(Form::Partitioned, _)
+        | Algorithm::Edzl
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

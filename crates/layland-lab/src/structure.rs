@@ -53,6 +53,7 @@ pub(crate) fn structure(
             sets.clusters().iter().map(levels).collect()
         }
         Algorithm::Ordered(..)
+        | Algorithm::Edzl
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -98,6 +98,8 @@ impl Order {
 pub enum Algorithm {
     /// The ready jobs that come first in the order run, on the CPUs for which they compete.
     Ordered(Form, Order),
+    /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
+    Edzl,
     /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
     /// and pulled towards global EDF.
     SchedDeadline,
@@ -165,6 +167,7 @@ impl fmt::Display for Algorithm {
             Algorithm::Ordered(form, order) => {
                 return write!(f, "{}-{}", form.abbreviation(), order.abbreviation());
             }
+            Algorithm::Edzl => "EDZL",
             Algorithm::SchedDeadline => "SCHED_DEADLINE",
             Algorithm::SemiPartitionedDeadline => "semi-partitioned SCHED_DEADLINE",
             Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",

@@ -28,7 +28,7 @@ use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
 use crate::{HighestFirst, Refusal};
-use layland_model::{Citation, Group, JobOrder, Order, ScheduleRule, System, Time};
+use layland_model::{Algorithm, Citation, Group, JobOrder, Order, ScheduleRule, System, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -64,6 +64,7 @@ pub(crate) fn policy() -> PolicyInfo {
         "as g-edf, but a job that would be late if it waited any longer comes first",
         |system, options| Ok(Box::new(edzl(system, options)?)),
     )
+    .implementing(Algorithm::Edzl)
     .refusing([ONE_CLUSTER, UNIT_SPEED])
     .breaking_ties(
         "among jobs without laxity, and among the others, equal deadlines go to the smaller rank, then to the task that \

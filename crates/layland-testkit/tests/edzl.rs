@@ -1,11 +1,13 @@
-//! EDZL: the worked example, its rule and its tick-by-tick twin on random systems, and what it is for: it is
-//! late only where global EDF is late, too.
+//! EDZL: the worked example, its rule and its tick-by-tick twin on random systems, what it is for (it is late only
+//! where global EDF is late, too), and its test beside its formulas.
 
+use layland_analysis::{Sporadic, global_edf::edzl};
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{Duration, Order, System, Time};
 use layland_policy::{Policy, Registry};
 use layland_sim::{SimOptions, simulate, with_random_ranks};
+use layland_testkit::cases::{Deadlines, systems};
 use layland_testkit::logged::{Logged, first_divergence};
 use layland_testkit::strategies::{periodic_system, rich_system};
 use layland_testkit::ticks;
@@ -72,6 +74,44 @@ fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     assert!(violations(&trace, &system).contains("heavy#0"), "{}", violations(&trace, &system));
 }
 
+/// The test for EDZL by its formulas (Cirinei and Baker 2007; `global_edf/edzl.rs`), as sets of tasks and in 128 bits.
+fn accepted_slowly(tasks: &[Sporadic], cpus: usize) -> bool {
+    let m = cpus as i128;
+    let of =
+        |task: &Sporadic| [task.wcet.ns(), task.deadline.ns(), task.period.ns()].map(i128::from);
+    let mut slacks = vec![0i128; tasks.len()];
+    loop {
+        let interference = |k: usize, most: i128| -> i128 {
+            let [_, d_k, _] = of(&tasks[k]);
+            let work = |i: usize| {
+                let [c, d, t] = of(&tasks[i]);
+                let jobs = ((d_k - d).div_euclid(t) + 1).max(0);
+                jobs * c + c.min((d_k - jobs * t - slacks[i]).max(0))
+            };
+            (0..tasks.len()).filter(|&i| i != k).map(|i| work(i).min(most)).sum()
+        };
+        let room = |k: usize| {
+            let [c, d, _] = of(&tasks[k]);
+            d - c
+        };
+        let zero = |k: &usize| interference(*k, room(*k)) >= m * room(*k);
+        let miss = |k: &usize| interference(*k, room(*k) + 1) >= m * (room(*k) + 1);
+        let all = 0..tasks.len();
+        if all.clone().filter(zero).count() <= cpus || !all.clone().any(|k| miss(&k)) {
+            return true;
+        }
+        let slack = |k: usize| match miss(&k) {
+            true => slacks[k],
+            false => slacks[k].max(room(k) - interference(k, room(k) + 1).div_euclid(m)),
+        };
+        let next: Vec<i128> = all.map(slack).collect();
+        if next == slacks {
+            return false;
+        }
+        slacks = next;
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
@@ -100,6 +140,14 @@ proptest! {
         if misses(&run(&system, build("g-edf", &system), &options)) == 0 {
             prop_assert_eq!(misses(&run(&system, build("edzl", &system), &options)), 0);
         }
+    }
+
+    /// The fast form beside the formulas of its header.
+    #[test]
+    fn its_test_is_its_formulas(system in systems(2..5, 8, 10..100, Deadlines::Constrained)) {
+        let tasks: Vec<Sporadic> = system.tasks.values().map(Sporadic::from).collect();
+        let cpus = system.platform.cpu_count();
+        prop_assert_eq!(edzl::accepts(&tasks, cpus), accepted_slowly(&tasks, cpus));
     }
 
     /// Also with overruns, requests, simultaneous events in any order, and a clone in the middle.

@@ -4,7 +4,7 @@
 //! Long because each relation between tests that the literature states is a test.
 
 use layland_analysis::global_edf::{
-    Slacks, bak, bar, bcl, bcli, combined, ff_dbf, gfb, limited, load, rta,
+    Slacks, bak, bar, bcl, bcli, combined, edzl, ff_dbf, gfb, limited, load, rta,
 };
 use layland_analysis::global_fp;
 use layland_analysis::overheads::inflate;
@@ -76,6 +76,12 @@ fn what_tests_for_global_edf_accept_never_misses() {
         (combined::TEST, 500),
     ];
     never_misses(&tests, "g-edf", 10..75);
+}
+
+/// What global EDF guarantees, EDZL does, too; its own test guarantees more.
+#[test]
+fn what_tests_for_edzl_accept_never_misses() {
+    never_misses(&[(combined::TEST, 500), (edzl::TEST, 500)], "edzl", 10..85);
 }
 
 /// The fast forms decide as the tests do, at equality as well.

@@ -17,7 +17,7 @@
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
-use super::ALGORITHMS;
+use super::GLOBAL_EDF;
 use crate::Assumption::*;
 use crate::group::Group;
 use crate::{Assumption, BoundTest, Citation};
@@ -72,7 +72,7 @@ enum Points {
 pub const PLAIN: BoundTest = BoundTest {
     name: "CVA",
     title: "tardiness under global EDF by a compliant vector",
-    algorithms: ALGORITHMS,
+    algorithms: GLOBAL_EDF,
     assumptions: ASSUMPTIONS,
     citations: &[&ERICKSON_DEVI],
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::Plain)),
@@ -92,7 +92,7 @@ pub const PLAIN: BoundTest = BoundTest {
 pub const REDUCED: BoundTest = BoundTest {
     name: "CVA-REDUCED",
     title: "tardiness under global EDF by a compliant vector with reduced priority points",
-    algorithms: ALGORITHMS,
+    algorithms: GLOBAL_EDF,
     assumptions: ASSUMPTIONS,
     citations: &[&ERICKSON_DEVI, &ERICKSON_ANDERSON],
     bound: |system| super::each_cluster(system, |group| bounds(group, Points::Reduced)),

@@ -9,7 +9,7 @@
 //! | `Lambda` | `ceil(U) - 1` |
 //! | `x` | by how much a job can be later than by its own `C_i` |
 
-use super::ALGORITHMS;
+use super::GLOBAL_EDF;
 use crate::Assumption::*;
 use crate::group::{Group, sum_of_largest};
 use crate::{Assumption, BoundTest, Citation};
@@ -60,7 +60,7 @@ const ASSUMPTIONS: &[Assumption] = &[
 pub const TEST: BoundTest = BoundTest {
     name: "DEVI-ANDERSON",
     title: "tardiness under global EDF",
-    algorithms: ALGORITHMS,
+    algorithms: GLOBAL_EDF,
     assumptions: ASSUMPTIONS,
     citations: &[&DEVI_ANDERSON],
     bound: |system| super::each_cluster(system, bounds),

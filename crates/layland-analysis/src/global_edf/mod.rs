@@ -5,7 +5,9 @@
 //! - [`gfb`], [`bcl`], [`bcli`], [`bak`], [`bar`], [`rta`], [`limited`], [`load`], [`ff_dbf`]: sufficient tests.
 //!   `bcli` accepts all that `bcl` does, `rta` all that `bcli` does, and `limited` all that `rta` and `bar`
 //!   do, where it does not give up; otherwise none accepts all that another accepts;
-//! - [`combined`]: all of them, until one accepts;
+//! - [`edzl`]: a test for EDZL, which makes the schedule of global EDF where that meets all deadlines, so that all of
+//!   the above are about it, too;
+//! - [`combined`]: all tests for global EDF, until one accepts;
 //! - [`devi_anderson`], [`compliant_vector`]: how late jobs get, if the CPUs can do the load.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
@@ -17,6 +19,7 @@ pub mod bcli;
 pub mod combined;
 pub mod compliant_vector;
 pub mod devi_anderson;
+pub mod edzl;
 pub mod ff_dbf;
 pub mod gfb;
 pub mod limited;
@@ -63,10 +66,20 @@ const ARBITRARY: &[Assumption] = &[
     NoRequests,
 ];
 
-/// What they are about.
+/// What bounds on tardiness are about.
+const GLOBAL_EDF: &[Algorithm] = &[
+    Algorithm::Ordered(Form::Global, Order::Deadline),
+    Algorithm::Ordered(Form::Clustered, Order::Deadline),
+];
+
+/// What tests and response times are about. If global EDF meets every deadline although all jobs need their WCETs,
+/// no waiting job ever runs out of laxity before EDF runs it, so that EDZL makes the same schedule. Jobs that need
+/// less end no later under EDZL (Han et al. 2006). Where EDF is late the two differ, and so no bound on tardiness is
+/// about EDZL.
 const ALGORITHMS: &[Algorithm] = &[
     Algorithm::Ordered(Form::Global, Order::Deadline),
     Algorithm::Ordered(Form::Clustered, Order::Deadline),
+    Algorithm::Edzl,
 ];
 
 /// Tardiness bounds cluster by cluster; none if the load of a cluster, or one task, is too much.

@@ -80,8 +80,7 @@
 //! (Example 3 of Tang et al.). So that is granted for an instant at which no job of it is pending, or by leaving and
 //! entering anew ([`CarryOut::BetweenJobs`]).
 //!
-//! `run`, `qps` and mixed-criticality policies plan before the start and let nobody in ([`can_admit`]). No analysis
-//! is about `edzl`.
+//! `run`, `qps` and mixed-criticality policies plan before the start and let nobody in ([`can_admit`]).
 //!
 //! ```
 //! use layland_guarantee::admission::{Admission, AdmitOptions, Admitted, Ask, Reservation, Suggestion, admit};

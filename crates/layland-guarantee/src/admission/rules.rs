@@ -68,7 +68,9 @@ impl Theory {
             Algorithm::SchedDeadline if tied_only => Placing::Clusters,
             Algorithm::SchedDeadline => Placing::Affinities,
             Algorithm::SemiPartitionedDeadline => Placing::ClusterOrCpu,
-            Algorithm::AdaptivePartitioning | Algorithm::Other => Placing::Clusters,
+            Algorithm::Edzl | Algorithm::AdaptivePartitioning | Algorithm::Other => {
+                Placing::Clusters
+            }
             Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
@@ -81,9 +83,13 @@ impl Theory {
             | Algorithm::AdaptivePartitioning => {
                 !views::is_another_theory(&System::new(1, Vec::new()), &options)
             }
-            Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) | Algorithm::Other => {
-                false
-            }
+            // Its tests rest on global EDF, which the sum of densities is about; but they count jobs that keep to
+            // their WCETs alone.
+            Algorithm::Edzl
+            | Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::MixedCriticality(_)
+            | Algorithm::Other => false,
         };
         let spec = match placing {
             Placing::OneCpu(_) => given(spec),
@@ -100,6 +106,7 @@ impl Theory {
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
+            | Algorithm::Edzl
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::MixedCriticality(_)
@@ -134,7 +141,8 @@ impl Theory {
     fn algorithm_order(&self) -> Option<Order> {
         match self.algorithm {
             Algorithm::Ordered(_, order) => Some(order),
-            Algorithm::SchedDeadline
+            Algorithm::Edzl
+            | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning
             | Algorithm::Run

@@ -67,6 +67,7 @@ impl Draw {
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
+            | Algorithm::Edzl
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::MixedCriticality(_)
@@ -77,7 +78,8 @@ impl Draw {
     fn platform(&mut self) -> Platform {
         let cpus = self.of(&[1, 2, 2, 3, 4]);
         let mut platform = Platform::identical(cpus);
-        let is_global = matches!(self.algorithm, Algorithm::Ordered(Form::Global, _));
+        let is_global =
+            matches!(self.algorithm, Algorithm::Ordered(Form::Global, _) | Algorithm::Edzl);
         if is_global || self.algorithm == Algorithm::Other || cpus == 1 {
             return platform;
         }

@@ -98,7 +98,8 @@ fn of_witness(
                 placed.tasks.iter().all(whole)
             })
         }
-        Algorithm::SchedDeadline
+        Algorithm::Edzl
+        | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run

@@ -60,6 +60,7 @@ pub(crate) fn structure(
         Algorithm::Run => of_run(system, &options),
         Algorithm::Qps => of_qps(system, &options),
         Algorithm::Ordered(..)
+        | Algorithm::Edzl
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
