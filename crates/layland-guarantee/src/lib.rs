@@ -57,7 +57,8 @@ use layland_analysis::{
     Verdict, catalogue,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, OnMiss, Rate, ScheduleRule, System, Task, TaskId, TaskMap,
+    Algorithm, Behaviour, Duration, JobOrder, OnMiss, Rate, ScheduleRule, System, Task, TaskId,
+    TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;

@@ -124,7 +124,7 @@ pub fn laxities(tasks: &[Sporadic], cpus: usize) -> (Laxities, Vec<i64>) {
             let x_k = D_k - C_k;
             let row = pairs.with(k, D_k, &mut room);
             // `sum over i != k of min(W_i(k), most)`.
-            let mut others = |most: i64| {
+            let others = |most: i64| {
                 let all =
                     sum(row.iter().zip(&S).map(|(W_i, &S_i)| W_i.with_slack(S_i).min(most)), most);
                 all - i128::from(row[k].with_slack(S[k]).min(most))

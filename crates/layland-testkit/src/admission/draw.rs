@@ -128,7 +128,7 @@ impl Draw {
             cluster.iter().nth(nth).map(CpuSet::single)
         };
         match self.algorithm {
-            Algorithm::Ordered(Form::Global, _) | Algorithm::Other => None,
+            Algorithm::Ordered(Form::Global, _) | Algorithm::Edzl | Algorithm::Other => None,
             Algorithm::Ordered(Form::Clustered, _) | Algorithm::AdaptivePartitioning => {
                 self.chance(4).then(|| cluster.clone())
             }
