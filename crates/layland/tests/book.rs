@@ -687,6 +687,8 @@ impl Facts {
             let (_, said, _) = printed(&["explain", name], "", &root());
             let said = said.split("\nReferences\n").nth(1).unwrap_or_default();
             let said = said.split("\n\n").next().unwrap_or_default();
+            // A line that is indented further goes on with the reference before it.
+            let said = said.replace("\n    ", " ");
             for line in said.lines().filter(|line| references.insert((*line).to_owned())) {
                 let _ = writeln!(out, "- {}", cell(line));
             }
