@@ -268,20 +268,7 @@ pub struct Cell {
 impl Grid {
     /// Its points, in order.
     pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = vec![Cell { values: Vec::new(), parameters: self.fixed.clone() }];
-        for (axis, values) in &self.axes {
-            let longer = |cell: &Cell, value: &String| {
-                let mut cell = cell.clone();
-                cell.values.push(value.clone());
-                cell.parameters.put(axis, value.clone());
-                cell
-            };
-            cells = cells
-                .iter()
-                .flat_map(|cell| values.iter().map(|value| longer(cell, value)).collect::<Vec<_>>())
-                .collect();
-        }
-        cells
+        (0..).map_while(|at| self.cell(at)).collect()
     }
 
     /// The point with this index among [`cells`](Self::cells): one alone, where making all takes longer than

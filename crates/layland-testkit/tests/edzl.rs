@@ -74,7 +74,7 @@ fn the_heavy_job_of_dhall_and_liu_starts_when_it_must() {
     assert!(violations(&trace, &system).contains("heavy#0"), "{}", violations(&trace, &system));
 }
 
-/// The test for EDZL by its formulas (Cirinei and Baker 2007; `global_edf/edzl.rs`), as sets of tasks and in 128 bits.
+/// The test for EDZL by the formulas of `crates/layland-analysis/src/global_edf/edzl.rs`, task by task and in 128 bits.
 fn accepted_slowly(tasks: &[Sporadic], cpus: usize) -> bool {
     let m = cpus as i128;
     let of =

@@ -58,7 +58,8 @@ pub const HAN: Citation = Citation {
            E89-D(12):2981-2984, 2006.",
     bibtex: "@article{han2006finish,
   author  = {Sangchul Han and Heeheon Kim and Xuefeng Piao and Minkyu Park and Seongje Cho and Yookun Cho},
-  title   = {Finish Time Predictability of Earliest Deadline Zero Laxity Algorithm for Multiprocessor Real-Time Systems},
+  title   = {Finish Time Predictability of Earliest Deadline Zero Laxity Algorithm for Multiprocessor
+             Real-Time Systems},
   journal = {IEICE Transactions on Information and Systems},
   volume  = {E89-D}, number = {12}, pages = {2981--2984}, year = {2006},
   doi     = {10.1093/ietisy/e89-d.12.2981}

@@ -58,8 +58,8 @@ pub fn cpu_ns(thread: Tid) -> io::Result<i64> {
     Ok(time.tv_sec * 1_000_000_000 + time.tv_nsec)
 }
 
-/// Sets the class and the priority of a thread by the kernel's own call: musl's `sched_setscheduler` refuses, since POSIX
-/// means a process where Linux means a thread, and its `sched_param` has more members than the kernel's.
+/// Sets the class and the priority of a thread by the kernel's own call: musl's `sched_setscheduler` refuses, since
+/// POSIX means a process where Linux means a thread, and its `sched_param` has more members than the kernel's.
 #[inline]
 fn set_scheduler(thread: Tid, class: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     let call = libc::SYS_sched_setscheduler;
