@@ -103,7 +103,7 @@ pub(crate) fn document(
     with_report: bool,
     interrupt: &AtomicBool,
 ) -> Result<(String, Exit, Option<Report>), Failure> {
-    let args = SimArgs { quiet: true, ..args };
+    let args = SimArgs { quiet: true, json: true, ..args };
     let specs = policies(names::all(registry, &args.policy)?, set);
     let bounds = bounds(registry, &args, &specs, set)?;
     let comparison = simulated(registry, &args, set, interrupt)?;
