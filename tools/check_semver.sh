@@ -26,4 +26,4 @@ case ${1:-} in
 esac
 # Default features: `ext` needs libraries of C, and hides nothing that the others show.
 exec cargo semver-checks --workspace --exclude layland-python --exclude layland-testkit --exclude layland-system-tests \
-  --default-features "${baseline[@]}"
+  --exclude layland-play --default-features "${baseline[@]}"
