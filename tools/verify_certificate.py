@@ -160,6 +160,9 @@ def form_and_order(spec):
         return "threads", "edf"
     if name in ("run", "qps"):
         return "optimal", None
+    # Where global EDF meets all deadlines, EDZL makes the same schedule.
+    if name == "edzl":
+        return "edzl", "edf"
     if name in MIXED:
         return "mixed", name
     return None, None
@@ -904,6 +907,10 @@ def verify(system, answer):
     need(yes or answer["verdict"] == "no", "nothing is decided")
     # A job that is skipped is missed, and tests let it wait.
     need(not yes or all(task.late != "skip" or task.D <= task.T for task in tasks), "a job may be skipped in time")
+    if form == "edzl":
+        need(yes and not system.costs, "what holds of EDZL is that deadlines are met without overheads")
+        need(all(task.cpus == system.all for task in tasks), "the policy knows no affinities")
+        need(test not in ("QPA", "LOPEZ"), "the test is about another policy")
     one_each = all(len(cpus) == 1 for cpus in groups)
     name, _, of_order = (test or "").rpartition("-")
     if test == "WITNESS":
