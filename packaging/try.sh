@@ -64,10 +64,13 @@ first_steps() {
   if [ $took -gt 10000000 ]; then echo "warning: $what: more than ten seconds"; fi
 }
 
-# The playground, from the page that lies beside the program or is installed with it.
+# playground PAGE PROGRAM..: a page with a set, from the page that is installed. It is named, since a root without
+# /proc does not tell a program where it lies.
 playground() {
-  local made
-  made=$(inside "$@" play demo:dhall --policy g-edf --print 2>"$work/said") || fail "play: $(cat "$work/said")"
+  local made page=$1
+  shift
+  made=$(inside "$@" play demo:dhall --policy g-edf --page "$page" --print 2>"$work/said") ||
+    fail "play: $(cat "$work/said")"
   grep -q 'id="start">{"set"' "$root$made" || fail "the page does not begin with the set"
   rm "$root$made"
 }
@@ -135,7 +138,7 @@ for file in $(files '*.tar.gz'); do
   done
   for page in $(files '*-play.html'); do
     cp "$page" "$tree/play.html"
-    playground "/${what%.tar.gz}/layland"
+    playground "/$name/play.html" "${emulator[@]}" "/$name/layland"
   done
   bash -n "$tree/completions/layland.bash" || fail "bash does not read its completions"
 done
@@ -176,7 +179,7 @@ print(program)
 PYTHON
 ) || fail "it is not an image"
   first_steps "${emulator[@]}" "$program"
-  [ -z "$(files '*-play.html')" ] || playground "${emulator[@]}" "$program"
+  [ -z "$(files '*-play.html')" ] || playground /usr/share/layland/play.html "${emulator[@]}" "$program"
 done
 
 for file in $(files '*.deb'); do
@@ -195,7 +198,7 @@ for file in $(files '*.deb'); do
   began=$(now)
   dpkg --root="$root" --log=/dev/null --install "$file" >"$work/said" 2>&1 || fail "$(cat "$work/said")"
   first_steps layland
-  [ -z "$(files '*-play.html')" ] || playground layland
+  [ -z "$(files '*-play.html')" ] || playground /usr/share/layland/play.html layland
   share=$root/usr/share
   for part in usr/lib/systemd/system/laylandd.service usr/lib/systemd/system/laylandd.socket \
     usr/share/polkit-1/actions/org.layland.exec.policy usr/share/bash-completion/completions/layland \
