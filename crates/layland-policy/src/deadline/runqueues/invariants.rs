@@ -11,7 +11,7 @@ impl RunQueues {
         let is_unit_speed =
             self.speed_grid.is_none() && self.speeds.values().all(|&speed| speed == Speed::UNIT);
         for (c, queue) in self.queues.iter() {
-            for &(d, tie, p) in queue.order.iter() {
+            for &(d, tie, p) in &queue.order {
                 let thread = &self.threads[p];
                 assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
                 assert!((thread.server.deadline(), thread.tie) == (d, tie));
