@@ -119,6 +119,23 @@ pub(crate) fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
+/// So many tasks with constrained deadlines, each with a WCET of at most `load` tenths of its period, for tests.
+#[cfg(test)]
+pub(crate) fn random_tasks(
+    draw: &mut impl FnMut(u64) -> u64,
+    count: u64,
+    load: i64,
+) -> Vec<Sporadic> {
+    let task = |_| {
+        let period = 20 + draw(400) as i64;
+        let wcet = 1 + draw((period * load / 10).clamp(1, period) as u64) as i64;
+        let deadline = period - draw((period - wcet + 1) as u64) as i64 / 3;
+        let [deadline, period] = [deadline, period].map(Duration::from_ns);
+        Sporadic { wcet: Service::from_ns(wcet), deadline, period }
+    };
+    (0..count).map(task).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::Divisor;

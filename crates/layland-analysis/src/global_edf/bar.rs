@@ -285,8 +285,7 @@ pub fn accepts(tasks: &[Sporadic], cpus: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sporadic::random;
-    use layland_model::Service;
+    use crate::sporadic::{random, random_tasks};
 
     #[test]
     fn a_set_is_accepted_if_every_interval_has_room() {
@@ -295,14 +294,7 @@ mod tests {
         for _ in 0..4_000 {
             let (count, cpus) = (1 + draw(12), 1 + draw(5) as usize);
             let load = 1 + draw(9) as i64;
-            let task = |_| {
-                let period = 20 + draw(400) as i64;
-                let wcet = 1 + draw((period * load / 10).clamp(1, period) as u64) as i64;
-                let deadline = period - draw((period - wcet + 1) as u64) as i64 / 3;
-                let [deadline, period] = [deadline, period].map(Duration::from_ns);
-                Sporadic { wcet: Service::from_ns(wcet), deadline, period }
-            };
-            let tasks: Vec<Sporadic> = (0..count).map(task).collect();
+            let tasks = random_tasks(&mut draw, count, load);
             let fits = carried(&tasks, cpus) == Carried::Fits;
             assert_eq!(accepts(&tasks, cpus), fits, "{tasks:?} on {cpus}");
             if fits { all += 1 } else { late += 1 }

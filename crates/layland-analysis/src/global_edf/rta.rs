@@ -363,8 +363,7 @@ impl<'a> FromAbove<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sporadic::random;
-    use layland_model::{Duration, Service};
+    use crate::sporadic::{random, random_tasks};
 
     #[test]
     fn when_the_passes_come_changes_no_answer() {
@@ -373,14 +372,7 @@ mod tests {
         for _ in 0..1_000 {
             let (count, cpus) = (2 + draw(12), 1 + draw(5) as usize);
             let load = 2 + draw(9) as i64;
-            let task = |_| {
-                let period = 20 + draw(400) as i64;
-                let wcet = 1 + draw((period * load / 10).clamp(1, period) as u64) as i64;
-                let deadline = period - draw((period - wcet + 1) as u64) as i64 / 3;
-                let [deadline, period] = [deadline, period].map(Duration::from_ns);
-                Sporadic { wcet: Service::from_ns(wcet), deadline, period }
-            };
-            let tasks: Vec<Sporadic> = (0..count).map(task).collect();
+            let tasks = random_tasks(&mut draw, count, load);
             let found = slacks(&tasks, cpus);
             match found {
                 Slacks::All(_) => all += 1,
