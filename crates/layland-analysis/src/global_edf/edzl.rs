@@ -75,7 +75,7 @@ const ROUNDS: usize = 100;
 /// use layland_analysis::{Verdict, global_edf::{combined, edzl}};
 /// use layland_model::{Duration, Service, System, Task};
 /// // Dhall's effect: EDF lets the heavy task wait for two light ones, EDZL does not.
-/// let tasks = [(1, 10), (1, 10), (10, 11)].iter().enumerate().map(|(at, &(c, t))| {
+/// let tasks = [(2, 10), (2, 10), (10, 11)].iter().enumerate().map(|(at, &(c, t))| {
 ///     Task::implicit(at.to_string(), Service::from_ms(c), Duration::from_ms(t))
 /// });
 /// let system = System::new(2, tasks.collect());
