@@ -100,7 +100,9 @@ pub const BOUNDS: &[BoundTest] = &[
     global_edf::devi_anderson::TEST,
     global_edf::compliant_vector::PLAIN,
     global_edf::compliant_vector::REDUCED,
+    affinity::lag::STRONG,
     deadline::tardiness::TEST,
+    affinity::lag::SEMI_PARTITIONED,
 ];
 
 /// Every bound on response times; several of one policy in no order: the smallest bound counts.

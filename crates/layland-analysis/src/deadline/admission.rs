@@ -163,7 +163,7 @@ pub fn semi_partitioned(system: &System, limit: &Limit) -> Result<Finding, Refus
     Ok(both_conditions(system, limit))
 }
 
-pub(super) fn both_conditions(system: &System, limit: &Limit) -> Finding {
+pub(crate) fn both_conditions(system: &System, limit: &Limit) -> Finding {
     together([condition_1(system, limit), condition_2(system, limit)].into_iter())
 }
 

@@ -7,7 +7,8 @@
 //! bound if the tasks pass [`admission`](super::admission) with a limit of at most 1.
 //!
 //! The bound is very pessimistic: tardiness in simulations of random systems stays below 3 % of it, and the
-//! worst that a search found (two CPUs, two tasks that need one each) is 13 %.
+//! worst that a search found (two CPUs, two tasks that need one each) is 13 %. A tighter one is
+//! [`LAG-SP`](crate::affinity::lag).
 //!
 //! | paper | meaning |
 //! |---|---|

@@ -64,6 +64,7 @@ impl Claim {
         let plain = Shape {
             constrained: false,
             pinned: false,
+            masks: false,
             clusters: false,
             threads: false,
             varies: true,
@@ -75,6 +76,8 @@ impl Claim {
                 Shape {
                     constrained: !assumes(Assumption::ImplicitDeadlines),
                     pinned: !assumes(Assumption::WholeClusters),
+                    masks: !assumes(Assumption::WholeClusters)
+                        && !assumes(Assumption::SemiPartitioned),
                     clusters: true,
                     threads: test.algorithms.contains(&Algorithm::SemiPartitionedDeadline),
                     ..plain

@@ -24,6 +24,8 @@ pub struct Shape {
     pub constrained: bool,
     /// Whether some tasks are tied to one CPU.
     pub pinned: bool,
+    /// Whether some tasks have any affinity.
+    pub masks: bool,
     /// Whether there may be several clusters.
     pub clusters: bool,
     /// Whether some tasks are threads that never block, or yield.
@@ -157,6 +159,18 @@ fn pin(system: &mut System, random: &mut Random) {
     }
 }
 
+/// Gives tasks any affinities, nested or not.
+fn mask(system: &mut System, random: &mut Random) {
+    let cpus = system.platform.cpu_count() as u32;
+    let share = one_of(random, &[30, 60, 90]);
+    for task in system.tasks.values_mut() {
+        if chance(random, share) {
+            let some: CpuSet = (0..cpus).map(CpuId).filter(|_| chance(random, 50)).collect();
+            task.affinity = (!some.is_empty()).then_some(some);
+        }
+    }
+}
+
 /// Splits the CPUs into two clusters; what does not fit into one goes into the other or away.
 fn split(system: &mut System, random: &mut Random) {
     let cpus = system.platform.cpu_count();
@@ -204,7 +218,9 @@ pub fn case(shape: &Shape, random: &mut Random) -> Case {
     if shape.pinned {
         pin(&mut system, random);
     }
-    if shape.clusters && cpus > 1 && chance(random, 20) {
+    if shape.masks && chance(random, 60) {
+        mask(&mut system, random);
+    } else if shape.clusters && cpus > 1 && chance(random, 20) {
         split(&mut system, random);
     }
     name_and_rank(&mut system, random);
@@ -240,7 +256,12 @@ pub fn changed(case: &Case, shape: &Shape, random: &mut Random) -> Case {
             3 => vary(task, shape, random),
             4 if shape.pinned && one_cluster => {
                 let cpu = CpuId(random.below(cpus) as u32);
-                task.affinity = task.affinity.is_none().then(|| CpuSet::single(cpu));
+                let other = CpuId(random.below(cpus) as u32);
+                let mut some = CpuSet::single(cpu);
+                if shape.masks {
+                    some.insert(other);
+                }
+                task.affinity = task.affinity.is_none().then_some(some);
             }
             4 | 5 if ids.len() > 1 => {
                 let mut kept: Vec<Task> = case.system.tasks.values().cloned().collect();
