@@ -219,7 +219,7 @@ mod tests {
                 let expected = match &*info.name {
                     "dl" | "dl-sp" | "apedf" | "a2pedf" => (wcet, Some(more)),
                     "run" | "qps" | "smc" | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs"
-                    | "ocbp" => (more, None),
+                    | "ocbp" | "edf-vd" => (more, None),
                     _ => (wcet, None),
                 };
                 let found = &larger.tasks[id];

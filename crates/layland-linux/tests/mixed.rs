@@ -104,7 +104,8 @@ fn duration() -> Duration {
 fn high_criticality_keeps_its_deadlines_and_low_pays() {
     let _alone = alone();
     let system = demo("mixed-overrun");
-    for spec in ["smc", "amc", "zss", "zss:late=demote", "pt", "plrs", "ocbp"] {
+    let tuned = "edf-vd:deadlines=tuned";
+    for spec in ["smc", "amc", "zss", "zss:late=demote", "pt", "plrs", "ocbp", tuned] {
         let kept = holds(spec, &system, duration(), |trace| {
             let (high, low) = (missed(trace, &system, true), missed(trace, &system, false));
             println!("{spec}: {} jobs, {high} high and {low} low missed", trace.jobs.len());
@@ -129,7 +130,7 @@ fn a_job_that_never_ends_is_stopped_at_its_bound() {
     let mut system = System::new(1, vec![hang, high]);
     system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
     let system = with_margin(&system);
-    for spec in ["smc", "rms", "cms", "amc", "zss", "pt", "plrs", "ocbp"] {
+    for spec in ["smc", "rms", "cms", "amc", "zss", "pt", "plrs", "ocbp", "edf-vd"] {
         let kept = holds(spec, &system, Duration::from_ms(600), |trace| {
             let hanging = trace.jobs.iter().filter(|record| record.job.id.task == TaskId(0));
             let given_up =

@@ -132,6 +132,19 @@ pub enum Protection {
     PriorityLists,
     /// OCBP: the same with job priorities that are recomputed at run time.
     RecomputedPriorities,
+    /// EDF-VD: deadlines are earlier until an overrun drops the jobs of lower criticality (Baruah et al. 2012).
+    VirtualDeadlines(DeadlineChoice),
+}
+
+/// Where the virtual deadlines of EDF-VD come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeadlineChoice {
+    /// One factor for all periods, from the utilizations; fractions of a nanosecond.
+    Exact,
+    /// The same in whole nanoseconds.
+    Whole,
+    /// The search of Ekberg and Yi, by the demand.
+    Tuned,
 }
 
 /// The fixed priorities of SMC.
@@ -179,6 +192,7 @@ impl fmt::Display for Algorithm {
             Algorithm::MixedCriticality(Protection::PeriodTransformation) => "PT",
             Algorithm::MixedCriticality(Protection::PriorityLists) => "PLRS",
             Algorithm::MixedCriticality(Protection::RecomputedPriorities) => "OCBP",
+            Algorithm::MixedCriticality(Protection::VirtualDeadlines(_)) => "EDF-VD",
             Algorithm::Other => "other",
         };
         f.write_str(name)

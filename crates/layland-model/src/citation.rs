@@ -66,6 +66,33 @@ impl Citation {
 }",
     };
 
+    /// Baruah, Bonifaci, D'Angelo, Li, Marchetti-Spaccamela, van der Ster and Stougie 2012.
+    pub const BARUAH_2012: Citation = Citation {
+        key: "baruah2012preemptive",
+        text: "S. Baruah, V. Bonifaci, G. D'Angelo, H. Li, A. Marchetti-Spaccamela, S. van der Ster and L. \
+               Stougie. The preemptive uniprocessor scheduling of mixed-criticality implicit-deadline sporadic task \
+               systems. ECRTS 2012, pages 145-154.",
+        bibtex: "@inproceedings{baruah2012preemptive,
+  author    = {Sanjoy Baruah and Vincenzo Bonifaci and Gianlorenzo D'Angelo and Haohan Li and
+               Alberto Marchetti-Spaccamela and Suzanne van der Ster and Leen Stougie},
+  title     = {The Preemptive Uniprocessor Scheduling of Mixed-Criticality Implicit-Deadline Sporadic Task Systems},
+  booktitle = {24th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {145--154}, year = {2012},
+  doi       = {10.1109/ECRTS.2012.42}
+}",
+    };
+
+    /// Ekberg and Yi 2014.
+    pub const EKBERG_YI: Citation = Citation {
+        key: "ekberg2014bounding",
+        text: "P. Ekberg and W. Yi. Bounding and shaping the demand of generalized mixed-criticality sporadic \
+               task systems. Real-Time Systems 50(1):48-86, 2014.",
+        bibtex: "@article{ekberg2014bounding,
+  author  = {Pontus Ekberg and Wang Yi},
+  title   = {Bounding and Shaping the Demand of Generalized Mixed-Criticality Sporadic Task Systems},
+  journal = {Real-Time Systems}, volume = {50}, number = {1}, pages = {48--86}, year = {2014}
+}",
+    };
+
     /// Bonifaci, Brandenburg, D'Angelo and Marchetti-Spaccamela 2016.
     pub const BONIFACI: Citation = Citation {
         key: "bonifaci2016multiprocessor",

@@ -51,7 +51,9 @@ mod time;
 mod validity;
 mod wording;
 
-pub use algorithm::{AdaptiveOrder, Algorithm, CutOffOrder, Form, Order, Protection};
+pub use algorithm::{
+    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection,
+};
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
 pub use hall::Confined;

@@ -9,6 +9,7 @@
 //! | `pt.rs` | period transformation | slices make priorities follow criticality |
 //! | `plrs.rs` | priority list reuse | fixed job priorities, and an indicator |
 //! | `ocbp.rs` | job priorities recomputed at run time | the same |
+//! | `edf_vd.rs` | EDF with virtual deadlines (Baruah et al. 2012) | deadlines that leave room, and a high mode: low jobs are dropped |
 //!
 //! A mechanism is a [`Mechanism`] for the jobs of one CPU; [`PerCpu`] is the policy
 //! around one instance per CPU. On several CPUs the tasks are assigned before the start and never migrate.
@@ -19,6 +20,7 @@
 //! can leave. While a CPU is offline its jobs wait.
 
 pub mod amc;
+pub mod edf_vd;
 pub mod indicator;
 mod info;
 pub mod mechanism;

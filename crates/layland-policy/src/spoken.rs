@@ -88,9 +88,9 @@ const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
         &["dl", "dl-sp"],
     ),
     (
-        &["mc", "mixed-criticality", "edf-vd", "vestal"],
+        &["mc", "mixed-criticality", "vestal"],
         "mixed criticality has several mechanisms",
-        &["smc", "amc", "zss", "pt", "plrs", "ocbp"],
+        &["smc", "amc", "zss", "pt", "plrs", "ocbp", "edf-vd"],
     ),
     (
         &["apa", "affinity", "affinities", "weak", "strong", "hpa"],

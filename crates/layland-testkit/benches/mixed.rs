@@ -11,7 +11,8 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use layland_gen::{Periods, Recipe, TwoBudgets, Utilizations};
 use layland_model::{Duration, Rate};
 use layland_offline::criticality::{
-    MixedSet, amc_ia, amc_max, amc_rt, fixed, fjp, period_transformation, zero_slack,
+    MixedSet, amc_ia, amc_max, amc_rt, fixed, fjp, period_transformation, virtual_deadlines,
+    zero_slack,
 };
 use std::hint::black_box;
 
@@ -61,6 +62,9 @@ fn two_levels(c: &mut Criterion) {
         &[
             ("AMC-RT", |set| amc_rt::order(set).answer().is_yes()),
             ("AMC-MAX", |set| amc_max::amc_max(set).is_ok_and(|found| found.answer().is_yes())),
+            ("EDF-VD", |set| virtual_deadlines::exact(set).answer().is_yes()),
+            ("EDF-VD-WHOLE", |set| virtual_deadlines::whole(set).answer().is_yes()),
+            ("EKBERG-YI", |set| virtual_deadlines::tuned(set).answer().is_yes()),
         ],
     );
 }

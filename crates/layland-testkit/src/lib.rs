@@ -46,6 +46,7 @@ pub mod ticks;
 pub mod traces;
 pub mod twin;
 pub mod vectors;
+pub mod virtual_deadlines;
 
 use layland_model::Algorithm;
 use layland_policy::{PolicyInfo, PolicyOptions, Registry, Values};

@@ -5,7 +5,7 @@ use layland_model::{
 };
 use layland_offline::criticality::{
     Answer, Assignment, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed, fjp,
-    period_transformation, rate_monotonic, zero_slack,
+    period_transformation, rate_monotonic, virtual_deadlines, zero_slack,
 };
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
@@ -346,6 +346,8 @@ fn short_answers_are_the_long_ones() {
         let cut = long.slices.values().all(|slices| slices.length > 0);
         tell("slices", period_transformation::accepts(&set), cut && long.answer.is_yes())?;
         tell("zero slack", zero_slack::accepts(&set), zero_slack::safe(&set).answer.is_yes())?;
+        let found = virtual_deadlines::tuned(&set).answer().is_yes();
+        tell("ekberg-yi", found, found)?;
         for most in [8, 30, fjp::JOBS] {
             tell("fjp", fjp::accepts(&set, most), fjp::safe(&set, most).answer.is_yes())?;
         }
@@ -370,6 +372,7 @@ fn tasks_are_placed_as_by_whole_analyses() {
         }
         "zss" => zero_slack::safe(set).answer.is_yes(),
         "plrs" | "ocbp" => fjp::safe(set, fjp::JOBS).answer.is_yes(),
+        "edf-vd:deadlines=tuned:sort=size" => virtual_deadlines::tuned(set).answer().is_yes(),
         other => unreachable!("{other}"),
     };
     on_random(4_000, 800, (sets(3, 9), 2usize..4), |((levels, tasks), cpus)| {
@@ -377,7 +380,8 @@ fn tasks_are_placed_as_by_whole_analyses() {
         let mut order: Vec<TaskId> = system.tasks.ids().collect();
         order.sort_by(|&a, &b| system.tasks[b].density().cmp(&system.tasks[a].density()));
         let mut some = false;
-        for policy in ["rms", "cms", "smc", "amc", "pt", "zss", "plrs", "ocbp"] {
+        let edf_vd = "edf-vd:deadlines=tuned:sort=size";
+        for policy in ["rms", "cms", "smc", "amc", "pt", "zss", "plrs", "ocbp", edf_vd] {
             let mut bins: Vec<Vec<TaskId>> = vec![Vec::new(); cpus];
             let all_have_room = order.iter().all(|&task| {
                 let fits = bins.iter_mut().find(|bin| {

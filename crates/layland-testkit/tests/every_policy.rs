@@ -47,6 +47,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("removed", "amc", PENDING),
     ("removed", "ocbp", PENDING),
     ("removed", "plrs", PENDING),
+    ("removed", "edf-vd", PENDING),
 ];
 const MATCHED: &str =
     "which CPU a task gets depends on who was matched before, and nothing is shifted back";

@@ -4,12 +4,14 @@
 use layland_checker::check;
 use layland_config::{Format, Host, demo, read};
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
-    System, Task, TaskId, Time,
+    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Rate, ScheduleRule,
+    Service, System, Task, TaskId, Time,
 };
+use layland_offline::criticality::virtual_deadlines::Modes;
 use layland_policy::Policy;
 use layland_policy::criticality::PerCpu;
 use layland_policy::criticality::amc::Adaptive;
+use layland_policy::criticality::edf_vd::EdfVd;
 use layland_policy::criticality::indicator::OwnOverrun;
 use layland_policy::criticality::mechanism::Mechanism;
 use layland_policy::criticality::plrs::{ListReuse, Lists};
@@ -318,6 +320,73 @@ fn recomputation_is_not_reuse() {
     }
 }
 
+// --- EDF with virtual deadlines ---------------------------------------------------------------
+
+/// The example with one factor, 1/2: the schedule of the specification, and the mode that each job sees.
+#[test]
+fn an_overrun_begins_the_high_mode_and_idleness_ends_it() {
+    let system = two_levels(&[(10, 10, 0, &[4, 4]), (10, 10, 1, &[3, 8])], 2);
+    let system = with_run(system, &[(&[0, 10, 20], &[4]), (&[0, 10, 20], &[3, 8, 3])]);
+    for spec in ["edf-vd", "edf-vd:deadlines=whole", "edf-vd:deadlines=tuned"] {
+        let policy = registry().build(spec, &system).unwrap();
+        let rule = policy.rule();
+        let trace = run(&system, policy, 30);
+        assert!(check(&trace, &system, &rule, 5).is_clean(), "{spec}");
+        let segments: Vec<(u32, i64, i64)> = (trace.segments.iter())
+            .map(|segment| (segment.job.task.0, segment.start.ns(), segment.end.ns()))
+            .collect();
+        assert_eq!(segments, [(1, 0, 3), (0, 3, 7), (1, 10, 18), (1, 20, 23), (0, 23, 27)]);
+        let modes = trace.marks.iter().filter_map(|mark| match mark.kind {
+            MarkKind::Note(Note::Indicator { level, .. }) => Some((mark.at.ns(), level.0)),
+            _ => None,
+        });
+        assert_eq!(modes.collect::<Vec<_>>(), [(13, 1), (18, 0)], "{spec}");
+    }
+}
+
+/// Virtual deadlines are never rounded: 16/3 is before 11/2, and 21/4 before both.
+#[test]
+fn fractions_of_virtual_deadlines_decide() {
+    let system = two_levels(&[(20, 20, 1, &[2, 9]), (20, 20, 1, &[2, 9]), (20, 20, 1, &[2, 9])], 2);
+    let system = with_run(system, &[(&[0], &[2]), (&[0], &[2]), (&[0], &[2])]);
+    let order = |deadlines: [(i64, i64); 3]| {
+        let deadline: Vec<Rate> = deadlines.map(|(n, d)| Rate::new(n, d)).to_vec();
+        let modes = Modes { cut: Criticality(0), deadline: deadline.into() };
+        let trace = run(&system, one_cpu(&system, EdfVd::new(&modes)), 20);
+        trace.segments.iter().map(|segment| segment.job.task.0).collect::<Vec<u32>>()
+    };
+    assert_eq!(order([(11, 2), (16, 3), (5, 1)]), [2, 1, 0]);
+    assert_eq!(order([(21, 4), (16, 3), (11, 2)]), [0, 1, 2]);
+    // Equal ones are in the order of ranks.
+    assert_eq!(order([(11, 2), (22, 4), (5, 1)]), [2, 0, 1]);
+}
+
+/// A low job that exceeds its own bound is aborted alone: more than two levels are two modes, and the mode would drop
+/// what matters more.
+#[test]
+fn a_low_overrun_drops_nobody_else() {
+    let system =
+        two_levels(&[(10, 10, 0, &[2, 2, 2]), (10, 10, 1, &[3, 3, 3]), (10, 10, 2, &[2, 2, 7])], 3);
+    let policy = registry().build("edf-vd", &system).unwrap();
+    let system = with_run(system, &[(&[0], &[9]), (&[0], &[3]), (&[0], &[2])]);
+    let trace = run(&system, policy, 10);
+    let completed: Vec<bool> =
+        trace.jobs.iter().map(|record| record.completion().is_some()).collect();
+    assert_eq!(completed, [false, true, true]);
+    assert!(trace.marks.iter().all(|mark| !matches!(mark.kind, MarkKind::Note(_))));
+}
+
+/// Deadlines shorter than periods are for the search alone, and the refusal says so.
+#[test]
+fn utilizations_are_for_deadlines_equal_to_periods() {
+    let system = two_levels(&[(10, 6, 0, &[2, 2]), (8, 8, 1, &[2, 5]), (20, 15, 1, &[2, 4])], 2);
+    for spec in ["edf-vd", "edf-vd:deadlines=whole"] {
+        let error = registry().build(spec, &system).err().unwrap().to_string();
+        assert!(error.contains("`tau0` is 6ns of 10ns; deadlines=tuned takes it"), "{error}");
+    }
+    assert!(registry().build("edf-vd:deadlines=tuned", &system).is_ok());
+}
+
 // --- Bundled sets ------------------------------------------------------------------------------
 
 fn bundled(name: &str) -> System {
@@ -351,8 +420,9 @@ fn bundled_sets_show_what_they_say() {
 fn only_low_criticality_pays_for_overruns() {
     let system = bundled("mixed-overrun");
     let until = Duration::from_ms(2000).ns();
+    let tuned = "edf-vd:deadlines=tuned";
     for spec in
-        ["smc", "amc", "amc:own_overrun=cut", "zss", "zss:late=demote", "pt", "plrs", "ocbp"]
+        ["smc", "amc", "amc:own_overrun=cut", "zss", "zss:late=demote", "pt", "plrs", "ocbp", tuned]
     {
         let policy = registry().build(spec, &system).unwrap();
         let rule = policy.rule();
@@ -375,8 +445,15 @@ fn tasks_are_placed_where_the_analysis_accepts_them() {
         2,
     );
     system.platform = layland_model::Platform::identical(2);
-    for spec in ["smc", "amc:sort=criticality:fit=wf", "plrs:fit=wfd", "ocbp:fit=wfd", "pt:fit=wf"]
-    {
+    for spec in [
+        "smc",
+        "amc:sort=criticality:fit=wf",
+        "plrs:fit=wfd",
+        "ocbp:fit=wfd",
+        "pt:fit=wf",
+        "edf-vd",
+        "edf-vd:deadlines=tuned:sort=size",
+    ] {
         let policy =
             registry().build(spec, &system).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let rule = policy.rule();

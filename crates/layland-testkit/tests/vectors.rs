@@ -7,7 +7,7 @@ use std::path::Path;
 fn every_shipped_vector_passes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     for (folder, count) in
-        [("edf-affinity", 93), ("run-qps", 44), ("mixed-criticality", 102), ("reservations", 21)]
+        [("edf-affinity", 93), ("run-qps", 44), ("mixed-criticality", 102), ("reservations", 37)]
     {
         let mut report = Report::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -37,6 +37,13 @@ fn a_wrong_expectation_fails() {
         ("reservations/grub_schedule", "\"throttle\", \"-1/5\"", "\"throttle\", \"-1/4\""),
         ("reservations/grub_schedule", "[8, 0, \"1/2\"]", "[9, 0, \"1/2\"]"),
         ("reservations/grub_schedule", "[4493184, 0, \"inactive\"", "[4493185, 0, \"inactive\""),
+        ("reservations/mc_analysis", "\"x_min\": \"30/59\"", "\"x_min\": \"30/61\""),
+        ("reservations/mc_analysis", "\"virtual\": [6, 2, 8]", "\"virtual\": [6, 3, 8]"),
+        ("reservations/mc_analysis", "\"ey_limit\": 61", "\"ey_limit\": 62"),
+        ("reservations/mc_analysis", "[2, 3, 0, 2, 2, 3, 3, 1]", "[2, 3, 0, 3, 2, 3, 3, 1]"),
+        ("reservations/mc_analysis", "\"k\": 0", "\"k\": 1"),
+        ("reservations/mc_runtime", "[[13, 1], [18, 0]]", "[[13, 1], [19, 0]]"),
+        ("reservations/mc_runtime", "[33, 37, 0, 2]", "[33, 36, 0, 2]"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];

@@ -226,7 +226,7 @@ fn a_check_fits_a_screen() {
     assert!(out.lines().count() <= 30, "{out}");
     assert!(out.contains("also guaranteed: c-edf, p-edf"), "{out}");
     // The set has neither affinities nor criticalities.
-    for policy in ["weak-", "strong-", "hpa-", "smc", "amc", "zss", "plrs", "ocbp"] {
+    for policy in ["weak-", "strong-", "hpa-", "smc", "amc", "zss", "plrs", "ocbp", "edf-vd"] {
         assert!(!out.contains(policy), "{policy}: {out}");
     }
     // Best first: no factor is larger than the one above it.

@@ -7,13 +7,14 @@
 //! | `period_transformation.rs` | [`PT`], [`PT_PAPER`] | `pt` |
 //! | `zero_slack.rs` | [`ZSS`], [`ZSS_PAPER`] | `zss` |
 //! | `fixed_job.rs` | [`FJP`], [`FJP_LB`], [`FJP_IJA_PAPER`], [`FJP_IJA_FLOOR`] | `plrs`, `ocbp` |
+//! | `virtual_deadlines.rs` | [`EDF_VD`], [`EDF_VD_WHOLE`], [`EKBERG_YI`] | `edf-vd` |
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no
 //! release jitter, (4) `D_i <= T_i`, (5) execution times do not grow above a task's own level, (6) no job executes
 //! for longer than the execution time of its own level, (7) overheads are part of it, (8) unit speeds, (9)
 //! nothing changes while the system runs, (10) few pairs of tasks share a CPU; AMC-MAX: (11) at most two criticality
-//! levels; PT-PAPER: (11) `D_i = T_i`. There is no blocking and no self-suspension. Equal priorities go to
-//! the smaller rank.
+//! levels; PT-PAPER, EDF-VD, EDF-VD-WHOLE: (11) `D_i = T_i`. There is no blocking and no self-suspension. Equal
+//! priorities go to the smaller rank.
 //!
 //! **What a *yes* promises** ([`crate::Subject::Covered`]). A run belongs to level `l` if no job of a task of
 //! level `l` or above executes for longer than `C(l)`; tasks below may do anything. Then each job of these
@@ -27,6 +28,7 @@ mod adaptive;
 mod fixed;
 mod fixed_job;
 mod period_transformation;
+mod virtual_deadlines;
 mod zero_slack;
 
 pub use adaptive::{
@@ -36,6 +38,7 @@ pub use adaptive::{
 pub use fixed::{FTP_SMC, FTP_SMC_RESPONSES, SMC_CM, SMC_CM_RESPONSES, SMC_RM, SMC_RM_RESPONSES};
 pub use fixed_job::{FJP, FJP_IJA_FLOOR, FJP_IJA_PAPER, FJP_LB};
 pub use period_transformation::{PT, PT_PAPER};
+pub use virtual_deadlines::{EDF_VD, EDF_VD_WHOLE, EKBERG_YI};
 pub use zero_slack::{ZSS, ZSS_PAPER};
 
 use crate::Assumption::{self, *};

@@ -15,6 +15,7 @@
 //! | [`amc_ia`] | AMC, improved analysis (Section 3.1) | [`paper`](amc_ia::paper), [`safe`](amc_ia::safe) |
 //! | [`period_transformation`] | period transformation (Eq. 3) | [`paper`](period_transformation::paper), [`safe`](period_transformation::safe) |
 //! | [`zero_slack`] | zero-slack scheduling (Section 2.3) | [`paper`](zero_slack::paper), [`safe`](zero_slack::safe) |
+//! | [`virtual_deadlines`] | EDF with virtual deadlines (Baruah et al. 2012; Ekberg, Yi 2012) | [`exact`](virtual_deadlines::exact), [`whole`](virtual_deadlines::whole), [`tuned`](virtual_deadlines::tuned) |
 //! | [`fjp`] | fixed job priorities (Section 3.2) | [`ija_paper`](fjp::ija_paper), [`ija_floor`](fjp::ija_floor), [`load_based`](fjp::load_based), [`safe`](fjp::safe) |
 //!
 //! **The guarantee.** A run *belongs to level* `l` if every job of every task of level `l` or above
@@ -37,6 +38,7 @@ mod order;
 pub mod period_transformation;
 mod set;
 mod steps;
+pub mod virtual_deadlines;
 pub mod zero_slack;
 
 pub use audsley::{Assigned, Assignment};

@@ -253,10 +253,11 @@ impl MixedSet {
     ///
     /// Tasks whose shares at some level are above it in sum are accepted by none of [`fixed`](super::fixed),
     /// [`amc_rt`](super::amc_rt), [`amc_max`](super::amc_max), [`amc_ia::safe`](super::amc_ia::safe),
-    /// [`period_transformation`](super::period_transformation) and [`fjp::safe`](super::fjp::safe). Let `m` be the
+    /// [`period_transformation`](super::period_transformation), [`fjp::safe`](super::fjp::safe) and
+    /// [`virtual_deadlines`](super::virtual_deadlines). Let `m` be the
     /// level and `i` the lowest priority among the tasks of level `m` or above: each of them demands at least `R
     /// C_j(m) / T_j` in the bound `R <= T_i` of that task, which is more than `R` in sum. `fjp::safe` asks for less
-    /// than 1 itself.
+    /// than 1 itself, and virtual deadlines for at most 1 in the mode that the level is in.
     pub const ONE: u128 = 1 << 62;
 
     /// How many levels there are; some may have no task.

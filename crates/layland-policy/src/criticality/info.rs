@@ -1,10 +1,13 @@
 //! What the mechanisms say of themselves, with their options.
 
+use super::edf_vd::{DEADLINES, deadlines, edf_vd};
 use super::offline::{AMC_ORDERS, SMC_ORDERS, amc, cms, ocbp, order, plrs, pt, rms, smc, zss};
 use crate::Policy;
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{self, UNIT_SPEED};
-use layland_model::{AdaptiveOrder, Algorithm, Citation, CutOffOrder, Protection, System};
+use layland_model::{
+    AdaptiveOrder, Algorithm, Citation, CutOffOrder, DeadlineChoice, Protection, System,
+};
 
 fn order_option<T>(help: &'static str, words: &[(&'static str, T)]) -> OptionInfo {
     OptionInfo::new("order", help, Values::one_of(words.iter().map(|&(word, _)| word)))
@@ -22,6 +25,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             "plrs" | "ocbp" => {
                 "the priorities of jobs all differ; what lists leave equal goes to the smaller rank"
             }
+            "edf-vd" => "of equal deadlines, virtual or real, the smaller rank comes first",
             _ => {
                 "the priorities of tasks all differ; what is equal in their order goes to the smaller rank, then to the \
                  task that comes first"
@@ -30,7 +34,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         PolicyInfo::new(name, title, summary, build)
             .refusing([MODEL, REJECTED, UNIT_SPEED])
             .breaking_ties(ties)
-            .with_options(own.into_iter().chain([groups::fit(), sort()]))
+            .with_options(own.into_iter().chain([groups::fit(), sort(name)]))
     };
     let is = |protection| Algorithm::MixedCriticality(protection);
     vec![
@@ -121,7 +125,27 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
         )
         .implementing(is(Protection::RecomputedPriorities))
         .citing([Citation::LI_2010, Citation::HUANG]),
+        info(
+            "edf-vd",
+            "EDF with virtual deadlines",
+            "EDF on each CPU, with earlier deadlines for high tasks until one overruns, which drops low ones",
+            edf_vd,
+            vec![deadlines_option()],
+        )
+        .implementing_by(move |options| {
+            is(Protection::VirtualDeadlines(deadlines(options).unwrap_or(DeadlineChoice::Exact)))
+        })
+        .citing([Citation::BARUAH_2012, Citation::EKBERG_YI]),
     ]
+}
+
+fn deadlines_option() -> OptionInfo {
+    OptionInfo::new(
+        "deadlines",
+        "virtual deadlines: exact (default), the periods times a factor, for deadlines equal to periods; whole: the \
+         same in whole nanoseconds; or tuned: by Ekberg and Yi's search",
+        Values::one_of(DEADLINES.iter().map(|&(word, _)| word)),
+    )
 }
 
 fn own_overrun_option() -> OptionInfo {
@@ -166,10 +190,14 @@ fn releases() -> OptionInfo {
     )
 }
 
-fn sort() -> OptionInfo {
-    OptionInfo::new(
-        "sort",
-        "which tasks are assigned first: size (default), as fit says; or criticality, the highest first",
-        Values::one_of(["size", "criticality"]),
-    )
+fn sort(name: &str) -> OptionInfo {
+    let help = match name {
+        "edf-vd" => {
+            "which tasks are assigned first: criticality (default), the highest first; or size, as fit says"
+        }
+        _ => {
+            "which tasks are assigned first: size (default), as fit says; or criticality, the highest first"
+        }
+    };
+    OptionInfo::new("sort", help, Values::one_of(["size", "criticality"]))
 }

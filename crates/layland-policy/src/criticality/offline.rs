@@ -2,10 +2,10 @@
 //!
 //! On several CPUs the tasks are placed one by one, by a heuristic of `layland-offline` for which a task
 //! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
-//! densities. With `sort=criticality` they come by falling criticality, then (where the heuristic sorts) by
-//! falling density: what matters most has the most room. Affinities say which CPUs a task may use; a
-//! task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the
-//! mechanism itself does not need.
+//! densities. With `sort=criticality`, the default of EDF-VD, they come by falling criticality, then (where the
+//! heuristic sorts) by falling density: what matters most has the most room. Affinities say which CPUs a task may use;
+//! a task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the mechanism
+//! itself does not need.
 
 use super::PerCpu;
 use super::amc::Adaptive;
@@ -51,25 +51,35 @@ pub(super) fn order<T: Copy>(options: &PolicyOptions, words: &[(&str, T)]) -> Re
 }
 
 /// What a mechanism is to know of the tasks of a CPU.
-struct Plan<M> {
-    mechanism: M,
+pub(super) struct Plan<M> {
+    pub(super) mechanism: M,
     /// Whether the analysis accepts them.
-    accepted: bool,
+    pub(super) accepted: bool,
     /// Whether what it accepts is guaranteed.
-    sound: bool,
+    pub(super) sound: bool,
 }
 
 /// Whether the analysis of a mechanism accepts the tasks of a CPU, without its plan: what the heuristic asks for every
 /// task and CPU. It answers what [`Plan::accepted`] says.
-struct Fits<A> {
+pub(super) struct Fits<A> {
     /// Whether it never accepts tasks that need more than a CPU at some level ([`MixedSet::share`]).
     by_level: bool,
+    /// Whether the highest criticality is placed first where `sort` does not say.
+    criticality_first: bool,
     accepts: A,
 }
 
 impl<A: Fn(&MixedSet) -> bool> Fits<A> {
-    fn by_level(accepts: A) -> Fits<A> {
-        Fits { by_level: true, accepts }
+    pub(super) fn by_level(accepts: A) -> Fits<A> {
+        Fits { by_level: true, ..Fits::at_any_level(accepts) }
+    }
+
+    fn at_any_level(accepts: A) -> Fits<A> {
+        Fits { by_level: false, criticality_first: false, accepts }
+    }
+
+    pub(super) fn criticality_first(self) -> Fits<A> {
+        Fits { criticality_first: true, ..self }
     }
 }
 
@@ -182,7 +192,7 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // What the paper prints and does not hold may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
-    let fits = Fits { by_level, accepts: |set: &MixedSet| accepts(plan(set)) };
+    let fits = Fits { by_level, ..Fits::at_any_level(|set: &MixedSet| accepts(plan(set))) };
     build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
 }
 
@@ -210,7 +220,7 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // A task of low priority that is complete before its instant delays nobody, so that levels may be overfull.
     let safe = |set: &MixedSet| if paper { accepts(plan(set)) } else { zero_slack::accepts(set) };
-    let fits = Fits { by_level: false, accepts: safe };
+    let fits = Fits::at_any_level(safe);
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
@@ -271,7 +281,7 @@ fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Fn(&MixedSet) -> bool> 
         true => fjp::accepts(set, fjp::JOBS),
         false => job_lists(set, options).is_ok(),
     };
-    Fits { by_level: safe, accepts }
+    Fits { by_level: safe, ..Fits::at_any_level(accepts) }
 }
 
 /// Priority list reuse scheduling.
@@ -311,7 +321,7 @@ fn invalid(name: &str, error: &MixedError) -> Refusal {
 }
 
 /// Places the tasks and plans every CPU. `idle` is for a CPU without tasks.
-fn build<M: Mechanism>(
+pub(super) fn build<M: Mechanism>(
     name: &'static str,
     system: &System,
     options: &PolicyOptions,
@@ -442,7 +452,11 @@ fn place(
     let Some(all) = all else { return Ok(TaskMap::default()) };
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
     let mut order = heuristic.order(&densities);
-    if options.text("sort") == Some("criticality") {
+    let by_criticality = match options.text("sort") {
+        Some(sort) => sort == "criticality",
+        None => fits.criticality_first,
+    };
+    if by_criticality {
         order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
     }
     let cpus = system.platform.cpu_count();

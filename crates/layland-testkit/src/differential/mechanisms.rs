@@ -6,11 +6,15 @@ use crate::mixed::ticks::{self, Ended, Rules};
 use crate::mixed::{describe, draw_run, draw_set};
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
-use layland_model::{ExecutionModel, JobId, ScheduleRule, Service, System, Task, TaskId, Time};
+use layland_model::{
+    Criticality, ExecutionModel, JobId, Rate, ScheduleRule, Service, System, Task, TaskId, Time,
+};
+use layland_offline::criticality::virtual_deadlines::Modes;
 use layland_offline::criticality::{MixedSet, fjp};
 use layland_policy::Policy;
 use layland_policy::criticality::PerCpu;
 use layland_policy::criticality::amc::Adaptive;
+use layland_policy::criticality::edf_vd::EdfVd;
 use layland_policy::criticality::indicator::OwnOverrun;
 use layland_policy::criticality::mechanism::Mechanism;
 use layland_policy::criticality::ocbp::{Recomputed, Releases};
@@ -57,6 +61,13 @@ fn policy(system: &System, rules: &Rules) -> Box<dyn Policy> {
             let mechanism = Recomputed::new(lists, Some(rescan), releases, levels, own);
             Box::new(one_cpu(system, mechanism))
         }
+        Rules::VirtualDeadlines { cut: None, .. } => Box::new(one_cpu(system, EdfVd::plain())),
+        Rules::VirtualDeadlines { cut: Some(cut), deadlines } => {
+            let each = deadlines.iter().map(|&(n, d)| Rate::new(n, d));
+            let deadline = each.collect::<Vec<Rate>>().into();
+            let modes = Modes { cut: Criticality(cut as u8), deadline };
+            Box::new(one_cpu(system, EdfVd::new(&modes)))
+        }
     }
 }
 
@@ -94,6 +105,23 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
             });
             Rules::Transformed { slices: slices.collect(), order }
         }
+        6 => {
+            let levels = system.levels.count() as i64;
+            let cut = (below(6) > 0).then(|| below(levels - 1) as usize);
+            // The same denominators often, so that virtual deadlines are equal at times.
+            let scale = 1 + below(4);
+            let virtual_deadline = |task: &Task| {
+                let (deadline, z) = (task.deadline.ns(), task.criticality.level());
+                match cut {
+                    Some(cut) if z > cut => (below(deadline * scale + 1), scale),
+                    _ => (deadline, 1),
+                }
+            };
+            Rules::VirtualDeadlines {
+                cut,
+                deadlines: system.tasks.values().map(virtual_deadline).collect(),
+            }
+        }
         _ => {
             // Distinct priorities, dealt at random.
             let jobs = 3 * count as i64 + below(20);
@@ -116,7 +144,7 @@ fn draw_rules(random: &mut Random, system: &System, kind: i64) -> Rules {
 /// # Errors
 /// The first job that ends otherwise, and the set.
 pub fn mechanism(seed: u64, index: u64) -> Agreement {
-    agree(seed, index, (index % 6) as i64).map(|_| 1)
+    agree(seed, index, (index % 7) as i64).map(|_| 1)
 }
 
 /// Priorities that are recomputed, in a random run of a random set: how often they were.

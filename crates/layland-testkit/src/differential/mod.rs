@@ -6,7 +6,7 @@
 //! | one time unit at a time ([`ticks`]) | the same, without events | the same |
 //! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
-//! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014 | SMC, AMC, zero slack, period transformation, PLRS with any parameters |
+//! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014, and of EDF-VD | SMC, AMC, zero slack, period transformation, PLRS, EDF-VD with any parameters |
 //! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |
 
 mod mechanisms;

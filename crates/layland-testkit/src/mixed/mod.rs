@@ -47,6 +47,9 @@ pub const SAFE: &[&str] = &[
     "ocbp:own_overrun=cut",
     "ocbp:releases=together",
     "ocbp:lists=lb",
+    "edf-vd",
+    "edf-vd:deadlines=whole",
+    "edf-vd:deadlines=tuned",
 ];
 
 /// Policies with parameters that are known not to be safe: what the search must be able to break.

@@ -12,12 +12,36 @@ use layland_model::{Behaviour, ExecutionModel, System, TaskId};
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the parameters of what is in `layland_policy::criticality`")]
 pub enum Rules {
-    Fixed { order: Vec<usize> },
-    Adaptive { order: Vec<usize>, raise_own: bool },
-    ZeroSlack { order: Vec<usize>, zero_slack: Vec<Option<i64>>, suspend: bool },
-    Transformed { order: Vec<usize>, slices: Vec<(i64, i64, i64)> },
-    Lists { lists: Vec<Vec<i64>>, raise_own: bool },
-    Recomputed { lists: Vec<Vec<i64>>, anew: Anew, raise_own: bool },
+    Fixed {
+        order: Vec<usize>,
+    },
+    Adaptive {
+        order: Vec<usize>,
+        raise_own: bool,
+    },
+    ZeroSlack {
+        order: Vec<usize>,
+        zero_slack: Vec<Option<i64>>,
+        suspend: bool,
+    },
+    Transformed {
+        order: Vec<usize>,
+        slices: Vec<(i64, i64, i64)>,
+    },
+    Lists {
+        lists: Vec<Vec<i64>>,
+        raise_own: bool,
+    },
+    Recomputed {
+        lists: Vec<Vec<i64>>,
+        anew: Anew,
+        raise_own: bool,
+    },
+    /// Tasks up to `cut` are low, if there is one; relative deadlines in the low mode as fractions.
+    VirtualDeadlines {
+        cut: Option<usize>,
+        deadlines: Vec<(i64, i64)>,
+    },
 }
 
 /// How a job ended.
@@ -62,8 +86,31 @@ impl Machine<'_> {
     fn has_indicator(&self) -> bool {
         matches!(
             self.rules,
-            Rules::Adaptive { .. } | Rules::Lists { .. } | Rules::Recomputed { .. }
+            Rules::Adaptive { .. }
+                | Rules::Lists { .. }
+                | Rules::Recomputed { .. }
+                | Rules::VirtualDeadlines { .. }
         )
+    }
+    /// What a job may get in the present mode under virtual deadlines.
+    fn in_mode(&self, task: usize, cut: Option<usize>) -> i64 {
+        let level = cut.filter(|_| self.level == 0).unwrap_or(usize::MAX);
+        self.c(task, level)
+    }
+    /// Whether a deadline is before that of another job, in the present mode.
+    fn is_before(&self, a: &Job, b: &Job, cut: Option<usize>, deadlines: &[(i64, i64)]) -> bool {
+        let fraction = |job: &Job| match cut {
+            Some(_) if self.level == 0 => {
+                let (n, d) = deadlines[job.task];
+                (i128::from(job.release) * i128::from(d) + i128::from(n), i128::from(d))
+            }
+            _ => {
+                let deadline = self.system.tasks[TaskId(job.task as u32)].deadline.ns();
+                (i128::from(job.release + deadline), 1)
+            }
+        };
+        let ((p, q), (n, d)) = (fraction(a), fraction(b));
+        (p * d, a.task) < (n * q, b.task)
     }
     fn abort_where(&mut self, now: i64, doomed: impl Fn(&Self, &Job) -> bool) {
         let (out, kept): (Vec<Job>, Vec<Job>) =
@@ -83,6 +130,13 @@ impl Machine<'_> {
             Rules::Fixed { .. } | Rules::ZeroSlack { .. } => self.abort(now, at),
             Rules::Transformed { .. } if executed >= self.c(task, z) => self.abort(now, at),
             Rules::Transformed { .. } => {}
+            Rules::VirtualDeadlines { cut: Some(cut), .. }
+                if self.level == 0 && z > cut && self.c(task, z) > executed =>
+            {
+                self.level = cut + 1;
+                self.abort_where(now, |this, job| this.z(job.task) <= cut);
+            }
+            Rules::VirtualDeadlines { .. } => self.abort(now, at),
             Rules::Adaptive { raise_own, .. }
             | Rules::Lists { raise_own, .. }
             | Rules::Recomputed { raise_own, .. } => {
@@ -109,6 +163,7 @@ impl Machine<'_> {
             Rules::Adaptive { .. } | Rules::Lists { .. } | Rules::Recomputed { .. } => {
                 job.executed >= self.c(job.task, self.level)
             }
+            Rules::VirtualDeadlines { cut, .. } => job.executed >= self.in_mode(job.task, cut),
         }
     }
     /// Jobs that run next and whose bound at this level is nothing overrun before they run.
@@ -153,6 +208,14 @@ impl Machine<'_> {
                 firsts.into_iter().max_by_key(|&at| {
                     (self.pending[at].priority, std::cmp::Reverse(self.pending[at].task))
                 })
+            }
+            Rules::VirtualDeadlines { cut, deadlines } => {
+                let job = |at: usize| &self.pending[at];
+                let is_first = |&at: &usize| {
+                    let others = firsts.iter().filter(|&&other| other != at);
+                    !others.clone().any(|&o| self.is_before(job(o), job(at), *cut, deadlines))
+                };
+                firsts.iter().copied().find(is_first)
             }
             Rules::ZeroSlack { order, suspend, .. } => {
                 let critical = self.pending.iter().filter(|job| job.critical);

@@ -4,11 +4,13 @@
 use super::verdict::Verdict;
 use layland_checker::check;
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, ScheduleRule, Service,
-    System, Task, TaskId, Time,
+    Behaviour, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Rate, ScheduleRule,
+    Service, System, Task, TaskId, Time,
 };
+use layland_offline::criticality::virtual_deadlines::Modes;
 use layland_policy::criticality::PerCpu;
 use layland_policy::criticality::amc::Adaptive;
+use layland_policy::criticality::edf_vd::EdfVd;
 use layland_policy::criticality::indicator::OwnOverrun;
 use layland_policy::criticality::mechanism::Mechanism;
 use layland_policy::criticality::plrs::ListReuse;
@@ -140,6 +142,11 @@ fn policy(vector: &Value, system: &System, noted: &Priorities) -> Option<Box<dyn
             let lists: Option<Vec<Vec<i64>>> = lists.collect();
             let reuse = given["reuse"].as_bool().unwrap_or(true);
             boxed(system, ListReuse::new(lists?, reuse, levels, own_overrun), noted)
+        }
+        "edf-vd" => {
+            let deadlines = numbers(&given["virtual"])?.into_iter().map(Rate::whole);
+            let deadline = deadlines.collect::<Vec<Rate>>().into();
+            boxed(system, EdfVd::new(&Modes { cut: Criticality(0), deadline }), noted)
         }
         _ => return None,
     })

@@ -9,6 +9,7 @@ mod mixed_runtime;
 mod reservations;
 mod run_qps;
 mod verdict;
+mod virtual_deadlines;
 
 pub use verdict::{Report, Verdict};
 
@@ -55,7 +56,7 @@ pub fn run(vector: &Value) -> Verdict {
     if vector["schema"] == "layland-run-qps/1" {
         return run_qps::run(vector);
     }
-    if vector.get("levels").is_some() {
+    if vector.get("levels").is_some() && vector.get("type").is_none() {
         return match vector.get("mechanism") {
             None => mixed::run(vector),
             Some(_) => mixed_runtime::run(vector),
@@ -67,6 +68,10 @@ pub fn run(vector: &Value) -> Verdict {
         Some("decision") => decision::decision(vector),
         Some("grub_ledger") => reservations::ledger(vector),
         Some("grub_schedule") => reservations::schedule(vector),
+        Some("mc_analysis") => virtual_deadlines::analysis(vector),
+        Some("mc_partition") => virtual_deadlines::partition(vector),
+        Some("mc_levels") => virtual_deadlines::levels(vector),
+        Some("mc_runtime") => virtual_deadlines::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),
     }
 }

@@ -1,0 +1,171 @@
+//! The tests of EDF with virtual deadlines against the obvious versions of themselves.
+
+use layland_model::{Criticality, Duration, Rate, TaskMap};
+use layland_offline::criticality::virtual_deadlines::{
+    self, Grid, STEPS, VirtualDeadlines, tuned_on,
+};
+use layland_testkit::cases::on_random;
+use layland_testkit::criticality::{Plain, set_of, sets};
+use layland_testkit::virtual_deadlines as twin;
+use proptest::prelude::*;
+use std::cell::RefCell;
+
+/// Sets that need more of the CPU.
+fn heavier(levels: usize, most: usize) -> impl Strategy<Value = (usize, Vec<Plain>)> {
+    (sets(levels, most), 1i64..=6).prop_map(|((levels, tasks), by)| {
+        let heavier = |task: &Plain| {
+            let wcet = task.wcet.iter().map(|c| (c * by).min(task.deadline)).collect();
+            Plain { wcet, ..task.clone() }
+        };
+        (levels, tasks.iter().map(heavier).collect())
+    })
+}
+
+/// The tasks with deadlines equal to periods.
+fn implicit(tasks: &[Plain]) -> Vec<Plain> {
+    tasks.iter().map(|task| Plain { deadline: task.period, ..task.clone() }).collect()
+}
+
+/// What fits by the bounds of all own levels.
+fn fits_plainly(tasks: &[Plain]) -> bool {
+    let own = tasks.iter().map(|task| Rate::new(task.wcet[task.level], task.period));
+    own.sum::<Rate>() <= Rate::ONE
+}
+
+/// The cuts that EDF-VD tries.
+fn cuts(levels: usize) -> std::ops::Range<usize> {
+    0..(levels - 1).max(1)
+}
+
+/// EDF-VD: the first cut for which some factor satisfies both conditions, and virtual deadlines by such a factor. Where
+/// there is none, no fraction with a small denominator does either.
+#[test]
+fn factors_are_those_that_satisfy_both_modes() {
+    let counts: RefCell<[u32; 3]> = RefCell::default();
+    on_random(12_000, 12_000, prop_oneof![heavier(2, 5), heavier(4, 5)], |(levels, tasks)| {
+        let tasks = implicit(&tasks);
+        let set = set_of(levels, &tasks);
+        let found = virtual_deadlines::exact(&set);
+        let none_before = |end: usize| {
+            let fractions = (1..=24).flat_map(|d| (0..=d).map(move |n| Rate::new(n, d)));
+            let mut pairs = fractions.flat_map(|x| (0..end).map(move |cut| (x.clone(), cut)));
+            pairs.all(|(x, cut)| !twin::is_a_factor(&tasks, cut, &x))
+        };
+        match &found {
+            VirtualDeadlines::Plain => prop_assert!(fits_plainly(&tasks)),
+            VirtualDeadlines::Modes(modes) => {
+                let cut = modes.cut.level();
+                prop_assert!(!fits_plainly(&tasks) && cuts(levels).contains(&cut));
+                let mut factors = Vec::new();
+                for (task, deadline) in tasks.iter().zip(modes.deadline.values()) {
+                    match task.level > cut {
+                        true => factors.push(deadline / &Rate::whole(task.period)),
+                        false => prop_assert_eq!(deadline, &Rate::whole(task.period)),
+                    }
+                }
+                for x in &factors {
+                    prop_assert_eq!(x, &factors[0]);
+                    prop_assert!(*x < Rate::ONE && twin::is_a_factor(&tasks, cut, x));
+                }
+                prop_assert!(none_before(cut));
+            }
+            VirtualDeadlines::Rejected => {
+                prop_assert!(!fits_plainly(&tasks) && none_before(cuts(levels).end));
+            }
+            VirtualDeadlines::GaveUp => return Err(TestCaseError::fail("it does not search")),
+        }
+        counts.borrow_mut()[match found {
+            VirtualDeadlines::Plain => 0,
+            VirtualDeadlines::Modes(_) => 1,
+            VirtualDeadlines::Rejected | VirtualDeadlines::GaveUp => 2,
+        }] += 1;
+        Ok(true)
+    });
+    let [plain, modes, rejected] = counts.into_inner();
+    assert!(plain > 500 && modes > 300 && rejected > 500, "{plain} {modes} {rejected}");
+}
+
+fn in_ns(deadlines: &TaskMap<Rate>) -> Vec<i64> {
+    deadlines.values().map(|rate| rate.floor().expect("it is small")).collect()
+}
+
+/// Whole virtual deadlines: `floor(x T)` for the largest factor, by densities or length by length.
+#[test]
+fn whole_virtual_deadlines_are_those_of_the_rule() {
+    let counts: RefCell<[u32; 3]> = RefCell::default();
+    on_random(8_000, 8_000, prop_oneof![heavier(2, 4), heavier(3, 4)], |(levels, tasks)| {
+        let tasks = implicit(&tasks);
+        let set = set_of(levels, &tasks);
+        let of_cut = |cut: usize| {
+            let level = Criticality(cut as u8);
+            let x = virtual_deadlines::factors(&set, level)?.most;
+            let mut density = Rate::ZERO;
+            let mut found = Vec::new();
+            for task in &tasks {
+                let v = match task.level > cut {
+                    true => (&x * &Rate::whole(task.period)).floor()?,
+                    false => task.period,
+                };
+                let low = if task.level > cut { task.wcet[cut] } else { task.wcet[task.level] };
+                if v < low.max(1) {
+                    return None;
+                }
+                density = density + Rate::new(low, v);
+                found.push(v);
+            }
+            let fits = density <= Rate::ONE || twin::both_modes_fit(&tasks, cut, &found);
+            fits.then_some((cut, found))
+        };
+        let found = virtual_deadlines::whole(&set);
+        counts.borrow_mut()[match &found {
+            VirtualDeadlines::Plain => {
+                prop_assert!(fits_plainly(&tasks));
+                0
+            }
+            VirtualDeadlines::Modes(modes) => {
+                let found = Some((modes.cut.level(), in_ns(&modes.deadline)));
+                prop_assert_eq!(found, cuts(levels).find_map(of_cut));
+                1
+            }
+            VirtualDeadlines::Rejected => {
+                prop_assert_eq!(cuts(levels).find_map(of_cut), None);
+                2
+            }
+            VirtualDeadlines::GaveUp => return Err(TestCaseError::fail("it is a small set")),
+        }] += 1;
+        Ok(true)
+    });
+    let [plain, modes, rejected] = counts.into_inner();
+    assert!(plain > 300 && modes > 200 && rejected > 300, "{plain} {modes} {rejected}");
+}
+
+/// Ekberg and Yi's search beside the printed one, which begins at length 0 after each step, and no virtual deadline is
+/// right that both modes do not fit.
+#[test]
+fn the_search_is_the_printed_one() {
+    let shortened: RefCell<[u32; 3]> = RefCell::default();
+    on_random(6_000, 6_000, prop_oneof![heavier(2, 4), heavier(3, 3)], |(levels, tasks)| {
+        let set = set_of(levels, &tasks);
+        let slow = cuts(levels).find_map(|cut| Some((cut, twin::ekberg_yi(&tasks, cut)?)));
+        let unit = Duration::from_ns(1);
+        let found = match tuned_on(&set, Grid { unit }, STEPS) {
+            VirtualDeadlines::Modes(modes) => Some((modes.cut.level(), in_ns(&modes.deadline))),
+            VirtualDeadlines::Rejected => None,
+            VirtualDeadlines::Plain | VirtualDeadlines::GaveUp => {
+                return Err(TestCaseError::fail("it is a small set, and has modes"));
+            }
+        };
+        prop_assert_eq!(&found, &slow);
+        let kind = match &found {
+            Some((cut, deadlines)) => {
+                prop_assert!(twin::both_modes_fit(&tasks, *cut, deadlines));
+                usize::from(tasks.iter().zip(deadlines).any(|(task, v)| task.deadline > *v))
+            }
+            None => 2,
+        };
+        shortened.borrow_mut()[kind] += 1;
+        Ok(true)
+    });
+    let [as_real, shorter, rejected] = shortened.into_inner();
+    assert!(as_real > 300 && shorter > 500 && rejected > 500, "{as_real} {shorter} {rejected}");
+}
