@@ -14,6 +14,7 @@ pub mod price;
 pub(crate) mod runqueues;
 pub mod semi_partitioned;
 pub mod server;
+mod sorted;
 
 pub use runqueues::{Threads, Tie};
 

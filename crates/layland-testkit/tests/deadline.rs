@@ -4,8 +4,8 @@
 
 use layland_checker::check;
 use layland_model::{
-    Behaviour, Change, CpuId, CpuSet, Duration, JobId, Rate, Request, RequestKind, Service, System,
-    Task, TaskId, Time,
+    Behaviour, Change, CpuId, CpuSet, Duration, Index, JobId, Rate, Request, RequestKind, Service,
+    System, Task, TaskId, Time,
 };
 use layland_policy::{Action, AfterJob, Event, Note, RequestId, TimerId};
 use layland_sim::{SimOptions, simulate, with_random_ranks};
@@ -251,6 +251,35 @@ fn a_pause_of_the_machine_throttles_nobody() {
         assert!(throttled.contains(&note), "{spec}: {throttled:?}");
         let timer = Action::SetTimer { id: TimerId(0), at: ms(50) };
         assert!(throttled.contains(&timer), "{spec}: {throttled:?}");
+    }
+}
+
+/// A thread that may use the CPUs 0 and 1 of three, and is told so again, and then all three: its place in its queue is
+/// one, whoever else comes and goes. A second one would be found when it is long elsewhere, and pushed for ever.
+#[test]
+fn a_queued_thread_may_be_given_its_affinity_again() {
+    let [few, all] = [2, 3].map(CpuSet::first);
+    let tasks = [(4, 10), (3, 12), (5, 15), (6, 14), (2, 8), (7, 20)];
+    let tasks = tasks.into_iter().enumerate().map(|(at, (wcet, period))| {
+        let (wcet, period) = (Service::from_ns(wcet), Duration::from_ns(period));
+        let mut task = Task::implicit(format!("t{at}"), wcet, period);
+        task.affinity = Some(few.clone());
+        task
+    });
+    let mut system = System::new(3, tasks.collect());
+    let masks = [&few, &few, &all, &all, &few];
+    system.requests = (0..20)
+        .flat_map(|at| system.tasks.ids().map(move |task| (at, task)))
+        .map(|(at, task)| Request {
+            at: Time::from_ns(1 + 3 * at),
+            kind: RequestKind::Reconfigure(
+                task,
+                Change::Affinity(masks[(at as usize + task.index()) % masks.len()].clone()),
+            ),
+        })
+        .collect();
+    for spec in SPECS {
+        assert_clean(&run(&system, spec, &SimOptions::until(HORIZON)), &system, spec);
     }
 }
 

@@ -36,7 +36,7 @@ impl Rules for A2pEdf {
             if !rq.clusters[cluster].contains(j) {
                 continue;
             }
-            let second = rq.pushable(j).find(|&p| rq.threads[p].mask.contains(c));
+            let second = rq.pushable(j, |thread| thread.mask.contains(c));
             if let Some(p) = second
                 && best.is_none_or(|(d, _)| rq.deadline(p) < d)
             {

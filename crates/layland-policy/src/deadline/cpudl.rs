@@ -1,9 +1,11 @@
 //! What Linux calls `cpudl`: which CPUs of a cluster are free, and which of the others has the
 //! latest earliest deadline.
 //!
-//! A bitmap of the free CPUs and a max-heap of the others, keyed by the earliest deadline of the
-//! tasks queued on each. Looking is O(1), a change O(log m). Ties go to the lowest CPU; one CPU can
-//! be preferred.
+//! A bitmap of the free CPUs, and the earliest deadlines of the tasks queued on each of the others. Ties go to the
+//! lowest CPU; one CPU can be preferred.
+//!
+//! Deadlines change several times for each time that somebody looks. On a small machine they are a list, which a
+//! look goes through; on a large one a max-heap: looking is O(1), a change O(log m).
 
 use layland_model::{CpuId, CpuSet, Index, Time};
 use std::cmp::Reverse;
@@ -14,36 +16,41 @@ const NOT_IN_HEAP: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cpudl {
     free: CpuSet,
-    /// A binary heap: each CPU comes before the two at `2i + 1` and `2i + 2`.
-    heap: Vec<(Time, CpuId)>,
-    /// Where each CPU is in the heap, or [`NOT_IN_HEAP`].
-    place: Vec<u32>,
+    late: Late,
 }
 
-/// The order of the heap: the latest deadline first, among equals the lowest CPU.
-fn order((key, cpu): (Time, CpuId)) -> (Time, Reverse<CpuId>) {
-    (key, Reverse(cpu))
+/// The CPUs that are not free.
+#[derive(Clone, Debug)]
+enum Late {
+    /// By CPU; [`NOT_LATE`] for one that is free or not in.
+    Few(Vec<Time>),
+    Many(Heap),
 }
+
+impl Default for Late {
+    fn default() -> Self {
+        Late::Few(Vec::new())
+    }
+}
+
+/// Before every deadline.
+const NOT_LATE: Time = Time::from_ns(i64::MIN);
 
 impl Cpudl {
+    /// So many CPUs are a list at most.
+    const FEW: usize = 32;
+
     /// Sets the earliest deadline of a CPU, `None` if it is free.
+    #[inline]
     pub(crate) fn set(&mut self, cpu: CpuId, earliest: Option<Time>) {
-        if cpu.index() >= self.place.len() {
-            self.place.resize(cpu.index() + 1, NOT_IN_HEAP);
-        }
-        let place = self.place[cpu.index()];
         match earliest {
             Some(key) => {
                 self.free.remove(cpu);
-                let at = if place == NOT_IN_HEAP {
-                    self.heap.push((key, cpu));
-                    self.heap.len() - 1
-                } else {
-                    self.heap[place as usize].0 = key;
-                    place as usize
-                };
-                self.place[cpu.index()] = at as u32;
-                self.settle(at);
+                match &mut self.late {
+                    Late::Few(keys) if cpu.index() < keys.len() => keys[cpu.index()] = key,
+                    Late::Few(_) => self.set_new(cpu, key),
+                    Late::Many(heap) => heap.set(cpu, key),
+                }
             }
             None => {
                 self.free.insert(cpu);
@@ -52,51 +59,39 @@ impl Cpudl {
         }
     }
 
+    /// Sets the deadline of a CPU for which there is no room in the list.
+    #[cold]
+    fn set_new(&mut self, cpu: CpuId, key: Time) {
+        let Late::Few(keys) = &mut self.late else { return };
+        if cpu.index() < Cpudl::FEW {
+            keys.resize(cpu.index() + 1, NOT_LATE);
+            keys[cpu.index()] = key;
+            return;
+        }
+        let mut heap = Heap::default();
+        for (at, &key) in keys.iter().enumerate().filter(|&(_, &key)| key != NOT_LATE) {
+            heap.set(CpuId::from_index(at), key);
+        }
+        heap.set(cpu, key);
+        self.late = Late::Many(heap);
+    }
+
     /// Forgets a CPU.
     pub(crate) fn remove(&mut self, cpu: CpuId) {
         self.free.remove(cpu);
         self.take_out(cpu);
     }
 
+    #[inline]
     fn take_out(&mut self, cpu: CpuId) {
-        let Some(place) = self.place.get_mut(cpu.index()) else { return };
-        let at = std::mem::replace(place, NOT_IN_HEAP) as usize;
-        if at == NOT_IN_HEAP as usize {
-            return;
-        }
-        self.heap.swap_remove(at);
-        if at < self.heap.len() {
-            self.place[self.heap[at].1.index()] = at as u32;
-            self.settle(at);
-        }
-    }
-
-    /// Moves an entry up or down to where it belongs.
-    fn settle(&mut self, mut at: usize) {
-        while at > 0 && order(self.heap[at]) > order(self.heap[(at - 1) / 2]) {
-            self.swap(at, (at - 1) / 2);
-            at = (at - 1) / 2;
-        }
-        loop {
-            let below = [2 * at + 1, 2 * at + 2];
-            let largest = below
-                .into_iter()
-                .filter(|&child| child < self.heap.len())
-                .max_by_key(|&child| order(self.heap[child]));
-            match largest {
-                Some(child) if order(self.heap[child]) > order(self.heap[at]) => {
-                    self.swap(at, child);
-                    at = child;
+        match &mut self.late {
+            Late::Few(keys) => {
+                if let Some(key) = keys.get_mut(cpu.index()) {
+                    *key = NOT_LATE;
                 }
-                Some(_) | None => return,
             }
+            Late::Many(heap) => heap.take_out(cpu),
         }
-    }
-
-    fn swap(&mut self, a: usize, b: usize) {
-        self.heap.swap(a, b);
-        self.place[self.heap[a].1.index()] = a as u32;
-        self.place[self.heap[b].1.index()] = b as u32;
     }
 
     /// The free CPUs.
@@ -106,11 +101,26 @@ impl Cpudl {
 
     /// The CPU that is not free with the latest earliest deadline, and that deadline; among equals
     /// `preferred`, or else the lowest.
+    #[inline]
     pub(crate) fn latest(&self, preferred: CpuId) -> Option<(CpuId, Time)> {
-        let &(key, first) = self.heap.first()?;
-        let own = self.place.get(preferred.index()).and_then(|&at| self.heap.get(at as usize));
-        let cpu = if own.is_some_and(|&(other, _)| other == key) { preferred } else { first };
-        Some((cpu, key))
+        let (key, first, own) = match &self.late {
+            Late::Few(keys) => {
+                let (mut latest, mut first) = (NOT_LATE, 0);
+                for (at, &key) in keys.iter().enumerate() {
+                    first = if key > latest { at } else { first };
+                    latest = latest.max(key);
+                }
+                if latest == NOT_LATE {
+                    return None;
+                }
+                (latest, CpuId::from_index(first), keys.get(preferred.index()).copied())
+            }
+            Late::Many(heap) => {
+                let &(key, first) = heap.entries.first()?;
+                (key, first, heap.key(preferred))
+            }
+        };
+        Some((if own == Some(key) { preferred } else { first }, key))
     }
 
     /// Whether it says of these CPUs what `earliest` says: the slow definition.
@@ -125,8 +135,95 @@ impl Cpudl {
                 }
             }
         }
-        let found = self.heap.first().map(|&entry| order(entry));
-        free == self.free && latest == found && self.heap.len() + free.len() == cpus.len()
+        let (found, late) = match &self.late {
+            Late::Few(keys) => {
+                let late = keys.iter().enumerate().filter(|&(_, &key)| key != NOT_LATE);
+                let entries = late.map(|(at, &key)| order((key, CpuId::from_index(at))));
+                (entries.clone().max(), entries.count())
+            }
+            Late::Many(heap) => {
+                (heap.entries.first().map(|&entry| order(entry)), heap.entries.len())
+            }
+        };
+        free == self.free && latest == found && late + free.len() == cpus.len()
+    }
+}
+
+/// The CPUs of a large machine that are not free.
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    /// A binary heap: each CPU comes before the two at `2i + 1` and `2i + 2`.
+    entries: Vec<(Time, CpuId)>,
+    /// Where each CPU is in the heap, or [`NOT_IN_HEAP`].
+    place: Vec<u32>,
+}
+
+/// The order of the heap: the latest deadline first, among equals the lowest CPU.
+fn order((key, cpu): (Time, CpuId)) -> (Time, Reverse<CpuId>) {
+    (key, Reverse(cpu))
+}
+
+impl Heap {
+    fn set(&mut self, cpu: CpuId, key: Time) {
+        if cpu.index() >= self.place.len() {
+            self.place.resize(cpu.index() + 1, NOT_IN_HEAP);
+        }
+        let place = self.place[cpu.index()];
+        let at = if place == NOT_IN_HEAP {
+            self.entries.push((key, cpu));
+            self.entries.len() - 1
+        } else {
+            self.entries[place as usize].0 = key;
+            place as usize
+        };
+        self.place[cpu.index()] = at as u32;
+        self.settle(at);
+    }
+
+    fn take_out(&mut self, cpu: CpuId) {
+        let Some(place) = self.place.get_mut(cpu.index()) else { return };
+        let at = std::mem::replace(place, NOT_IN_HEAP) as usize;
+        if at == NOT_IN_HEAP as usize {
+            return;
+        }
+        self.entries.swap_remove(at);
+        if at < self.entries.len() {
+            self.place[self.entries[at].1.index()] = at as u32;
+            self.settle(at);
+        }
+    }
+
+    /// Moves an entry up or down to where it belongs.
+    fn settle(&mut self, mut at: usize) {
+        while at > 0 && order(self.entries[at]) > order(self.entries[(at - 1) / 2]) {
+            self.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+        loop {
+            let below = [2 * at + 1, 2 * at + 2];
+            let largest = below
+                .into_iter()
+                .filter(|&child| child < self.entries.len())
+                .max_by_key(|&child| order(self.entries[child]));
+            match largest {
+                Some(child) if order(self.entries[child]) > order(self.entries[at]) => {
+                    self.swap(at, child);
+                    at = child;
+                }
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.entries.swap(a, b);
+        self.place[self.entries[a].1.index()] = a as u32;
+        self.place[self.entries[b].1.index()] = b as u32;
+    }
+
+    fn key(&self, cpu: CpuId) -> Option<Time> {
+        let &at = self.place.get(cpu.index())?;
+        Some(self.entries.get(at as usize)?.0)
     }
 }
 
@@ -136,15 +233,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Of seven CPUs in all, from the first on or around the number from which there is a heap.
         #[test]
         fn says_what_a_scan_says(
+            from in prop::sample::select(vec![0u32, 28, 40]),
             steps in prop::collection::vec((0u32..7, prop::option::of(0i64..5), 0u32..8), 0..60),
         ) {
             let mut cpudl = Cpudl::default();
-            let mut keys: Vec<Option<Option<Time>>> = vec![None; 7];
+            let mut keys: Vec<Option<Option<Time>>> = vec![None; 47];
             for (cpu, key, preferred) in steps {
-                let (cpu, preferred) = (CpuId(cpu), CpuId(preferred));
-                if preferred == CpuId(7) {
+                let (cpu, preferred) = (CpuId(from + cpu), CpuId(from + preferred));
+                if preferred == CpuId(from + 7) {
                     cpudl.remove(cpu);
                     keys[cpu.index()] = None;
                 } else {
@@ -153,7 +252,7 @@ mod tests {
                     keys[cpu.index()] = Some(key);
                 }
                 let known: CpuSet =
-                    (0..7).map(CpuId).filter(|cpu| keys[cpu.index()].is_some()).collect();
+                    (0..47).map(CpuId).filter(|cpu| keys[cpu.index()].is_some()).collect();
                 prop_assert!(cpudl.agrees(&known, |cpu| keys[cpu.index()].flatten()));
                 let slow = known
                     .iter()

@@ -84,12 +84,9 @@ pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -
         let others = rq.earliest_without(own, p);
         rq.cpudl[cluster].set(own, others);
     }
-    let free = rq.cpudl[cluster].free().intersection(&rq.threads[p].mask);
-    let free = rq.fast_enough(p, free);
-    let found = if free.contains(own) {
-        Some(own)
-    } else if !free.is_empty() {
-        free.lowest()
+    let free = rq.free_for(p);
+    let found = if free.is_some() {
+        free
     } else {
         let best = rq.cpudl[cluster].latest(own);
         best.filter(|&(cpu, key)| rq.threads[p].mask.contains(cpu) && d < key).map(|(cpu, _)| cpu)
@@ -103,7 +100,7 @@ pub(crate) fn find_later(rq: &mut RunQueues, p: TaskId, own_thread: OwnThread) -
 
 /// Pushes the best thread that can leave a CPU, if another CPU should have it.
 pub(crate) fn push_one(rq: &mut RunQueues, c: CpuId, own_thread: OwnThread) -> bool {
-    let Some(p) = rq.pushable(c).next() else { return false };
+    let Some(p) = rq.pushable(c, |_| true) else { return false };
     let d = rq.deadline(p);
     if let Some(running) = rq.running(c)
         && d < rq.deadline(running)
@@ -150,7 +147,7 @@ pub(crate) fn pull(rq: &mut RunQueues, c: CpuId) {
         if s == c {
             continue;
         }
-        let Some(p) = rq.pushable(s).find(|&p| rq.threads[p].mask.contains(c)) else { continue };
+        let Some(p) = rq.pushable(s, |thread| thread.mask.contains(c)) else { continue };
         let d = rq.deadline(p);
         if d >= bound {
             continue;

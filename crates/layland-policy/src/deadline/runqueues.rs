@@ -26,6 +26,7 @@
 mod activity;
 mod instant;
 mod invariants;
+mod jobs;
 mod load;
 mod requests;
 mod rules;
@@ -45,6 +46,7 @@ use super::accounts::Accounts;
 use super::cpudl::Cpudl;
 use super::price::{Arith, Price};
 use super::server::ServerState;
+use super::sorted::Sorted;
 use crate::{Action, Note, TimerId};
 use layland_model::{
     CpuId, CpuMap, CpuSet, Duration, JobId, MoveReason, Service, Speed, System, TaskId, TaskMap,
@@ -67,9 +69,17 @@ pub enum Tie {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     /// All of them, by deadline and tie.
-    order: BTreeSet<(Time, i64, TaskId)>,
+    order: Sorted<(Time, i64, TaskId)>,
     /// Those that may use other CPUs, by deadline and rank.
-    movable: BTreeSet<(Time, u32, TaskId)>,
+    movable: Sorted<(Time, u32, TaskId)>,
+}
+
+impl Queue {
+    /// The earliest deadline.
+    #[inline]
+    fn earliest(&self) -> Option<Time> {
+        self.order.first().map(|&(d, ..)| d)
+    }
 }
 
 /// The state that all policies with per-CPU run queues share: see the file header.
@@ -84,7 +94,7 @@ pub(crate) struct RunQueues {
     pub cpudl: Vec<Cpudl>,
     /// `U_j`, where a policy asked for it.
     pub load: Option<Load>,
-    sources: Option<Sources>,
+    sources: Sources,
     tie: Tie,
     lag_reset: bool,
     queues: CpuMap<Queue>,
@@ -187,6 +197,7 @@ impl RunQueues {
     // --- Looking ------------------------------------------------------------------------------
 
     /// The first thread in the order of a queue.
+    #[inline]
     pub(crate) fn leftmost(&self, c: CpuId) -> Option<TaskId> {
         let &(d, _, first) = self.queues[c].order.first()?;
         match self.curr[c] {
@@ -202,42 +213,56 @@ impl RunQueues {
     }
 
     /// The earliest deadline queued on a CPU.
+    #[inline]
     pub(crate) fn earliest(&self, c: CpuId) -> Option<Time> {
-        self.queues[c].order.first().map(|&(d, ..)| d)
+        self.queues[c].earliest()
     }
 
     /// The same without one thread.
     pub(crate) fn earliest_without(&self, c: CpuId, x: TaskId) -> Option<Time> {
-        self.queues[c].order.iter().find(|&&(_, _, p)| p != x).map(|&(d, ..)| d)
+        self.queues[c].order.find(|&(_, _, p)| p != x).map(|&(d, ..)| d)
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self, c: CpuId) -> bool {
         self.queues[c].order.is_empty()
     }
 
+    #[inline]
     pub(crate) fn is_queued_on(&self, p: TaskId, c: CpuId) -> bool {
         let thread = &self.threads[p];
         thread.queued && thread.cpu == c
     }
 
     /// What a CPU runs, if that is still in its queue.
+    #[inline]
     pub(crate) fn running(&self, c: CpuId) -> Option<TaskId> {
         self.curr[c].filter(|&p| self.is_queued_on(p, c))
     }
 
+    #[inline]
     pub(crate) fn deadline(&self, p: TaskId) -> Time {
         self.threads[p].server.deadline()
     }
 
+    #[inline]
     pub(crate) fn needs(&self, c: CpuId) -> bool {
         self.need.contains(c)
     }
 
-    /// The threads that can be moved away from a CPU, by deadline and rank: queued, not running,
-    /// not due.
-    pub(crate) fn pushable(&self, c: CpuId) -> impl Iterator<Item = TaskId> + '_ {
-        let movable = self.queues[c].movable.iter().map(|&(_, _, p)| p);
-        movable.filter(move |&p| self.curr[c] != Some(p) && !self.threads[p].due)
+    /// The first thread, by deadline and rank, that can be moved away from a CPU (queued, not running, not due) and
+    /// of which this is true.
+    #[inline]
+    pub(crate) fn pushable(
+        &self,
+        c: CpuId,
+        mut is_wanted: impl FnMut(&Thread) -> bool,
+    ) -> Option<TaskId> {
+        let is_free = |&(_, _, p): &(Time, u32, TaskId)| {
+            let thread = &self.threads[p];
+            self.curr[c] != Some(p) && !thread.due && is_wanted(thread)
+        };
+        self.queues[c].movable.find(is_free).map(|&(_, _, p)| p)
     }
 
     /// The CPUs that a thread can use now.
@@ -247,6 +272,7 @@ impl RunQueues {
     }
 
     /// The cluster of a CPU.
+    #[inline]
     pub(crate) fn cluster_of(&self, c: CpuId) -> Option<usize> {
         self.clusters.iter().position(|cluster| cluster.contains(c))
     }
@@ -258,6 +284,7 @@ impl RunQueues {
 
     // --- Queues -------------------------------------------------------------------------------
 
+    #[inline]
     pub(crate) fn set_need(&mut self, c: CpuId) {
         self.need.insert(c);
     }
@@ -284,12 +311,15 @@ impl RunQueues {
         thread.server.state = ServerState::Eligible;
         let (c, d) = (thread.cpu, thread.server.deadline());
         let queue = &mut self.queues[c];
+        let earliest = queue.earliest();
         queue.order.insert((d, thread.tie, p));
         if thread.migrates {
             queue.movable.insert((d, thread.seat, p));
         }
         self.source_changed(c);
-        self.update_cpudl(c);
+        if self.queues[c].earliest() != earliest {
+            self.update_cpudl(c);
+        }
     }
 
     /// Takes a thread out of the queue of its CPU, which reschedules if it ran it.
@@ -304,10 +334,15 @@ impl RunQueues {
         thread.queued = false;
         let d = thread.server.deadline();
         let queue = &mut self.queues[c];
+        let earliest = queue.earliest();
         queue.order.remove(&(d, thread.tie, p));
-        queue.movable.remove(&(d, thread.seat, p));
+        if thread.migrates {
+            queue.movable.remove(&(d, thread.seat, p));
+        }
         self.source_changed(c);
-        self.update_cpudl(c);
+        if self.queues[c].earliest() != earliest {
+            self.update_cpudl(c);
+        }
     }
 
     /// Gives a thread that is not queued another CPU.
@@ -342,8 +377,12 @@ impl RunQueues {
 
     /// Where a thread has to go whose CPU it can no longer use: to the lowest that it can; if there is
     /// none, to one that is offline, where it waits.
+    #[inline]
     fn refuge(&self, p: TaskId) -> Option<CpuId> {
         let thread = &self.threads[p];
+        if thread.mask.contains(thread.cpu) && self.usable[thread.cluster].contains(thread.cpu) {
+            return None;
+        }
         let allowed = self.allowed(p);
         let among = if allowed.is_empty() { &thread.mask } else { &allowed };
         if among.contains(thread.cpu) { None } else { among.lowest() }
@@ -360,7 +399,7 @@ impl RunQueues {
         debug_assert!(!self.threads[p].queued);
         self.threads[p].server.new_period(self.now);
         self.threads[p].set_begin(self.now);
-        self.dated.push(p);
+        self.date(p);
     }
 
     fn replenish(&mut self, p: TaskId) {
@@ -372,11 +411,12 @@ impl RunQueues {
         }
         thread.set_begin(self.now);
         let d = thread.server.deadline();
-        self.dated.push(p);
+        self.date(p);
         self.out.push(Action::Note { note: Note::Replenished { task: p, deadline: d } });
     }
 
     /// Accounts for what the thread on a CPU did.
+    #[inline]
     fn charge(&mut self, c: CpuId) {
         let length = self.now - self.since[c];
         if length > Duration::ZERO
@@ -408,15 +448,23 @@ impl RunQueues {
     }
 
     /// Makes a CPU run a thread or nothing.
+    #[inline]
     fn switch(&mut self, c: CpuId, next: Option<TaskId>) {
         if self.curr[c] != next {
-            self.charge(c);
-            self.curr[c] = next;
-            self.source_changed(c);
-            self.prices[c] = self.price(c);
-            self.touched.insert(c);
-            self.regrant.insert(c);
+            self.switch_to(c, next);
         }
+    }
+
+    fn switch_to(&mut self, c: CpuId, next: Option<TaskId>) {
+        self.charge(c);
+        self.curr[c] = next;
+        self.source_changed(c);
+        // Nearly always it costs what it takes, as before.
+        if self.reclaims || self.speeds[c] != Speed::UNIT || self.prices[c] != Price::Unit {
+            self.prices[c] = self.price(c);
+        }
+        self.touched.insert(c);
+        self.regrant.insert(c);
     }
 
     /// Gives what a CPU runs its budget anew, if it runs this thread.
@@ -431,45 +479,5 @@ impl RunQueues {
     fn set_timer(&mut self, p: TaskId, at: Time) {
         let id = TimerId(self.threads[p].seat);
         self.out.push(Action::SetTimer { id, at });
-    }
-    // --- Jobs ---------------------------------------------------------------------------------
-
-    /// The job that was released becomes the ready one, if there is none.
-    fn next_job(&mut self, p: TaskId) {
-        let thread = &mut self.threads[p];
-        if thread.job.is_none() && thread.next_job.is_some() {
-            thread.job = thread.next_job.take();
-            (thread.ran, thread.charged) = (false, Duration::ZERO);
-            self.dated.push(p);
-        }
-    }
-
-    /// Notes a job that was released.
-    fn released(&mut self, job: JobId, release: Time, deadline: Time) {
-        let thread = &mut self.threads[job.task];
-        if thread.job.is_none_or(|seq| seq < job.seq) {
-            thread.next_job = Some(job.seq);
-            thread.released = release;
-            thread.told = (release, deadline);
-        }
-    }
-
-    /// A thread is no longer in the system.
-    fn leave(&mut self, p: TaskId) {
-        if self.threads[p].queued {
-            self.dequeue(p);
-        }
-        let thread = &mut self.threads[p];
-        if thread.server.state == ServerState::Dead {
-            return;
-        }
-        thread.server.state = ServerState::Dead;
-        self.leave_accounts(p);
-        let thread = &mut self.threads[p];
-        (thread.job, thread.next_job, thread.due) = (None, None, false);
-        if let Some(load) = &mut self.load {
-            load.remove(thread.cpu, &thread.u);
-        }
-        self.due_timers.remove(&(thread.seat, p));
     }
 }

@@ -102,10 +102,14 @@ impl RunQueues {
     }
 
     /// With the kernel's arithmetic a stretch of running ends at every event.
+    #[inline]
     pub(super) fn end_stretches(&mut self) {
-        if self.arith == Arith::Exact {
-            return;
+        if self.arith != Arith::Exact {
+            self.charge_stretches();
         }
+    }
+
+    fn charge_stretches(&mut self) {
         for c in self.curr.ids() {
             if self.since[c] < self.now && matches!(self.prices[c], Price::Scaled { .. }) {
                 self.charge(c);
@@ -242,6 +246,7 @@ impl RunQueues {
 
     /// Takes out the bandwidth of threads that have left, whose zero-lag times have come. Where another thread with
     /// the same id has taken the timer, that is later than it could be, with the next event.
+    #[inline]
     pub(super) fn release_departed(&mut self) {
         while let Some(at) = self.departed.iter().position(|departed| departed.until <= self.now) {
             let Departed { bandwidth, cpu, cluster, .. } = self.departed.swap_remove(at);

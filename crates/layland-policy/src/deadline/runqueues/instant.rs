@@ -234,7 +234,7 @@ impl<R: Rules> Threads<R> {
             ServerState::Blocked => {
                 rq.awake(p);
                 rq.next_job(p);
-                rq.dated.push(p);
+                rq.date(p);
                 if let Woken::ThrottledUntil(at) = rq.threads[p].server.wake(rq.now) {
                     rq.throttle_until(p, at);
                     return;
@@ -367,24 +367,11 @@ impl<R: Rules> Threads<R> {
         if let Some(grid) = rq.speed_grid {
             rq.update_speeds(grid);
         }
-        rq.dated.sort_unstable();
-        rq.dated.dedup();
-        for p in std::mem::take(&mut rq.dated) {
-            let thread = &mut rq.threads[p];
-            let Some(seq) =
-                thread.job.filter(|_| thread.kind != ThreadKind::Jobs && thread.is_in())
-            else {
-                continue;
-            };
-            let dates = thread.dates();
-            if thread.told != dates {
-                thread.told = dates;
-                let job = JobId { task: p, seq };
-                let (release, deadline) = dates;
-                rq.out.push(Action::SetDates { job, release, deadline });
-            }
+        if !rq.dated.is_empty() {
+            rq.tell_dates();
         }
-        for c in std::mem::take(&mut rq.touched).iter() {
+        while let Some(c) = rq.touched.lowest() {
+            rq.touched.remove(c);
             let p = rq.curr[c].filter(|&p| rq.threads[p].job.is_some());
             let job = p.and_then(|task| Some(JobId { task, seq: rq.threads[task].job? }));
             let again = rq.regrant.remove(c);
@@ -546,6 +533,7 @@ impl<R: Rules> Policy for Threads<R> {
 #[expect(private_bounds, reason = "the policies are built by the functions of their files")]
 impl<R: Rules> Threads<R> {
     /// Handles the replenishments for now whose rank comes before this seat.
+    #[inline]
     fn due_timers_before(&mut self, seat: u32) {
         while let Some(&(own, p)) = self.rq.due_timers.first()
             && own < seat

@@ -11,7 +11,7 @@ impl RunQueues {
         let is_unit_speed =
             self.speed_grid.is_none() && self.speeds.values().all(|&speed| speed == Speed::UNIT);
         for (c, queue) in self.queues.iter() {
-            for &(d, tie, p) in &queue.order {
+            for &(d, tie, p) in queue.order.iter() {
                 let thread = &self.threads[p];
                 assert!(thread.queued && thread.cpu == c, "{p:?} is on two queues");
                 assert!((thread.server.deadline(), thread.tie) == (d, tie));
@@ -25,6 +25,9 @@ impl RunQueues {
                 let entry = (d, thread.seat, p);
                 assert_eq!(queue.movable.contains(&entry), thread.migrates);
             }
+            // No other entries: a second one of a thread would outlive its place in the queue.
+            let movable = queue.order.iter().filter(|&&(_, _, p)| self.threads[p].migrates);
+            assert_eq!(queue.movable.len(), movable.count(), "{c:?} has just what can leave it");
             queued += queue.order.len();
             if self.online.contains(c) {
                 assert_eq!(self.curr[c], self.leftmost(c), "{c:?} runs what comes first");

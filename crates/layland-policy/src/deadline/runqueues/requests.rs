@@ -53,7 +53,7 @@ impl RunQueues {
             Renewal::WakeUp => {
                 let woken = self.threads[p].server.wake(self.now);
                 self.threads[p].set_begin(self.now);
-                self.dated.push(p);
+                self.date(p);
                 if let Woken::ThrottledUntil(at) = woken {
                     self.throttle_until(p, at);
                     return false;

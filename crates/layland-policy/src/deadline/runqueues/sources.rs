@@ -4,24 +4,55 @@ use super::RunQueues;
 use layland_model::{CpuId, CpuSet, Index, Time};
 use layland_offline::Minima;
 
-/// For each CPU when the first thread is due that it does not run and that may use other CPUs. Kept for machines with
-/// so many CPUs that a pull should not look at each.
+/// For each CPU when the first thread is due that it does not run and that may use other CPUs: a pull looks at the
+/// queues of those alone that may have something for it.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
-    due: Minima<Time>,
+    due: Due,
     /// The CPUs of which that may have changed.
     changed: CpuSet,
 }
 
+#[derive(Clone, Debug)]
+enum Due {
+    /// By CPU. With so few, looking at each is as quick.
+    Few(Vec<Time>),
+    Many(Minima<Time>),
+}
+
+impl Due {
+    #[inline]
+    fn set(&mut self, at: usize, due: Time) {
+        match self {
+            Due::Few(all) => all[at] = due,
+            Due::Many(all) => all.set(at, due),
+        }
+    }
+
+    /// The first CPU from one on that is due before a bound.
+    #[inline]
+    fn first_below(&self, from: usize, bound: Time) -> Option<usize> {
+        match self {
+            Due::Few(all) => {
+                let below = all.get(from..)?.iter().position(|&due| due < bound)?;
+                Some(from + below)
+            }
+            Due::Many(all) => all.first_below(from, bound),
+        }
+    }
+}
+
 impl Sources {
-    /// With fewer CPUs, looking at each is as quick.
+    /// From so many CPUs on a pull should not look at each.
     const MANY: usize = 32;
 
-    pub(super) fn new(cpus: usize) -> Option<Sources> {
-        (cpus >= Sources::MANY).then(|| Sources {
-            due: Minima::new(cpus, Time::NEVER, Time::NEVER),
-            changed: CpuSet::first(cpus),
-        })
+    pub(super) fn new(cpus: usize) -> Sources {
+        let due = if cpus < Sources::MANY {
+            Due::Few(vec![Time::NEVER; cpus])
+        } else {
+            Due::Many(Minima::new(cpus, Time::NEVER, Time::NEVER))
+        };
+        Sources { due, changed: CpuSet::first(cpus) }
     }
 }
 
@@ -29,9 +60,7 @@ impl RunQueues {
     /// The queue of a CPU, or what it runs, has changed.
     #[inline]
     pub(super) fn source_changed(&mut self, c: CpuId) {
-        if let Some(sources) = &mut self.sources {
-            sources.changed.insert(c);
-        }
+        self.sources.changed.insert(c);
     }
 
     /// The first CPU of a cluster, from one on, that may have a thread to pull with a deadline before `bound`: every
@@ -42,37 +71,31 @@ impl RunQueues {
         from: CpuId,
         bound: Time,
     ) -> Option<CpuId> {
-        let Some(mut sources) = self.sources.take() else {
-            let cpus = &self.clusters[cluster];
-            let last = cpus.highest()?;
-            return (from.0..=last.0).map(CpuId).find(|&c| cpus.contains(c));
-        };
-        while let Some(c) = sources.changed.lowest() {
-            sources.changed.remove(c);
-            sources.due.set(c.index(), self.first_movable(c));
+        while let Some(c) = self.sources.changed.lowest() {
+            self.sources.changed.remove(c);
+            let due = self.first_movable(c);
+            self.sources.due.set(c.index(), due);
         }
         let mut from = from.index();
-        let found = loop {
-            let Some(at) = sources.due.first_below(from, bound) else { break None };
+        loop {
+            let at = self.sources.due.first_below(from, bound)?;
             let c = CpuId::from_index(at);
             if self.clusters[cluster].contains(c) {
-                break Some(c);
+                return Some(c);
             }
             from = at + 1;
-        };
-        self.sources = Some(sources);
-        found
+        }
     }
 
     /// The deadline of the first thread in the queue of a CPU that it does not run and that may use other CPUs.
     fn first_movable(&self, c: CpuId) -> Time {
-        let others = self.queues[c].movable.iter().find(|&&(_, _, p)| self.curr[c] != Some(p));
+        let others = self.queues[c].movable.find(|&(_, _, p)| self.curr[c] != Some(p));
         others.map_or(Time::NEVER, |&(d, ..)| d)
     }
 
     /// Panics where what is kept differs from its definition.
     pub(super) fn assert_sources(&self) {
-        let Some(sources) = &self.sources else { return };
+        let sources = &self.sources;
         for c in self.curr.ids().filter(|&c| !sources.changed.contains(c)) {
             let own = sources.due.first_below(c.index(), Time::NEVER).filter(|&at| at == c.index());
             let due = self.first_movable(c);

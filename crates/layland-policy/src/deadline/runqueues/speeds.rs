@@ -87,12 +87,24 @@ impl RunQueues {
         &self.speeds[c].rate() * &Rate::whole(D.ns()) >= Rate::whole(Q.ns())
     }
 
+    /// The free CPU that a thread goes to: its own, or else the lowest.
+    #[inline]
+    pub(crate) fn free_for(&self, p: TaskId) -> Option<CpuId> {
+        let thread = &self.threads[p];
+        let (free, own) = (self.cpudl[thread.cluster].free(), thread.cpu);
+        if self.knows_speeds {
+            let free = self.fast_enough(p, free.intersection(&thread.mask));
+            return if free.contains(own) { Some(own) } else { free.lowest() };
+        }
+        if free.contains(own) && thread.mask.contains(own) {
+            return Some(own);
+        }
+        free.lowest_common(&thread.mask)
+    }
+
     /// Those of some free CPUs that are fast enough for a thread; if there is none, the fastest, among equals its
     /// own, then the lowest.
-    pub(crate) fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
-        if !self.knows_speeds {
-            return free;
-        }
+    fn fast_enough(&self, p: TaskId, free: CpuSet) -> CpuSet {
         let fitting: CpuSet = free.iter().filter(|&c| self.fits(p, c)).collect();
         if !fitting.is_empty() {
             return fitting;
