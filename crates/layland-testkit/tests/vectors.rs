@@ -71,6 +71,8 @@ fn a_wrong_expectation_fails() {
         ("global-classics/gc-01", "[0, 0, 0, 3, 2]", "[0, 0, 0, 3, 3]"),
         ("global-classics/gc-01", "\"busy_time\": 11", "\"busy_time\": 12"),
         ("global-classics/gc-01", "\"iterated\": false", "\"iterated\": true"),
+        ("global-classics/gc-05", "\"edf_k_min\": 2", "\"edf_k_min\": 1"),
+        ("global-classics/gc-05", "\"zeta\": \"2/3\"", "\"zeta\": \"3/5\""),
         ("global-classics/gc-01", "\"preemptions\": 2", "\"preemptions\": 3"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
