@@ -22,7 +22,7 @@ use crate::uniprocessor::fixed_priority::{
 };
 use crate::{
     BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp, mixed,
-    necessary, optimal, partitioned, uniprocessor,
+    necessary, optimal, partitioned, top_first, uniprocessor,
 };
 
 /// The names of tests and response times that search through the lengths of windows: where they are silent they take
@@ -54,6 +54,10 @@ pub const TESTS: &[SchedulabilityTest] = &[
     global_edf::limited::TEST,
     global_edf::combined::TEST,
     global_edf::edzl::TEST,
+    top_first::EDF_US,
+    top_first::FPEDF,
+    top_first::EDF_K,
+    top_first::RM_US,
     global_fp::BCL_RM,
     global_fp::BERTOGNA_RM,
     global_fp::GUAN_RM,

@@ -66,6 +66,7 @@ pub mod partitioned;
 mod proof;
 mod sporadic;
 mod test;
+pub mod top_first;
 pub mod uniprocessor;
 mod verdict;
 

@@ -16,8 +16,9 @@ use layland_trace::JobRecord;
 use std::collections::BTreeSet;
 
 impl Checker<'_> {
-    /// The rule, group by group: a sweep over the instants at which something changes.
-    pub(super) fn check_highest_first(&mut self, groups: &[Group], order: &JobOrder) {
+    /// The rule, group by group: a sweep over the instants at which something changes. Without an order, only that no
+    /// CPU is idle while a job waits.
+    pub(super) fn check_highest_first(&mut self, groups: &[Group], order: Option<&JobOrder>) {
         let cpu_count = self.system.platform.cpu_count();
         let mut group_of_task: TaskMap<Option<usize>> =
             TaskMap::filled(None, self.system.tasks.len());
@@ -25,7 +26,7 @@ impl Checker<'_> {
         for (index, group) in groups.iter().enumerate() {
             let is_changing = |&task: &TaskId| {
                 self.is_changing.get(task) == Some(&true)
-                    || *order == JobOrder::ZeroLaxity && self.gets_another_wcet(task)
+                    || order == Some(&JobOrder::ZeroLaxity) && self.gets_another_wcet(task)
             };
             if group.tasks.iter().any(is_changing) {
                 continue;
@@ -49,7 +50,7 @@ impl Checker<'_> {
                 edges[group].push((end, Edge::Passed(index)));
             }
         }
-        if *order == JobOrder::ZeroLaxity {
+        if order == Some(&JobOrder::ZeroLaxity) {
             for (index, at) in self.urgencies() {
                 let task = self.trace.jobs[index].job.id.task;
                 if let Some(&Some(group)) = group_of_task.get(task) {
@@ -85,7 +86,7 @@ impl Checker<'_> {
                 (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
             }));
         }
-        let mut keys: Vec<Key> = self.keys(order);
+        let mut keys: Vec<Key> = self.keys(order.unwrap_or(&JobOrder::Deadline));
         for (group, mut edges) in groups.iter().zip(edges) {
             // Stable: edges of one instant are all applied before the state is looked at.
             edges.sort_by_key(|&(at, _)| at);
@@ -95,7 +96,7 @@ impl Checker<'_> {
 
     /// Whether a request gives a task another WCET. When it counts, and whether it is refused, is not in
     /// the trace.
-    fn gets_another_wcet(&self, task: TaskId) -> bool {
+    pub(super) fn gets_another_wcet(&self, task: TaskId) -> bool {
         self.system.requests.iter().any(|request| {
             matches!(&request.kind, RequestKind::Reconfigure(of, Change::Parameters { .. }) if *of == task)
         })
@@ -142,6 +143,12 @@ impl Checker<'_> {
                     record.job.deadline.ns()
                 }
                 JobOrder::Fixed(priorities) => priorities.get(task).copied().unwrap_or(i64::MAX),
+                JobOrder::TopFirst { top, then } => {
+                    let task_of = self.system.tasks.get(task);
+                    task_of
+                        .and_then(|parameters| JobOrder::key_in_class(top, *then, task, parameters))
+                        .unwrap_or(record.job.deadline.ns())
+                }
             };
             let rank = self.system.tasks.get(task).map_or(i64::MAX, |task| task.rank);
             Key { laxity: Laxity::Some, first, rank, task, job: index }
@@ -149,8 +156,14 @@ impl Checker<'_> {
         self.trace.jobs.iter().enumerate().map(key).collect()
     }
 
-    fn sweep(&mut self, cpus: &CpuSet, edges: &[(Time, Edge)], keys: &mut [Key], order: &JobOrder) {
-        let running_first = *order == JobOrder::DeadlineThenRunning;
+    fn sweep(
+        &mut self,
+        cpus: &CpuSet,
+        edges: &[(Time, Edge)],
+        keys: &mut [Key],
+        order: Option<&JobOrder>,
+    ) {
+        let running_first = order == Some(&JobOrder::DeadlineThenRunning);
         let cpu_count = self.system.platform.cpu_count();
         let mut state = Sweep {
             is_ready: BTreeSet::new(),
@@ -194,6 +207,7 @@ impl Checker<'_> {
                 self.violated(|_| violation);
             }
             let overtaken = match running_first {
+                false if order.is_none() => None,
                 false => state
                     .running
                     .last()

@@ -38,6 +38,10 @@
 //! which a waiting job may use, or which is reachable from it, is online and runs a job that comes before it. A
 //! finding names the CPU, and for a CPU that is only reachable who would have to move where.
 //!
+//! For [`ScheduleRule::LeastLaxity`] it also holds at every instant that no online CPU of a group is idle while a job
+//! waits; and on a machine without overheads that from each look on those jobs run that come first
+//! (`least_laxity.rs`).
+//!
 //! For [`ScheduleRule::Optimal`] it also holds that every segment is on a CPU of its group, and that no
 //! job misses its deadline: if the machine has no overheads, no request comes, and no execution model
 //! goes beyond the WCET.
@@ -62,6 +66,7 @@ mod evidence;
 mod foreign;
 mod highest_first;
 mod jobs;
+mod least_laxity;
 mod mixed;
 mod plan;
 mod segments;
@@ -263,7 +268,13 @@ impl<'a> Checker<'a> {
     fn check_rule(&mut self, rule: &ScheduleRule) {
         match rule {
             ScheduleRule::None => {}
-            ScheduleRule::HighestFirst { groups, order } => self.check_highest_first(groups, order),
+            ScheduleRule::HighestFirst { groups, order } => {
+                self.check_highest_first(groups, Some(order));
+            }
+            ScheduleRule::LeastLaxity { groups, rule } => {
+                self.check_least_laxity(groups, *rule);
+                self.check_highest_first(groups, None);
+            }
             ScheduleRule::Optimal { groups } => self.check_optimal(groups),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {
                 self.check_mixed_criticality(groups, guaranteed);

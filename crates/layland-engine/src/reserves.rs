@@ -76,6 +76,7 @@ impl Reserves {
             (
                 Schedules::ReadyJobs | Schedules::ArrivingJobs,
                 ScheduleRule::HighestFirst { .. }
+                | ScheduleRule::LeastLaxity { .. }
                 | ScheduleRule::Weak { .. }
                 | ScheduleRule::Strong { .. }
                 | ScheduleRule::None,

@@ -476,7 +476,8 @@ pub(crate) fn verdict<'a>(
         },
         (ScheduleRule::HighestFirst { .. }, true)
         | (
-            ScheduleRule::Weak { .. }
+            ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::MixedCriticality { .. }
@@ -490,6 +491,9 @@ pub(crate) fn verdict<'a>(
         true => Vec::new(),
         false => algorithms(algorithm, &placed),
     };
+    // Who comes first was decided by the WCETs without what is added.
+    let has_other_classes = matches!(algorithm, Algorithm::TopFirst(_)) && inflated.is_some();
+    let theory = if has_other_classes { Vec::new() } else { theory };
     let analysed = match inflated {
         Some(Inflated { system, tasks }) => {
             found.inflation = Some(tasks);
@@ -497,7 +501,9 @@ pub(crate) fn verdict<'a>(
         }
         None => placed,
     };
+    let top_first = views::of_top_class(&analysed, &rule);
     let mut views = vec![View::plain(theory, analysed)];
+    views.extend(top_first);
     // Why there is nothing to analyse but what is said of the algorithm itself.
     let mut nothing_more = None;
     let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
@@ -519,6 +525,7 @@ pub(crate) fn verdict<'a>(
             *guaranteed != system.platform.all_cpus()
         }
         ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. }
         | ScheduleRule::Optimal { .. }
@@ -684,6 +691,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::AdaptivePartitioning => true,
         Algorithm::Ordered(..)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::Run
         | Algorithm::Qps
         | Algorithm::MixedCriticality(_)
@@ -753,6 +761,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
         Algorithm::Ordered(..)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps

@@ -15,6 +15,7 @@ pub fn placed(system: &System, rule: &ScheduleRule) -> System {
 pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),
         ScheduleRule::Optimal { .. } | ScheduleRule::None => return None,

@@ -52,6 +52,7 @@ impl Proven {
             }
             Algorithm::Ordered(..)
             | Algorithm::Edzl
+            | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning
@@ -60,7 +61,10 @@ impl Proven {
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
-        let proof = if finding.verdict == Verdict::Yes && has_other_order {
+        let has_classes = matches!(algorithm, Algorithm::TopFirst(_));
+        let proof = if finding.verdict == Verdict::Yes && has_classes {
+            Err("the verifier does not know which tasks come first")
+        } else if finding.verdict == Verdict::Yes && has_other_order {
             Err("the policy runs with other priorities than those that the analysis finds")
         } else {
             test.prove(&analysed.system, finding)

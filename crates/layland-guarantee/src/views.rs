@@ -85,10 +85,21 @@
 //! late servers anew, so that bounds on late jobs are not used. Ties, `start`, `ac`, `limit` and `kernel` change
 //! nothing of the above.
 
+//!
+//! **Tasks that come first** (`edf-us`, `fpedf`, `edf-k`, `rm-us`). Let `h` of them be on `m` CPUs, `h < m`, or nobody
+//! below them and `h = m`. Give each of their jobs so much work that its task executes without a pause until its next
+//! job comes. These tasks then keep exactly `h` CPUs busy, and the others are under EDF or RM on `m - h`
+//! CPUs, with the same releases. No job ends later for less work of others: take the jobs in the order of priorities,
+//! where one before it in its task comes before a job. If none of those above a job ends later, then at each instant
+//! no more tasks have a ready job above it, and whoever was ready still is or has ended, so that the job runs wherever
+//! it ran. (That is Ha and Liu's argument, with jobs that wait for those before them in their tasks.) So a *yes* and a
+//! bound for one CPU for each of the `h` tasks and a cluster of `m - h` for the others hold for the policy. With
+//! self-suspension that is not so: less work may then let a job come at a worse time.
+
 use layland_analysis::longest_execution;
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Order, Rate, RateSum, Service,
-    System,
+    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, JobOrder, Order, Rate, RateSum,
+    ScheduleRule, Service, System,
 };
 use layland_policy::PolicyOptions;
 use std::borrow::Cow;
@@ -136,6 +147,38 @@ impl<'a> View<'a> {
     }
 }
 
+/// What can be analysed where some tasks come first: clusters of one CPU for each of them, and one for the others.
+pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
+    let ScheduleRule::HighestFirst { groups, order: JobOrder::TopFirst { top, then } } = rule
+    else {
+        return None;
+    };
+    let [group] = groups.as_slice() else { return None };
+    let (h, m, all) = (top.len(), group.cpus.len(), group.tasks.len());
+    let suspends =
+        |task: &layland_model::Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
+    if h > m || h == m && all > h || system.tasks.values().any(suspends) {
+        return None;
+    }
+    let mut divided = system.clone();
+    let own = group.cpus.iter().take(h).map(CpuSet::single);
+    let shared: CpuSet = group.cpus.iter().skip(h).collect();
+    divided.platform.clusters = own.chain((h < m).then_some(shared)).collect();
+    for id in system.tasks.ids() {
+        divided.tasks[id].cluster = top.binary_search(&id).unwrap_or(h);
+        divided.tasks[id].affinity = None;
+    }
+    Some(View {
+        algorithms: algorithms(Algorithm::Ordered(Form::Clustered, *then), &divided),
+        system: Cow::Owned(divided),
+        answers: Answers::Yes,
+        bounds: Bounds::Above,
+        tells: TOP_FIRST,
+    })
+}
+
+const TOP_FIRST: &str = "each of the tasks that come first counts as alone on a CPU, and the others share those that \
+     are left";
 const RECLAIMING: &str = "the budgets count as execution times; with reclaiming each job still ends by its deadline, \
      though response times do not hold";
 const BUDGETS: &str = "the budgets count as execution times";
@@ -436,6 +479,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

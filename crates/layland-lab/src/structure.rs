@@ -54,6 +54,7 @@ pub(crate) fn structure(
         }
         Algorithm::Ordered(..)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -165,7 +165,11 @@ fn every_policy_runs_on_one_cpu() {
 #[test]
 fn policies_migrate_on_two_cpus() {
     let _alone = alone();
-    for spec in ["g-edf", "p-edf", "g-dm", "dl", "dl-sp", "apedf", "a2pedf"] {
+    let specs = [
+        "g-edf", "p-edf", "g-dm", "edf-us", "fpedf", "edf-k", "rm-us", "edzl", "llf", "mllf", "dl",
+        "dl-sp", "apedf", "a2pedf",
+    ];
+    for spec in specs {
         let mut system = two_cpus();
         if Registry::standard().build(spec, &system).unwrap().needs().schedules
             == Schedules::Threads

@@ -100,6 +100,8 @@ pub enum Algorithm {
     Ordered(Form, Order),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
+    /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
+    TopFirst(TopClass),
     /// SCHED_DEADLINE of Linux: threads with constant-bandwidth servers in per-CPU run queues, pushed
     /// and pulled towards global EDF.
     SchedDeadline,
@@ -115,6 +117,22 @@ pub enum Algorithm {
     MixedCriticality(Protection),
     /// An algorithm that no analysis is about.
     Other,
+}
+
+/// Which tasks come first, and in which order the others do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TopClass {
+    /// EDF-US: tasks above `m / (2 m - 1)`, then EDF (Srinivasan and Baruah 2002).
+    EdfUs,
+    /// fpEDF: of the `m - 1` largest tasks those above 1/2, then EDF (Baruah 2004).
+    FpEdf,
+    /// EDF^(k): the `k - 1` largest tasks, then EDF; the smallest `k` that is known to do (Goossens, Funk and Baruah
+    /// 2003).
+    EdfK,
+    /// RM-US: tasks above `m / (3 m - 2)`, then RM (Andersson, Baruah and Jonsson 2001).
+    RmUs,
+    /// Some others, of which these papers say nothing.
+    Chosen(Order),
 }
 
 /// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
@@ -181,6 +199,13 @@ impl fmt::Display for Algorithm {
                 return write!(f, "{}-{}", form.abbreviation(), order.abbreviation());
             }
             Algorithm::Edzl => "EDZL",
+            Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",
+            Algorithm::TopFirst(TopClass::FpEdf) => "fpEDF",
+            Algorithm::TopFirst(TopClass::EdfK) => "EDF^(k)",
+            Algorithm::TopFirst(TopClass::RmUs) => "RM-US",
+            Algorithm::TopFirst(TopClass::Chosen(order)) => {
+                return write!(f, "{} below some tasks", order.abbreviation());
+            }
             Algorithm::SchedDeadline => "SCHED_DEADLINE",
             Algorithm::SemiPartitionedDeadline => "semi-partitioned SCHED_DEADLINE",
             Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",

@@ -1,7 +1,7 @@
 //! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
-use crate::{CpuSet, TaskId, TaskMap};
+use crate::{CpuSet, Duration, Order, Task, TaskId, TaskMap};
 
 /// A property of a schedule, at every instant.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -30,6 +30,17 @@ pub enum ScheduleRule {
         /// The order of ready jobs.
         order: JobOrder,
     },
+    /// In each group no job waits while a CPU is idle, and the `min(m, ready)` ready jobs of the least laxity run, as
+    /// of the last *look*: when a job arrives, becomes ready or ends, when a CPU comes or goes, and at the instants of
+    /// the rule. Between looks who runs goes on. The laxity of a job is the time to its deadline, less what is left of
+    /// its WCET, which is nothing once that is exceeded. Where the machine has overheads or latencies it is not known
+    /// when laxities were looked at, and it is promised alone that no job waits while a CPU is idle.
+    LeastLaxity {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// When laxities are compared, and what decides between equal ones.
+        rule: LaxityRule,
+    },
     /// The jobs of each group run on CPUs of the group only, and no job is late: unless the machine has
     /// overheads, a request comes, or a job needs more than its WCET.
     Optimal {
@@ -47,6 +58,22 @@ pub enum ScheduleRule {
         /// The CPUs for which an analysis has shown that.
         guaranteed: CpuSet,
     },
+}
+
+/// When laxities are compared, besides arrivals, ends of jobs and changes of CPUs; and what decides between equal ones,
+/// before the smaller rank and the smaller id do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaxityRule {
+    /// LLF: at each multiple of a quantum while a job waits.
+    Quantum {
+        /// Multiples of it count from the start of the run.
+        quantum: Duration,
+        /// Whether of equal laxities those of jobs that run come first.
+        running_first: bool,
+    },
+    /// MLLF: when the time to the deadline of the first job that waits is the laxity of the last one that runs, and
+    /// when a job that waits has no laxity left. Of equal laxities that of the earlier deadline comes first.
+    Modified,
 }
 
 /// CPUs, and the tasks whose jobs they run.
@@ -72,6 +99,25 @@ pub enum JobOrder {
     ZeroLaxity,
     /// Smallest number first, one per task.
     Fixed(TaskMap<i64>),
+    /// The jobs of some tasks first, equal among themselves; then those of the others, in another order. No rule but
+    /// [`ScheduleRule::HighestFirst`] has this order.
+    TopFirst {
+        /// The tasks that come first, in the order of their ids.
+        top: Vec<TaskId>,
+        /// The order of the others.
+        then: Order,
+    },
+}
+
+impl JobOrder {
+    /// The number that every job of a task of [`TopFirst`](Self::TopFirst) has, smaller first; none if each job has its
+    /// deadline. No job has a smaller number than those of the tasks that come first.
+    pub fn key_in_class(top: &[TaskId], then: Order, id: TaskId, task: &Task) -> Option<i64> {
+        match top.binary_search(&id) {
+            Ok(_) => Some(i64::MIN),
+            Err(_) => then.fixed_key(task),
+        }
+    }
 }
 
 /// Why a thread is in the run queue of another CPU from now on.

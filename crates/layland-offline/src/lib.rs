@@ -3,7 +3,8 @@
 //! - [`packing`] assigns tasks to CPUs, by ten bin-packing heuristics or by exhaustive search;
 //! - [`fair`] groups tasks into the servers of RUN and QPS, and rounds rates so that every budget is whole;
 //! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
-//!   criticality levels.
+//!   criticality levels;
+//! - [`top`] says which tasks come first under EDF-US, fpEDF, EDF^(k) and RM-US.
 //!
 //! ```text
 //!                    +--> an analysis: a partition exists, so this is schedulable
@@ -31,6 +32,7 @@
 pub mod criticality;
 pub mod fair;
 pub mod packing;
+pub mod top;
 
 pub use fair::{
     Client, Clients, ExecutionSet, Fill, GridRate, Hierarchy, Infeasible, Master, QuasiRule,

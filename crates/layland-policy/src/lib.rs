@@ -18,7 +18,8 @@
 //!
 //! Where to read:
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
-//! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it;
+//! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it, [`top_first`] a
+//!   class of tasks; [`least_laxity`] sorts jobs anew whenever it decides;
 //! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
 //! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
 //!   [`PolicyInfo`] has;
@@ -61,12 +62,14 @@ pub mod edzl;
 pub mod fair;
 mod highest_first;
 mod info;
+pub mod least_laxity;
 pub mod ordered;
 mod policy;
 mod queue;
 mod registry;
 pub mod shell;
 mod spoken;
+pub mod top_first;
 
 pub use highest_first::{HighestFirst, Ties};
 pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};

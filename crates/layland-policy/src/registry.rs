@@ -5,7 +5,9 @@
 
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
-use crate::{Policy, adaptive, affinity, criticality, deadline, edzl, fair, ordered};
+use crate::{
+    Policy, adaptive, affinity, criticality, deadline, edzl, fair, least_laxity, ordered, top_first,
+};
 use layland_model::{Algorithm, System, TaskId};
 
 /// A list of policies, in the order in which lists show them.
@@ -28,6 +30,8 @@ impl Registry {
         let families = [
             ordered::policies(),
             vec![edzl::policy()],
+            top_first::policies(),
+            least_laxity::policies().to_vec(),
             affinity::policies(),
             deadline::policies(),
             adaptive::policies(),

@@ -71,7 +71,8 @@ pub(crate) use parts::{Alarm, Refusals, fixed_answer};
 pub use priority::Priority;
 pub use turn::Turn;
 
-use layland_model::{Group, JobOrder, ScheduleRule};
+use crate::{Schedules, State};
+use layland_model::{Group, JobOrder, ScheduleRule, Time};
 use std::fmt::Debug;
 
 /// How far the jobs of a task may migrate.
@@ -99,6 +100,9 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
     /// Whether it needs to know how far jobs are.
     const PROGRESS: Progress;
 
+    /// Which events call for a decision: by default those of jobs that are ready.
+    const SCHEDULES: Schedules = Schedules::ReadyJobs;
+
     /// A job waits from now on: it is ready, or it has lost its CPU without a decision.
     fn wait(&mut self, job: Priority);
 
@@ -110,6 +114,10 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
 
     /// Decides what runs, once per instant, if something happened to the group.
     fn decide(&mut self, turn: &mut Turn<'_>);
+
+    /// Saves what future decisions depend on besides the ready jobs of the group, where they run and how much of them
+    /// is left: see [`Policy::save`](crate::Policy::save).
+    fn save(&self, _now: Time, _state: &mut State) {}
 
     /// What the schedule of these groups satisfies.
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule;

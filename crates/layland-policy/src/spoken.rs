@@ -1,7 +1,7 @@
 //! Names of policies as people say them.
 //!
 //! The registry has one name for each policy. Papers and talks have more: `gEDF`, `global-edf`, `SCHED_DEADLINE`. What
-//! means one policy is taken for it. What means several (`edf`), or something that is not there (`llf`), is an error
+//! means one policy is taken for it. What means several (`edf`), or something that is not there (`cfs`), is an error
 //! that says so.
 
 use layland_model::nearest;
@@ -30,19 +30,27 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 8] = [
+const SYNONYMS: [(&str, &str); 16] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
     ("ap-edf", "apedf"),
     ("a2p-edf", "a2pedf"),
     ("edf-zl", "edzl"),
+    ("edfus", "edf-us"),
+    ("fp-edf", "fpedf"),
+    ("edf(k)", "edf-k"),
+    ("edf^(k)", "edf-k"),
+    ("rmus", "rm-us"),
+    ("least-laxity-first", "llf"),
+    ("lst", "llf"),
+    ("least-slack-time", "llf"),
     ("period-transformation", "pt"),
     ("zero-slack", "zss"),
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 12] = [
     (&["edf"], "`edf` is global, clustered or partitioned", &["g-edf", "c-edf", "p-edf"]),
     (
         &["rm", "rma"],
@@ -68,11 +76,6 @@ const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
         &["rr", "sched-rr", "round-robin"],
         "round robin is not there; without its time slices it is fixed priorities",
         &["g-fp", "p-fp"],
-    ),
-    (
-        &["llf", "lst", "llst", "mllf", "least-laxity-first", "least-slack-time"],
-        "least laxity first is not there; the nearest is EDF until zero laxity",
-        &["edzl"],
     ),
     (
         &[

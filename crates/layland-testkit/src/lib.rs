@@ -13,6 +13,7 @@
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
 //! - [`kernel_text`]: runs as a kernel would have traced them;
 //! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
+//! - [`least_laxity`]: LLF and MLLF one time unit at a time;
 //! - [`logged`]: a policy that writes down what it does, to feed it to a copy;
 //! - [`mixed`]: mixed criticality under adversarial runs, and its slow twins;
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
@@ -36,6 +37,7 @@ pub mod inversions;
 pub mod kernel_text;
 #[cfg(target_os = "linux")]
 pub mod kills;
+pub mod least_laxity;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;

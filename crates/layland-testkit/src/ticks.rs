@@ -65,6 +65,9 @@ pub fn simulate(system: &System, rule: &ScheduleRule, order: Order, until: Time)
             let has_laxity = *rule_order != JobOrder::ZeroLaxity || job.deadline - now > job.left;
             let gives_way =
                 *rule_order == JobOrder::DeadlineThenRunning && !ran.contains(&(job.task, job.seq));
+            let is_first =
+                matches!(rule_order, JobOrder::TopFirst { top, .. } if top.contains(&job.task));
+            let key = if is_first { i64::MIN } else { key };
             (has_laxity, key, gives_way, task.rank, job.task, job.seq)
         };
         let mut runs = Vec::new();

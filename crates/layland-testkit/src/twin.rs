@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct SlowHighestFirst {
     order: Order,
+    /// The tasks that come first; none if the policy has no such class.
+    top: Option<Vec<TaskId>>,
     /// Whether a running job goes first among equals.
     running_first: bool,
     groups: Vec<(CpuSet, Vec<TaskId>)>,
@@ -37,6 +39,13 @@ impl SlowHighestFirst {
         };
         Self {
             order,
+            top: match job_order {
+                JobOrder::TopFirst { top, .. } => Some(top.clone()),
+                JobOrder::Deadline
+                | JobOrder::DeadlineThenRunning
+                | JobOrder::ZeroLaxity
+                | JobOrder::Fixed(_) => None,
+            },
             running_first: *job_order == JobOrder::DeadlineThenRunning,
             groups: groups.iter().map(|g| (g.cpus.clone(), g.tasks.clone())).collect(),
             tasks: system.tasks.iter().map(|(id, task)| (id, task.clone())).collect(),
@@ -51,6 +60,7 @@ impl SlowHighestFirst {
     fn key(&self, task: TaskId) -> (i64, bool, i64, TaskId) {
         let parameters = &self.tasks[&task];
         let key = match self.order {
+            _ if self.top.as_ref().is_some_and(|top| top.contains(&task)) => i64::MIN,
             Order::Deadline => self.ready[&task].1.ns(),
             Order::RateMonotonic => parameters.period.ns(),
             Order::DeadlineMonotonic => parameters.deadline.ns(),
@@ -93,7 +103,11 @@ impl Policy for SlowHighestFirst {
                     self.stop(now, task);
                 }
             }
-            Event::Reconfigure { task, change, request: _ } => match change {
+            Event::Reconfigure { task, change, request } => match change {
+                Change::Parameters { .. } if self.top.is_some() => {
+                    let reason = "who comes first is decided before the start";
+                    self.refusals.push((request, Refusal::not_permitted(reason)));
+                }
                 Change::Parameters { period, deadline, wcet: _ } => {
                     let parameters = self.tasks.get_mut(&task).expect("known");
                     (parameters.period, parameters.deadline) = (period, deadline);

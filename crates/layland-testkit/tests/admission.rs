@@ -40,6 +40,18 @@ fn bandwidth_that_is_given_away_too_early_makes_others_late() {
     assert!(found.is_err(), "{found:?}");
 }
 
+/// What no test is about is never promised.
+#[test]
+fn a_policy_without_tests_lets_nobody_in() {
+    for spec in ["llf", "mllf"] {
+        let Ok(Seen { tally, .. }) = campaign(spec, 10, 1, Keeping::Careful) else {
+            panic!("{spec} broke a promise")
+        };
+        let [asked, granted] = tally.joins;
+        assert!(asked > 0 && granted == 0, "{spec}: {tally:?}");
+    }
+}
+
 #[test]
 fn policies_that_plan_before_the_start_let_nobody_in() {
     let machine = Platform::identical(2);
@@ -51,7 +63,10 @@ fn policies_that_plan_before_the_start_let_nobody_in() {
         })
         .map(|info| info.name.as_ref())
         .collect();
-    let planned = ["run", "qps", "smc", "rms", "cms", "amc", "zss", "pt", "plrs", "ocbp", "edf-vd"];
+    let planned = [
+        "edf-us", "fpedf", "edf-k", "rm-us", "run", "qps", "smc", "rms", "cms", "amc", "zss", "pt",
+        "plrs", "ocbp", "edf-vd",
+    ];
     assert_eq!(takes_nobody, planned.into());
 }
 

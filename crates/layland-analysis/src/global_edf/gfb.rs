@@ -14,23 +14,12 @@ use super::{ALGORITHMS, CONSTRAINED};
 use crate::group::{Group, together};
 use crate::sporadic::{SHIFT, fixed};
 use crate::{
-    Certify, Citation, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic,
-    Subject, TestKind,
+    Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject,
+    TestKind,
 };
 use layland_model::{Rate, RateSum, Task};
 
-/// Goossens, Funk and Baruah 2003.
-pub const GOOSSENS: Citation = Citation {
-    key: "goossens2003priority",
-    text: "J. Goossens, S. Funk and S. Baruah. Priority-driven scheduling of periodic task systems on \
-           multiprocessors. Real-Time Systems 25(2-3):187-205, 2003.",
-    bibtex: "@article{goossens2003priority,
-  author  = {Jo{\\\"e}l Goossens and Shelby Funk and Sanjoy Baruah},
-  title   = {Priority-Driven Scheduling of Periodic Task Systems on Multiprocessors},
-  journal = {Real-Time Systems}, volume = {25}, number = {2-3}, pages = {187--205}, year = {2003},
-  doi     = {10.1023/A:1025120124771}
-}",
-};
+pub use layland_offline::top::GOOSSENS;
 
 /// GFB, for each cluster.
 ///

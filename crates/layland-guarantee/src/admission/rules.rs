@@ -71,7 +71,10 @@ impl Theory {
             Algorithm::Edzl | Algorithm::AdaptivePartitioning | Algorithm::Other => {
                 Placing::Clusters
             }
-            Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) => {
+            Algorithm::TopFirst(_)
+            | Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
         };
@@ -86,6 +89,7 @@ impl Theory {
             // Its tests rest on global EDF, which the sum of densities is about; but they count jobs that keep to
             // their WCETs alone.
             Algorithm::Edzl
+            | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::MixedCriticality(_)
@@ -107,6 +111,7 @@ impl Theory {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Edzl
+            | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::MixedCriticality(_)
@@ -142,6 +147,7 @@ impl Theory {
         match self.algorithm {
             Algorithm::Ordered(_, order) => Some(order),
             Algorithm::Edzl
+            | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning

@@ -16,6 +16,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         ScheduleRule::Weak { .. } => {
             return Err("with weak affinities shorter jobs can delay others".to_owned());
         }
+        ScheduleRule::LeastLaxity { .. } => {
+            return Err("priorities of jobs change while they wait".to_owned());
+        }
         ScheduleRule::None
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::MixedCriticality { .. } => {
@@ -23,7 +26,7 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         }
     };
     match order {
-        JobOrder::Deadline | JobOrder::Fixed(_) => {
+        JobOrder::Deadline | JobOrder::Fixed(_) | JobOrder::TopFirst { .. } => {
             parts.retain(|part| !part.tasks.is_empty());
             // Ties that ranks leave go to the smaller id: the places in a part follow the ids.
             parts.iter_mut().for_each(|part| part.tasks.sort_unstable());
@@ -104,6 +107,7 @@ impl Model {
         let order = match rule {
             ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order } => order,
             ScheduleRule::Weak { .. }
+            | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::MixedCriticality { .. } => unreachable!("such a rule has no parts"),
@@ -138,6 +142,9 @@ impl Model {
                 period: units(task.period.ns())?,
                 fixed: match order {
                     JobOrder::Fixed(keys) => Some(keys[id]),
+                    JobOrder::TopFirst { top, then } => {
+                        JobOrder::key_in_class(top, *then, id, task)
+                    }
                     JobOrder::Deadline | JobOrder::DeadlineThenRunning | JobOrder::ZeroLaxity => {
                         None
                     }

@@ -92,6 +92,7 @@ impl std::fmt::Display for Throttling {
 fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
     match rule {
         ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
         ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {

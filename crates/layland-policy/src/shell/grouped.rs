@@ -95,6 +95,15 @@ impl<S: Scheduler> Grouped<S> {
         })
     }
 
+    /// The same, but the jobs of these tasks come first, in the order of ranks. Nobody may join later, or have other
+    /// parameters: who comes first is decided before the start.
+    #[must_use]
+    pub(crate) fn putting_first(mut self, mut top: Vec<TaskId>) -> Self {
+        top.sort_unstable();
+        self.tasks.put_first(top);
+        self
+    }
+
     #[inline]
     pub(super) fn touch(&mut self, group: usize) {
         if !self.groups[group].touched {
@@ -223,8 +232,13 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 self.online.remove(cpu);
                 self.withdraw(now, cpu);
             }
-            // No budget is granted, and engines tell of arrivals only those who need them.
-            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Measured { .. } => {}
+            // Told only to those who need it: the job may not be ready.
+            Event::Arrival { job, .. } => {
+                let group = self.tasks.of(job.task).group as usize;
+                self.touch(group);
+            }
+            // No budget is granted.
+            Event::BudgetExhausted { .. } | Event::Measured { .. } => {}
         }
     }
 
@@ -253,7 +267,10 @@ impl<S: Scheduler> Policy for Grouped<S> {
             });
             match task.fixed_key {
                 Some(key) => state.number(key),
-                None if task.ready => state.time(Time::from_ns(task.priority.key()), now),
+                None if task.ready => {
+                    let by_key = || Time::from_ns(task.priority.key());
+                    state.time(self.tasks.deadline(id).unwrap_or_else(by_key), now);
+                }
                 None => {}
             }
             if task.ready {
@@ -273,11 +290,12 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 .filter(|&other| cpu_of(other) == cpu && other.map(|(_, until)| until) > until);
             state.number(more_recent.count() as i64);
         }
+        self.groups.iter().for_each(|group| group.scheduler.save(now, state));
         self.group_of.ids().for_each(|cpu| state.number(i64::from(self.online.contains(cpu))));
     }
 
     fn needs(&self) -> Needs {
-        Needs::READY_JOBS
+        Needs { schedules: S::SCHEDULES, ..Needs::READY_JOBS }
     }
 
     fn rule(&self) -> ScheduleRule {
@@ -292,9 +310,10 @@ impl<S: Scheduler> Policy for Grouped<S> {
         };
         let groups = self.groups.iter().enumerate();
         let groups = groups.map(|(index, group)| Group { cpus: cpus(index), tasks: tasks(group) });
-        let order = match self.tasks.order() {
-            Order::Deadline => JobOrder::Deadline,
-            Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => {
+        let order = match (self.tasks.top(), self.tasks.order()) {
+            (Some(top), then) => JobOrder::TopFirst { top: top.to_vec(), then },
+            (None, Order::Deadline) => JobOrder::Deadline,
+            (None, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given) => {
                 JobOrder::Fixed(self.tasks.fixed_keys())
             }
         };

@@ -35,9 +35,14 @@ impl Priority {
         ((self.0 & !NOT_URGENT) >> 32).wrapping_sub(1) as u64 as i64 ^ i64::MIN
     }
 
+    /// The same job with another key.
+    pub(super) fn with_key(self, key: i64) -> Priority {
+        Priority::new(key, self.seat() as u32)
+    }
+
     /// Where its task is in the order of rank and id.
     #[inline]
-    pub(super) fn seat(self) -> usize {
+    pub(crate) fn seat(self) -> usize {
         self.0 as u32 as usize
     }
 

@@ -6,10 +6,13 @@ use layland_model::{Change, CpuSet, Order, Task, TaskId, Time};
 
 impl<S: Scheduler> Grouped<S> {
     pub(super) fn join(&mut self, task: TaskId, parameters: &Task, request: RequestId) {
-        let order = self.tasks.order();
         if self.tasks.get(task).is_some_and(|state| state.is_in) {
             // The policy was built with it.
-            self.tasks.of(task).fixed_key = order.fixed_key(parameters);
+            self.tasks.of(task).fixed_key = self.tasks.fixed_key(task, parameters);
+            return;
+        }
+        if let Some(refusal) = self.classes_are_fixed() {
+            self.refusals.push(request, refusal);
             return;
         }
         let group = match self.scope {
@@ -39,6 +42,12 @@ impl<S: Scheduler> Grouped<S> {
     pub(super) fn leave(&mut self, now: Time, task: TaskId) {
         self.retire(now, task);
         self.tasks.of(task).is_in = false;
+    }
+
+    /// Why no task is new or another one, if that is so.
+    fn classes_are_fixed(&self) -> Option<Refusal> {
+        let reason = || format!("{} decides before the start which tasks come first", self.name);
+        self.tasks.top().map(|_| Refusal::not_permitted(reason()))
     }
 
     /// The group of the only CPU in an affinity.
@@ -80,7 +89,10 @@ impl<S: Scheduler> Grouped<S> {
     ) {
         let refusal = match change {
             // These count from the next job on.
-            Change::Parameters { wcet, period, deadline } => {
+            Change::Parameters { wcet, period, deadline } => 'given: {
+                if let Some(refusal) = self.classes_are_fixed() {
+                    break 'given refusal;
+                }
                 self.tasks.set_wcet(task, wcet);
                 let order = self.tasks.order();
                 let state = self.tasks.of(task);

@@ -2,7 +2,9 @@
 
 use super::Progress;
 use super::priority::Priority;
-use layland_model::{CpuId, Index, JobId, Order, Service, System, Task, TaskId, TaskMap, Time};
+use layland_model::{
+    CpuId, Index, JobId, JobOrder, Order, Service, System, Task, TaskId, TaskMap, Time,
+};
 
 const NO_CPU: u32 = u32::MAX;
 
@@ -27,11 +29,11 @@ pub(super) struct TaskState {
 }
 
 impl TaskState {
-    fn new(order: Order, group: usize, task: &Task) -> Self {
+    fn new(fixed_key: Option<i64>, group: usize) -> Self {
         Self {
             priority: Priority::new(0, 0),
             seq: 0,
-            fixed_key: order.fixed_key(task),
+            fixed_key,
             group: group as u32,
             ready: false,
             cpu: NO_CPU,
@@ -76,13 +78,14 @@ struct Left {
     wcet: Service,
     /// At the last start or stop of the job; negative once it has exceeded its WCET.
     left: Service,
+    deadline: Time,
     /// Since when the job runs.
     since: Option<Time>,
 }
 
 impl Left {
     fn of(task: &Task) -> Left {
-        Left { wcet: task.own_wcet(), left: Service::ZERO, since: None }
+        Left { wcet: task.own_wcet(), left: Service::ZERO, deadline: Time::ZERO, since: None }
     }
 
     fn at(&self, now: Time) -> Service {
@@ -94,6 +97,8 @@ impl Left {
 #[derive(Clone, Debug)]
 pub(super) struct Tasks {
     order: Order,
+    /// The tasks that come first whatever the order says, by id; none if the policy has no such class.
+    top: Option<Vec<TaskId>>,
     states: TaskMap<Option<TaskState>>,
     ranks: TaskMap<i64>,
     by_seat: Vec<TaskId>,
@@ -112,7 +117,8 @@ impl Tasks {
         let mut states = TaskMap::filled(None, system.tasks.len());
         for (group, tasks) in groups.enumerate() {
             for &task in tasks {
-                states[task] = Some(TaskState::new(order, group, &system.tasks[task]));
+                let fixed_key = order.fixed_key(&system.tasks[task]);
+                states[task] = Some(TaskState::new(fixed_key, group));
             }
         }
         let ranks = system.tasks.values().map(|task| task.rank).collect();
@@ -120,7 +126,8 @@ impl Tasks {
             Progress::Ignored => None,
             Progress::Tracked => Some(system.tasks.values().map(Left::of).collect()),
         };
-        let mut tasks = Self { order, states, ranks, by_seat: system.by_rank(), left };
+        let by_seat = system.by_rank();
+        let mut tasks = Self { order, top: None, states, ranks, by_seat, left };
         tasks.seat_from(0);
         tasks
     }
@@ -131,6 +138,25 @@ impl Tasks {
             let state = self.states[task].as_mut().expect("every task is in a group");
             state.priority = state.priority.with_seat(seat as u32);
         }
+    }
+
+    /// These come first, whatever the order says.
+    pub(super) fn put_first(&mut self, top: Vec<TaskId>) {
+        for &task in &top {
+            self.of(task).fixed_key = Some(i64::MIN);
+        }
+        self.top = Some(top);
+    }
+
+    /// The tasks that come first; none if the policy has no such class.
+    pub(super) fn top(&self) -> Option<&[TaskId]> {
+        self.top.as_deref()
+    }
+
+    /// The key of all jobs of a task with these parameters, if it is fixed.
+    pub(super) fn fixed_key(&self, id: TaskId, parameters: &Task) -> Option<i64> {
+        let top = self.top.as_deref().unwrap_or_default();
+        JobOrder::key_in_class(top, self.order, id, parameters)
     }
 
     /// The order that keys follow.
@@ -161,7 +187,8 @@ impl Tasks {
             left.resize(count, Left::of(parameters));
             left[task] = Left::of(parameters);
         }
-        let known = self.states[task].replace(TaskState::new(self.order, group, parameters));
+        let fixed_key = self.fixed_key(task, parameters);
+        let known = self.states[task].replace(TaskState::new(fixed_key, group));
         let vacated = match &known {
             Some(known) if self.ranks[task] == parameters.rank => {
                 let state = self.of(task);
@@ -198,7 +225,8 @@ impl Tasks {
     #[inline]
     pub(super) fn release(&mut self, job: JobId, deadline: Time) -> &TaskState {
         if let Some(left) = &mut self.left {
-            left[job.task].left = left[job.task].wcet;
+            let left = &mut left[job.task];
+            (left.left, left.deadline) = (left.wcet, deadline);
         }
         let state = self.of(job.task);
         state.release(job.seq, deadline);
@@ -230,6 +258,11 @@ impl Tasks {
     /// What is left of the WCET of the job of a task, if that is tracked; negative once it is exceeded.
     pub(super) fn left(&self, task: TaskId, now: Time) -> Option<Service> {
         self.left.as_ref().map(|left| left[task].at(now))
+    }
+
+    /// The deadline of the job of a task, if progress is tracked.
+    pub(super) fn deadline(&self, task: TaskId) -> Option<Time> {
+        self.left.as_ref().map(|left| left[task].deadline)
     }
 
     /// The next jobs of a task have this WCET.

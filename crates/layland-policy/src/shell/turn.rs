@@ -233,6 +233,11 @@ impl Turn<'_> {
         self.scratch.starting.len() < self.cpus.idle_count
     }
 
+    /// How many CPUs the group has online.
+    pub fn cpu_count(&self) -> usize {
+        self.cpus.online_list.len()
+    }
+
     /// The jobs that run, in the order of their CPUs.
     pub fn running(&self) -> impl Iterator<Item = Priority> + '_ {
         let all = self.cpus.online_list.iter().map(|&cpu| self.running[cpu]);
@@ -278,33 +283,46 @@ impl Turn<'_> {
         waits && !self.scratch.starting.iter().any(|starting| starting.job == job)
     }
 
-    /// The deadline of a job. For orders by deadline.
+    /// The deadline of a ready job.
+    ///
+    /// # Panics
+    /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
     pub fn deadline(&self, job: Priority) -> Time {
-        Time::from_ns(job.key())
+        let deadline = self.tasks.deadline(self.tasks.task(job));
+        deadline.expect("the scheduler has progress tracked")
     }
 
     /// When a ready job must run at the latest to meet its deadline, if it needs all of its WCET: then its
-    /// laxity is zero. One that has exceeded its WCET needs nothing more. For orders by deadline.
+    /// laxity is zero. One that has exceeded its WCET needs nothing more.
     ///
     /// # Panics
     /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
     pub fn zero_laxity_at(&self, job: Priority) -> Time {
         let left = self.tasks.left(self.tasks.task(job), self.now);
         let left = left.expect("the scheduler has progress tracked");
-        Time::from_ns(job.key()) - left.max(Service::ZERO).at_unit_speed()
+        self.deadline(job) - left.max(Service::ZERO).at_unit_speed()
     }
 
     /// Makes a job [urgent](Priority::urgent), until it ends. Its priority from now on.
     pub fn make_urgent(&mut self, job: Priority) -> Priority {
+        self.reprioritise(job, job.urgent())
+    }
+
+    /// Gives a job another key, until it ends or is given yet another. Its priority from now on.
+    pub fn give_key(&mut self, job: Priority, key: i64) -> Priority {
+        self.reprioritise(job, job.with_key(key))
+    }
+
+    fn reprioritise(&mut self, job: Priority, now: Priority) -> Priority {
         let task = self.tasks.task(job);
         let state = self.tasks.of(task);
-        state.priority = job.urgent();
+        state.priority = now;
         if let Some(cpu) = state.cpu() {
-            self.running[cpu] = job.urgent();
+            self.running[cpu] = now;
             self.cpus.lowest = None;
             self.cpus.blocks.change(cpu);
         }
-        job.urgent()
+        now
     }
 
     /// Asks for another turn at this time, if nothing else happens before; at none if it is

@@ -68,6 +68,7 @@ impl Draw {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Edzl
+            | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::MixedCriticality(_)
@@ -128,7 +129,10 @@ impl Draw {
             cluster.iter().nth(nth).map(CpuSet::single)
         };
         match self.algorithm {
-            Algorithm::Ordered(Form::Global, _) | Algorithm::Edzl | Algorithm::Other => None,
+            Algorithm::Ordered(Form::Global, _)
+            | Algorithm::Edzl
+            | Algorithm::TopFirst(_)
+            | Algorithm::Other => None,
             Algorithm::Ordered(Form::Clustered, _) | Algorithm::AdaptivePartitioning => {
                 self.chance(4).then(|| cluster.clone())
             }

@@ -16,7 +16,8 @@ pub use guard::{Guard, Keeping, Manner, Tally};
 
 use crate::registry;
 use layland_guarantee::admission::{Guarantee, can_admit};
-use layland_model::{Duration, Platform, Service, TaskId, Time};
+use layland_model::{Algorithm, Duration, Platform, Service, TaskId, Time};
+use layland_policy::{PolicyInfo, PolicyOptions};
 use layland_sim::{SimOptions, simulate};
 use layland_trace::{Job, JobEnd, Recorder};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -45,11 +46,15 @@ pub struct Broken {
     pub sequence: Box<Sequence>,
 }
 
-/// The policies of the registry that let tasks in at run time, and some options that change what they do.
+/// The policies of the registry that let tasks in at run time and about which there is a test, and some options that
+/// change what they do.
 pub fn specs() -> Vec<String> {
     let machine = Platform::identical(2);
-    let takes = |name: &str| can_admit(registry(), name, &machine).is_ok();
-    let names = registry().iter().map(|info| info.name.to_string()).filter(|name| takes(name));
+    let takes = |info: &&PolicyInfo| can_admit(registry(), &info.name, &machine).is_ok();
+    let is_analysed =
+        |info: &&PolicyInfo| info.algorithm(&PolicyOptions::default()) != Algorithm::Other;
+    let names = registry().iter().filter(takes).filter(is_analysed);
+    let names = names.map(|info| info.name.to_string());
     let options = [
         "dl:ac=on",
         "dl:ac=on:tie=fifo:kernel=6.12",

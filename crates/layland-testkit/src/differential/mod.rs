@@ -2,7 +2,7 @@
 //!
 //! | reference | read off | of |
 //! |---|---|---|
-//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned |
+//! | sorted lists ([`SlowHighestFirst`]) | the definition of highest first | EDF, RM, DM, given priorities: global, clustered, partitioned; EDF-US, fpEDF, EDF^(k), RM-US |
 //! | one time unit at a time ([`ticks`]) | the same, without events | the same |
 //! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
@@ -53,6 +53,16 @@ fn clean(trace: &Trace, system: &System, rule: &ScheduleRule, what: &str) -> Res
     if report.is_clean() { Ok(()) } else { Err(format!("{what}: {report}\n{system:#?}")) }
 }
 
+/// Policies under which some tasks come first, with the order of the others.
+const TOP_FIRST: [(&str, Order); 6] = [
+    ("edf-us", Order::Deadline),
+    ("edf-us:zeta=1/2", Order::Deadline),
+    ("fpedf", Order::Deadline),
+    ("edf-k:k=2", Order::Deadline),
+    ("rm-us", Order::RateMonotonic),
+    ("rm-us:zeta=1/5", Order::RateMonotonic),
+];
+
 /// Every policy that runs the first jobs of each group of CPUs, with its order, and the system as it needs it.
 fn ordered(system: &System) -> Vec<(String, Order, System)> {
     let mut cases = Vec::new();
@@ -69,6 +79,9 @@ fn ordered(system: &System) -> Vec<(String, Order, System)> {
             };
             cases.push((spec, order, system));
         }
+    }
+    for (spec, order) in TOP_FIRST {
+        cases.push((spec.to_owned(), order, system.clone()));
     }
     cases
 }

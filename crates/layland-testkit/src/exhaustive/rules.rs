@@ -58,12 +58,16 @@ impl Model {
             }
             ScheduleRule::Weak { order } => (order, true),
             ScheduleRule::None
+            | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {
             JobOrder::Deadline => Some(None),
             JobOrder::Fixed(keys) => Some(Some(keys[task])),
+            JobOrder::TopFirst { top, then } => {
+                Some(JobOrder::key_in_class(top, *then, task, &system.tasks[task]))
+            }
             JobOrder::ZeroLaxity | JobOrder::DeadlineThenRunning => None,
         };
         let cpus = system.platform.cpu_count();

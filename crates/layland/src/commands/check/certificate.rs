@@ -99,6 +99,7 @@ fn of_witness(
             })
         }
         Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

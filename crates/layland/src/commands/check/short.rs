@@ -78,6 +78,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         Algorithm::MixedCriticality(_) => system.levels.count() < 2,
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -61,6 +61,7 @@ pub(crate) fn structure(
         Algorithm::Qps => of_qps(system, &options),
         Algorithm::Ordered(..)
         | Algorithm::Edzl
+        | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning

@@ -1,0 +1,263 @@
+//! The rule [`ScheduleRule::LeastLaxity`](layland_model::ScheduleRule::LeastLaxity): who runs from each look on.
+//!
+//! A sweep over the instants at which something changes and those at which the rule looks again. At each look the
+//! laxities follow from the set and from what the trace has executed; the jobs that come first then have to run until
+//! the next look. Where several things happen at one instant, the policy may look more than once. Who runs comes first
+//! among equal laxities then means who began a moment ago, and those that begin at such an instant are left alone.
+//!
+//! On a machine with overheads or latencies a trace does not tell when the policy looked, and what it knew; nor does it
+//! where jobs arrive in another way than periodically or sporadically, or with jitter. There, as everywhere, no CPU is
+//! idle while a job waits (`highest_first.rs`).
+
+use super::{Checker, Violation};
+use layland_model::{
+    Behaviour, CpuId, CpuSet, Duration, Group, Index, LaxityRule, OnMiss, TaskId, TaskMap, Time,
+};
+use layland_trace::JobEnd;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+#[derive(Clone, Copy)]
+enum Edge {
+    Ready(usize),
+    Done(usize),
+    /// Arrives, ready or not; or comes and ends at this instant.
+    Passes,
+    Start(usize, CpuId),
+    Stop(usize),
+    Online(CpuId),
+    Offline(CpuId),
+}
+
+/// A job at a look: the smaller, the earlier it comes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    laxity: Duration,
+    /// The deadline under MLLF; 0 under LLF.
+    deadline: Time,
+    /// Whether those that run come before it, if they do.
+    waits: bool,
+    rank: i64,
+    task: TaskId,
+    job: usize,
+}
+
+/// What holds between two instants.
+struct Sweep {
+    ready: BTreeSet<usize>,
+    /// What each ready job has executed.
+    executed: BTreeMap<usize, Duration>,
+    running: BTreeMap<usize, CpuId>,
+    online: CpuSet,
+    /// Those that come first, as of the last look; and those behind them.
+    first: Vec<Place>,
+    rest: Vec<Place>,
+}
+
+impl Checker<'_> {
+    /// The rule, group by group.
+    pub(super) fn check_least_laxity(&mut self, groups: &[Group], rule: LaxityRule) {
+        let is_ideal = self.system.platform.overheads.is_zero();
+        if !is_ideal || self.is_real || self.latency > Duration::ZERO {
+            return;
+        }
+        for group in groups {
+            let is_other = |&task: &TaskId| {
+                self.is_changing.get(task) == Some(&true) || self.gets_another_wcet(task)
+            };
+            let are_plain = group.tasks.iter().all(|&task| self.arrives_plainly(task));
+            if are_plain && !group.tasks.iter().any(is_other) {
+                let edges = self.edges_of(group);
+                self.sweep_looks(group, &edges, rule);
+            }
+        }
+    }
+
+    /// Whether the set says when the policy hears of the jobs of a task.
+    fn arrives_plainly(&self, task: TaskId) -> bool {
+        self.system.tasks.get(task).is_some_and(|task| {
+            let behaviour = matches!(task.behaviour, Behaviour::Periodic | Behaviour::Sporadic(_));
+            behaviour && task.jitter == Duration::ZERO
+        })
+    }
+
+    fn edges_of(&self, group: &Group) -> Vec<(Time, Edge)> {
+        let mut is_in: TaskMap<bool> = TaskMap::filled(false, self.system.tasks.len());
+        for &task in &group.tasks {
+            is_in.get_mut(task).into_iter().for_each(|is_in| *is_in = true);
+        }
+        let is_of_group = |job: usize| is_in.get(self.trace.jobs[job].job.id.task) == Some(&true);
+        let mut edges = Vec::new();
+        for (index, record) in
+            self.trace.jobs.iter().enumerate().filter(|&(job, _)| is_of_group(job))
+        {
+            let end = record.end.map_or(self.trace.over, |(at, _)| at);
+            let (from, _) = self.ready[index];
+            let task = self.system.tasks.get(record.job.id.task);
+            let may_skip = task.is_some_and(|task| task.on_miss == OnMiss::Skip);
+            if may_skip && matches!(record.end, Some((_, JobEnd::Aborted))) {
+                // Nobody hears of a job that is skipped.
+                continue;
+            }
+            edges.push((record.job.release, Edge::Passes));
+            if from < end {
+                edges.extend([(from, Edge::Ready(index)), (end, Edge::Done(index))]);
+            } else if from == end {
+                edges.extend([(end, Edge::Passes), (end, Edge::Passes)]);
+            }
+        }
+        for segment in self.sound.iter().filter(|segment| is_of_group(segment.job)) {
+            edges.push((segment.end, Edge::Stop(segment.job)));
+            edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
+        }
+        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
+            edges.extend(switches.iter().enumerate().map(|(index, &at)| {
+                (at, if index.is_multiple_of(2) { Edge::Offline(cpu) } else { Edge::Online(cpu) })
+            }));
+        }
+        // A job that stops and starts at one instant has changed its CPU.
+        edges.sort_by_key(|&(at, edge)| (at, matches!(edge, Edge::Start(..))));
+        edges
+    }
+
+    fn sweep_looks(&mut self, group: &Group, edges: &[(Time, Edge)], rule: LaxityRule) {
+        let cpu_count = self.system.platform.cpu_count();
+        let mut state = Sweep {
+            ready: BTreeSet::new(),
+            executed: BTreeMap::new(),
+            running: BTreeMap::new(),
+            online: group.cpus.iter().filter(|cpu| cpu.index() < cpu_count).collect(),
+            first: Vec::new(),
+            rest: Vec::new(),
+        };
+        let mut edges = edges.iter().peekable();
+        let (mut before, mut next_look) = (Time::ZERO, Time::NEVER);
+        while let Some(&&(at, _)) = edges.peek() {
+            let now = at.min(next_look);
+            if now >= self.trace.over {
+                break;
+            }
+            for job in state.running.keys() {
+                *state.executed.entry(*job).or_default() += now - before;
+            }
+            before = now;
+            let mut ran = state.running.clone();
+            // An arrival and what becomes ready by it are one thing.
+            let mut things = i32::from(now == next_look);
+            let mut looks = now == next_look;
+            while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
+                looks |= !matches!(edge, Edge::Start(..) | Edge::Stop(_));
+                things +=
+                    i32::from(!matches!(edge, Edge::Start(..) | Edge::Stop(_) | Edge::Ready(_)));
+                state.apply(edge);
+            }
+            ran.retain(|_, cpu| state.online.contains(*cpu));
+            if looks {
+                let mut places: Vec<Place> = state
+                    .ready
+                    .iter()
+                    .map(|&job| self.place(job, now, &state, &ran, rule))
+                    .collect();
+                places.sort_unstable();
+                state.rest = places.split_off(state.online.len().min(places.len()));
+                state.first = places;
+                next_look = self.next_look(now, &state, rule);
+            }
+            let has_running_first = matches!(rule, LaxityRule::Quantum { running_first: true, .. });
+            let began = |job: &usize| !ran.contains_key(job);
+            let by_chance = |place: &Place| things > 1 && has_running_first && began(&place.job);
+            self.compare(now, &state, by_chance);
+            // What is wrong once is not reported again before the next look.
+            let is_running = |place: &Place| state.running.contains_key(&place.job);
+            let all: Vec<Place> = state.first.drain(..).chain(state.rest.drain(..)).collect();
+            (state.first, state.rest) = all.into_iter().partition(is_running);
+        }
+    }
+
+    fn place(
+        &self,
+        job: usize,
+        now: Time,
+        state: &Sweep,
+        ran: &BTreeMap<usize, CpuId>,
+        rule: LaxityRule,
+    ) -> Place {
+        let record = &self.trace.jobs[job].job;
+        let parameters = self.system.tasks.get(record.id.task);
+        let wcet = parameters.map_or(Duration::ZERO, |task| task.own_wcet().at_unit_speed());
+        let executed = state.executed.get(&job).copied().unwrap_or_default();
+        let left = (wcet - executed).max(Duration::ZERO);
+        let (deadline, waits) = match rule {
+            LaxityRule::Modified => (record.deadline, false),
+            LaxityRule::Quantum { running_first, .. } => {
+                (Time::ZERO, running_first && !ran.contains_key(&job))
+            }
+        };
+        let rank = parameters.map_or(i64::MAX, |task| task.rank);
+        let laxity = (record.deadline - now) - left;
+        Place { laxity, deadline, waits, rank, task: record.id.task, job }
+    }
+
+    /// When the rule looks again, if nothing happens before.
+    fn next_look(&self, now: Time, state: &Sweep, rule: LaxityRule) -> Time {
+        let (Some(last), Some(waits)) = (state.first.last(), state.rest.first()) else {
+            return Time::NEVER;
+        };
+        match rule {
+            LaxityRule::Quantum { quantum, .. } => {
+                let quanta = now.ns().div_euclid(quantum.ns()) + 1;
+                Time::from_ns(quanta.saturating_mul(quantum.ns()))
+            }
+            LaxityRule::Modified => {
+                let inversion_ends = self.trace.jobs[waits.job].job.deadline - last.laxity;
+                let without_laxity = state.rest.iter().map(|place| now + place.laxity);
+                let looks = without_laxity.chain([inversion_ends]).filter(|&at| at > now);
+                looks.min().unwrap_or(Time::NEVER)
+            }
+        }
+    }
+
+    /// Reports a job that should run and waits while one runs that should wait.
+    fn compare(&mut self, now: Time, state: &Sweep, by_chance: impl Fn(&Place) -> bool) {
+        let waiting = state.first.iter().find(|place| !state.running.contains_key(&place.job));
+        let running = state.rest.iter().rev().find(|place| state.running.contains_key(&place.job));
+        if let (Some(waiting), Some(running)) = (waiting, running)
+            && !(waiting.laxity == running.laxity && by_chance(running))
+        {
+            let cpu = state.running[&running.job];
+            self.violated(|this| Violation::Overtaken {
+                waiting: this.name_at(waiting.job),
+                running: this.name_at(running.job),
+                cpu,
+                at: now,
+            });
+        }
+    }
+}
+
+impl Sweep {
+    fn apply(&mut self, edge: Edge) {
+        match edge {
+            Edge::Ready(job) => {
+                self.ready.insert(job);
+            }
+            Edge::Done(job) => {
+                self.ready.remove(&job);
+                self.executed.remove(&job);
+            }
+            Edge::Passes => {}
+            Edge::Start(job, cpu) => {
+                self.running.insert(job, cpu);
+            }
+            Edge::Stop(job) => {
+                self.running.remove(&job);
+            }
+            Edge::Online(cpu) => {
+                self.online.insert(cpu);
+            }
+            Edge::Offline(cpu) => {
+                self.online.remove(cpu);
+            }
+        }
+    }
+}

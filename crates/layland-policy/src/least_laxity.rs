@@ -1,0 +1,254 @@
+//! **LLF**, least laxity first, with a quantum (Dertouzos and Mok 1989), and **MLLF**, the modified form that thrashes
+//! less (Oh and Yang 1998).
+//!
+//! The *laxity* of a job is how long it can still wait: the time to its deadline, less what is left of its WCET. It
+//! stays while the job runs, and falls while it waits. Both policies run the `m` ready jobs of the least laxity; they
+//! differ in when they look, and in ties.
+//!
+//! | papers | here | meaning |
+//! |---|---|---|
+//! | laxity | `zero_laxity_at(job) - now` | how long a job can wait |
+//! | `L_a` | laxity of the last job that runs | it comes last of those that run |
+//! | `D_min` | deadline of the first job that waits | it comes first of those that wait |
+//!
+//! **LLF** is optimal on one CPU. As defined it would switch without end between jobs of equal laxity, because the one
+//! that waits comes before the other at once. With a quantum it looks when a job arrives or ends, and at each multiple
+//! of the quantum while a job waits. Ties: of equal laxities a job that runs comes first (`tie=rank`: that rule is left
+//! out, as in SimSo), then the smaller rank, then the smaller id.
+//!
+//! **MLLF** lets the running job go on although one that waits has less laxity by now (*laxity inversion*), until that
+//! would make the waiting one late: it looks when a job arrives or ends, at `D_min - L_a`, and when a job that waits
+//! has no laxity left. Ties: of equal laxities the earlier deadline comes first, then the smaller rank, then the
+//! smaller id.
+//!
+//! A job that arrives while the one before it in its task pends is not ready, and the policies look all the same.
+//!
+//! Deviations and what the papers leave out:
+//! - the paper of MLLF is about one CPU, and only its abstract could be read: `D_min - L_a` is what SimSo means by it,
+//!   and that it looks when a waiting job has no laxity is ours: on several CPUs it is late less often with that;
+//! - neither is *predictable*: a job that ends early can make another end later;
+//! - a job that exceeds its WCET needs nothing more, as far as the policy knows;
+//! - what a job has got is the time that it has held CPUs, overheads included;
+//! - CPUs of other speeds than 1 are refused: how long a job can wait would depend on where it is to run.
+//!
+//! A decision sorts the ready jobs: O(n log n).
+
+use crate::highest_first::Ties;
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
+use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
+use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
+use crate::{Refusal, Schedules, State};
+use layland_model::{
+    Citation, Duration, Group, JobOrder, LaxityRule, Order, ScheduleRule, System, Time,
+};
+
+/// Dertouzos and Mok 1989.
+pub const DERTOUZOS_MOK: Citation = Citation {
+    key: "dertouzos1989multiprocessor",
+    text: "M. L. Dertouzos and A. K. Mok. Multiprocessor on-line scheduling of hard-real-time tasks. IEEE Transactions \
+           on Software Engineering 15(12):1497-1506, 1989.",
+    bibtex: "@article{dertouzos1989multiprocessor,
+  author  = {Michael L. Dertouzos and Aloysius K. Mok},
+  title   = {Multiprocessor On-Line Scheduling of Hard-Real-Time Tasks},
+  journal = {IEEE Transactions on Software Engineering},
+  volume  = {15}, number = {12}, pages = {1497--1506}, year = {1989}
+}",
+};
+
+/// Oh and Yang 1998.
+pub const OH_YANG: Citation = Citation {
+    key: "oh1998modified",
+    text: "S.-H. Oh and S.-M. Yang. A modified least-laxity-first scheduling algorithm for real-time tasks. RTCSA \
+           1998.",
+    bibtex: "@inproceedings{oh1998modified,
+  author    = {Sung-Heun Oh and Seung-Min Yang},
+  title     = {A Modified Least-Laxity-First Scheduling Algorithm for Real-Time Tasks},
+  booktitle = {5th International Conference on Real-Time Computing Systems and Applications (RTCSA)}, year = {1998},
+  doi       = {10.1109/RTCSA.1998.726348}
+}",
+};
+
+/// The quantum, if none is given.
+const QUANTUM: Duration = Duration::from_ms(1);
+
+/// What they say of themselves.
+pub(crate) fn policies() -> [PolicyInfo; 2] {
+    let llf = PolicyInfo::new(
+        "llf",
+        "least laxity first, with a quantum",
+        "the m jobs that can wait for the shortest time run; it looks again at each multiple of a quantum",
+        |system, options| Ok(Box::new(llf(system, options)?)),
+    )
+    .with_options([
+        OptionInfo::new(
+            "quantum",
+            "while a job waits, laxities are compared at each multiple of it (default: 1ms)",
+            Values::Duration,
+        ),
+        OptionInfo::new(
+            "tie",
+            "equal laxities: running (default; a job that runs comes first) or rank (by rank alone)",
+            Values::one_of(["running", "rank"]),
+        ),
+    ])
+    .breaking_ties(
+        "equal laxities are decided by the option `tie`: a job that runs comes first, then the smaller rank, then the \
+           task that comes first",
+    )
+    .citing([DERTOUZOS_MOK]);
+    let mllf = PolicyInfo::new(
+        "mllf",
+        "modified least laxity first",
+        "as llf, but a job runs on although another has less laxity, until that would make the other late",
+        |system, options| Ok(Box::new(mllf(system, options)?)),
+    )
+    .breaking_ties(
+        "equal laxities go to the earlier deadline, then to the smaller rank, then to the task that comes first",
+    )
+    .citing([OH_YANG]);
+    [llf, mllf].map(|info| info.refusing([ONE_CLUSTER, UNIT_SPEED]))
+}
+
+/// **LLF**: the `m` jobs of the least laxity run, as of the last multiple of the quantum.
+///
+/// # Errors
+/// If the system has several clusters, a task may not use every CPU, a CPU has another speed than 1, or an option
+/// cannot have its value.
+pub fn llf(
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Grouped<LeastLaxity>, SystemRefusal> {
+    let ties = options.one_of("tie", &[("running", Ties::Running), ("rank", Ties::Rank)])?;
+    let rule = LaxityRule::Quantum {
+        quantum: options.duration("quantum")?.unwrap_or(QUANTUM),
+        running_first: ties.unwrap_or(Ties::Running) == Ties::Running,
+    };
+    grouped("llf", rule, system, options)
+}
+
+/// **MLLF**: the `m` jobs of the least laxity run, and go on for as long as no other is late for it.
+///
+/// # Errors
+/// If the system has several clusters, a task may not use every CPU, or a CPU has another speed than 1.
+pub fn mllf(
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Grouped<LeastLaxity>, SystemRefusal> {
+    grouped("mllf", LaxityRule::Modified, system, options)
+}
+
+fn grouped(
+    name: &str,
+    rule: LaxityRule,
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Grouped<LeastLaxity>, SystemRefusal> {
+    if !system.platform.is_unit_speed() {
+        return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
+    }
+    let jobs = LeastLaxity { rule, waiting: Vec::new(), ready: Vec::new() };
+    Grouped::new(name, Scope::Global, Order::Deadline, system, options, jobs)
+}
+
+/// LLF or MLLF on one group of CPUs: see the file header.
+///
+/// The key of a job is its place in the order of the last decision.
+#[derive(Clone, Debug)]
+pub struct LeastLaxity {
+    rule: LaxityRule,
+    /// The ready jobs that do not run.
+    waiting: Vec<Priority>,
+    /// Scratch.
+    ready: Vec<Ready>,
+}
+
+/// A ready job at an instant.
+#[derive(Clone, Copy, Debug)]
+struct Ready {
+    job: Priority,
+    runs: bool,
+    /// When it has no laxity any more, if it waits from now on.
+    zero_laxity_at: Time,
+    deadline: Time,
+}
+
+impl LeastLaxity {
+    /// Jobs with the smaller key come first, then those with the smaller rank and id.
+    fn key(&self, ready: &Ready) -> (Time, Time, bool) {
+        match self.rule {
+            LaxityRule::Quantum { running_first, .. } => {
+                (ready.zero_laxity_at, Time::ZERO, running_first && !ready.runs)
+            }
+            LaxityRule::Modified => (ready.zero_laxity_at, ready.deadline, false),
+        }
+    }
+
+    /// When to look again, if nothing happens before. `first` run from `now` on, `rest` wait.
+    fn next_look(&self, now: Time, first: &[Ready], rest: &[Ready]) -> Time {
+        let (Some(last), Some(waits)) = (first.last(), rest.first()) else { return Time::NEVER };
+        match self.rule {
+            LaxityRule::Quantum { quantum, .. } => {
+                let into = Duration::from_ns(now.ns().rem_euclid(quantum.ns()));
+                now + (quantum - into)
+            }
+            LaxityRule::Modified => {
+                let laxity = last.zero_laxity_at - now;
+                let inversion_ends = waits.deadline - laxity;
+                let without_laxity = rest.iter().map(|ready| ready.zero_laxity_at);
+                let looks = without_laxity.chain([inversion_ends]).filter(|&at| at > now);
+                looks.min().unwrap_or(Time::NEVER)
+            }
+        }
+    }
+}
+
+impl Scheduler for LeastLaxity {
+    const PROGRESS: Progress = Progress::Tracked;
+    const SCHEDULES: Schedules = Schedules::ArrivingJobs;
+
+    fn wait(&mut self, job: Priority) {
+        self.waiting.push(job);
+    }
+
+    fn forget(&mut self, job: Priority) {
+        self.waiting.retain(|&other| other != job);
+    }
+
+    fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    fn decide(&mut self, turn: &mut Turn<'_>) {
+        let mut ready = std::mem::take(&mut self.ready);
+        let waiting = self.waiting.iter().map(|&job| (job, false));
+        ready.extend(waiting.chain(turn.running().map(|job| (job, true))).map(|(job, runs)| {
+            let (zero_laxity_at, deadline) = (turn.zero_laxity_at(job), turn.deadline(job));
+            Ready { job, runs, zero_laxity_at, deadline }
+        }));
+        ready.sort_unstable_by_key(|ready| (self.key(ready), ready.job.seat()));
+        for (place, ready) in ready.iter_mut().enumerate() {
+            ready.job = turn.give_key(ready.job, place as i64);
+        }
+        // The first m run. What runs and is not among them comes after all others that run.
+        let (first, rest) = ready.split_at(turn.cpu_count().min(ready.len()));
+        rest.iter().filter(|ready| ready.runs).for_each(|_| turn.preempt_lowest());
+        first.iter().filter(|ready| !ready.runs).for_each(|ready| turn.start(ready.job));
+        turn.wake_at(self.next_look(turn.now(), first, rest));
+        self.waiting.clear();
+        self.waiting.extend(rest.iter().map(|ready| ready.job));
+        ready.clear();
+        self.ready = ready;
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        match self.rule {
+            // Multiples of the quantum count from the start of the run.
+            LaxityRule::Quantum { quantum, .. } => state.number(now.ns().rem_euclid(quantum.ns())),
+            LaxityRule::Modified => {}
+        }
+    }
+
+    fn rule(&self, groups: Vec<Group>, _order: JobOrder) -> ScheduleRule {
+        ScheduleRule::LeastLaxity { groups, rule: self.rule }
+    }
+}
