@@ -4,7 +4,7 @@
 //! Everything is owned, so that a description can come from another crate, or be made at run time.
 
 use crate::{Policy, Refusal};
-use layland_model::{Algorithm, Citation, CpuId, Rate, System, TaskId};
+use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, TaskId};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -198,6 +198,8 @@ pub enum Values {
     Number,
     /// A fraction or a decimal above 0.
     Rate,
+    /// A length of time above 0, with its unit.
+    Duration,
     /// Numbers of CPUs, with a plus between them: `0+2+1`. Where nothing else is separated by commas, as in a file,
     /// commas do as well.
     Cpus,
@@ -218,6 +220,7 @@ impl Values {
             Values::OneOf(words) => words.iter().any(|word| word == text),
             Values::Number => text.parse::<usize>().is_ok(),
             Values::Rate => text.parse().is_ok_and(|rate: Rate| rate > Rate::ZERO),
+            Values::Duration => duration(text).is_some(),
             Values::Cpus => cpus(text).is_some(),
             Values::Bins => layland_offline::parse_rounds(text).is_ok(),
         }
@@ -236,10 +239,16 @@ impl fmt::Display for Values {
             },
             Values::Number => f.write_str("a whole number"),
             Values::Rate => f.write_str("a number above 0, such as 19/20 or 0.95"),
+            Values::Duration => f.write_str("a length of time above 0, such as 1ms or 500us"),
             Values::Cpus => f.write_str("CPUs, such as 0+2+1"),
             Values::Bins => f.write_str("bins of numbers, such as 0+1/2"),
         }
     }
+}
+
+/// A length of time above 0.
+fn duration(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().filter(|&length| length > Duration::ZERO)
 }
 
 /// Numbers of CPUs, separated by pluses or commas.
@@ -298,6 +307,31 @@ impl PolicyOptions {
         let parse = |text: &str| {
             cpus(text)
                 .ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {}", Values::Cpus)))
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    /// The value of an option as a length of time.
+    ///
+    /// # Errors
+    /// If it is no length of time above 0.
+    pub fn duration(&self, name: &str) -> Result<Option<Duration>, Refusal> {
+        let parse = |text: &str| {
+            let what = Values::Duration;
+            duration(text).ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {what}")))
+        };
+        self.text(name).map(parse).transpose()
+    }
+
+    /// The value of an option as a number above 0.
+    ///
+    /// # Errors
+    /// If it is no such number.
+    pub fn rate(&self, name: &str) -> Result<Option<Rate>, Refusal> {
+        let parse = |text: &str| {
+            let what = Values::Rate;
+            let rate = text.parse().ok().filter(|rate: &Rate| *rate > Rate::ZERO);
+            rate.ok_or_else(|| Refusal::invalid(format!("{name}=`{text}` is not {what}")))
         };
         self.text(name).map(parse).transpose()
     }

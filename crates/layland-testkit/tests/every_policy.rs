@@ -131,7 +131,9 @@ fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
         let values: Vec<&str> = match &option.values {
             Values::Switch => vec!["on", "off"],
             Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
-            Values::Number | Values::Rate | Values::Cpus | Values::Bins => Vec::new(),
+            Values::Number | Values::Rate | Values::Duration | Values::Cpus | Values::Bins => {
+                Vec::new()
+            }
         };
         specs.extend(values.iter().map(|value| format!("{}:{}={value}", info.name, option.name)));
     }

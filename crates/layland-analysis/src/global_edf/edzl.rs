@@ -110,8 +110,13 @@ pub enum Laxities {
     Late(usize),
 }
 
-/// What the test finds, and the slacks of the tasks in its last round.
+/// What the test finds, and the slacks of the tasks after its last round.
 pub fn laxities(tasks: &[Sporadic], cpus: usize) -> (Laxities, Vec<i64>) {
+    laxities_within(tasks, cpus, ROUNDS)
+}
+
+/// The same with so many rounds at most. One round is the test of Cirinei and Baker, without slacks.
+pub fn laxities_within(tasks: &[Sporadic], cpus: usize, rounds: usize) -> (Laxities, Vec<i64>) {
     let (m, count) = (cpus as i64, tasks.len());
     let rivals = rivals(tasks);
     let pairs = Pairs::of(tasks, &rivals);
@@ -140,12 +145,12 @@ pub fn laxities(tasks: &[Sporadic], cpus: usize) -> (Laxities, Vec<i64>) {
                 next[k] = S[k].max(x_k - share(blocked, m));
             }
         }
-        let Some(late) = late else { return (Laxities::NoneLate, S) };
+        let Some(late) = late else { return (Laxities::NoneLate, next) };
         if run_out.len() <= cpus {
-            return (Laxities::FewRunOut(run_out), S);
+            return (Laxities::FewRunOut(run_out), next);
         }
-        if next == S || round == ROUNDS {
-            return (Laxities::Late(late), S);
+        if next == S || round == rounds {
+            return (Laxities::Late(late), next);
         }
         S = next;
     }

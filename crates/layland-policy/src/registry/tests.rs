@@ -58,6 +58,7 @@ fn every_value_that_is_named_is_known() {
                 Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
                 Values::Number => vec!["1", "2"],
                 Values::Rate => vec!["19/20", "0.95", "1"],
+                Values::Duration => vec!["1ms", "500us"],
                 Values::Cpus => vec!["0", "1", "1+0", "1,0"],
                 Values::Bins => vec!["0"],
             };

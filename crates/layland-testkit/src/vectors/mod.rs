@@ -2,6 +2,7 @@
 //! reference expects.
 
 mod analysis;
+mod classics;
 mod decision;
 mod edf_affinity;
 mod mixed;
@@ -11,6 +12,7 @@ mod run_qps;
 mod verdict;
 mod virtual_deadlines;
 
+pub use classics::NOT_YET;
 pub use verdict::{Report, Verdict};
 
 use serde_json::Value;
@@ -55,6 +57,9 @@ pub fn run_folder(folder: &Path, report: &mut Report) -> Result<(), String> {
 pub fn run(vector: &Value) -> Verdict {
     if vector["schema"] == "layland-run-qps/1" {
         return run_qps::run(vector);
+    }
+    if vector["schema"] == "layland-global-classics/1" {
+        return classics::run(vector);
     }
     if vector.get("levels").is_some() && vector.get("type").is_none() {
         return match vector.get("mechanism") {

@@ -1,0 +1,353 @@
+//! Vectors about classic global schedulers: the exact schedules of many policies on one set, and what sufficient tests
+//! say about it.
+//!
+//! Times in the vectors are whole units, or fractions of them where a schedule has rational instants. They are
+//! multiplied by the common denominator of all that a run expects, and then stand for nanoseconds.
+
+use super::verdict::Verdict;
+use crate::registry;
+use layland_analysis::{Sporadic, global_edf::edzl};
+use layland_model::{
+    Behaviour, Duration, ExecutionModel, JobId, Rate, Service, System, Task, Time,
+};
+use layland_sim::{SimOptions, simulate};
+use layland_trace::{Segment, Trace};
+use num_integer::Integer;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Read<T> = Result<T, String>;
+
+/// What the registry calls the policies of the vectors.
+const POLICIES: &[(&str, &str)] = &[
+    ("g-edf", "g-edf"),
+    ("edzl", "edzl"),
+    ("llf", "llf"),
+    ("mllf", "mllf"),
+    ("edf-us", "edf-us"),
+    ("fp-edf", "fpedf"),
+    ("edf-k", "edf-k"),
+    ("rm-us", "rm-us"),
+    ("pd2", "pd2"),
+    ("er-pd2", "er-pd2"),
+    ("dp-wrap", "dp-wrap"),
+    ("lre-tl", "lre-tl"),
+];
+
+/// The policies of the vectors that the registry does not have yet: what vectors expect of them is left out, and the
+/// vectors are counted as not supported. A test fails for one that is there.
+pub const NOT_YET: &[&str] =
+    &["llf", "mllf", "edf-us", "fpedf", "edf-k", "rm-us", "pd2", "er-pd2", "dp-wrap", "lre-tl"];
+
+/// Runs a vector of the schema `layland-global-classics/1`.
+pub(super) fn run(vector: &Value) -> Verdict {
+    let mut missing = BTreeSet::new();
+    let outcome = match vector["kind"].as_str() {
+        Some("periodic" | "sporadic") => {
+            analyses(vector, &mut missing).and_then(|()| schedules(vector, &mut missing))
+        }
+        Some("subtasks") => subtasks(vector, &mut missing),
+        Some(_) | None => Err("it has no known kind".to_owned()),
+    };
+    match outcome {
+        Err(difference) => Verdict::Failed(difference),
+        Ok(()) if missing.is_empty() => Verdict::Passed,
+        Ok(()) => Verdict::NotSupported(Vec::from_iter(missing).join(", ")),
+    }
+}
+
+fn read<T>(value: Option<T>, what: &str) -> Read<T> {
+    value.ok_or_else(|| format!("the vector has no {what}"))
+}
+
+fn list<'a>(value: &'a Value, what: &str) -> Read<&'a Vec<Value>> {
+    read(value.as_array(), what)
+}
+
+fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
+    if expected == found {
+        return Ok(());
+    }
+    if let (Value::Array(expected), Value::Array(found)) = (expected, found) {
+        for at in 0..expected.len().max(found.len()) {
+            if expected.get(at) != found.get(at) {
+                let show =
+                    |value: Option<&Value>| value.map_or("nothing".to_owned(), Value::to_string);
+                let (expected, found) = (show(expected.get(at)), show(found.get(at)));
+                return Err(format!("{what}[{at}]: expected {expected}, found {found}"));
+            }
+        }
+    }
+    Err(format!("{what}: expected {expected}, found {found}"))
+}
+
+/// Whether the registry has the policy of this name; one that it lacks is counted as missing.
+fn is_there(name: &'static str, missing: &mut BTreeSet<&'static str>) -> bool {
+    let is_missing = NOT_YET.contains(&name);
+    if is_missing {
+        missing.insert(name);
+    }
+    !is_missing
+}
+
+/// The least common denominator of all fractions in a value.
+fn denominator(value: &Value) -> i64 {
+    let of = |values: &mut dyn Iterator<Item = &Value>| {
+        values.map(denominator).fold(1, |all, one| all.lcm(&one))
+    };
+    match value {
+        Value::String(text) => {
+            let rate: Option<Rate> = text.parse().ok();
+            rate.and_then(|rate| rate.as_i64_pair()).map_or(1, |(_, denominator)| denominator)
+        }
+        Value::Array(values) => of(&mut values.iter()),
+        Value::Object(values) => of(&mut values.values()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+    }
+}
+
+/// The system, with `scale` nanoseconds for each unit of the vector.
+fn system(vector: &Value, scale: i64) -> Read<System> {
+    let (mut tasks, mut ranks) = (Vec::new(), Vec::new());
+    for (index, item) in list(&vector["tasks"], "tasks")?.iter().enumerate() {
+        let units = |key: &str| read(item[key].as_i64(), key).map(|units| units * scale);
+        let wcet = Service::from_ns(units("wcet")?);
+        let mut task = Task::implicit(index.to_string(), wcet, Duration::from_ns(units("period")?));
+        task.deadline = Duration::from_ns(units("deadline")?);
+        task.offset = Duration::from_ns(units("offset")?);
+        ranks.push(read(item["rank"].as_i64(), "rank")?);
+        let numbers = |key: &str| {
+            let units = item[key].as_array().into_iter().flatten();
+            let units = units.map(|units| read(units.as_i64(), key).map(|units| units * scale));
+            units.collect::<Read<Vec<i64>>>()
+        };
+        if item["exec"].is_array() {
+            let works = numbers("exec")?.into_iter().map(Service::from_ns);
+            task.execution = ExecutionModel::List(works.collect());
+        }
+        if item["releases"].is_array() {
+            let times = numbers("releases")?.into_iter().map(Time::from_ns);
+            task.behaviour = Behaviour::Explicit(times.collect());
+        }
+        tasks.push(task);
+    }
+    let mut system = System::new(read(vector["m"].as_u64(), "m")? as usize, tasks);
+    system.tasks.values_mut().zip(ranks).for_each(|(task, rank)| task.rank = rank);
+    Ok(system)
+}
+
+// --- Schedules ----------------------------------------------------------------------------------
+
+fn schedules(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
+    for case in list(&vector["runs"], "runs")? {
+        let name = read(case["policy"].as_str(), "policy")?;
+        let known = POLICIES.iter().find(|(vectors, _)| *vectors == name);
+        let &(_, policy) = known.ok_or_else(|| format!("no policy is known as {name}"))?;
+        if is_there(policy, missing) {
+            let options = &case["options"];
+            schedule(vector, policy, case).map_err(|error| format!("{name} {options}: {error}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A policy with the options of a run, as the registry has them.
+fn spec(policy: &str, case: &Value, scale: i64) -> Read<String> {
+    let mut spec = policy.to_owned();
+    for (option, value) in read(case["options"].as_object(), "options")? {
+        let value = match (option.as_str(), value) {
+            ("quantum" | "grid", Value::Number(units)) => {
+                format!("{}ns", read(units.as_i64(), option)? * scale)
+            }
+            ("mirror", Value::Bool(mirrors)) => if *mirrors { "on" } else { "off" }.to_owned(),
+            (_, Value::String(text)) => text.clone(),
+            (_, value) => return Err(format!("{option}={value} is no known option")),
+        };
+        spec += &format!(":{option}={value}");
+    }
+    // A quantum that is not given is a unit.
+    let is_quantised = matches!(policy, "llf" | "pd2" | "er-pd2");
+    if is_quantised && case["options"]["quantum"].is_null() {
+        spec += &format!(":quantum={scale}ns");
+    }
+    Ok(spec)
+}
+
+fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
+    let expect = &case["expect"];
+    let scale = denominator(expect);
+    let system = system(vector, scale)?;
+    let spec = spec(policy, case, scale)?;
+    let built = registry().build(&spec, &system);
+    if !case["reject"].is_null() {
+        return match built {
+            Ok(_) => Err(format!("{spec} was built: expected {}", case["reject"])),
+            Err(_) => Ok(()),
+        };
+    }
+    let built = built.map_err(|error| format!("{spec}: {error}"))?;
+    let horizon = Time::from_ns(read(expect["horizon"].as_i64(), "horizon")? * scale);
+    let mut trace = Trace::default();
+    simulate(&system, built, &mut trace, &SimOptions::until(horizon))
+        .map_err(|error| error.to_string())?;
+    let run = Run { trace, system, spec, horizon, scale };
+    for (key, expected) in read(expect.as_object(), "expect")? {
+        if key != "horizon" {
+            same(key, expected, &run.value(key)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What became of a system under a policy.
+struct Run {
+    trace: Trace,
+    system: System,
+    /// The policy with its options.
+    spec: String,
+    horizon: Time,
+    scale: i64,
+}
+
+impl Run {
+    /// A time as the vectors write it.
+    fn units(&self, ns: i64) -> Value {
+        if ns % self.scale == 0 {
+            return json!(ns / self.scale);
+        }
+        json!(Rate::new(ns, self.scale).to_string())
+    }
+
+    fn at(&self, time: Time) -> Value {
+        self.units(time.ns())
+    }
+
+    /// The longest segments in which a job is on one CPU without a pause, in the order of their starts and CPUs.
+    fn segments(&self) -> Vec<Segment> {
+        let mut sorted = self.trace.segments.clone();
+        sorted.sort_by_key(|segment| (segment.start, segment.cpu));
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut last: BTreeMap<JobId, usize> = BTreeMap::new();
+        for segment in sorted.into_iter().filter(|segment| segment.start < segment.end) {
+            match last.get(&segment.job).and_then(|&at| segments.get_mut(at)) {
+                Some(before) if before.end == segment.start && before.cpu == segment.cpu => {
+                    before.end = segment.end;
+                }
+                Some(_) | None => {
+                    last.insert(segment.job, segments.len());
+                    segments.push(segment);
+                }
+            }
+        }
+        segments
+    }
+
+    /// The jobs that came before the horizon.
+    fn jobs(&self) -> impl Iterator<Item = &layland_trace::JobRecord> {
+        self.trace.jobs.iter().filter(|record| record.job.release < self.horizon)
+    }
+
+    /// For each segment of a job after its first, whether it is on another CPU than the one before.
+    fn resumptions(&self) -> Vec<bool> {
+        let mut last = BTreeMap::new();
+        let segments = self.segments();
+        let moved = |segment: &Segment| {
+            last.insert(segment.job, segment.cpu).map(|before| before != segment.cpu)
+        };
+        segments.iter().filter_map(moved).collect()
+    }
+
+    /// What a key of `expect` is here.
+    fn value(&self, key: &str) -> Read<Value> {
+        let segments = self.segments();
+        Ok(match key {
+            "misses" => {
+                let late = self.jobs().filter(|record| {
+                    let deadline = record.job.deadline;
+                    deadline <= self.horizon && record.completion().is_none_or(|at| at > deadline)
+                });
+                let mut late: Vec<(u32, u64)> =
+                    late.map(|record| (record.job.id.task.0, record.job.id.seq)).collect();
+                late.sort_unstable();
+                json!(late)
+            }
+            "busy_time" => {
+                self.units(segments.iter().map(|segment| (segment.end - segment.start).ns()).sum())
+            }
+            "jobs" => {
+                let mut done: Vec<_> = self
+                    .jobs()
+                    .filter_map(|record| Some((record.completion()?, record.job.id, record)))
+                    .collect();
+                done.sort_by_key(|&(at, id, _)| (at, id));
+                let row = |&(finish, id, record): &(Time, JobId, &layland_trace::JobRecord)| {
+                    let (release, deadline) = (record.job.release, record.job.deadline);
+                    let [release, deadline, finish] =
+                        [release, deadline, finish].map(|time| self.at(time));
+                    json!([id.task.0, id.seq, release, deadline, finish])
+                };
+                json!(done.iter().map(row).collect::<Vec<_>>())
+            }
+            "preemptions" => json!(self.resumptions().len()),
+            "migrations" => json!(self.resumptions().iter().filter(|&&moved| moved).count()),
+            "schedule" => {
+                let row = |segment: &Segment| {
+                    let (job, [start, end]) =
+                        (segment.job, [segment.start, segment.end].map(|time| self.at(time)));
+                    json!([job.task.0, job.seq, segment.cpu.0, start, end])
+                };
+                json!(segments.iter().map(row).collect::<Vec<_>>())
+            }
+            _ => self.offline(key)?,
+        })
+    }
+
+    /// What the policy itself has made of the system before the start.
+    fn offline(&self, key: &str) -> Read<Value> {
+        Err(format!("{key} of {} is not known for {} tasks", self.spec, self.system.tasks.len()))
+    }
+}
+
+// --- Analyses -----------------------------------------------------------------------------------
+
+fn analyses(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
+    let system = system(vector, 1)?;
+    let tasks: Vec<Sporadic> = system.tasks.values().map(Sporadic::from).collect();
+    let cpus = system.platform.cpu_count();
+    for (key, expected) in read(vector["analysis"].as_object(), "analysis")? {
+        match key.as_str() {
+            "utilization" => {
+                let utilization: Rate = system.tasks.values().map(Task::utilization).sum();
+                let expected: Option<Rate> = expected.as_str().and_then(|text| text.parse().ok());
+                if expected.as_ref() != Some(&utilization) {
+                    return Err(format!("{key}: expected {expected:?}, found {utilization}"));
+                }
+            }
+            "edzl_test" => {
+                let (found, slacks) = edzl::laxities(&tasks, cpus);
+                let is_accepted = !matches!(found, edzl::Laxities::Late(_));
+                let (at_once, _) = edzl::laxities_within(&tasks, cpus, 1);
+                let at_once = !matches!(at_once, edzl::Laxities::Late(_));
+                same(key, &expected["one_pass"], &json!(at_once))?;
+                same(key, &expected["iterated"], &json!(is_accepted))?;
+                same(key, &expected["slacks"], &json!(slacks))?;
+            }
+            "edf_us" | "edf_us_half" if !is_there("edf-us", missing) => {}
+            "fp_edf" if !is_there("fpedf", missing) => {}
+            "rm_us" if !is_there("rm-us", missing) => {}
+            "edf_k_min" | "order_by_utilization" if !is_there("edf-k", missing) => {}
+            _ => return Err(format!("{key} is no known analysis")),
+        }
+    }
+    Ok(())
+}
+
+// --- Subtasks -----------------------------------------------------------------------------------
+
+fn subtasks(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
+    let weights = list(&vector["weights"], "weights")?;
+    if is_there("pd2", missing) {
+        return Err(format!("nobody knows the subtasks of {} weights", weights.len()));
+    }
+    Ok(())
+}
