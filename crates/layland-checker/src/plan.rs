@@ -257,6 +257,8 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     match rule {
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. } => true,
         ScheduleRule::None | ScheduleRule::MixedCriticality { .. } => false,

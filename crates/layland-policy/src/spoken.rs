@@ -30,19 +30,20 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 8] = [
+const SYNONYMS: [(&str, &str); 9] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
     ("ap-edf", "apedf"),
     ("a2p-edf", "a2pedf"),
     ("edf-zl", "edzl"),
+    ("dp-fair", "dp-wrap"),
     ("period-transformation", "pt"),
     ("zero-slack", "zss"),
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 14] = [
     (&["edf"], "`edf` is global, clustered or partitioned", &["g-edf", "c-edf", "p-edf"]),
     (
         &["rm", "rma"],
@@ -75,12 +76,14 @@ const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
         &["edzl"],
     ),
     (
-        &[
-            "pfair", "p-fair", "pd2", "pf", "pd", "bf", "bfair", "dp-fair", "dp-wrap", "lre-tl",
-            "lltsp", "u-edf", "ekg",
-        ],
-        "Pfair and its relatives are not there; optimal as well are RUN and QPS",
-        &["run", "qps"],
+        &["pfair", "p-fair", "pf", "pd", "erfair", "er-fair"],
+        "Pfair is PD2, with or without early releases",
+        &["pd2", "er-pd2"],
+    ),
+    (
+        &["bf", "bfair", "lre-tl", "llref", "lltsp", "u-edf", "ekg"],
+        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP and PD2",
+        &["run", "qps", "dp-wrap", "pd2"],
     ),
     (
         &["cbs", "grub", "bws", "constant-bandwidth-server"],

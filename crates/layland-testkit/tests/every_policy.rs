@@ -291,9 +291,9 @@ fn trouble_breaks_no_rule() {
     for_every_policy("trouble", systems, |spec, system, policy, seed| {
         let rule = match policy.rule() {
             // These promise deadlines, which trouble breaks.
-            ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
-                ScheduleRule::None
-            }
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. } => ScheduleRule::None,
             other => other,
         };
         let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
@@ -333,9 +333,9 @@ fn jobs_that_end_while_preempted_are_gone() {
     for_every_policy("preempted", any_kind(), |spec, system, policy, seed| {
         let rule = match policy.rule() {
             // These promise deadlines of what their jobs were said to need.
-            ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
-                ScheduleRule::None
-            }
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. } => ScheduleRule::None,
             other => other,
         };
         let mut ended = 0;

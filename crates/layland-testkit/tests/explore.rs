@@ -52,6 +52,8 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Optimal { groups }
+        | ScheduleRule::Pfair { groups, .. }
+        | ScheduleRule::Shares { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.as_slice(),
         ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => &[],
     };

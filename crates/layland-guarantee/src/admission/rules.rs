@@ -71,7 +71,12 @@ impl Theory {
             Algorithm::Edzl | Algorithm::AdaptivePartitioning | Algorithm::Other => {
                 Placing::Clusters
             }
-            Algorithm::Run | Algorithm::Qps | Algorithm::MixedCriticality(_) => {
+            Algorithm::Run
+            | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
+            | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
         };
@@ -88,6 +93,9 @@ impl Theory {
             Algorithm::Edzl
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
@@ -109,6 +117,9 @@ impl Theory {
             | Algorithm::Edzl
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -147,6 +158,9 @@ impl Theory {
             | Algorithm::AdaptivePartitioning
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => None,
         }

@@ -18,6 +18,8 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         }
         ScheduleRule::None
         | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
         | ScheduleRule::MixedCriticality { .. } => {
             return Err("the policy does not run the jobs of the highest priorities".to_owned());
         }
@@ -106,6 +108,8 @@ impl Model {
             ScheduleRule::Weak { .. }
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. } => unreachable!("such a rule has no parts"),
         };
         if part.tasks.len() > TASKS {

@@ -59,6 +59,8 @@ impl Model {
             ScheduleRule::Weak { order } => (order, true),
             ScheduleRule::None
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {
