@@ -35,6 +35,7 @@ pub const TESTS: &[SchedulabilityTest] = &[
     necessary::TEST,
     affinity::feasibility::TEST,
     optimal::TEST,
+    optimal::pfair::TEST,
     uniprocessor::edf::TEST,
     uniprocessor::edf_response::TEST,
     RTA,

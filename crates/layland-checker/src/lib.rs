@@ -46,6 +46,13 @@
 //! job misses its deadline: if the machine has no overheads, no request comes, and no execution model
 //! goes beyond the WCET.
 //!
+//! For [`ScheduleRule::Pfair`] it also holds that every segment is on a CPU of its group; and, if the machine has no
+//! overheads and no request comes, that jobs run in whole slots, and each subtask in its window, if the weights
+//! of its group sum to no more than its CPUs (`pfair.rs`).
+//!
+//! For [`ScheduleRule::Shares`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
+//! and no request comes, that jobs get exactly their shares in each slice (`shares.rs`).
+//!
 //! For [`ScheduleRule::MixedCriticality`] it also holds that every segment is on a CPU of its group, and
 //! that a job on a guaranteed CPU misses its deadline only if a job of its criticality or above executes
 //! more than its bound of that level before (`mixed.rs`).
@@ -68,8 +75,10 @@ mod highest_first;
 mod jobs;
 mod least_laxity;
 mod mixed;
+mod pfair;
 mod plan;
 mod segments;
+mod shares;
 mod violation;
 
 use self::affinity::Reach;
@@ -276,6 +285,10 @@ impl<'a> Checker<'a> {
                 self.check_highest_first(groups, None);
             }
             ScheduleRule::Optimal { groups } => self.check_optimal(groups),
+            &ScheduleRule::Pfair { ref groups, quantum, releases, early } => {
+                self.check_pfair(groups, pfair::Pfair { quantum, releases, early });
+            }
+            ScheduleRule::Shares { groups, unit } => self.check_shares(groups, *unit),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {
                 self.check_mixed_criticality(groups, guaranteed);
             }

@@ -258,6 +258,8 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. } => true,
         ScheduleRule::None | ScheduleRule::MixedCriticality { .. } => false,

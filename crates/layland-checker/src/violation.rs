@@ -138,6 +138,15 @@ pub enum Violation {
     /// The rule: a job is late although the policy is optimal.
     #[error("{job} misses its deadline {deadline}")]
     Late { job: JobName, deadline: Time },
+    /// The rule: a job begins or stops running within a slot.
+    #[error("{job} {does} running on CPU {cpu} at {at}, within a slot")]
+    WithinSlot { job: JobName, cpu: CpuId, at: Time, does: &'static str },
+    /// The rule: a subtask does not run in its window.
+    #[error("{job}: slot {subtask} of it is to lie from {first} to {end}, and {}", given(*.at))]
+    OutsideWindow { job: JobName, subtask: u64, at: Option<Time>, first: Time, end: Time },
+    /// The rule: a job does not get its share.
+    #[error("{job} gets {got} from {from} to {to}, and its share is {share}")]
+    OtherShare { job: JobName, from: Time, to: Time, got: Duration, share: Duration },
     /// The rule: a job is late although nothing that matters as much exceeded its bounds.
     #[error(
         "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \
@@ -173,6 +182,11 @@ pub struct Move {
     pub from: CpuId,
     /// Where it could run.
     pub to: CpuId,
+}
+
+/// Which slot a subtask got.
+fn given(at: Option<Time>) -> String {
+    at.map_or_else(|| "it gets none".to_owned(), |at| format!("it gets the one at {at}"))
 }
 
 /// From when to when.

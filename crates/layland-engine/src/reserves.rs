@@ -71,7 +71,10 @@ impl Reserves {
             (Schedules::Threads, _) => Reserves::Budgets,
             (
                 Schedules::ReadyJobs | Schedules::ArrivingJobs,
-                ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. },
+                ScheduleRule::Optimal { .. }
+                | ScheduleRule::Pfair { .. }
+                | ScheduleRule::Shares { .. }
+                | ScheduleRule::MixedCriticality { .. },
             ) => Reserves::Wcets,
             (
                 Schedules::ReadyJobs | Schedules::ArrivingJobs,
@@ -219,8 +222,8 @@ mod tests {
                 let (more, wcet) = (task.own_wcet() + Service::from_ms(3), task.own_wcet());
                 let expected = match &*info.name {
                     "dl" | "dl-sp" | "apedf" | "a2pedf" => (wcet, Some(more)),
-                    "run" | "qps" | "smc" | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs"
-                    | "ocbp" | "edf-vd" => (more, None),
+                    "run" | "qps" | "pd2" | "er-pd2" | "dp-wrap" | "smc" | "rms" | "cms"
+                    | "amc" | "zss" | "pt" | "plrs" | "ocbp" | "edf-vd" => (more, None),
                     _ => (wcet, None),
                 };
                 let found = &larger.tasks[id];

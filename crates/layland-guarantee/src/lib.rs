@@ -480,14 +480,17 @@ pub(crate) fn verdict<'a>(
             | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
             _,
         ) => None,
     };
     let algorithm = asked.info.algorithm(&asked.options);
-    let theory = match is_of_threads(algorithm) && views::is_another_theory(system, &asked.options)
-    {
+    let is_another_theory =
+        is_of_threads(algorithm) && views::is_another_theory(system, &asked.options);
+    let theory = match is_another_theory || is_in_slots(algorithm) {
         true => Vec::new(),
         false => algorithms(algorithm, &placed),
     };
@@ -516,6 +519,11 @@ pub(crate) fn verdict<'a>(
             Ok(more) => views.extend(more),
             Err(why) => nothing_more = Some(why),
         }
+    } else if is_in_slots(algorithm) {
+        match views::in_slots(algorithm, system, &asked.options) {
+            Ok(view) => views.push(view),
+            Err(why) => nothing_more = Some(why),
+        }
     }
     let views: Vec<Seen<'_>> = views.into_iter().map(|view| Seen::of(view, asked.memo)).collect();
     let known = asked.memo.of(system.clone());
@@ -529,6 +537,8 @@ pub(crate) fn verdict<'a>(
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. }
         | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
         | ScheduleRule::None => false,
     };
     // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
@@ -694,9 +704,17 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::TopFirst(_)
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }
+}
+
+/// Whether jobs run in whole slots.
+fn is_in_slots(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Pd2 | Algorithm::ErPd2)
 }
 
 /// What a test says of a system; without reasons, if nobody is to be told.
@@ -765,6 +783,9 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }

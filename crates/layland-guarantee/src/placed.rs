@@ -18,7 +18,12 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),
-        ScheduleRule::Optimal { .. } | ScheduleRule::None => return None,
+        ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
+        | ScheduleRule::None => {
+            return None;
+        }
     };
     let clusters = &system.platform.clusters;
     let is_there = |(cluster, group): (usize, &Group)| {

@@ -58,6 +58,9 @@ impl Proven {
             | Algorithm::AdaptivePartitioning
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };

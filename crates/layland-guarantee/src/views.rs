@@ -99,9 +99,10 @@
 use layland_analysis::longest_execution;
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, JobOrder, Order, Rate, RateSum,
-    ScheduleRule, Service, System,
+    Releases, ScheduleRule, Service, System,
 };
 use layland_policy::PolicyOptions;
+use layland_policy::fair::pd2;
 use std::borrow::Cow;
 
 /// Which answers of a test about a view hold for the policy.
@@ -145,6 +146,45 @@ impl<'a> View<'a> {
         let (answers, bounds) = (Answers::All, Bounds::All);
         View { algorithms, system, answers, bounds, tells: "" }
     }
+}
+
+/// The tasks of a set under Pfair as the slots that they need, and the windows of whole slots that they have.
+///
+/// # Errors
+/// Why that promises nothing: the first slot of a job that is released within one begins later, and so the windows end
+/// after the deadline.
+pub(crate) fn in_slots<'a>(
+    algorithm: Algorithm,
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<View<'a>, &'static str> {
+    let early = algorithm == Algorithm::ErPd2;
+    let (slots, releases) =
+        pd2::slots(system, options, early).map_err(|_| "the policy refuses the set")?;
+    let all_begin_slots = system.tasks.values().all(|task| slots.begins_slots(task));
+    if releases == Releases::OnBoundaries && !all_begin_slots {
+        return Err(
+            "a job that is released within a slot can be late by less than a slot; with releases=anywhere \
+             windows are shorter, and none is",
+        );
+    }
+    let mut whole = system.clone();
+    for id in system.tasks.ids() {
+        let task = &mut whole.tasks[id];
+        let weight = slots.weights[id];
+        let time = |count: i64| Duration::from_ns(count.saturating_mul(slots.quantum.ns()));
+        task.wcet = vec![Service::from_ns(time(weight.execution).ns())];
+        (task.deadline, task.period) = (time(weight.window), time(weight.window));
+    }
+    whole.provenance = None;
+    Ok(View {
+        algorithms: vec![algorithm],
+        system: Cow::Owned(whole),
+        // The policy may need less than whole slots.
+        answers: Answers::Yes,
+        bounds: Bounds::None,
+        tells: "each task counts as whole slots: those that it needs, and those until its deadline",
+    })
 }
 
 /// What can be analysed where some tasks come first: clusters of one CPU for each of them, and one for the others.
@@ -485,6 +525,9 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return algorithms,
     };

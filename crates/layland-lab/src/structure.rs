@@ -58,6 +58,9 @@ pub(crate) fn structure(
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return Ok(None),
     };

@@ -91,7 +91,13 @@ fn two_cpus() -> System {
 /// Whether what a policy reserves is used up at the deadline and not before, so that jobs need slack.
 fn needs_slack(spec: &str, system: &System) -> bool {
     let rule = Registry::standard().build(spec, system).unwrap().rule();
-    matches!(rule, ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. })
+    matches!(
+        rule,
+        ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. }
+    )
 }
 
 /// Twice what the CPU can do: each late job is given up at its deadline, or its successors are skipped, and the
@@ -186,11 +192,12 @@ fn not_partitioned() -> System {
 }
 
 /// RUN and QPS where they must share CPUs: servers, dual or master, run their budgets to the end, windows
-/// and intervals follow each other for the whole run.
+/// and intervals follow each other for the whole run. PD2 in slots of a millisecond.
 #[test]
 fn optimal_policies_meet_deadlines_when_there_is_slack() {
     let _alone = alone();
-    for spec in ["run", "qps", "qps:master=edf"] {
+    for spec in ["run", "qps", "qps:master=edf", "dp-wrap", "pd2:quantum=1ms", "er-pd2:quantum=1ms"]
+    {
         let system = with_slack(&not_partitioned(), &Margin::Fraction(Rate::new(1, 10)));
         runs_in_time(spec, &system, Duration::from_ms(1200));
     }

@@ -113,6 +113,12 @@ pub enum Algorithm {
     Run,
     /// QPS, quasi-partitioned scheduling (Massa et al. 2014).
     Qps,
+    /// PD2: Pfair in slots of one quantum (Anderson and Srinivasan 2001).
+    Pd2,
+    /// ER-PD2: the same with early releases.
+    ErPd2,
+    /// DP-WRAP: deadline partitioning with wrap around (Levin et al. 2010).
+    DpWrap,
     /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
     MixedCriticality(Protection),
     /// An algorithm that no analysis is about.
@@ -211,6 +217,9 @@ impl fmt::Display for Algorithm {
             Algorithm::AdaptivePartitioning => "adaptively partitioned EDF",
             Algorithm::Run => "RUN",
             Algorithm::Qps => "QPS",
+            Algorithm::Pd2 => "PD2",
+            Algorithm::ErPd2 => "ER-PD2",
+            Algorithm::DpWrap => "DP-WRAP",
             Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",
             Algorithm::MixedCriticality(Protection::Adaptive(_)) => "AMC",
             Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",

@@ -13,6 +13,43 @@ pub struct Citation {
 
 /// What policies and analyses both cite.
 impl Citation {
+    /// Anderson and Srinivasan 2001.
+    pub const ANDERSON_PFAIR: Citation = Citation {
+        key: "anderson2001mixed",
+        text: "J. H. Anderson and A. Srinivasan. Mixed Pfair/ERfair scheduling of asynchronous periodic tasks. \
+               13th Euromicro Conference on Real-Time Systems (ECRTS 2001), pages 76-85. doi:10.1109/EMRTS.2001.934004",
+        bibtex: "@inproceedings{anderson2001mixed,
+  author    = {James H. Anderson and Anand Srinivasan},
+  title     = {Mixed {Pfair/ERfair} Scheduling of Asynchronous Periodic Tasks},
+  booktitle = {13th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {76--85}, year = {2001},
+  doi       = {10.1109/EMRTS.2001.934004}
+}",
+    };
+
+    /// Srinivasan and Anderson 2002.
+    pub const SRINIVASAN_PFAIR: Citation = Citation {
+        key: "srinivasan2002optimal",
+        text: "A. Srinivasan and J. H. Anderson. Optimal rate-based scheduling on multiprocessors. \
+               34th ACM Symposium on Theory of Computing (STOC 2002).",
+        bibtex: "@inproceedings{srinivasan2002optimal,
+  author    = {Anand Srinivasan and James H. Anderson},
+  title     = {Optimal Rate-Based Scheduling on Multiprocessors},
+  booktitle = {34th ACM Symposium on Theory of Computing (STOC)}, year = {2002}
+}",
+    };
+
+    /// Levin et al. 2010.
+    pub const LEVIN: Citation = Citation {
+        key: "levin2010dpfair",
+        text: "G. Levin, S. Funk, C. Sadowski, I. Pye and S. Brandt. DP-FAIR: a simple model for understanding optimal \
+               multiprocessor scheduling. 22nd Euromicro Conference on Real-Time Systems (ECRTS 2010), pages 3-13.",
+        bibtex: "@inproceedings{levin2010dpfair,
+  author    = {Greg Levin and Shelby Funk and Caitlin Sadowski and Ian Pye and Scott Brandt},
+  title     = {{DP-FAIR}: A Simple Model for Understanding Optimal Multiprocessor Scheduling},
+  booktitle = {22nd Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {3--13}, year = {2010}
+}",
+    };
+
     /// Liu and Layland 1973.
     pub const LIU_LAYLAND: Citation = Citation {
         key: "liu1973scheduling",

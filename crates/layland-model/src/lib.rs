@@ -61,7 +61,7 @@ pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
-pub use rule::{Group, JobOrder, LaxityRule, MoveReason, ScheduleRule};
+pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Releases, ScheduleRule};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};

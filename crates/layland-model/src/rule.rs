@@ -47,6 +47,40 @@ pub enum ScheduleRule {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
     },
+    /// Pfair. The jobs of each group run on CPUs of the group only, in slots of one quantum that begin at multiples of
+    /// it: a job begins to run at the beginning of a slot, and stops at the end of one or when it is over. And each
+    /// subtask runs in its window, if the weights of the group sum to no more than its CPUs; unless the machine has
+    /// overheads or a request comes.
+    ///
+    /// A task has the weight `e / p`: it needs `e = ceil(C / q)` slots in a window of `p` slots, `min(D, T) / q`
+    /// rounded down; see [`Releases`]. Subtask `i = 1, 2, ..` is the `i`-th slot that a job gets. It runs in the slots
+    /// from `t + floor((i-1) p / e)` on and before `t + ceil(i p / e)`. The anchor `t` is the first slot that does not
+    /// begin before the release of the job, nor before `t' + ceil(max(e, n) p / e)`, where `t'` is the anchor of the
+    /// job before and `n` the number of slots that it got.
+    Pfair {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The length of a slot.
+        quantum: Duration,
+        /// When jobs may be released.
+        releases: Releases,
+        /// Whether subtasks of a job may run before their windows (early release).
+        early: bool,
+    },
+    /// As [`Optimal`](ScheduleRule::Optimal); and in each slice a job that can run from its beginning to its end, and
+    /// is not over by then, gets exactly the rate of its task times the length of the slice: unless the machine has
+    /// overheads or a request comes. For periodic tasks with deadlines at the ends of their periods.
+    ///
+    /// A slice begins where one ends, the first one at 0. It ends at the next deadline or first release of any task, or
+    /// where that is no multiple of the unit `Q`, at the multiple before it, or after it if it begins there. Rates are
+    /// multiples of `1/Q`, in nanoseconds: `ceil(C Q / W) / Q`, where the window `W` is the period if that and the
+    /// offset are multiples of `Q`, and `(floor(T / Q) - 1) Q` otherwise.
+    Shares {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The unit of the grid.
+        unit: Duration,
+    },
     /// The jobs of each group run on CPUs of the group only; and on the guaranteed CPUs no task ever makes
     /// one of higher criticality late. A job of a task of criticality `l` is late only if, in the busy
     /// period of its group and before its deadline, some job of a task of criticality `l` or above, it
@@ -74,6 +108,18 @@ pub enum LaxityRule {
     /// MLLF: when the time to the deadline of the first job that waits is the laxity of the last one that runs, and
     /// when a job that waits has no laxity left. Of equal laxities that of the earlier deadline comes first.
     Modified,
+}
+
+/// When jobs may be released that run in slots: how long their windows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Releases {
+    /// At the beginnings of slots: `p = floor(min(D, T) / q)`. A job that is released within a slot can be late by less
+    /// than a slot.
+    #[default]
+    OnBoundaries,
+    /// Anywhere: `p = floor((min(D, T) - q + 1) / q)` for tasks of which it is not known that every release is at the
+    /// beginning of a slot.
+    Anywhere,
 }
 
 /// CPUs, and the tasks whose jobs they run.

@@ -1,7 +1,8 @@
 //! What is decided before the first release.
 //!
 //! - [`packing`] assigns tasks to CPUs, by ten bin-packing heuristics or by exhaustive search;
-//! - [`fair`] groups tasks into the servers of RUN and QPS, and rounds rates so that every budget is whole;
+//! - [`fair`] groups tasks into the servers of RUN and QPS, and rounds rates so that every budget is whole, or puts
+//!   them into slots;
 //! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
 //!   criticality levels;
 //! - [`top`] says which tasks come first under EDF-US, fpEDF, EDF^(k) and RM-US.
@@ -35,9 +36,9 @@ pub mod packing;
 pub mod top;
 
 pub use fair::{
-    Client, Clients, ExecutionSet, Fill, GridRate, Hierarchy, Infeasible, Master, QuasiRule,
-    RateGrid, Reduction, ReductionRules, Rounds, Server, Subsystem, numerator, parse_rounds,
-    quasi_partition, reduce,
+    Client, Clients, ExecutionSet, Fill, GridRate, Hierarchy, Infeasible, Master, NoSlots,
+    QuasiRule, RateGrid, Reduction, ReductionRules, Rounds, Server, Slots, Subsystem, Weight,
+    numerator, parse_rounds, quasi_partition, reduce,
 };
 pub use packing::{
     Bins, Existence, Heuristic, Minima, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,

@@ -1,10 +1,10 @@
-//! Optimal scheduling of independent tasks with implicit deadlines on identical CPUs: **RUN**
-//! ([`run`]) and **QPS** ([`qps`]).
+//! Optimal scheduling of independent tasks on identical CPUs: **RUN** ([`run`]), **QPS** ([`qps`]),
+//! **DP-WRAP** ([`dp_wrap`]), **PD2** and **ER-PD2** ([`pd2`]).
 //!
-//! Both place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
+//! RUN and QPS place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
 //! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
 //! rates are on a grid ([`RateGrid`]) on which every budget is a whole
-//! number of nanoseconds.
+//! number of nanoseconds. DP-WRAP and PD2 are one part of all CPUs; PD2 counts in slots.
 //!
 //! What happens beside the plan:
 //!
@@ -14,7 +14,10 @@
 //! - A CPU that goes offline takes its share with it: what was to run there waits.
 //! - Tasks cannot enter, nor change their parameters or CPUs, after the start; they can leave.
 
+pub mod dp_wrap;
 mod parts;
+pub mod pd2;
+mod placing;
 pub mod qps;
 pub mod run;
 
@@ -130,7 +133,26 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     )
     .with_options([qps_fit(), master(), qps_packing()])
     .citing([Citation::MASSA, Citation::COMPAGNIN]);
-    vec![run, qps]
+    let [pd2, er_pd2] = pd2::policies();
+    vec![run, qps, dp_wrap::policy(), pd2, er_pd2]
+}
+
+/// What a policy needs to know of the releases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Releases {
+    /// The next one of every task.
+    Known,
+    /// That they are at least a period apart.
+    Separated,
+}
+
+/// Which deadlines a policy takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deadlines {
+    /// The ends of periods.
+    Implicit,
+    /// Any.
+    Any,
 }
 
 /// A system that can be scheduled optimally: its tasks by rank, with rates on a grid.
@@ -144,9 +166,14 @@ pub struct Prepared {
     pub rates: Vec<Rate>,
 }
 
-/// Checks that RUN (`qps` false) or QPS can schedule a valid system.
-fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRefusal> {
-    let cpus = system.platform.cpu_count();
+/// Checks that a policy of this family can schedule the CPUs and each of the tasks of a valid system.
+fn takes(
+    name: &str,
+    system: &System,
+    releases: Releases,
+    deadlines: Deadlines,
+) -> Result<(), SystemRefusal> {
+    let separated = releases == Releases::Separated;
     if let Some((cpu, speed)) =
         system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE)
     {
@@ -167,7 +194,7 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRef
         .map_err(|refusal| SystemRefusal { in_general: None, ..refusal })?;
     for (id, task) in system.tasks.iter() {
         let who = &task.name;
-        if task.deadline != task.period {
+        if deadlines == Deadlines::Implicit && task.deadline != task.period {
             return Err(Refusal::invalid(format!(
                 "task `{who}` has deadline {} and period {}: {name} needs deadlines equal to periods",
                 task.deadline, task.period
@@ -182,8 +209,8 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRef
         let trouble = match &task.behaviour {
             Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => None,
             Behaviour::SelfSuspending { .. } => Some("suspends itself"),
-            Behaviour::Sporadic(_) if !qps => Some("is sporadic"),
-            Behaviour::Explicit(_) if !qps => Some("has releases of its own"),
+            Behaviour::Sporadic(_) if !separated => Some("is sporadic"),
+            Behaviour::Explicit(_) if !separated => Some("has releases of its own"),
             Behaviour::Sporadic(_) => None,
             Behaviour::Explicit(times) => times
                 .windows(2)
@@ -192,7 +219,7 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRef
         };
         match trouble {
             None => {}
-            Some(trouble) if qps => {
+            Some(trouble) if separated => {
                 return Err(Refusal::invalid(format!(
                     "task `{who}` {trouble}: {name} needs releases at least a period apart"
                 ))
@@ -214,6 +241,13 @@ fn prepare(name: &str, system: &System, qps: bool) -> Result<Prepared, SystemRef
             .about(id));
         }
     }
+    Ok(())
+}
+
+/// Checks that a policy with exact budgets can schedule a valid system, and rounds its rates.
+fn prepare(name: &str, system: &System, releases: Releases) -> Result<Prepared, SystemRefusal> {
+    takes(name, system, releases, Deadlines::Implicit)?;
+    let cpus = system.platform.cpu_count();
     let total = system.utilization();
     if !total.fits(&Rate::ZERO, &Rate::whole(cpus as i64)) {
         return Err(Refusal::busy(format!(

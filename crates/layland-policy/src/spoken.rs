@@ -30,7 +30,7 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 16] = [
+const SYNONYMS: [(&str, &str); 17] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -45,12 +45,13 @@ const SYNONYMS: [(&str, &str); 16] = [
     ("least-laxity-first", "llf"),
     ("lst", "llf"),
     ("least-slack-time", "llf"),
+    ("dp-fair", "dp-wrap"),
     ("period-transformation", "pt"),
     ("zero-slack", "zss"),
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 12] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
     (&["edf"], "`edf` is global, clustered or partitioned", &["g-edf", "c-edf", "p-edf"]),
     (
         &["rm", "rma"],
@@ -78,12 +79,14 @@ const FAMILIES: [(&[&str], &str, &[&str]); 12] = [
         &["g-fp", "p-fp"],
     ),
     (
-        &[
-            "pfair", "p-fair", "pd2", "pf", "pd", "bf", "bfair", "dp-fair", "dp-wrap", "lre-tl",
-            "lltsp", "u-edf", "ekg",
-        ],
-        "Pfair and its relatives are not there; optimal as well are RUN and QPS",
-        &["run", "qps"],
+        &["pfair", "p-fair", "pf", "pd", "erfair", "er-fair"],
+        "Pfair is PD2, with or without early releases",
+        &["pd2", "er-pd2"],
+    ),
+    (
+        &["bf", "bfair", "lre-tl", "llref", "lltsp", "u-edf", "ekg"],
+        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP and PD2",
+        &["run", "qps", "dp-wrap", "pd2"],
     ),
     (
         &["cbs", "grub", "bws", "constant-bandwidth-server"],

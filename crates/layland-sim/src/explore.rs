@@ -65,6 +65,9 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::TopFirst(_)
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => (system.clone(), system.clone()),
     };

@@ -47,6 +47,13 @@ fn agrees(
         if matches!(spec, "run" | "qps") && registry().build(spec, &system).is_err() {
             continue;
         }
+        // Pfair is in time only for jobs that are released at the beginnings of slots.
+        if matches!(spec, "pd2" | "er-pd2")
+            && assess(registry(), spec, &system, &AssessOptions::default())
+                .is_ok_and(|found| found.verdict != Verdict::Yes)
+        {
+            continue;
+        }
         let counters = run(&system, spec, until, seed);
         let missed = counters.total().missed > 0;
         prop_assert!(

@@ -290,9 +290,9 @@ fn trouble_breaks_no_rule() {
     for_every_policy("trouble", systems, |spec, system, policy, seed| {
         let rule = match policy.rule() {
             // These promise deadlines, which trouble breaks.
-            ScheduleRule::Optimal { .. } | ScheduleRule::MixedCriticality { .. } => {
-                ScheduleRule::None
-            }
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. } => ScheduleRule::None,
             other => other,
         };
         let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
@@ -334,6 +334,7 @@ fn jobs_that_end_while_preempted_are_gone() {
             // These promise deadlines of what their jobs were said to need, or compare how far jobs are
             // when they hear of such an end, which is a moment later.
             ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::LeastLaxity { .. } => ScheduleRule::None,
             other => other,

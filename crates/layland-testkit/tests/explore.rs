@@ -53,6 +53,8 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
+        | ScheduleRule::Pfair { groups, .. }
+        | ScheduleRule::Shares { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.as_slice(),
         ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => &[],
     };

@@ -12,8 +12,8 @@ use layland_policy::{Action, Event, Policy};
 use layland_sim::{Horizon, SimOptions, simulate};
 use layland_testkit::differential::{full, trees_of_qps, trees_of_run};
 use layland_testkit::logged::{Logged, Step, first_divergence};
-use layland_testkit::optimal::CLAIMS;
 use layland_testkit::optimal::draw::{self, Drawn};
+use layland_testkit::optimal::{About, CLAIMS};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
 
@@ -35,7 +35,8 @@ fn systems(count: u64, sporadic: bool) -> impl Iterator<Item = Drawn> {
 #[test]
 fn no_deadline_is_missed_at_full_load() {
     for claim in CLAIMS {
-        let cases = if claim.sporadic { 60 } else { 120 };
+        let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
+        let cases = if is_sporadic { 60 } else { 120 };
         match claim.explore(cases, 5, |_| {}) {
             Ok(seen) => assert!(seen.full > cases / 2, "{}: {seen:?}", claim.name),
             Err(broken) => panic!("{}: {}\n{:#?}", claim.name, broken.how, broken.system),
@@ -59,7 +60,7 @@ fn qps_is_its_twin() {
     }
 }
 
-const POLICIES: [&str; 3] = ["run", "qps", "qps:master=edf"];
+const POLICIES: [&str; 5] = ["run", "qps", "qps:master=edf", "dp-wrap", "dp-wrap:mirror=off"];
 
 #[test]
 fn any_order_of_simultaneous_events_will_do() {
@@ -127,10 +128,12 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     for Drawn { mut system, until } in systems(40, false) {
         system.tasks.values_mut().next().unwrap().execution =
             ExecutionModel::Fraction(Rate::new(3, 2));
-        let trace = traced(&system, build("run", &system), &SimOptions::until(until));
-        let late = trace.jobs.iter().filter(|record| record.missed(until));
-        let others: Vec<_> = late.filter(|record| record.job.id.task != TaskId(0)).collect();
-        assert!(others.is_empty(), "{others:?}\n{system:#?}");
+        for spec in ["run", "dp-wrap"] {
+            let trace = traced(&system, build(spec, &system), &SimOptions::until(until));
+            let late = trace.jobs.iter().filter(|record| record.missed(until));
+            let others: Vec<_> = late.filter(|record| record.job.id.task != TaskId(0)).collect();
+            assert!(others.is_empty(), "{spec}: {others:?}\n{system:#?}");
+        }
     }
 }
 
@@ -173,7 +176,7 @@ fn refusals_name_the_task_and_the_reason() {
             Err(error) => error.to_string(),
         }
     };
-    for name in ["run", "qps"] {
+    for name in ["run", "qps", "dp-wrap"] {
         let short =
             refusal(name, &|system| system.tasks[TaskId(1)].deadline = Duration::from_ms(3));
         assert_eq!(

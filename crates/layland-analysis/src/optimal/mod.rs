@@ -1,8 +1,8 @@
-//! Optimal policies: **RUN** and **QPS**. **Exact.**
+//! Optimal policies: **RUN**, **QPS** and **DP-WRAP**. **Exact.**
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4) WCETs
 //! are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) one cluster, (8) no affinities, (9)
-//! nothing changes while the system runs. RUN itself refuses tasks that are not periodic.
+//! nothing changes while the system runs. RUN and DP-WRAP themselves refuse tasks that are not periodic.
 //!
 //! ```text
 //! C_i <= T_i for every task, and sum C_i / T_i <= m
@@ -12,6 +12,7 @@
 //! [`RateGrid`]. What that adds is part of what is compared.
 
 pub mod overhead;
+pub mod pfair;
 
 use crate::{
     Assumption, Certify, Citation, Evidence, Finding, Part, Quantity, Reason, SchedulabilityTest,
@@ -38,8 +39,8 @@ use layland_offline::RateGrid;
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "OPTIMAL",
-    title: "the utilizations sum to no more than the number of CPUs: enough for RUN and QPS",
-    subject: Subject::Algorithms(&[Algorithm::Run, Algorithm::Qps]),
+    title: "the utilizations sum to no more than the number of CPUs: enough for RUN, QPS and DP-WRAP",
+    subject: Subject::Algorithms(&[Algorithm::Run, Algorithm::Qps, Algorithm::DpWrap]),
     kind: TestKind::Exact,
     assumptions: &[
         Assumption::SporadicReleases,
@@ -52,7 +53,7 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Assumption::WholeClusters,
         Assumption::NoRequests,
     ],
-    citations: &[&Citation::REGNIER, &Citation::MASSA],
+    citations: &[&Citation::REGNIER, &Citation::MASSA, &Citation::LEVIN],
     certify: Certify::By(rates),
     shortcuts: Shortcuts::NONE,
     decide: fits,

@@ -74,6 +74,9 @@ impl Theory {
             Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
@@ -92,6 +95,9 @@ impl Theory {
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
@@ -114,6 +120,9 @@ impl Theory {
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -153,6 +162,9 @@ impl Theory {
             | Algorithm::AdaptivePartitioning
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => None,
         }

@@ -21,6 +21,8 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         }
         ScheduleRule::None
         | ScheduleRule::Optimal { .. }
+        | ScheduleRule::Pfair { .. }
+        | ScheduleRule::Shares { .. }
         | ScheduleRule::MixedCriticality { .. } => {
             return Err("the policy does not run the jobs of the highest priorities".to_owned());
         }
@@ -110,6 +112,8 @@ impl Model {
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. } => unreachable!("such a rule has no parts"),
         };
         if part.tasks.len() > TASKS {

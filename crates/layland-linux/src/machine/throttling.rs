@@ -94,6 +94,8 @@ fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
+        | ScheduleRule::Pfair { groups, .. }
+        | ScheduleRule::Shares { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
         ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {
             vec![Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() }]

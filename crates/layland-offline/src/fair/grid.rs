@@ -85,10 +85,8 @@ impl RateGrid {
     fn with_unit(system: &System, unit: i64) -> Option<RateGrid> {
         let rate = |task: &Task| {
             let period = task.period.ns();
-            let regular = matches!(
-                task.behaviour,
-                Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Explicit(_)
-            ) && task.jitter == Duration::ZERO
+            let regular = releases_are_known(task)
+                && task.jitter == Duration::ZERO
                 && period % unit == 0
                 && known_releases(task).iter().all(|at| at % unit == 0);
             let window = if regular { period } else { (period / unit - 1) * unit };
@@ -142,8 +140,16 @@ impl RateGrid {
     }
 }
 
+/// Whether all releases of a task are known before the start.
+pub(super) fn releases_are_known(task: &Task) -> bool {
+    match task.behaviour {
+        Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield | Behaviour::Explicit(_) => true,
+        Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => false,
+    }
+}
+
 /// The releases that are known besides those that follow a period later.
-fn known_releases(task: &Task) -> Vec<i64> {
+pub(super) fn known_releases(task: &Task) -> Vec<i64> {
     match &task.behaviour {
         Behaviour::Explicit(times) => times.iter().map(|at| at.ns()).collect(),
         Behaviour::Periodic

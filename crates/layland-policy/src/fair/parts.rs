@@ -1,5 +1,5 @@
-//! What RUN and QPS have in common: parts that never interact, each with its tasks, its CPUs, its own
-//! time and one timer.
+//! What RUN, QPS and the global policies of this family have in common: parts that never interact, each with its tasks,
+//! its CPUs, its own time and one timer.
 //!
 //! A part plans on the ideal time line: what is to happen when follows from the releases and the budgets
 //! alone. A real engine tells everything some microseconds late. Then all that was due before is processed
@@ -39,6 +39,8 @@ pub(super) struct Frame {
     pub unit: i64,
     /// Its CPUs.
     pub cpus: Vec<CpuId>,
+    /// Which of them are online.
+    pub online: Vec<bool>,
     /// Up to when its state is known.
     pub now: i64,
     /// When something is due again.
@@ -52,7 +54,23 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn new(unit: i64, cpus: Vec<CpuId>) -> Frame {
-        Frame { unit, cpus, now: 0, next: NEVER, is_measured: false, updates: 0, updated: -1 }
+        let online = vec![false; cpus.len()];
+        Frame {
+            unit,
+            cpus,
+            online,
+            now: 0,
+            next: NEVER,
+            is_measured: false,
+            updates: 0,
+            updated: -1,
+        }
+    }
+
+    fn set_online(&mut self, cpu: CpuId, is_online: bool) {
+        if let Some(at) = self.cpus.iter().position(|&of| of == cpu) {
+            self.online[at] = is_online;
+        }
     }
 
     /// Counts the instants at which it is updated.
@@ -68,6 +86,11 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     fn frame(&self) -> &Frame;
     /// What every part has.
     fn frame_mut(&mut self) -> &mut Frame;
+    /// Whether a task has a ready job, so that one that is released now has waited for its end; false where that makes
+    /// no difference.
+    fn has_job(&self, _member: usize) -> bool {
+        false
+    }
     /// A job of a task is ready now.
     fn release(&mut self, member: usize, job: JobId, deadline: i64);
     /// A job of a task that was just released may execute at least what one window gives, whatever the job before
@@ -87,6 +110,10 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     fn selected(&self, cpu: usize) -> Option<JobId>;
     /// Writes all that future selections depend on, but for its time.
     fn save(&self, now: Time, state: &mut State);
+    /// What parts of this kind promise of the schedules of their groups.
+    fn rule(_parts: &[Self], groups: Vec<Group>) -> ScheduleRule {
+        ScheduleRule::Optimal { groups }
+    }
 
     /// Accounts for the time until `to`.
     fn pass(&mut self, to: i64) {
@@ -239,8 +266,9 @@ impl<P: Part> Parts<P> {
         }
     }
 
-    fn touch_cpu(&mut self, cpu: CpuId) {
+    fn touch_cpu(&mut self, cpu: CpuId, is_online: bool) {
         if self.part_of[cpu] != NONE {
+            self.parts[self.part_of[cpu] as usize].frame_mut().set_online(cpu, is_online);
             self.touch(self.part_of[cpu]);
         }
     }
@@ -252,7 +280,8 @@ impl<P: Part> Policy for Parts<P> {
             Event::Release { job, release, deadline } => {
                 if let Some(&home) = self.home.get(job.task) {
                     self.touch(home.0);
-                    let is_new = release.ns() >= self.parts[home.0 as usize].frame().now;
+                    let part = &self.parts[home.0 as usize];
+                    let is_new = release.ns() >= part.frame().now && !part.has_job(home.1 as usize);
                     let at = if is_new { release.min(now) } else { now }.ns();
                     self.released.push(Released { at, home, job, deadline: deadline.ns() });
                 }
@@ -304,12 +333,12 @@ impl<P: Part> Policy for Parts<P> {
             Event::BudgetExhausted { .. } | Event::Arrival { .. } => {}
             Event::CpuOnline { cpu } => {
                 self.online.insert(cpu);
-                self.touch_cpu(cpu);
+                self.touch_cpu(cpu, true);
             }
             Event::CpuOffline { cpu } => {
                 self.online.remove(cpu);
                 self.shown[cpu] = None;
-                self.touch_cpu(cpu);
+                self.touch_cpu(cpu, false);
             }
         }
     }
@@ -382,7 +411,7 @@ impl<P: Part> Policy for Parts<P> {
     }
 
     fn rule(&self) -> ScheduleRule {
-        ScheduleRule::Optimal { groups: self.groups() }
+        P::rule(&self.parts, self.groups())
     }
 
     fn counts(&self) -> Vec<Count> {

@@ -54,7 +54,7 @@ mod hierarchy;
 mod modes;
 
 use super::parts::{NONE, Parts, policy_of_parts};
-use super::{Prepared, by_task, prepare, quasi_rule, refusal};
+use super::{Prepared, Releases, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
 use crate::info::{PolicyOptions, SystemRefusal};
 use hierarchy::{Client, ClientKind, Hierarchy, Major, Set};
@@ -94,7 +94,7 @@ pub struct Qps(Parts<Hierarchy>);
 /// # Errors
 /// If QPS cannot schedule it, or the options name a packing that is no quasi-partition.
 pub fn sets(system: &System, options: &PolicyOptions) -> Result<(Prepared, Sets), SystemRefusal> {
-    let prepared = prepare("qps", system, true)?;
+    let prepared = prepare("qps", system, Releases::Separated)?;
     let rule = quasi_rule(options)?;
     let sets = quasi_partition(&prepared.rates, system.platform.cpu_count(), &rule)
         .map_err(|error| refusal(system, &prepared.order, error))?;

@@ -39,7 +39,7 @@
 //! RUN is not work-conserving.
 
 use super::parts::{Account, Frame, NEVER, NONE, Part, Parts, policy_of_parts};
-use super::{Prepared, by_task, prepare, reduction_rules, refusal};
+use super::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
 use layland_model::{CpuId, Index, JobId, System, Time};
@@ -57,7 +57,7 @@ pub fn tree(
     system: &System,
     options: &PolicyOptions,
 ) -> Result<(Prepared, Reduction), SystemRefusal> {
-    let prepared = prepare("run", system, false)?;
+    let prepared = prepare("run", system, Releases::Known)?;
     let rules = reduction_rules(options)?;
     let tree = reduce(&prepared.rates, system.platform.cpu_count(), &rules)
         .map_err(|error| refusal(system, &prepared.order, error))?;

@@ -27,6 +27,8 @@ fn other_spellings_of_one_policy_are_taken_for_it() {
         ("RMUS", "rm-us"),
         ("least laxity first", "llf"),
         ("apEDF", "apedf"),
+        ("ER_PD2", "er-pd2"),
+        ("DP_WRAP", "dp-wrap"),
         ("P-EDF:fit=wfd", "p-edf:fit=wfd"),
         (" g-edf ", "g-edf"),
     ] {
@@ -56,7 +58,7 @@ fn a_family_is_explained() {
     ] {
         assert_eq!(canonical(name), Err(message.to_owned()));
     }
-    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "cfs", "pfair", "pd2"] {
+    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "lre-tl"] {
         let message = canonical(name).expect_err("a family is no policy");
         assert!(message.contains("did you mean"), "{message}");
     }

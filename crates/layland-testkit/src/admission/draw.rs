@@ -71,6 +71,9 @@ impl Draw {
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -149,6 +152,9 @@ impl Draw {
             Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
             | Algorithm::Run
             | Algorithm::Qps
+            | Algorithm::Pd2
+            | Algorithm::ErPd2
+            | Algorithm::DpWrap
             | Algorithm::MixedCriticality(_) => match self.random.below(4) {
                 0 => single(self),
                 1 | 2 => Some(some(self)),

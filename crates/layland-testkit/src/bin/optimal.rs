@@ -1,4 +1,4 @@
-//! Do RUN and QPS ever miss a deadline? `cargo run --release -p layland-testkit --bin optimal`
+//! Do optimal policies ever miss a deadline? `cargo run --release -p layland-testkit --bin optimal`
 //!
 //! ```text
 //! optimal [CLAIM..] [--cases N] [--seed N]
@@ -12,7 +12,7 @@
 
 use layland_config::{Format, Host, read, to_toml};
 use layland_model::Time;
-use layland_testkit::optimal::{CLAIMS, Claim};
+use layland_testkit::optimal::{About, CLAIMS, Claim};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -103,7 +103,8 @@ fn one(given: &Arguments, file: &PathBuf, until: Time) -> Result<bool, String> {
 
 /// One claim on many systems.
 fn many(claim: &Claim, given: &Arguments) -> bool {
-    let cases = given.cases.unwrap_or(if claim.sporadic { 3_000 } else { 10_000 });
+    let is_sporadic = matches!(claim.about, About::Sporadic | About::SporadicSlots);
+    let cases = given.cases.unwrap_or(if is_sporadic { 3_000 } else { 10_000 });
     let progress = |done| eprint!("\r{} {done}/{cases} ", claim.name);
     let found = claim.explore(cases, given.seed, progress);
     eprintln!();

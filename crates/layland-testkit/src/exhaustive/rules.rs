@@ -60,6 +60,8 @@ impl Model {
             ScheduleRule::None
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Optimal { .. }
+            | ScheduleRule::Pfair { .. }
+            | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {

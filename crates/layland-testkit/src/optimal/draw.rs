@@ -64,8 +64,12 @@ fn lcm(periods: impl Iterator<Item = i64>) -> i64 {
 /// Tasks that use all that 2 to 16 CPUs have, the denominator of their rates, which divides every
 /// period, and the hyperperiod.
 fn full(random: &mut Random) -> (System, i64, i64) {
+    let denominator = DENOMINATORS[random.below(DENOMINATORS.len() as u64) as usize];
+    full_of(random, denominator)
+}
+
+fn full_of(random: &mut Random, mut denominator: i64) -> (System, i64, i64) {
     let cpus = random.between(2, 16);
-    let mut denominator = DENOMINATORS[random.below(DENOMINATORS.len() as u64) as usize];
     let rates = full_rates(random, cpus, &mut denominator);
     let periods = PERIODS[random.below(PERIODS.len() as u64) as usize];
     let tasks: Vec<Task> = rates
@@ -161,6 +165,41 @@ pub fn sporadic(random: &mut Random) -> Drawn {
         until = until.max(10 * period);
     }
     early(random, &mut system);
+    Drawn { system, until: Time::from_ns(until) }
+}
+
+/// Tasks at full load with times of a few units each. In one of four sets tasks have offsets, and in one jobs end
+/// early; sporadic ones may be released later than they could, and have early ends as well.
+pub fn in_slots(random: &mut Random, sporadic: bool) -> Drawn {
+    const SMALL: [i64; 6] = [4, 5, 6, 7, 10, 12];
+    let denominator = SMALL[random.below(SMALL.len() as u64) as usize];
+    let (mut system, _, hyperperiod) = full_of(random, denominator);
+    let mut until = hyperperiod.min(2_000);
+    if sporadic {
+        until = 300;
+        for task in system.tasks.values_mut() {
+            let mut at = random.between(0, task.period.ns());
+            let mut times = Vec::new();
+            while at < until {
+                times.push(Time::from_ns(at));
+                let late =
+                    if random.below(2) == 0 { 0 } else { random.between(0, task.period.ns()) };
+                at += task.period.ns() + late;
+            }
+            task.behaviour = Behaviour::Explicit(times);
+        }
+        early(random, &mut system);
+    } else {
+        match random.below(4) {
+            0 => {
+                for task in system.tasks.values_mut() {
+                    task.offset = Duration::from_ns(random.between(0, 2 * task.period.ns()));
+                }
+            }
+            1 => early(random, &mut system),
+            _ => {}
+        }
+    }
     Drawn { system, until: Time::from_ns(until) }
 }
 

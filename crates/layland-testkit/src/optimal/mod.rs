@@ -1,11 +1,14 @@
-//! RUN and QPS, held against what they promise: random systems that use all that their CPUs have
-//! ([`draw`]), simulated and checked ([`Claim`]); and their slow twins ([`slow_run`], [`slow_qps`]), which
-//! evaluate the whole tree with exact fractions at every decision.
+//! The optimal policies, held against what they promise: random systems that use all that their CPUs have
+//! ([`draw`]), simulated and checked ([`Claim`]); and their slow twins: [`slow_run`] and [`slow_qps`], which
+//! evaluate the whole tree with exact fractions at every decision, [`slow_pd2`], which goes by the definitions, slot
+//! by slot, and [`slow_wrap`], nanosecond by nanosecond.
 
 pub mod draw;
 mod slow;
+pub mod slow_pd2;
 pub mod slow_qps;
 pub mod slow_run;
+pub mod slow_wrap;
 
 use crate::registry;
 use draw::Drawn;
@@ -24,17 +27,36 @@ pub struct Claim {
     pub name: &'static str,
     /// The policy.
     pub policy: &'static str,
-    /// Whether releases are sporadic.
-    pub sporadic: bool,
+    /// The systems.
+    pub about: About,
+}
+
+/// Systems of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// Periodic tasks.
+    Periodic,
+    /// Sporadic tasks.
+    Sporadic,
+    /// Periodic tasks, all times of which are a few slots of a nanosecond.
+    PeriodicSlots,
+    /// Sporadic tasks of this kind.
+    SporadicSlots,
 }
 
 /// Every claim.
-pub const CLAIMS: [Claim; 5] = [
-    Claim { name: "run", policy: "run", sporadic: false },
-    Claim { name: "stay", policy: "qps:master=stay", sporadic: false },
-    Claim { name: "edf", policy: "qps:master=edf", sporadic: false },
-    Claim { name: "sporadic-stay", policy: "qps:master=stay", sporadic: true },
-    Claim { name: "sporadic-edf", policy: "qps:master=edf", sporadic: true },
+pub const CLAIMS: [Claim; 11] = [
+    Claim { name: "run", policy: "run", about: About::Periodic },
+    Claim { name: "stay", policy: "qps:master=stay", about: About::Periodic },
+    Claim { name: "edf", policy: "qps:master=edf", about: About::Periodic },
+    Claim { name: "sporadic-stay", policy: "qps:master=stay", about: About::Sporadic },
+    Claim { name: "sporadic-edf", policy: "qps:master=edf", about: About::Sporadic },
+    Claim { name: "dp-wrap", policy: "dp-wrap", about: About::Periodic },
+    Claim { name: "dp-wrap-plain", policy: "dp-wrap:mirror=off", about: About::Periodic },
+    Claim { name: "pd2", policy: "pd2:quantum=1ns", about: About::PeriodicSlots },
+    Claim { name: "er-pd2", policy: "er-pd2:quantum=1ns", about: About::PeriodicSlots },
+    Claim { name: "sporadic-pd2", policy: "pd2:quantum=1ns", about: About::SporadicSlots },
+    Claim { name: "sporadic-er-pd2", policy: "er-pd2:quantum=1ns", about: About::SporadicSlots },
 ];
 
 /// What was seen in one system, or in many.
@@ -98,11 +120,18 @@ impl Claim {
         if total.missed > 0 {
             return Err(format!("{} deadlines are missed", total.missed));
         }
-        let grid = layland_offline::RateGrid::of(system).expect("the policy was built");
         let cpus = system.platform.cpu_count() as i64;
+        let total_rate = match self.about {
+            About::Periodic | About::Sporadic => {
+                layland_offline::RateGrid::of(system).expect("the policy was built").total()
+            }
+            About::PeriodicSlots | About::SporadicSlots => {
+                system.tasks.values().map(layland_model::Task::utilization).sum()
+            }
+        };
         let seen = Seen {
             systems: 1,
-            full: u64::from(grid.total() == layland_model::Rate::whole(cpus)),
+            full: u64::from(total_rate == layland_model::Rate::whole(cpus)),
             jobs: total.released,
             preemptions: total.preemptions,
             migrations: total.migrations_within_jobs,
@@ -132,7 +161,12 @@ impl Claim {
     /// Draws the system of a seed and a number.
     pub fn draw(&self, seed: u64, index: u64) -> Drawn {
         let mut random = Random::new(seed, index, Aspect::Utilizations);
-        if self.sporadic { draw::sporadic(&mut random) } else { draw::periodic(&mut random) }
+        match self.about {
+            About::Periodic => draw::periodic(&mut random),
+            About::Sporadic => draw::sporadic(&mut random),
+            About::PeriodicSlots => draw::in_slots(&mut random, false),
+            About::SporadicSlots => draw::in_slots(&mut random, true),
+        }
     }
 
     /// Checks the claim on many systems; the same for any number of threads.

@@ -13,9 +13,11 @@ use layland_model::{
     Behaviour, Duration, ExecutionModel, JobId, JobOrder, Rate, ScheduleRule, Service, System,
     Task, TaskId, Time,
 };
-use layland_offline::top;
+use layland_offline::{Weight, top};
+use layland_policy::Policy;
+use layland_policy::fair::pd2;
 use layland_sim::{SimOptions, simulate};
-use layland_trace::{Segment, Trace};
+use layland_trace::{NoRecord, Segment, Trace};
 use num_integer::Integer;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +42,7 @@ const POLICIES: &[(&str, &str)] = &[
 
 /// The policies of the vectors that the registry does not have yet: what vectors expect of them is left out, and the
 /// vectors are counted as not supported. A test fails for one that is there.
-pub const NOT_YET: &[&str] = &["pd2", "er-pd2", "dp-wrap", "lre-tl"];
+pub const NOT_YET: &[&str] = &["lre-tl"];
 
 /// Runs a vector of the schema `layland-global-classics/1`.
 pub(super) fn run(vector: &Value) -> Verdict {
@@ -49,7 +51,7 @@ pub(super) fn run(vector: &Value) -> Verdict {
         Some("periodic" | "sporadic") => {
             analyses(vector).and_then(|()| schedules(vector, &mut missing))
         }
-        Some("subtasks") => subtasks(vector, &mut missing),
+        Some("subtasks") => subtasks(vector),
         Some(_) | None => Err("it has no known kind".to_owned()),
     };
     match outcome {
@@ -154,12 +156,18 @@ fn schedules(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
     Ok(())
 }
 
+/// Whether a policy rounds its rates to a grid, which it chooses by itself: the one of the vectors.
+fn has_rates(policy: &str) -> bool {
+    matches!(policy, "dp-wrap" | "lre-tl")
+}
+
 /// A policy with the options of a run, as the registry has them.
 fn spec(policy: &str, case: &Value, scale: i64) -> Read<String> {
     let mut spec = policy.to_owned();
     for (option, value) in read(case["options"].as_object(), "options")? {
         let value = match (option.as_str(), value) {
-            ("quantum" | "grid", Value::Number(units)) => {
+            ("grid", _) if has_rates(policy) => continue,
+            ("quantum", Value::Number(units)) => {
                 format!("{}ns", read(units.as_i64(), option)? * scale)
             }
             ("mirror", Value::Bool(mirrors)) => if *mirrors { "on" } else { "off" }.to_owned(),
@@ -179,7 +187,13 @@ fn spec(policy: &str, case: &Value, scale: i64) -> Read<String> {
 
 fn schedule(vector: &Value, policy: &str, case: &Value) -> Read<()> {
     let expect = &case["expect"];
-    let scale = denominator(expect);
+    let mut scale = denominator(expect);
+    if has_rates(policy) && case["options"]["grid"].is_null() {
+        // Exact rates are whole where periods divide the time that stands for a unit.
+        let periods =
+            system(vector, 1)?.tasks.values().map(|task| task.period.ns()).collect::<Vec<_>>();
+        scale = periods.into_iter().fold(scale, |all, period| all.lcm(&period));
+    }
     let system = system(vector, scale)?;
     let spec = spec(policy, case, scale)?;
     let built = registry().build(&spec, &system);
@@ -302,8 +316,31 @@ impl Run {
                 };
                 json!(segments.iter().map(row).collect::<Vec<_>>())
             }
+            "weights" => self.weights()?,
+            "slices" => self.slices()?,
             _ => self.offline(key)?,
         })
+    }
+
+    /// How many slices began before the horizon.
+    fn slices(&self) -> Read<Value> {
+        let built =
+            registry().build(&self.spec, &self.system).map_err(|error| error.to_string())?;
+        let until = SimOptions::until(self.horizon - Duration::from_ns(1));
+        let outcome = simulate(&self.system, built, &mut NoRecord, &until);
+        let counts = outcome.map_err(|error| error.to_string())?.policy.counts();
+        let slices = counts.iter().find(|count| count.name == "slices");
+        Ok(json!(read(slices, "slices")?.count))
+    }
+
+    /// The weights of tasks in slots.
+    fn weights(&self) -> Read<Value> {
+        let said = |error: &dyn std::fmt::Display| format!("{}: {error}", self.spec);
+        let (info, options) = registry().parse(&self.spec).map_err(|error| said(&error))?;
+        let (slots, _) = pd2::slots(&self.system, &options, info.name == "er-pd2")
+            .map_err(|error| said(&error))?;
+        let weight = |weight: &Weight| [weight.execution, weight.window];
+        Ok(json!(slots.weights.values().map(weight).collect::<Vec<_>>()))
     }
 
     /// What the policy itself has made of the system before the start.
@@ -404,10 +441,16 @@ fn accepts(test: &SchedulabilityTest, system: &System) -> bool {
 
 // --- Subtasks -----------------------------------------------------------------------------------
 
-fn subtasks(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
-    let weights = list(&vector["weights"], "weights")?;
-    if is_there("pd2", missing) {
-        return Err(format!("nobody knows the subtasks of {} weights", weights.len()));
+fn subtasks(vector: &Value) -> Read<()> {
+    for item in list(&vector["weights"], "weights")? {
+        let [execution, window] = ["e", "p"].map(|key| read(item[key].as_i64(), key));
+        let weight = Weight { execution: execution?, window: window? };
+        let row = |i: i64| {
+            let (release, deadline) = (weight.release(i), weight.deadline(i));
+            json!([i, release, deadline, i64::from(weight.overlaps(i)), weight.group_deadline(i)])
+        };
+        let found: Vec<Value> = (1..=weight.execution).map(row).collect();
+        same(&format!("{weight:?}"), &item["subtasks"], &json!(found))?;
     }
     Ok(())
 }

@@ -105,6 +105,9 @@ fn of_witness(
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     };

@@ -84,6 +84,9 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         | Algorithm::AdaptivePartitioning
         | Algorithm::Run
         | Algorithm::Qps
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::Other => false,
     }
 }

@@ -65,6 +65,9 @@ pub(crate) fn structure(
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning
+        | Algorithm::Pd2
+        | Algorithm::ErPd2
+        | Algorithm::DpWrap
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => {
             return Err(Failure::usage(format!(

@@ -20,7 +20,7 @@ use crate::ui::jobs::arrivals;
 use layland_analysis::may_become_ready_together;
 use layland_guarantee::states::{self, Arrival, Explored, Outcome};
 use layland_model::{
-    Behaviour, Duration, ExecutionModel, Service, System, Task, TaskMap, Time, counted,
+    Algorithm, Behaviour, Duration, ExecutionModel, Service, System, Task, TaskMap, Time, counted,
 };
 use layland_policy::{Policy, Registry};
 use layland_sim::{SimOptions, simulate};
@@ -36,6 +36,8 @@ pub(crate) const STATES_TITLE: &str = "every state that sporadic tasks can reach
 
 /// So many runs are drawn.
 const DRAWN: u64 = 4;
+/// In slots a job takes so many times as long: each is a decision.
+const SLOTS: u64 = 64;
 
 /// Where a run comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +172,9 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     pub(super) fn run(&self) -> Found {
-        let Search { system, effort, .. } = *self;
+        let Search { system, .. } = *self;
+        let in_slots = self.is_in_slots();
+        let effort = if in_slots { self.effort / SLOTS } else { self.effort };
         if system.levels.is_mixed() || effort == 0 {
             return Found::Nothing(None);
         }
@@ -187,7 +191,8 @@ impl Search<'_> {
         if let Some(witness) = early {
             return Found::Misses(Box::new(witness));
         }
-        if !releases_are_free(system) {
+        // Offsets of any nanosecond are no fair question to a policy that expects jobs at the beginnings of slots.
+        if in_slots || !releases_are_free(system) {
             return Found::Nothing(None);
         }
         let (found, told) = self.every_state();
@@ -199,6 +204,12 @@ impl Search<'_> {
                 None => Found::Nothing(told),
             },
         }
+    }
+
+    fn is_in_slots(&self) -> bool {
+        let algorithm =
+            self.registry.parse(self.spec).map(|(info, options)| info.algorithm(&options));
+        matches!(algorithm, Ok(Algorithm::Pd2 | Algorithm::ErPd2))
     }
 
     /// What a search of all states finds, if it ends; or else what there is to say of it.

@@ -1,0 +1,299 @@
+//! Pfair: tasks in slots of one quantum, and the windows of their subtasks (Anderson and Srinivasan 2001, 2004).
+//!
+//! | paper | here |
+//! |-------|------|
+//! | quantum | [`Slots::quantum`] |
+//! | weight `w = e / p` | [`Weight`]: `execution` slots in every `window` slots |
+//! | pseudo-release `r(T_i)`, pseudo-deadline `d(T_i)` | [`Weight::release`], [`Weight::deadline`] |
+//! | b-bit `b(T_i)` | [`Weight::overlaps`] |
+//! | group deadline `D(T_i)` | [`Weight::group_deadline`] |
+//!
+//! A job of a task of weight `e / p` consists of subtasks of one slot each, `1, 2, .. e`. Counted from the slot of its
+//! release, subtask `i` may run in the slots from `floor((i-1) p / e)` on and before `ceil(i p / e)`. Windows of one
+//! job overlap by at most one slot, and the last one ends where the job is due. So each job can be seen on its own, and
+//! `e / p` need not be in lowest terms.
+//!
+//! A task needs `e = ceil(C / q)` slots, and has `p = floor(min(D, T) / q)` for them if it is released at the
+//! beginning of a slot. A job that is released later waits for the next slot, and can be late by less than a quantum:
+//! with `p = floor((min(D, T) - q + 1) / q)` it is not ([`Releases::Anywhere`]; times are whole nanoseconds).
+
+use super::grid::{known_releases, releases_are_known};
+use layland_model::{Behaviour, Duration, Releases, System, Task, TaskId, TaskMap};
+use num_integer::{Integer, div_ceil, div_floor};
+
+/// How much a task may run: a number of slots in every window of so many.
+///
+/// ```
+/// use layland_offline::Weight;
+/// let weight = Weight { execution: 8, window: 11 };
+/// let deadlines: Vec<i64> = (1..=8).map(|i| weight.deadline(i)).collect();
+/// let groups: Vec<i64> = (1..=8).map(|i| weight.group_deadline(i)).collect();
+/// assert_eq!(deadlines, [2, 3, 5, 6, 7, 9, 10, 11]);
+/// assert_eq!(groups, [4, 4, 8, 8, 8, 11, 11, 11]);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// `e`, at least 1 and at most the window.
+    pub execution: i64,
+    /// `p`.
+    pub window: i64,
+}
+
+impl Weight {
+    /// The first slot in which subtask `i` may run, counted from the release of its job. Subtasks count from 1, and go
+    /// on beyond the last one of a job: for a job that needs more than it should.
+    #[inline]
+    pub fn release(self, i: i64) -> i64 {
+        scaled(i - 1, self.window, self.execution, div_floor)
+    }
+
+    /// The slot before which subtask `i` is to run.
+    #[inline]
+    pub fn deadline(self, i: i64) -> i64 {
+        scaled(i, self.window, self.execution, div_ceil)
+    }
+
+    /// The b-bit: whether the next window begins before that of subtask `i` ends.
+    #[inline]
+    pub fn overlaps(self, i: i64) -> bool {
+        i128::from(i) * i128::from(self.window) % i128::from(self.execution) != 0
+    }
+
+    /// Whether `e / p` is at least 1/2. Only such tasks have windows of two slots.
+    #[inline]
+    pub fn is_heavy(self) -> bool {
+        self.execution >= self.window - self.execution
+    }
+
+    /// The group deadline of subtask `i`: the slot before which a cascade ends, in which each subtask that runs in the
+    /// last slot of its window of two forces the next one into the last slot of its own. 0 for a light task.
+    #[inline]
+    pub fn group_deadline(self, i: i64) -> i64 {
+        let Weight { execution: e, window: p } = self;
+        match p - e {
+            _ if !self.is_heavy() => 0,
+            0 => self.deadline(i),
+            rest => scaled(scaled(self.deadline(i), rest, p, div_ceil), p, rest, div_ceil),
+        }
+    }
+}
+
+/// `a b / c`, rounded.
+#[inline]
+fn scaled(a: i64, b: i64, c: i64, rounded: fn(i128, i128) -> i128) -> i64 {
+    // A number of slots that is this large is never reached.
+    rounded(i128::from(a) * i128::from(b), i128::from(c)).try_into().unwrap_or(i64::MAX)
+}
+
+/// The tasks of a system in slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// The length of a slot.
+    pub quantum: Duration,
+    /// The weight of each task.
+    pub weights: TaskMap<Weight>,
+}
+
+/// Why a system does not fit into slots.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSlots {
+    /// A task needs more slots than it has.
+    #[error(
+        "it needs {execution} slots of {quantum} in a window of {window}: a shorter quantum rounds less"
+    )]
+    TooHeavy {
+        /// The task.
+        task: TaskId,
+        /// What it needs.
+        execution: i64,
+        /// What it has.
+        window: i64,
+        /// The length of a slot.
+        quantum: Duration,
+    },
+    /// No length of a slot suggests itself.
+    #[error(
+        "the times of the tasks have no common divisor that could be a slot: give a quantum, as in quantum=1ms"
+    )]
+    NoDivisor,
+}
+
+/// A slot that is not given is at least this part of the shortest window, ..
+const SHORTEST: i64 = 1000;
+/// .. and at most this one, where execution times are rounded up to slots.
+const LONGEST: i64 = 100;
+
+impl Slots {
+    /// The tasks in slots of this length; without one, in the longest slots in which nothing is rounded. If there would
+    /// be more than 1000 of them in the shortest window, the WCETs are rounded up: to the longest slots that divide all
+    /// periods, deadlines and releases, and of which the shortest window has at least 100.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Releases, Service, System, Task};
+    /// use layland_offline::{Slots, Weight};
+    /// let task = |c, t| Task::implicit(format!("{c}/{t}"), Service::from_ms(c), Duration::from_ms(t));
+    /// let system = System::new(2, vec![task(4, 6), task(4, 12), task(10, 12)]);
+    /// let slots = Slots::of(&system, None, Releases::OnBoundaries).unwrap();
+    /// assert_eq!(slots.quantum, Duration::from_ms(2));
+    /// let weights: Vec<Weight> = slots.weights.values().copied().collect();
+    /// let weight = |execution, window| Weight { execution, window };
+    /// assert_eq!(weights, [weight(2, 3), weight(2, 6), weight(5, 6)]);
+    /// ```
+    ///
+    /// # Errors
+    /// If a task needs more slots than it has, or no length suggests itself.
+    pub fn of(
+        system: &System,
+        quantum: Option<Duration>,
+        releases: Releases,
+    ) -> Result<Slots, NoSlots> {
+        let quantum = match quantum {
+            Some(quantum) => quantum,
+            None => longest(system).ok_or(NoSlots::NoDivisor)?,
+        };
+        let q = quantum.ns();
+        let weight = |(id, task): (TaskId, &Task)| {
+            let window = task.deadline.min(task.period).ns();
+            let window = match releases {
+                Releases::Anywhere if !begins_slots(task, q) => (window - q + 1).div_euclid(q),
+                Releases::Anywhere | Releases::OnBoundaries => window / q,
+            };
+            let execution = div_ceil(task.own_wcet().ns(), q).max(1);
+            match execution <= window {
+                true => Ok(Weight { execution, window }),
+                false => {
+                    Err(NoSlots::TooHeavy { task: id, execution, window: window.max(0), quantum })
+                }
+            }
+        };
+        let weights: Result<Vec<Weight>, NoSlots> = system.tasks.iter().map(weight).collect();
+        Ok(Slots { quantum, weights: weights?.into() })
+    }
+
+    /// Whether every job of a task is released at the beginning of a slot.
+    pub fn begins_slots(&self, task: &Task) -> bool {
+        begins_slots(task, self.quantum.ns())
+    }
+}
+
+fn begins_slots(task: &Task, q: i64) -> bool {
+    let is_listed = matches!(task.behaviour, Behaviour::Explicit(_));
+    releases_are_known(task)
+        && task.jitter == Duration::ZERO
+        && (is_listed || task.period.ns() % q == 0)
+        && known_releases(task).iter().all(|at| at % q == 0)
+}
+
+/// The length of a slot that suggests itself.
+fn longest(system: &System) -> Option<Duration> {
+    let gcd = |all: i64, one: i64| all.gcd(&one);
+    let times = system.tasks.values().fold(0, |all, task| {
+        let fixed = [task.deadline.ns(), task.period.ns()].into_iter().fold(all, gcd);
+        known_releases(task).into_iter().fold(fixed, gcd)
+    });
+    let all = system.tasks.values().map(|task| task.own_wcet().ns()).fold(times, gcd);
+    let windows = system.tasks.values().map(|task| task.deadline.min(task.period).ns());
+    let shortest = windows.min().unwrap_or(1);
+    let enough = div_ceil(shortest, SHORTEST);
+    let divisor = || {
+        let most = shortest / LONGEST;
+        let parts = div_ceil(times, most.max(1)).max(1)..=times / enough;
+        parts.into_iter().find(|parts| times % parts == 0).map(|parts| times / parts)
+    };
+    let length = if all >= enough { Some(all) } else { divisor() };
+    length
+        .filter(|&length| length > 0 || system.tasks.is_empty())
+        .map(|length| Duration::from_ns(length.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use layland_model::Service;
+
+    /// The windows by fractions, and the group deadline by its definition: the first slot boundary from the deadline on
+    /// that ends a window which overlaps no other, or is the last but one of a window of three.
+    #[test]
+    fn closed_forms_are_the_definitions() {
+        let mut subtasks = 0;
+        for p in 1i64..=40 {
+            for e in 1..=p {
+                let weight = Weight { execution: e, window: p };
+                let windows: Vec<(i64, i64, bool)> = (1..=2 * e)
+                    .map(|i| {
+                        let release = (0..).take_while(|t| t * e <= (i - 1) * p).count() as i64 - 1;
+                        let deadline = (0..).find(|t| t * e >= i * p).expect("it is finite");
+                        (release, deadline, deadline * e != i * p)
+                    })
+                    .collect();
+                for i in 1..=e {
+                    let (release, deadline, overlaps) = windows[i as usize - 1];
+                    let group = (deadline..)
+                        .find(|&t| {
+                            windows[i as usize - 1..].iter().any(|&(from, to, overlaps)| {
+                                (t == to && !overlaps) || (t == to - 1 && to - from == 3)
+                            })
+                        })
+                        .expect("the last window overlaps no other");
+                    assert_eq!(weight.release(i), release, "{weight:?} {i}");
+                    assert_eq!(weight.deadline(i), deadline, "{weight:?} {i}");
+                    assert_eq!(weight.overlaps(i), overlaps, "{weight:?} {i}");
+                    let expected = if 2 * e < p { 0 } else { group };
+                    assert_eq!(weight.group_deadline(i), expected, "{weight:?} {i}");
+                    subtasks += 1;
+                }
+            }
+        }
+        assert_eq!(subtasks, 11_480);
+    }
+
+    #[test]
+    fn windows_of_large_numbers_do_not_overflow() {
+        let weight = Weight { execution: i64::MAX / 2 - 1, window: i64::MAX / 2 };
+        assert_eq!(weight.deadline(weight.execution), weight.window);
+        assert_eq!(weight.group_deadline(1), weight.window);
+    }
+
+    fn task(c: i64, t: i64) -> Task {
+        Task::implicit("t", Service::from_ns(c), Duration::from_ns(t))
+    }
+
+    #[test]
+    fn slots_that_nobody_gives_divide_what_they_can() {
+        let slots =
+            |tasks: Vec<Task>| Slots::of(&System::new(2, tasks), None, Releases::OnBoundaries);
+        let quantum = |tasks| slots(tasks).map(|slots| slots.quantum.ns());
+        assert_eq!(quantum(vec![task(2, 6), task(4, 8)]), Ok(2));
+        // An offset counts; WCETs are rounded up if nothing else helps.
+        let mut late = task(4, 8);
+        late.offset = Duration::from_ns(1);
+        assert_eq!(quantum(vec![task(2, 6), late]), Ok(1));
+        assert_eq!(quantum(vec![task(999_999, 3_000_000), task(1, 2_000_000)]), Ok(20_000));
+        assert_eq!(quantum(vec![task(1, 1_000_003), task(1, 1_000_033)]), Err(NoSlots::NoDivisor));
+    }
+
+    #[test]
+    fn windows_are_shorter_for_releases_anywhere() {
+        let system = System::new(1, vec![task(7, 20), task(7, 21)]);
+        let weights = |releases| {
+            let slots = Slots::of(&system, Some(Duration::from_ns(5)), releases).unwrap();
+            slots
+                .weights
+                .values()
+                .map(|weight| (weight.execution, weight.window))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(weights(Releases::OnBoundaries), [(2, 4), (2, 4)]);
+        assert_eq!(weights(Releases::Anywhere), [(2, 4), (2, 3)]);
+        let heavy = Slots::of(
+            &System::new(1, vec![task(7, 8)]),
+            Some(Duration::from_ns(3)),
+            Releases::OnBoundaries,
+        );
+        let error = heavy.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "it needs 3 slots of 3ns in a window of 2: a shorter quantum rounds less"
+        );
+    }
+}
