@@ -14,7 +14,7 @@
 //!     });
 //! }
 //! assert_eq!(lines[0], "CAPACITY necessary: unknown");
-//! assert!(lines[3].starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
+//! assert!(lines[4].starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
 //! ```
 
 use crate::uniprocessor::fixed_priority::{

@@ -142,13 +142,17 @@ impl Checker<'_> {
             }
             before = now;
             let mut ran = state.running.clone();
-            // An arrival and what becomes ready by it are one thing.
+            // A job that is ready when it arrives is one thing.
             let mut things = i32::from(now == next_look);
             let mut looks = now == next_look;
             while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
                 looks |= !matches!(edge, Edge::Start(..) | Edge::Stop(_));
-                things +=
-                    i32::from(!matches!(edge, Edge::Start(..) | Edge::Stop(_) | Edge::Ready(_)));
+                things += i32::from(match edge {
+                    Edge::Start(..) | Edge::Stop(_) => false,
+                    // The policy may hear of the end of a job before the next one of its task is ready.
+                    Edge::Ready(job) => self.trace.jobs[job].job.release < now,
+                    Edge::Done(_) | Edge::Passes | Edge::Online(_) | Edge::Offline(_) => true,
+                });
                 state.apply(edge);
             }
             ran.retain(|_, cpu| state.online.contains(*cpu));

@@ -286,7 +286,7 @@ impl<'a> Checker<'a> {
             }
             ScheduleRule::Optimal { groups } => self.check_optimal(groups),
             &ScheduleRule::Pfair { ref groups, quantum, releases, early } => {
-                self.check_pfair(groups, pfair::Pfair { quantum, releases, early });
+                self.check_pfair(groups, quantum, releases, early);
             }
             ScheduleRule::Shares { groups, unit } => self.check_shares(groups, *unit),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {

@@ -14,10 +14,10 @@ use layland_trace::JobEnd;
 
 /// How the jobs of a rule run.
 #[derive(Clone, Copy)]
-pub(super) struct Pfair {
-    pub quantum: Duration,
-    pub releases: Releases,
-    pub early: bool,
+struct Pfair {
+    quantum: Duration,
+    releases: Releases,
+    early: bool,
 }
 
 /// `e` slots in every window of `p`.
@@ -66,7 +66,14 @@ fn ceil(a: i128, b: i128) -> i128 {
 }
 
 impl Checker<'_> {
-    pub(super) fn check_pfair(&mut self, groups: &[Group], rule: Pfair) {
+    pub(super) fn check_pfair(
+        &mut self,
+        groups: &[Group],
+        quantum: Duration,
+        releases: Releases,
+        early: bool,
+    ) {
+        let rule = Pfair { quantum, releases, early };
         let is_ideal = self.system.platform.overheads.is_zero()
             && self.system.requests.is_empty()
             && !self.is_real

@@ -1,6 +1,8 @@
 //! What is analysed in place of a system under a policy: one view where the policy is its rule, and several for
 //! threads with reservations.
 //!
+//! Long because what each view rests on is proved here, beside what makes it.
+//!
 //! **Threads with reservations** (`dl`, `dl-sp`, `apedf`, `a2pedf`) run in constant-bandwidth servers `(Q, D, T)`
 //! ordered by the deadlines of the servers, and the kernel pushes and pulls them between the queues of its CPUs.
 //! What of EDF holds for them, in a cluster of one CPU or with threads that are tied to one CPU each, and in

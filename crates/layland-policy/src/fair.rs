@@ -3,7 +3,7 @@
 //!
 //! RUN and QPS place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
 //! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
-//! rates are on a grid ([`RateGrid`]) on which every budget is a whole
+//! rates are on a grid ([`RateGrid`](layland_offline::RateGrid)) on which every budget is a whole
 //! number of nanoseconds. DP-WRAP and PD2 are one part of all CPUs; PD2 counts in slots.
 //!
 //! What happens beside the plan:
@@ -18,23 +18,16 @@ pub mod dp_wrap;
 mod parts;
 pub mod pd2;
 mod placing;
+mod preparation;
 pub mod qps;
 pub mod run;
 
-use crate::Refusal;
-use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
-use crate::shell::groups::{self, ONE_CLUSTER, UNIT_SPEED};
-use layland_model::{Algorithm, Behaviour, Citation, Duration, Index, Rate, System, TaskId};
-use layland_offline::{
-    Client, Fill, Heuristic, Infeasible, QuasiRule, RateGrid, ReductionRules, parse_rounds,
-};
+pub use preparation::Prepared;
 
-const IMPLICIT: &str = "deadlines other than the period";
-const OVERLOAD: &str =
-    "utilizations above 1, and task sets whose utilizations sum to more than there are CPUs";
-const PERIODIC: &str = "sporadic, self-suspending and jittery tasks: it must know the next release";
-const SPORADIC: &str =
-    "self-suspending and jittery tasks: releases must be at least a period apart";
+use self::preparation::{IMPLICIT, OVERLOAD, PERIODIC, SPORADIC};
+use crate::info::{OptionInfo, PolicyInfo, Values};
+use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
+use layland_model::{Algorithm, Citation};
 
 pub(crate) fn run_fit() -> OptionInfo {
     OptionInfo::new(
@@ -135,205 +128,4 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     .citing([Citation::MASSA, Citation::COMPAGNIN]);
     let [pd2, er_pd2] = pd2::policies();
     vec![run, qps, dp_wrap::policy(), pd2, er_pd2]
-}
-
-/// What a policy needs to know of the releases.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Releases {
-    /// The next one of every task.
-    Known,
-    /// That they are at least a period apart.
-    Separated,
-}
-
-/// Which deadlines a policy takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Deadlines {
-    /// The ends of periods.
-    Implicit,
-    /// Any.
-    Any,
-}
-
-/// A system that can be scheduled optimally: its tasks by rank, with rates on a grid.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// The tasks by rank. Packings and trees number them in this order.
-    pub order: Vec<TaskId>,
-    /// The grid.
-    pub grid: RateGrid,
-    /// The rates, in this order.
-    pub rates: Vec<Rate>,
-}
-
-/// Checks that a policy of this family can schedule the CPUs and each of the tasks of a valid system.
-fn takes(
-    name: &str,
-    system: &System,
-    releases: Releases,
-    deadlines: Deadlines,
-) -> Result<(), SystemRefusal> {
-    let separated = releases == Releases::Separated;
-    if let Some((cpu, speed)) =
-        system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE)
-    {
-        return Err(Refusal::invalid(format!(
-            "{name} needs CPUs of speed 1, and CPU {cpu} has speed {speed}"
-        ))
-        .into());
-    }
-    if let [_, _, ..] = system.platform.clusters.as_slice() {
-        return Err(Refusal::not_permitted(format!(
-            "{name} schedules all CPUs together, and the platform has {} clusters",
-            system.platform.clusters.len()
-        ))
-        .into());
-    }
-    // It is named in the reason, as it is not one of the policies that come in several orders.
-    groups::global(name, system)
-        .map_err(|refusal| SystemRefusal { in_general: None, ..refusal })?;
-    for (id, task) in system.tasks.iter() {
-        let who = &task.name;
-        if deadlines == Deadlines::Implicit && task.deadline != task.period {
-            return Err(Refusal::invalid(format!(
-                "task `{who}` has deadline {} and period {}: {name} needs deadlines equal to periods",
-                task.deadline, task.period
-            )).about(id));
-        }
-        if task.jitter > Duration::ZERO {
-            return Err(Refusal::invalid(format!(
-                "task `{who}` has a jitter of {}: {name} needs jobs that are ready when they arrive",
-                task.jitter
-            )).about(id));
-        }
-        let trouble = match &task.behaviour {
-            Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => None,
-            Behaviour::SelfSuspending { .. } => Some("suspends itself"),
-            Behaviour::Sporadic(_) if !separated => Some("is sporadic"),
-            Behaviour::Explicit(_) if !separated => Some("has releases of its own"),
-            Behaviour::Sporadic(_) => None,
-            Behaviour::Explicit(times) => times
-                .windows(2)
-                .any(|pair| pair[1] - pair[0] < task.period)
-                .then_some("has releases less than a period apart"),
-        };
-        match trouble {
-            None => {}
-            Some(trouble) if separated => {
-                return Err(Refusal::invalid(format!(
-                    "task `{who}` {trouble}: {name} needs releases at least a period apart"
-                ))
-                .about(id));
-            }
-            Some(trouble) => {
-                return Err(Refusal::invalid(format!(
-                    "task `{who}` {trouble}: {name} must know the next release of every task; `qps` \
-                     need not"
-                )).about(id));
-            }
-        }
-        if task.utilization() > Rate::ONE {
-            return Err(Refusal::busy(format!(
-                "task `{who}` needs {} in every {}: more than a CPU has",
-                task.own_wcet(),
-                task.period
-            ))
-            .about(id));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a policy with exact budgets can schedule a valid system, and rounds its rates.
-fn prepare(name: &str, system: &System, releases: Releases) -> Result<Prepared, SystemRefusal> {
-    takes(name, system, releases, Deadlines::Implicit)?;
-    let cpus = system.platform.cpu_count();
-    let total = system.utilization();
-    if !total.fits(&Rate::ZERO, &Rate::whole(cpus as i64)) {
-        return Err(Refusal::busy(format!(
-            "the utilizations sum to {:.6}, more than the {cpus} CPUs have",
-            total.to_f64()
-        ))
-        .into());
-    }
-    let grid = RateGrid::of(system);
-    let Some(grid) = grid.filter(|grid| grid.total() <= Rate::whole(cpus as i64)) else {
-        return Err(Refusal::busy(format!(
-            "the utilizations sum to {:.6}, which fits, but no longer once they are rounded up so that all \
-             budgets are whole nanoseconds: lower a WCET slightly, or use periods and offsets with a \
-             larger common divisor",
-            total.to_f64()
-        )).into());
-    };
-    let order = system.by_rank();
-    let rates = order.iter().map(|&task| grid.rate(task)).collect();
-    Ok(Prepared { order, grid, rates })
-}
-
-/// An error of the offline phase, in the names of the system.
-fn refusal(system: &System, order: &[TaskId], error: Infeasible) -> SystemRefusal {
-    match &error {
-        Infeasible::RateAboveOne { item, .. } => {
-            let task = order[*item];
-            Refusal::busy(format!("task `{}`: {error}", system.tasks[task].name)).about(task)
-        }
-        Infeasible::Overload { .. } => Refusal::busy(error.to_string()).into(),
-        Infeasible::Packing(_)
-        | Infeasible::NotAQuasiPartition(_)
-        | Infeasible::NotDecreasing(_) => Refusal::invalid(error.to_string()).into(),
-    }
-}
-
-/// Reads `0+1/2` as bins of tasks or servers.
-fn bins(options: &PolicyOptions, name: &str) -> Result<Option<Vec<Vec<usize>>>, Refusal> {
-    let Some(text) = options.text(name) else { return Ok(None) };
-    let wrong = || Refusal::invalid(format!("{name}=`{text}` is not a list of bins, as in 0+1/2"));
-    let rounds = parse_rounds(text).map_err(|_| wrong())?;
-    let [round] = rounds.as_slice() else { return Err(wrong()) };
-    let number = |client: &Client| match client {
-        Client::Task(number) => Ok(*number),
-        Client::Master(_) => Err(wrong()),
-    };
-    let bin = |bin: &Vec<Client>| bin.iter().map(number).collect();
-    round.iter().map(bin).collect::<Result<_, _>>().map(Some)
-}
-
-fn heuristic(options: &PolicyOptions, name: &str) -> Result<Option<Heuristic>, Refusal> {
-    let parse =
-        |text: &str| text.parse().map_err(|error| Refusal::invalid(format!("{name}: {error}")));
-    options.text(name).map(parse).transpose()
-}
-
-/// How RUN makes its tree.
-fn reduction_rules(options: &PolicyOptions) -> Result<ReductionRules, Refusal> {
-    let fit = heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd);
-    let packing = bins(options, "packing")?;
-    let dual_packing = bins(options, "duals")?;
-    let fills = [("largest", Fill::Largest), ("order", Fill::Order)];
-    Ok(ReductionRules {
-        fit,
-        packing,
-        dual_fit: heuristic(options, "dual_fit")?.unwrap_or(fit),
-        dual_packing,
-        fill: options.one_of("fill", &fills)?.unwrap_or_default(),
-    })
-}
-
-/// How QPS makes its hierarchy.
-fn quasi_rule(options: &PolicyOptions) -> Result<QuasiRule, Refusal> {
-    match options.text("packing") {
-        Some(text) => {
-            let rounds = parse_rounds(text)
-                .map_err(|error| Refusal::invalid(format!("packing: {error}")))?;
-            Ok(QuasiRule::Explicit(rounds))
-        }
-        None => Ok(QuasiRule::Fit(heuristic(options, "fit")?.unwrap_or(Heuristic::Ffd))),
-    }
-}
-
-/// For each task, the place of it in a list of places by rank.
-fn by_task(system: &System, order: &[TaskId], places: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    let mut by_task = vec![(0, 0); system.tasks.len()];
-    order.iter().zip(places).for_each(|(task, &place)| by_task[task.index()] = place);
-    by_task
 }

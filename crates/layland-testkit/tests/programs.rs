@@ -2,7 +2,8 @@
 
 use layland_engine::programs::{Programs, Visit};
 use layland_model::{
-    Duration, JobId, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
+    Duration, JobId, JobOrder, Request, RequestKind, ScheduleRule, Service, System, Task, TaskId,
+    Time,
 };
 use layland_policy::{Policy, Refusal, Registry};
 use layland_sim::{Horizon, SimError, SimOptions, simulate_with};
@@ -107,6 +108,7 @@ fn run(name: &str, seed: u64) -> Churn {
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
             | ScheduleRule::MixedCriticality { .. }
+            | ScheduleRule::HighestFirst { order: JobOrder::TopFirst { .. }, .. }
     );
     let Churn { asked, refused, .. } = programs.churn;
     assert!(asked > 50, "{context}: {asked}");

@@ -27,10 +27,11 @@
 //! `C` and `G` are 0 under strong scheduling, and where no task migrates or none is tied. Two choices of weights are
 //! tried: the utilizations, and light tasks raised as far as there is room: `K` depends on the lightest tasks.
 //!
-//! Derived here; the proof is a page of the book (`docs/analyses/lag.md`). It is that of Theorem 1 of Tang, Anderson and
-//! Abeni 2021, after Voronov and Anderson 2018, with four changes. Weights need not be utilizations. Only migrating tasks
-//! make a priority inversion, so that only their budgets count. What inversions cost is added up, where Theorem 1
-//! supposes that during the longest of them nobody makes progress. The period that counts is that of the task that lags.
+//! Derived here; the proof is a page of the book (`docs/analyses/lag.md`). It is that of Theorem 1 of Tang, Anderson
+//! and Abeni 2021, after Voronov and Anderson 2018, with four changes. Weights need not be utilizations. Only migrating
+//! tasks make a priority inversion, so that only their budgets count. What inversions cost is added up, where Theorem 1
+//! supposes that during the longest of them nobody makes progress. The period that counts is that of the task that
+//! lags.
 
 #![expect(non_snake_case, reason = "symbols of the paper")]
 

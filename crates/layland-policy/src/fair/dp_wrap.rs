@@ -31,7 +31,7 @@
 //!   to be part of the WCETs.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
-use super::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, by_task, prepare};
+use super::preparation::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, by_task, prepare};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::{Count, State};

@@ -38,7 +38,7 @@
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
-use super::{Deadlines, Releases, SPORADIC, takes};
+use super::preparation::{Deadlines, Releases, SPORADIC, by_task, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::{Count, Refusal, State};
@@ -147,7 +147,7 @@ pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2,
         chosen: Vec::with_capacity(order.len()),
     };
     let places: Vec<(u32, u32)> = (0..order.len() as u32).map(|member| (0, member)).collect();
-    let home = super::by_task(system, &order, &places);
+    let home = by_task(system, &order, &places);
     let name = if early { "er-pd2" } else { "pd2" };
     Ok(Pd2(Parts::new(name, vec![schedule], system.platform.cpu_count(), home)))
 }

@@ -54,7 +54,7 @@ mod hierarchy;
 mod modes;
 
 use super::parts::{NONE, Parts, policy_of_parts};
-use super::{Prepared, Releases, by_task, prepare, quasi_rule, refusal};
+use super::preparation::{Prepared, Releases, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
 use crate::info::{PolicyOptions, SystemRefusal};
 use hierarchy::{Client, ClientKind, Hierarchy, Major, Set};

@@ -39,7 +39,7 @@
 //! RUN is not work-conserving.
 
 use super::parts::{Account, Frame, NEVER, NONE, Part, Parts, policy_of_parts};
-use super::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
+use super::preparation::{Prepared, Releases, by_task, prepare, reduction_rules, refusal};
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Count, State};
 use layland_model::{CpuId, Index, JobId, System, Time};

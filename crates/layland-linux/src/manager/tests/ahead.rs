@@ -161,7 +161,7 @@ fn the_same_jobs_complete_as_without_looking_ahead() {
     }
 }
 
-/// Whether a run of any policy complains of a defect.
+/// Whether a run of any policy complains of a defect in this way.
 fn is_found(defect: Defect, complaint: &str) -> bool {
     let registry = Registry::standard();
     for index in 0..60 {
@@ -174,8 +174,10 @@ fn is_found(defect: Defect, complaint: &str) -> bool {
             let defective = AssertUnwindSafe(|| run(&system, policy, index, true, Some(defect)));
             let Err(panic) = catch_unwind(defective) else { continue };
             let said = panic.downcast_ref::<String>().map_or("", String::as_str);
-            assert!(said.contains(complaint), "{defect:?}: {said}");
-            return true;
+            // Under some policies it shows in another way first.
+            if said.contains(complaint) {
+                return true;
+            }
         }
     }
     false
