@@ -15,7 +15,7 @@
 //! `U_{>k}` is the utilization of the tasks beyond the `k` largest. `(m + 1) / 2` is the best that any policy can have
 //! under which jobs keep their priorities (Baruah 2004).
 //!
-//! *EDF-US[1/2]* has no test here. Its bound `(m + 1) / 2` holds while fewer than `m` tasks are above 1/2, and then
+//! *EDF-US\[1/2\]* has no test here. Its bound `(m + 1) / 2` holds while fewer than `m` tasks are above 1/2, and then
 //! what those leave passes GFB (`crates/layland-guarantee/src/views.rs`): the other tasks have at most
 //! `(m + 1) / 2 - h / 2 = (m' + 1) / 2` for `m' = m - h` CPUs, and none is above 1/2. With `m` such tasks it does not
 //! hold: (1, 6), (8, 12), (10, 15) on two CPUs.

@@ -5,7 +5,7 @@
 //!
 //! | policy | the class | function |
 //! |---|---|---|
-//! | EDF-US[`zeta`], RM-US[`zeta`] | every task above `zeta` | [`above`] |
+//! | EDF-US\[`zeta`\], RM-US\[`zeta`\] | every task above `zeta` | [`above`] |
 //! | fpEDF | of the `m - 1` largest tasks those above 1/2 | [`above_half`] |
 //! | EDF^(k) | the `k - 1` largest tasks; `k` is the smallest that a test accepts | [`largest`], [`smallest_k`] |
 //!

@@ -1,5 +1,5 @@
-//! Global scheduling in which heavy tasks come first: **EDF-US[zeta]** (Srinivasan and Baruah 2002), **fpEDF** (Baruah
-//! 2004), **EDF^(k)** (Goossens, Funk and Baruah 2003) and **RM-US[zeta]** (Andersson, Baruah and Jonsson 2001).
+//! Global scheduling in which heavy tasks come first: **EDF-US\[zeta\]** (Srinivasan and Baruah 2002), **fpEDF** (Baruah
+//! 2004), **EDF^(k)** (Goossens, Funk and Baruah 2003) and **RM-US\[zeta\]** (Andersson, Baruah and Jonsson 2001).
 //!
 //! Under global EDF and RM a task of utilization 1 may wait for light ones until it is late (Dhall and Liu 1978), so
 //! that nothing above a total of 1 is promised on any number of CPUs. These policies decide before the start on a class
@@ -7,16 +7,16 @@
 //!
 //! | paper | the class (`crates/layland-offline/src/top.rs`) | the others |
 //! |---|---|---|
-//! | EDF-US[`zeta`] | every task above `zeta`; `m / (2 m - 1)` by default | EDF |
+//! | EDF-US\[`zeta`\] | every task above `zeta`; `m / (2 m - 1)` by default | EDF |
 //! | fpEDF | of the `m - 1` largest tasks those above 1/2 | EDF |
 //! | EDF^(k) | the `k - 1` largest tasks; `k` is the smallest that their test accepts | EDF |
-//! | RM-US[`zeta`] | every task above `zeta`; `m / (3 m - 2)` by default | RM |
+//! | RM-US\[`zeta`\] | every task above `zeta`; `m / (3 m - 2)` by default | RM |
 //!
 //! The schedule is that of [`HighestFirst`]: see there for placement. Ties: jobs of the class are equal to each other,
 //! and go by rank, then by the id of the task; so do equal deadlines or periods among the others.
 //!
 //! What the papers leave out:
-//! - a class of `m` tasks or more, which keeps all CPUs from the others: EDF-US[1/2] is printed with the bound
+//! - a class of `m` tasks or more, which keeps all CPUs from the others: EDF-US\[1/2\] is printed with the bound
 //!   `(m + 1) / 2`, which does not hold then (`docs/policies/top-first.md`);
 //! - tasks whose deadlines are shorter than their periods: `C / D` counts for `C / T`;
 //! - who comes later or changes: it is refused, since all others might change their classes.
@@ -103,7 +103,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
 
 const NO_K: &str = "sets for which no k passes its test, unless a k is given";
 
-/// **EDF-US[zeta]**: tasks above `zeta` first, then the earliest deadlines.
+/// **EDF-US\[zeta\]**: tasks above `zeta` first, then the earliest deadlines.
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, or `zeta` is no number above 0.
@@ -146,7 +146,7 @@ pub fn edf_k(
     below("edf-k", top::largest(system, k - 1), Order::Deadline, system, options)
 }
 
-/// **RM-US[zeta]**: tasks above `zeta` first, then the shortest periods.
+/// **RM-US\[zeta\]**: tasks above `zeta` first, then the shortest periods.
 ///
 /// # Errors
 /// If the system has several clusters, a task may not use every CPU, or `zeta` is no number above 0.
