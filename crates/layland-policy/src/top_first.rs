@@ -1,5 +1,6 @@
-//! Global scheduling in which heavy tasks come first: **EDF-US\[zeta\]** (Srinivasan and Baruah 2002), **fpEDF** (Baruah
-//! 2004), **EDF^(k)** (Goossens, Funk and Baruah 2003) and **RM-US\[zeta\]** (Andersson, Baruah and Jonsson 2001).
+//! Global scheduling in which heavy tasks come first: **EDF-US\[zeta\]** (Srinivasan and Baruah 2002), **fpEDF**
+//! (Baruah 2004), **EDF^(k)** (Goossens, Funk and Baruah 2003) and **RM-US\[zeta\]** (Andersson, Baruah and Jonsson
+//! 2001).
 //!
 //! Under global EDF and RM a task of utilization 1 may wait for light ones until it is late (Dhall and Liu 1978), so
 //! that nothing above a total of 1 is promised on any number of CPUs. These policies decide before the start on a class
