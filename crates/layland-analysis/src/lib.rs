@@ -39,7 +39,7 @@
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
-//! | [`affinity`] | processor affinities: feasibility, response times, the speed that hierarchical EDF needs |
+//! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
 //!
 //! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
 //! apart that execute for up to their WCET. What a task-set file says about drawn execution times

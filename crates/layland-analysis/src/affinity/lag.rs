@@ -36,9 +36,9 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::feasibility::{self, VORONOV_ANDERSON, by_flow, by_hall};
-use crate::Assumption::*;
 use crate::deadline::admission::{Limit, both_conditions};
-use crate::{Assumption, BoundTest, Citation, Finding, Tardiness, TardinessBound, Verdict};
+use crate::deadline::tardiness;
+use crate::{BoundTest, Citation, Finding, Tardiness, TardinessBound, Verdict};
 use layland_model::{
     Algorithm, CpuSet, Form, Index, Order, Rate, Service, System, Task, TaskId, TaskMap,
 };
@@ -86,21 +86,10 @@ pub const SEMI_PARTITIONED: BoundTest = BoundTest {
     name: "LAG-SP",
     title: "tardiness under semi-partitioned SCHED_DEADLINE, by how far sets of tasks lag behind",
     algorithms: &[Algorithm::SemiPartitionedDeadline],
-    assumptions: SEMI_PARTITIONED_ASSUMPTIONS,
+    assumptions: tardiness::TEST.assumptions,
     citations: &[&Citation::TANG, &VORONOV_ANDERSON],
     bound: |system| bounds(system, &Scheduling::SemiPartitionedDeadline),
 };
-
-const SEMI_PARTITIONED_ASSUMPTIONS: &[Assumption] = &[
-    SporadicReleases,
-    NoJitter,
-    ImplicitDeadlines,
-    BudgetKept,
-    NoOverheads,
-    UnitSpeeds,
-    SemiPartitioned,
-    NoRequests,
-];
 
 /// The levels to which light tasks are raised are multiples of this fraction.
 const LEVELS: i64 = 1 << 12;
