@@ -39,7 +39,9 @@ def scripts():
 
 def packed(module):
     compressor = zlib.compressobj(9, zlib.DEFLATED, -15, 9)
-    return base64.b64encode(compressor.compress(module) + compressor.flush()).decode()
+    digits = base64.b85encode(compressor.compress(module) + compressor.flush()).decode()
+    # Inside a script `<` may begin its end, or a comment; `.` is no digit.
+    return digits.replace("<", ".")
 
 
 def hashes(page):

@@ -357,10 +357,26 @@ class Play {
   }
 }
 
-/** The core, from base64 and deflate, compiled while it is unpacked. */
+// The digits of base 85 as packaging/play.py writes them. It is a sixteenth shorter than base64.
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~";
+
+/** Five digits are four bytes, the first digit and the first byte the highest; the last group may be shorter. */
+function base85(text) {
+  const values = new Uint8Array(128);
+  for (let i = 0; i < DIGITS.length; i++) values[DIGITS.charCodeAt(i)] = i;
+  const lacking = (5 - text.length % 5) % 5, whole = text + DIGITS[84].repeat(lacking);
+  const bytes = new DataView(new ArrayBuffer(whole.length / 5 * 4));
+  for (let from = 0, to = 0; from < whole.length; from += 5, to += 4) {
+    let value = 0;
+    for (let i = from; i < from + 5; i++) value = value * 85 + values[whole.charCodeAt(i)];
+    bytes.setUint32(to, value);
+  }
+  return new Uint8Array(bytes.buffer, 0, bytes.byteLength - lacking);
+}
+
+/** The core, from base 85 and deflate, compiled while it is unpacked. */
 function compiled(node) {
-  const text = atob(node.textContent.trim()), packed = new Uint8Array(text.length);
-  for (let i = 0; i < packed.length; i++) packed[i] = text.charCodeAt(i);
+  const packed = base85(node.textContent.trim());
   node.remove();
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return WebAssembly.compileStreaming(new Response(stream, { headers: { "content-type": "application/wasm" } }));
