@@ -23,9 +23,9 @@ pub fn past_the_harness(why: &str) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// With assertions, as tests are: for what is judged.
-    Dev,
+    Guest,
     /// As users have it: for what is measured.
-    Release,
+    Dist,
 }
 
 /// Whether the program that guests run has the engine `ext`: whether it can be built here. One that was named is
@@ -63,34 +63,33 @@ pub fn static_workload(folder: &Path) -> Vec<u8> {
     std::fs::read(output).expect("it was compiled")
 }
 
-/// Builds the program as one file that needs no library, with the engine `ext` if that can be built; or takes the
-/// one that `LAYLAND_STATIC` names.
+/// Builds the program as one file that needs no library, below the folder `target` of cargo, with the engine `ext` if
+/// that can be built; or takes the one that `LAYLAND_STATIC` names.
 ///
 /// # Panics
 ///
 /// If it does not build.
 #[must_use]
-pub fn static_layland(folder: &Path, profile: Profile) -> PathBuf {
+pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
     if let Some(path) = std::env::var_os("LAYLAND_STATIC") {
         return path.into();
     }
+    // Named, so that macros and build scripts are built without the flags below: those of the tests serve.
     const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let target = folder.join("target");
-    let (options, built): (&[&str], _) = match profile {
-        Profile::Dev => (&[], "debug"),
-        Profile::Release => (&["--profile", "dist"], "dist"),
+    let profile = match profile {
+        Profile::Guest => "guest",
+        Profile::Dist => "dist",
     };
     let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "-p", "layland", "--target", TARGET])
-        .args(options)
+        .args(["build", "--quiet", "-p", "layland", "--target", TARGET, "--profile", profile])
         .args(features)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .env("CARGO_TARGET_DIR", &target)
+        .env("CARGO_TARGET_DIR", target)
         // Debug information would make the file system ten times as large.
         .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols")
         .status()
         .expect("cargo runs");
     assert!(status.success(), "the static program does not build");
-    target.join(TARGET).join(built).join("layland")
+    target.join(TARGET).join(profile).join("layland")
 }

@@ -13,12 +13,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !carries_ext() {
         return Err("needs the headers of libelf and zlib (libelf-dev, zlib1g-dev)".into());
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/kernels");
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let folder = target.join("tmp/kernels");
     std::fs::create_dir_all(&folder)?;
     let guest = Guest::fetch(&folder).map_err(|skipped| skipped.0)?;
     let found = guest.kernels.iter().find(|kernel| kernel.label == label);
     let kernel = found.ok_or_else(|| format!("there is no kernel {label} (kernels.txt)"))?;
-    let layland = std::fs::read(static_layland(&folder, Profile::Dev))?;
+    let layland = std::fs::read(static_layland(&target, Profile::Guest))?;
     let compared = compared(&guest, kernel, &layland, None)?;
     println!("{}\n\n{}\n{}", kernel.package, compared.markdown(), compared.text);
     Ok(())

@@ -29,9 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let is_wanted = |place: &str| places.iter().any(|other| other == place);
     std::fs::create_dir_all(&folder)?;
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/kernels");
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let kernels = target.join("tmp/kernels");
     std::fs::create_dir_all(&kernels)?;
-    let program = static_layland(&kernels, Profile::Release);
+    let program = static_layland(&target, Profile::Dist);
     let mut all = Vec::new();
     let mut add = |label: &str, measured: Measured| -> Result<(), Box<dyn Error>> {
         let doubts = measured.dispatched.iter().flat_map(|one| &one.runs);
