@@ -1,5 +1,5 @@
 //! Runs in which tasks come and go, one after the other for a long time: nothing leaks and nothing is
-//! left behind. A minute by default; `LAYLAND_SOAK_SECONDS=3600` is the long one.
+//! left behind. Two rounds of each policy by default; `LAYLAND_SOAK_SECONDS=3600` is the long one.
 
 mod common;
 
@@ -68,7 +68,7 @@ fn resident() -> i64 {
 fn nothing_leaks() {
     let _alone = alone();
     let seconds = std::env::var("LAYLAND_SOAK_SECONDS").ok();
-    let seconds: i64 = seconds.map_or(60, |text| text.parse().expect("a number of seconds"));
+    let seconds: i64 = seconds.map_or(36, |text| text.parse().expect("a number of seconds"));
     let middle = now_ns() + seconds * 500_000_000;
     let until = now_ns() + seconds * 1_000_000_000;
     let mut random = Random(seconds as u64);

@@ -1,4 +1,4 @@
-//! Some dozens of kills and a few overlaps, drawn anew each time: `--bin kills` of the test kit, in short. And
+//! Some kills and a few overlaps, drawn anew each time: `--bin kills` of the test kit, in short. And
 //! overlaps that once left the machine changed.
 #![cfg(target_os = "linux")]
 
@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-const KILLS: usize = 30;
+const KILLS: usize = 16;
 const OVERLAPS: usize = 4;
 
 /// What is left is looked for on the whole machine.
