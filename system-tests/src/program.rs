@@ -23,7 +23,7 @@ pub fn past_the_harness(why: &str) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// With assertions, as tests are: for what is judged.
-    Guest,
+    Dev,
     /// As users have it: for what is measured.
     Dist,
 }
@@ -76,9 +76,9 @@ pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
     }
     // Named, so that macros and build scripts are built without the flags below: those of the tests serve.
     const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let profile = match profile {
-        Profile::Guest => "guest",
-        Profile::Dist => "dist",
+    let (profile, built) = match profile {
+        Profile::Dev => ("dev", "debug"),
+        Profile::Dist => ("dist", "dist"),
     };
     let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -91,5 +91,5 @@ pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
         .status()
         .expect("cargo runs");
     assert!(status.success(), "the static program does not build");
-    target.join(TARGET).join(profile).join("layland")
+    target.join(TARGET).join(built).join("layland")
 }

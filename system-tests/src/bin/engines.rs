@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let guest = Guest::fetch(&folder).map_err(|skipped| skipped.0)?;
     let found = guest.kernels.iter().find(|kernel| kernel.label == label);
     let kernel = found.ok_or_else(|| format!("there is no kernel {label} (kernels.txt)"))?;
-    let layland = std::fs::read(static_layland(&target, Profile::Guest))?;
+    let layland = std::fs::read(static_layland(&target, Profile::Dev))?;
     let compared = compared(&guest, kernel, &layland, None)?;
     println!("{}\n\n{}\n{}", kernel.package, compared.markdown(), compared.text);
     Ok(())

@@ -32,7 +32,7 @@ fn ready() -> Option<&'static Ready> {
         let folder = target.join("tmp/kernels");
         // One waits for a network, the other for the CPUs.
         let (guest, program) = std::thread::scope(|scope| {
-            let program = scope.spawn(|| static_layland(target, Profile::Guest));
+            let program = scope.spawn(|| static_layland(target, Profile::Dev));
             (Guest::fetch(&folder), program.join().expect("the program was built"))
         });
         let mut guest = guest.map_err(|skipped| skipped.0)?;
