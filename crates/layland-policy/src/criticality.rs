@@ -26,6 +26,7 @@ mod info;
 pub mod mechanism;
 pub mod ocbp;
 pub mod offline;
+mod placing;
 pub mod plrs;
 pub mod pt;
 pub mod smc;

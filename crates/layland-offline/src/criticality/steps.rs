@@ -92,6 +92,10 @@ impl Period {
     pub(crate) fn rate(self, c: i64) -> u128 {
         c as u128 * self.inverse as u128
     }
+    /// `c / T` for `0 <= c`, rounded up, and up by a little more: `2^64 / T` is below `inverse + 2`.
+    pub(crate) fn rate_above(self, c: i64) -> u128 {
+        c as u128 * (u128::from(self.inverse) + 2)
+    }
     #[inline]
     fn divide(self, a: i64) -> (u64, u64) {
         debug_assert!(a >= 0, "a length");

@@ -26,7 +26,8 @@
 //! and never raises the mode, because this would drop low jobs that matter more. Each CPU has a mode of its own.
 
 use super::mechanism::{Choice, Jobs, Mechanism, Pending};
-use super::offline::{Fits, Plan, build};
+use super::offline::{Plan, build};
+use super::placing::Fits;
 use crate::info::{PolicyOptions, SystemRefusal};
 use crate::{Policy, Refusal, State};
 use layland_model::{DeadlineChoice, Duration, Rate, System, Time};

@@ -1,34 +1,24 @@
-//! The offline stage of the mechanisms: where each task runs, and what its mechanism needs to know.
-//!
-//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-offline` for which a task
-//! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
-//! densities. With `sort=criticality`, the default of EDF-VD, they come by falling criticality, then (where the
-//! heuristic sorts) by falling density: what matters most has the most room. Affinities say which CPUs a task may use;
-//! a task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the mechanism
-//! itself does not need.
+//! The offline stage of the mechanisms: what each needs to know of the tasks of a CPU. `placing.rs` says which those are.
 
 use super::PerCpu;
 use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
 use super::mechanism::Mechanism;
 use super::ocbp::{Recomputed, Releases};
+use super::placing::{Accepts, Fits, Refused, place};
 use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
 use super::zss::{Late, ZeroSlack};
 use crate::info::{PolicyOptions, SystemRefusal};
-use crate::shell::groups;
 use crate::{Policy, Refusal};
 use layland_model::{
-    AdaptiveOrder, Behaviour, CpuId, CpuSet, Criticality, CutOffOrder, Duration, Index, Rate,
-    RateSum, System, TaskId, TaskMap,
+    AdaptiveOrder, Behaviour, CpuSet, CutOffOrder, Duration, Index, Rate, System, TaskId,
 };
 use layland_offline::criticality::{
     Answer, Assignment, MixedError, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic,
     fixed, fjp, fjp::Rescan, period_transformation, rate_monotonic, zero_slack,
 };
-use layland_offline::{Bins, Heuristic};
-use std::cmp::{Ordering, Reverse};
 
 /// The words of `order` for SMC, the default first.
 pub(super) const SMC_ORDERS: [(&str, CutOffOrder); 3] = [
@@ -57,30 +47,6 @@ pub(super) struct Plan<M> {
     pub(super) accepted: bool,
     /// Whether what it accepts is guaranteed.
     pub(super) sound: bool,
-}
-
-/// Whether the analysis of a mechanism accepts the tasks of a CPU, without its plan: what the heuristic asks for every
-/// task and CPU. It answers what [`Plan::accepted`] says.
-pub(super) struct Fits<A> {
-    /// Whether it never accepts tasks that need more than a CPU at some level ([`MixedSet::share`]).
-    by_level: bool,
-    /// Whether the highest criticality is placed first where `sort` does not say.
-    criticality_first: bool,
-    accepts: A,
-}
-
-impl<A: Fn(&MixedSet) -> bool> Fits<A> {
-    pub(super) fn by_level(accepts: A) -> Fits<A> {
-        Fits { by_level: true, ..Fits::at_any_level(accepts) }
-    }
-
-    fn at_any_level(accepts: A) -> Fits<A> {
-        Fits { by_level: false, criticality_first: false, accepts }
-    }
-
-    pub(super) fn criticality_first(self) -> Fits<A> {
-        Fits { criticality_first: true, ..self }
-    }
 }
 
 fn accepts<M>(plan: Result<Plan<M>, String>) -> bool {
@@ -192,7 +158,7 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // What the paper prints and does not hold may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
-    let fits = Fits { by_level, ..Fits::at_any_level(|set: &MixedSet| accepts(plan(set))) };
+    let fits = Fits::at_any_level(|set| accepts(plan(set))).and_by_level(by_level);
     build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
 }
 
@@ -219,8 +185,10 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
         Ok(Plan { mechanism, accepted: found.answer.is_yes(), sound: !paper })
     };
     // A task of low priority that is complete before its instant delays nobody, so that levels may be overfull.
-    let safe = |set: &MixedSet| if paper { accepts(plan(set)) } else { zero_slack::accepts(set) };
-    let fits = Fits::at_any_level(safe);
+    let fits = Fits::with_refusals(|set: &MixedSet, before: &mut Refused| match paper {
+        true => accepts(plan(set)),
+        false => before.has_instants(set),
+    });
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
@@ -275,13 +243,13 @@ fn job_lists(set: &MixedSet, options: &PolicyOptions) -> Result<JobLists, String
 }
 
 /// Whether there are lists. Those of `safe` need not be written down for that.
-fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Fn(&MixedSet) -> bool> {
+fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
     let safe = !matches!(options.text("lists"), Some("lb" | "ija" | "ija-floor"));
-    let accepts = move |set: &MixedSet| match safe {
-        true => fjp::accepts(set, fjp::JOBS),
+    let accepts = move |set: &MixedSet, before: &mut Refused| match safe {
+        true => fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck),
         false => job_lists(set, options).is_ok(),
     };
-    Fits { by_level: safe, ..Fits::at_any_level(accepts) }
+    Fits::with_refusals(accepts).and_by_level(safe)
 }
 
 /// Priority list reuse scheduling.
@@ -326,7 +294,7 @@ pub(super) fn build<M: Mechanism>(
     system: &System,
     options: &PolicyOptions,
     idle: &M,
-    fits: Fits<impl Fn(&MixedSet) -> bool>,
+    fits: Fits<impl Accepts>,
     plan: impl Fn(&MixedSet) -> Result<Plan<M>, String>,
 ) -> Result<Box<dyn Policy>, SystemRefusal> {
     let slow = system.platform.speeds.iter().find(|(_, speed)| speed.rate() != Rate::ONE);
@@ -383,100 +351,4 @@ fn keeps_its_period(system: &System, task: TaskId) -> bool {
         Behaviour::SelfSuspending { .. } => false,
     };
     separate && task.jitter == Duration::ZERO
-}
-
-/// The CPUs, and what is on them, while tasks are placed.
-struct Processors<'a, A> {
-    system: &'a System,
-    /// All tasks.
-    all: &'a MixedSet,
-    fits: Fits<A>,
-    tasks: Vec<Vec<TaskId>>,
-    loads: Vec<RateSum>,
-    /// What the tasks of each CPU need at each level at least, in units of [`MixedSet::ONE`].
-    shares: Vec<Vec<u128>>,
-}
-
-impl<A> Processors<'_, A> {
-    /// What a task needs at each level at least.
-    fn shares_of(&self, task: TaskId) -> impl Iterator<Item = u128> + '_ {
-        let levels = 0..self.all.levels() as u8;
-        levels.map(move |level| self.all.share(task, Criticality(level)))
-    }
-}
-
-impl<A: Fn(&MixedSet) -> bool> Bins for Processors<'_, A> {
-    fn count(&self) -> usize {
-        self.tasks.len()
-    }
-    fn fits(&self, bin: usize, item: usize) -> bool {
-        let task = TaskId::from_index(item);
-        if !self.system.allowed_cpus(task).contains(CpuId::from_index(bin)) {
-            return false;
-        }
-        let full = |(taken, more): (&u128, u128)| taken + more > MixedSet::ONE;
-        if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(task)).any(full) {
-            return false;
-        }
-        let together: Vec<TaskId> = self.tasks[bin].iter().copied().chain([task]).collect();
-        (self.fits.accepts)(&self.all.part(&together))
-    }
-    fn compare_load(&self, a: usize, b: usize) -> Ordering {
-        self.loads[a].cmp_sum(&self.loads[b])
-    }
-    fn put(&mut self, bin: usize, item: usize) {
-        let task = TaskId::from_index(item);
-        let shares: Vec<u128> = self.shares_of(task).collect();
-        self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken += more);
-        self.tasks[bin].push(task);
-        self.loads[bin].add(&self.system.tasks[task].density());
-    }
-}
-
-fn place(
-    name: &str,
-    system: &System,
-    options: &PolicyOptions,
-    all: Option<&MixedSet>,
-    fits: Fits<impl Fn(&MixedSet) -> bool>,
-) -> Result<TaskMap<CpuId>, SystemRefusal> {
-    if let Some(groups) = groups::given(name, system, options)? {
-        let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
-        for (cpus, tasks) in groups {
-            let cpu = cpus.lowest().expect("a group has a CPU");
-            tasks.into_iter().for_each(|task| cpu_of[task] = cpu);
-        }
-        return Ok(cpu_of);
-    }
-    let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
-    let Some(all) = all else { return Ok(TaskMap::default()) };
-    let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
-    let mut order = heuristic.order(&densities);
-    let by_criticality = match options.text("sort") {
-        Some(sort) => sort == "criticality",
-        None => fits.criticality_first,
-    };
-    if by_criticality {
-        order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
-    }
-    let cpus = system.platform.cpu_count();
-    let mut processors = Processors {
-        system,
-        all,
-        fits,
-        tasks: vec![Vec::new(); cpus],
-        loads: vec![RateSum::default(); cpus],
-        shares: vec![vec![0; all.levels()]; cpus],
-    };
-    let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
-        let task = TaskId::from_index(no_room.item);
-        Refusal::busy(format!(
-            "{name}: {heuristic} finds no CPU for task `{}` (it may use {}) on which the analysis accepts it \
-             together with the tasks placed before; try another fit=.. or sort=criticality",
-            system.tasks[task].name,
-            system.allowed_cpus(task),
-        ))
-        .about(task)
-    })?;
-    Ok(placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into())
 }

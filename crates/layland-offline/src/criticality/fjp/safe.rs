@@ -31,8 +31,9 @@
 use super::scan::{Lowest, release, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
 use crate::criticality::lengths::Lengths;
-use crate::criticality::steps::{ceil, least, sum, work};
-use crate::criticality::{Answer, MixedSet, NoBound};
+use crate::criticality::steps::{Period, ceil, least, sum, work};
+use crate::criticality::{Answer, MixedSet, NoBound, amc_rt};
+use std::cmp::Reverse;
 
 /// The pattern and the priorities. Sound.
 ///
@@ -70,71 +71,200 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
 }
 
 /// Whether [`safe`] accepts the set, which takes a fraction of the time: the verdict does not depend on the order in
-/// which jobs get the lowest priorities that are left, so that all that may have one get it at once.
+/// which jobs get the lowest priorities that are left, so that all that may have one get it at once ([`Left`]).
 ///
-/// From a length `t(m)` that is not below `f(m)` every job goes that is due no earlier. The right sides at `t(m)`,
-/// without these jobs, are the next lengths: they are not below the next `f(m)`, and fall. Where nothing falls any
-/// more, the least fixed points take the place of those that were found from above. If they are the same, no job that
-/// is left can have the lowest priority.
-///
-/// Exact: the answer is that of [`safe`]. What is left of the time goes into busy periods: a CPU whose levels are
-/// nearly full has a long one, and every step towards its end is over all tasks. First fit of 2,000 tasks on 64 CPUs
-/// takes 1.8 s of processor time with `plrs` and on 16 CPUs 1.2 s, on 2 cores of a shared AMD EPYC; the lists
-/// themselves take 3 % of it.
+/// Exact: the answer is that of [`safe`].
 pub fn accepts(set: &MixedSet, jobs: u64) -> bool {
+    accepts_unless(set, jobs, &mut None)
+}
+
+/// Jobs of the tasks of a set of which none may have the lowest priority.
+#[derive(Clone, Debug)]
+pub struct Stuck {
+    /// How many jobs of each task.
+    jobs: Vec<i64>,
+    /// `f(m)` for these jobs.
+    length: Vec<i64>,
+}
+
+/// [`accepts`] for a set of which the last task is another one than before, or there are more tasks at the end; what
+/// was stuck before is asked first, and what is stuck is put in its place.
+///
+/// Three things make most answers short.
+///
+/// 1. *Fewer jobs are easier.* Where some jobs find no order, those of the busy period find none, and nobody has to
+///    know how long that is. Jobs that were stuck beside one task are mostly stuck beside the next one, too.
+/// 2. *More jobs do not matter.* With `U` the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 -
+///    U)` is not below `B(m)`, and its right side is not above it. A job that is released at `B(z_i)` or later is due
+///    beyond `f(z_i) <= B(z_i)`, so that it gets its priority at once and leaves the jobs of the busy period. So the
+///    bound takes the place of the busy period, if no more jobs are released in it than there may be. Then what AMC-RT
+///    accepts is accepted.
+/// 3. Otherwise the busy period is followed: a CPU whose levels are nearly full has a long one.
+pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> bool {
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return false;
     }
-    let Some((mut length, mut left)) = pattern(set, jobs) else { return false };
-    let n = set.len();
-    loop {
-        let mut some = false;
-        for i in 0..n {
-            let late = length[set.z(i)] - set.deadline[i];
-            // The jobs that are due before the length.
-            let kept = if late > 0 { set.over[i].ceil(late) } else { 0 };
-            left[i] = left[i].min(kept);
-            some |= left[i] > 0;
-        }
-        if !some {
-            return true;
-        }
-        let count = |j: usize, f: i64| set.over[j].ceil(f).min(left[j]);
-        let mut falls = false;
+    if let Some(mut left) = stuck.as_ref().and_then(|stuck| Left::of_stuck(set, stuck))
+        && !left.find_an_order()
+    {
+        *stuck = Some(left.stuck());
+        return false;
+    }
+    let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
+    let mut left = match Left::enclosing(set, most) {
+        Some(_) if amc_rt::order(set).answer().is_yes() => return true,
+        Some(enclosing) => enclosing,
+        None => match Left::of_busy_period(set, most) {
+            Some(left) => left,
+            None => return false,
+        },
+    };
+    let accepted = left.find_an_order();
+    if !accepted {
+        *stuck = Some(left.stuck());
+    }
+    accepted
+}
+
+/// Jobs that have no priority yet.
+///
+/// From a length `t(m)` that is not below `f(m)`, and not below its own right side, every job goes that is due no
+/// earlier. The right sides at `t(m)`, without these jobs, are the next lengths: they are not below the next `f(m)`,
+/// and fall. Where nothing falls any more, the least fixed points take the place of those that were found from above.
+/// If they are the same, no job that is left can have the lowest priority.
+struct Left<'a> {
+    set: &'a MixedSet,
+    /// The tasks with jobs that are left, the highest level first.
+    tasks: Vec<usize>,
+    /// How many jobs are left of each task.
+    jobs: Vec<i64>,
+    /// `t(m)`.
+    length: Vec<i64>,
+}
+
+impl<'a> Left<'a> {
+    /// So many jobs of each task.
+    fn new(set: &'a MixedSet, length: Vec<i64>, jobs: Vec<i64>) -> Left<'a> {
+        let mut tasks: Vec<usize> = (0..set.len()).collect();
+        tasks.sort_by_key(|&j| Reverse(set.level[j]));
+        Left { set, tasks, jobs, length }
+    }
+
+    /// As many jobs of each task as were stuck; of a task that was not there, those of the longest of the intervals.
+    /// None if the set has fewer tasks.
+    fn of_stuck(set: &'a MixedSet, stuck: &Stuck) -> Option<Left<'a>> {
+        let stay = stuck.jobs.len() - 1;
+        let longest = stuck.length.iter().copied().max()?;
+        let new = set.over.get(stay..)?.iter().map(|period| period.ceil(longest));
+        let jobs: Vec<i64> = stuck.jobs[..stay].iter().copied().chain(new).collect();
+        // No interval is longer than all of them.
+        let all = |m: usize| sum((0..set.len()).map(|j| work(jobs[j], set.c(m.min(set.z(j)))[j])));
+        let length = (0..set.levels()).map(|m| all(m).max(1)).collect();
+        Some(Left::new(set, length, jobs))
+    }
+
+    /// What is left is stuck.
+    fn stuck(self) -> Stuck {
+        Stuck { jobs: self.jobs, length: self.length }
+    }
+
+    /// The jobs of an interval that encloses the busy period, unless there are more than `most`.
+    fn enclosing(set: &'a MixedSet, most: i64) -> Option<Left<'a>> {
+        let mut length: Vec<i64> = Vec::with_capacity(set.levels());
+        let mut closed = 0i64;
         for m in 0..set.levels() {
-            let right = sum((0..n).map(|j| match set.z(j) {
-                z if z < m => work(count(j, length[z]), set.own(j)),
-                _ => work(count(j, length[m]), set.c(m)[j]),
-            }));
-            let next = right.max(1);
-            falls |= next < length[m];
-            length[m] = next;
+            let c = set.c(m);
+            let (mut rate, mut each) = (0u128, closed);
+            for j in (0..set.len()).filter(|&j| set.z(j) >= m) {
+                rate = rate.saturating_add(set.over[j].rate_above(c[j]));
+                each = each.saturating_add(c[j]);
+            }
+            let free = Period::ONE.checked_sub(rate).filter(|&free| free > 0)?;
+            let b = i64::try_from(each as u128 * Period::ONE / free + 1).ok()?;
+            if b > LONGEST {
+                return None;
+            }
+            length.push(b);
+            let of_level = (0..set.len()).filter(|&j| set.z(j) == m);
+            closed = sum(of_level.map(|j| work(set.over[j].ceil(b), c[j])).chain([closed]));
         }
-        if falls {
-            continue;
-        }
-        for m in 0..set.levels() {
-            let closed = (0..n).filter(|&j| set.z(j) < m);
-            let closed = sum(closed.map(|j| work(count(j, length[set.z(j)]), set.own(j))));
-            let open = |f: i64| (0..n).filter(|&j| set.z(j) >= m).map(move |j| (j, f));
-            let least = least(closed, length[m], |f| {
-                sum(open(f).map(|(j, f)| work(count(j, f), set.c(m)[j]))).saturating_add(closed)
+        let jobs: Vec<i64> = (0..set.len()).map(|j| set.over[j].ceil(length[set.z(j)])).collect();
+        (sum(jobs.iter().copied()) <= most).then(|| Left::new(set, length, jobs))
+    }
+
+    /// The jobs of the busy period, unless there are more than `most`: then it is not followed to its end.
+    fn of_busy_period(set: &'a MixedSet, most: i64) -> Option<Left<'a>> {
+        let (busy, counts) = pattern(set, most)?;
+        Some(Left::new(set, busy, counts))
+    }
+
+    /// Whether there are priorities for all jobs.
+    fn find_an_order(&mut self) -> bool {
+        loop {
+            let Left { set, tasks, jobs, length } = self;
+            tasks.retain(|&i| {
+                let late = length[set.z(i)] - set.deadline[i];
+                // The jobs that are due before the length.
+                let kept = if late > 0 { set.over[i].ceil(late) } else { 0 };
+                jobs[i] = jobs[i].min(kept);
+                jobs[i] > 0
             });
+            if tasks.is_empty() {
+                return true;
+            }
+            if !self.falls() && !self.falls_to_the_least() {
+                return false;
+            }
+        }
+    }
+
+    /// The right sides take the place of the lengths. Whether one is shorter.
+    fn falls(&mut self) -> bool {
+        let Left { set, tasks, jobs, length } = self;
+        let (mut closed, mut falls) = (0i64, false);
+        for (m, length) in length.iter_mut().enumerate() {
+            let c = set.c(m);
+            let (mut open, mut ends) = (0i64, 0i64);
+            for &j in tasks.iter().take_while(|&&j| set.z(j) >= m) {
+                let takes = work(set.over[j].ceil(*length).min(jobs[j]), c[j]);
+                open = open.saturating_add(takes);
+                // Levels above its own count its jobs up to here.
+                ends = ends.saturating_add(if set.z(j) == m { takes } else { 0 });
+            }
+            let next = closed.saturating_add(open).max(1);
+            falls |= next < *length;
+            *length = next;
+            closed = closed.saturating_add(ends);
+        }
+        falls
+    }
+
+    /// The least fixed points take the place of the lengths. Whether one is shorter.
+    fn falls_to_the_least(&mut self) -> bool {
+        let Left { set, tasks, jobs, length } = self;
+        let count = |j: usize, f: i64| set.over[j].ceil(f).min(jobs[j]);
+        let (mut closed, mut falls) = (0i64, false);
+        for (m, length) in length.iter_mut().enumerate() {
+            let c = set.c(m);
+            let open = || tasks.iter().copied().take_while(|&j| set.z(j) >= m);
+            let least = least(closed, *length, |f| {
+                sum(open().map(|j| work(count(j, f), c[j]))).saturating_add(closed)
+            });
+            // It is there, unless times outgrow 64 bits or it takes too many steps.
             let Ok(least) = least else { return false };
-            falls |= least < length[m];
-            length[m] = least;
+            falls |= least < *length;
+            *length = least;
+            let ends = open().filter(|&j| set.z(j) == m);
+            closed = sum(ends.map(|j| work(count(j, least), c[j])).chain([closed]));
         }
-        if !falls {
-            return false;
-        }
+        falls
     }
 }
 
 /// `B(m)` and the counts, if there are no more jobs than this: a busy period with more is not followed to its end.
-fn pattern(set: &MixedSet, jobs: u64) -> Option<(Vec<i64>, Vec<i64>)> {
+fn pattern(set: &MixedSet, most: i64) -> Option<(Vec<i64>, Vec<i64>)> {
     let mut busy: Vec<i64> = Vec::new();
     let (mut closed, mut counted) = (0i64, 0i64);
-    let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
     for m in 0..set.levels() {
         let c = set.c(m);
         let mut b = closed.max(1);

@@ -15,9 +15,11 @@
 
 mod paper;
 mod safe;
+mod short;
 
 pub use paper::paper;
-pub use safe::{accepts, safe};
+pub use safe::safe;
+pub use short::{accepts, refused};
 
 use crate::criticality::{Answer, MixedSet, NoBound, rate_monotonic};
 use layland_model::{Duration, TaskId, TaskMap};

@@ -26,10 +26,8 @@
 //! level `l`, leaves `C_h(l)`: its job is complete before it turns critical.
 
 use super::{ZeroSlack, visit};
+use crate::criticality::MixedSet;
 use crate::criticality::steps::{Effort, NoBound, Period, Reached, ceil, climb, sum, work};
-use crate::criticality::{MixedSet, rate_monotonic};
-use layland_model::Index;
-use std::cmp::Reverse;
 
 /// The most fixed points, over a whole set.
 const FIXED_POINTS: u64 = 20_000_000;
@@ -40,7 +38,7 @@ const TERMS: u64 = 1 << 29;
 
 /// A task in a window: `T`, `D`, `C`.
 #[derive(Clone, Copy)]
-struct Window {
+pub(super) struct Window {
     period: i64,
     over: Period,
     deadline: i64,
@@ -48,7 +46,7 @@ struct Window {
 }
 
 impl Window {
-    fn new(set: &MixedSet, j: usize, level: usize) -> Window {
+    pub(super) fn new(set: &MixedSet, j: usize, level: usize) -> Window {
         let (period, over) = (set.period[j], set.over[j]);
         Window { period, over, deadline: set.deadline[j], wcet: set.c(level)[j] }
     }
@@ -61,7 +59,7 @@ impl Window {
 
     /// `W(x)`.
     #[inline]
-    fn most(&self, x: i64) -> i64 {
+    pub(super) fn most(&self, x: i64) -> i64 {
         let Window { period, over, deadline, wcet } = *self;
         let y = x.saturating_add(deadline - wcet);
         if x <= 0 || wcet == 0 || y < 0 {
@@ -86,89 +84,8 @@ pub fn safe(set: &MixedSet) -> ZeroSlack {
     })
 }
 
-/// Whether [`safe`] finds an instant for every task, which takes a fraction of the time: it asks whether `Z = 0` is
-/// feasible, from the lowest priority upwards.
-///
-/// `b` is `lhc` or empty. What holds with `lhc` holds with less, and what does not hold without it does not hold with
-/// it. Only where the two differ, the instants of `lhc` decide, until one of its tasks is not quiet: more than half
-/// of the time goes there. First fit of 2,000 tasks on 64 CPUs takes 5.5 s of processor time on 2 cores of a shared
-/// AMD EPYC, a sixth of what whole analyses take.
-pub fn accepts(set: &MixedSet) -> bool {
-    windows_end(set) && every_task_has_one(set).unwrap_or(false)
-}
-
-fn every_task_has_one(set: &MixedSet) -> Result<bool, NoBound> {
-    let order: Vec<usize> = rate_monotonic(set).iter().map(|task| task.index()).collect();
-    let mut lazy =
-        Lazy { set, order: &order, quiet: vec![None; set.len()], limits: Limits::of(set) };
-    let mut differ = Vec::new();
-    for place in (0..order.len()).rev() {
-        let below = lazy.below(place);
-        let mut busy = Busy::new(set, order[place], &order[..place], &below, &mut lazy.limits);
-        if busy.is_possible()? {
-            continue;
-        }
-        let with_all = !busy.b.is_empty();
-        busy.b.clear();
-        busy.lengths.clear();
-        if !(with_all && busy.is_possible()?) {
-            return Ok(false);
-        }
-        differ.push(place);
-    }
-    for place in differ {
-        let level = set.z(order[place]);
-        if lazy.some_is_not_quiet(place, level)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Who is quiet, found when somebody asks.
-struct Lazy<'a> {
-    set: &'a MixedSet,
-    order: &'a [usize],
-    /// At each level up to its own.
-    quiet: Vec<Option<Vec<bool>>>,
-    limits: Limits,
-}
-
-impl Lazy<'_> {
-    /// The tasks of lower priority than the one at this place, and higher criticality.
-    fn below(&self, place: usize) -> Vec<usize> {
-        let level = self.set.z(self.order[place]);
-        let lower = self.order[place + 1..].iter().copied();
-        lower.filter(|&h| self.set.z(h) > level).collect()
-    }
-
-    fn some_is_not_quiet(&mut self, place: usize, level: usize) -> Result<bool, NoBound> {
-        let own = self.set.z(self.order[place]);
-        // The lowest priority has the most ahead of it.
-        for at in (place + 1..self.order.len()).rev() {
-            let h = self.order[at];
-            if self.set.z(h) <= own {
-                continue;
-            }
-            if self.quiet[h].is_none() {
-                let any: Result<Vec<bool>, NoBound> =
-                    (0..=self.set.z(h)).map(|l| self.some_is_not_quiet(at, l)).collect();
-                let (any, below) = (any?, self.below(at));
-                let higher = &self.order[..at];
-                let (_, quiet) =
-                    instant_of(self.set, h, higher, &below, |l| any[l], &mut self.limits)?;
-                self.quiet[h] = Some(quiet);
-            }
-            if self.quiet[h].as_ref().is_some_and(|quiet| !quiet[level]) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
 /// How far a search goes.
-struct Limits {
+pub(super) struct Limits {
     /// Up to where a busy window is followed.
     far: i64,
     effort: Effort,
@@ -176,7 +93,7 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(set: &MixedSet) -> Limits {
+    pub(super) fn of(set: &MixedSet) -> Limits {
         let longest = set.period.iter().max().copied().unwrap_or(0);
         Limits {
             far: longest.saturating_mul(40).min(1 << 61),
@@ -184,23 +101,6 @@ impl Limits {
             terms: Effort::new(TERMS),
         }
     }
-}
-
-/// Whether the longest busy window of every task can end, by utilization. Necessary.
-///
-/// With a task of `hc` that executes, `r(infinity, ..)` must exist. `ceil(t / T) C >= t C / T`, and `W(t) >= t C / T`
-/// unless it is `t` itself or `C > D`, with which nothing is accepted. So the sum of `C / T` over the tasks of higher
-/// priority is not above 1. It is looked at for the lowest priority of each level, which has the most above it.
-fn windows_end(set: &MixedSet) -> bool {
-    let place = |i: usize| (set.period[i], Reverse(set.level[i]), set.rank[i]);
-    (0..set.levels()).all(|level| {
-        let of_level = (0..set.len()).filter(|&i| set.z(i) == level);
-        let Some(lowest) = of_level.max_by_key(|&i| place(i)).map(place) else { return true };
-        let c = set.c(level);
-        let higher = || (0..set.len()).filter(|&j| place(j) < lowest);
-        let shares = higher().map(|j| c[j] as u128 * MixedSet::ONE / set.period[j] as u128);
-        shares.sum::<u128>() <= MixedSet::ONE || !higher().any(|j| set.z(j) >= level && c[j] > 0)
-    })
 }
 
 /// The instant of a task, and whether it is quiet at each level; `any(l)` says whether one of `below` is not quiet.
@@ -223,20 +123,27 @@ fn instant_of(
     Ok((instant, (0..=level).map(finishes).collect()))
 }
 
+/// A point at which a `Z` does not hold.
+struct Late {
+    w: i64,
+    /// It holds for all windows of the same range that begin less than this before the release.
+    from: i64,
+}
+
 /// What may delay a job.
-struct Busy<'a> {
+pub(super) struct Busy<'a> {
     own: i64,
-    deadline: i64,
+    pub(super) deadline: i64,
     hc: Vec<Window>,
     lo: Vec<Window>,
-    b: Vec<Window>,
+    pub(super) b: Vec<Window>,
     /// `r(z, ..)` is not below the second number for every `z` from the first on; both rise.
-    lengths: Vec<(i64, i64)>,
+    pub(super) lengths: Vec<(i64, i64)>,
     limits: &'a mut Limits,
 }
 
 impl<'a> Busy<'a> {
-    fn new(
+    pub(super) fn new(
         set: &MixedSet,
         i: usize,
         higher: &[usize],
@@ -288,15 +195,19 @@ impl<'a> Busy<'a> {
         found
     }
 
+    /// Whether the job is complete by its deadline even if nothing is ever suspended: no window begins ahead.
+    pub(super) fn is_never_late(&self) -> bool {
+        self.demand(i64::MAX, self.deadline) <= self.deadline
+    }
+
     /// The largest feasible `Z`.
     ///
     /// The binary search of the definition looks at every point `w` for each `Z` that it tries. But `r(w, limit)` is
     /// the same number for every `Z`: it excludes all `Z` above `w + D_i - r(w)` that are below `w` and at least `w`
     /// less how far windows may begin ahead. So one visit of each point does, and only what is within a `Z`
     /// that is still possible has to be looked at.
-    fn latest(&mut self) -> Result<i64, NoBound> {
-        // The job is complete by its deadline even if nothing is ever suspended: no window begins ahead.
-        if self.demand(i64::MAX, self.deadline) <= self.deadline {
+    pub(super) fn latest(&mut self) -> Result<i64, NoBound> {
+        if self.is_never_late() {
             return Ok(self.deadline);
         }
         let ahead = self.ahead()?;
@@ -304,16 +215,11 @@ impl<'a> Busy<'a> {
         if !self.ends_hold(0, ahead)? {
             return Err(NoBound::Beyond);
         }
-        let (mut yes, mut no) = (0, self.deadline + 1);
-        while no - yes > 1 {
-            let middle = yes + (no - yes) / 2;
-            match self.ends_hold(middle, ahead)? {
-                true => yes = middle,
-                false => no = middle,
-            }
-        }
+        let mut yes = self.latest_by_ends(ahead)?;
         // From here on `yes` is the largest Z that nothing has excluded so far.
-        while let Some(w) = self.first_late(yes, ahead)? {
+        let mut late = self.first_late(yes, vec![(1, ahead)])?;
+        while let Some(Late { w, from }) = late {
+            let before = yes;
             yes = match self.length(w, w + self.deadline) {
                 Ok(length) => w + self.deadline - length,
                 Err(NoBound::Beyond) => -1,
@@ -324,20 +230,53 @@ impl<'a> Busy<'a> {
             if yes < 0 {
                 return Err(NoBound::Beyond);
             }
+            // What held for a later instant holds. Windows that begin less before it were not among those.
+            let less = before - yes;
+            late = self.first_late(yes, vec![(from + less, ahead), (1, less.min(ahead))])?;
+        }
+        Ok(yes)
+    }
+
+    /// The largest `Z` that holds for windows that begin at the release, and `ahead` before it; 0 does.
+    fn latest_by_ends(&mut self, ahead: i64) -> Result<i64, NoBound> {
+        let (mut yes, mut no) = (0, self.deadline + 1);
+        // What is met at the deadline itself takes no search for a fixed point. There is little beyond.
+        let met = |busy: &Busy<'_>, z: i64, x: i64| {
+            let limit = x + busy.deadline;
+            busy.demand(x + z, limit) <= limit
+        };
+        while no - yes > 1 {
+            let middle = yes + (no - yes) / 2;
+            self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
+            match met(self, middle, 0) && (ahead == 0 || met(self, middle, ahead)) {
+                true => yes = middle,
+                false => no = middle,
+            }
+        }
+        no = self.deadline + 1;
+        let mut step = 1;
+        while no - yes > 1 {
+            let next = if step < no - yes { yes + step } else { yes + (no - yes) / 2 };
+            match self.ends_hold(next, ahead)? {
+                true => (yes, step) = (next, step.saturating_mul(2)),
+                false => (no, step) = (next, i64::MAX),
+            }
         }
         Ok(yes)
     }
 
     /// Whether there is a feasible `Z`: whether 0 is one.
-    fn is_possible(&mut self) -> Result<bool, NoBound> {
-        if self.demand(i64::MAX, self.deadline) <= self.deadline {
+    pub(super) fn is_possible(&mut self) -> Result<bool, NoBound> {
+        if self.is_never_late() {
             return Ok(true);
         }
         if !self.holds(0, 0)? {
             return Ok(false);
         }
         match self.ahead() {
-            Ok(ahead) => Ok(self.ends_hold(0, ahead)? && self.first_late(0, ahead)?.is_none()),
+            Ok(ahead) => {
+                Ok(self.ends_hold(0, ahead)? && self.first_late(0, vec![(1, ahead)])?.is_none())
+            }
             Err(NoBound::Beyond) => Ok(false),
             Err(NoBound::GaveUp) => Err(NoBound::GaveUp),
         }
@@ -356,13 +295,13 @@ impl<'a> Busy<'a> {
         Ok(self.holds(z, 0)? && (ahead == 0 || self.holds(z, ahead)?))
     }
 
-    /// A point `w` at which `Z` does not hold, for windows that begin up to `ahead` before the release.
+    /// A point `w` at which `Z` does not hold, for windows that begin so long before the release; the last range is
+    /// looked at first.
     ///
     /// Thousands of points lie close together, and most hold by far: if the demand of the last of some points is met by
     /// the deadline of the first, all in between hold. So whole ranges are looked at first, and cut in two.
-    fn first_late(&mut self, z: i64, ahead: i64) -> Result<Option<i64>, NoBound> {
+    fn first_late(&mut self, z: i64, mut ranges: Vec<(i64, i64)>) -> Result<Option<Late>, NoBound> {
         let shortest = self.lo.iter().map(|task| task.period).min().unwrap_or(0);
-        let mut ranges = vec![(1, ahead)];
         while let Some((from, to)) = ranges.pop() {
             if self.lo.is_empty() || from > to || self.hold(z, from, to)? {
                 continue;
@@ -376,7 +315,7 @@ impl<'a> Busy<'a> {
             for task in 0..self.lo.len() {
                 let Window { period, deadline, wcet, .. } = self.lo[task];
                 if (from..=to).contains(&(wcet - z)) && !self.holds(z, wcet - z)? {
-                    return Ok(Some(wcet));
+                    return Ok(Some(Late { w: wcet, from }));
                 }
                 // w = k T + 2 C - D, from the first in the range.
                 let start = 2 * wcet - deadline - z;
@@ -386,7 +325,7 @@ impl<'a> Busy<'a> {
                 };
                 while x <= to {
                     if !self.holds(z, x)? {
-                        return Ok(Some(z + x));
+                        return Ok(Some(Late { w: z + x, from }));
                     }
                     x += period;
                 }
@@ -403,7 +342,7 @@ impl<'a> Busy<'a> {
     }
 
     /// Whether a window that begins `x` before the release ends by the deadline.
-    fn holds(&mut self, z: i64, x: i64) -> Result<bool, NoBound> {
+    pub(super) fn holds(&mut self, z: i64, x: i64) -> Result<bool, NoBound> {
         self.limits.terms.spend_on(self.hc.len() + self.lo.len() + self.b.len())?;
         let limit = x + self.deadline;
         if self.demand(x + z, limit) <= limit {

@@ -1,0 +1,192 @@
+//! Where the tasks of the mechanisms run.
+//!
+//! On several CPUs the tasks are placed one by one, by a heuristic of `layland-offline` for which a task
+//! fits on a CPU if the analysis of the mechanism accepts it together with those that are there; loads are
+//! densities. With `sort=criticality`, the default of EDF-VD, they come by falling criticality, then (where the
+//! heuristic sorts) by falling density: what matters most has the most room. Affinities say which CPUs a task may use;
+//! a task that may use one CPU only goes there, and if all do, nothing is asked of the analysis that the mechanism
+//! itself does not need.
+//!
+//! What an analysis finds where it refuses a task is where its first look goes when the next task comes to the same
+//! CPU: tasks that come one after the other are alike, and so is why they do not fit. Answers do not depend on it.
+
+use crate::Refusal;
+use crate::info::{PolicyOptions, SystemRefusal};
+use crate::shell::groups;
+use layland_model::{CpuId, Criticality, Index, Rate, RateSum, System, TaskId, TaskMap};
+use layland_offline::criticality::{MixedSet, fjp, zero_slack};
+use layland_offline::{Bins, Heuristic};
+use std::cell::RefCell;
+use std::cmp::{Ordering, Reverse};
+
+/// Whether the analysis of a mechanism accepts the tasks of a CPU, without its plan: what the heuristic asks for every
+/// task and CPU. It answers what [`Plan::accepted`] says.
+pub(super) struct Fits<A> {
+    /// Whether it never accepts tasks that need more than a CPU at some level ([`MixedSet::share`]).
+    by_level: bool,
+    /// Whether the highest criticality is placed first where `sort` does not say.
+    criticality_first: bool,
+    accepts: A,
+}
+
+impl Fits<()> {
+    pub(super) fn by_level(accepts: impl Fn(&MixedSet) -> bool) -> Fits<impl Accepts> {
+        Fits::at_any_level(accepts).and_by_level(true)
+    }
+
+    pub(super) fn at_any_level(accepts: impl Fn(&MixedSet) -> bool) -> Fits<impl Accepts> {
+        Fits::with_refusals(move |set: &MixedSet, _: &mut Refused| accepts(set))
+    }
+
+    pub(super) fn with_refusals<A: Accepts>(accepts: A) -> Fits<A> {
+        Fits { by_level: false, criticality_first: false, accepts }
+    }
+}
+
+/// The analysis of the tasks of a CPU, with what it found there when it refused a task last.
+pub(super) trait Accepts: Fn(&MixedSet, &mut Refused) -> bool {}
+
+impl<A: Fn(&MixedSet, &mut Refused) -> bool> Accepts for A {}
+
+/// Why the last task that a CPU was asked to take was refused: where the first look goes when the next one comes.
+#[derive(Clone, Default)]
+pub(super) struct Refused {
+    /// The task that would have had no zero-slack instant.
+    by: Option<Suspect>,
+    /// The jobs that would have had no priorities.
+    pub(super) stuck: Option<fjp::Stuck>,
+}
+
+/// A task of those that a CPU would have.
+#[derive(Clone, Copy)]
+enum Suspect {
+    /// The one that is there at this place.
+    There(TaskId),
+    /// The last one, which wants to join.
+    New,
+}
+
+impl Refused {
+    /// Whether every task has a zero-slack instant.
+    pub(super) fn has_instants(&mut self, set: &MixedSet) -> bool {
+        let new = TaskId::from_index(set.len() - 1);
+        let suspect = self.by.map(|by| match by {
+            Suspect::There(task) => task,
+            Suspect::New => new,
+        });
+        let refused = zero_slack::refused(set, suspect);
+        let by = |task| if task == new { Suspect::New } else { Suspect::There(task) };
+        self.by = refused.map(by).or(self.by);
+        refused.is_none()
+    }
+}
+
+impl<A> Fits<A> {
+    pub(super) fn and_by_level(self, by_level: bool) -> Fits<A> {
+        Fits { by_level, ..self }
+    }
+
+    pub(super) fn criticality_first(self) -> Fits<A> {
+        Fits { criticality_first: true, ..self }
+    }
+}
+
+/// The CPUs, and what is on them, while tasks are placed.
+struct Processors<'a, A> {
+    system: &'a System,
+    /// All tasks.
+    all: &'a MixedSet,
+    fits: Fits<A>,
+    tasks: Vec<Vec<TaskId>>,
+    /// Of each CPU.
+    refused: Vec<RefCell<Refused>>,
+    loads: Vec<RateSum>,
+    /// What the tasks of each CPU need at each level at least, in units of [`MixedSet::ONE`].
+    shares: Vec<Vec<u128>>,
+}
+
+impl<A> Processors<'_, A> {
+    /// What a task needs at each level at least.
+    fn shares_of(&self, task: TaskId) -> impl Iterator<Item = u128> + '_ {
+        let levels = 0..self.all.levels() as u8;
+        levels.map(move |level| self.all.share(task, Criticality(level)))
+    }
+}
+
+impl<A: Accepts> Bins for Processors<'_, A> {
+    fn count(&self) -> usize {
+        self.tasks.len()
+    }
+    fn fits(&self, bin: usize, item: usize) -> bool {
+        let task = TaskId::from_index(item);
+        if !self.system.allowed_cpus(task).contains(CpuId::from_index(bin)) {
+            return false;
+        }
+        let full = |(taken, more): (&u128, u128)| taken + more > MixedSet::ONE;
+        if self.fits.by_level && self.shares[bin].iter().zip(self.shares_of(task)).any(full) {
+            return false;
+        }
+        let together: Vec<TaskId> = self.tasks[bin].iter().copied().chain([task]).collect();
+        (self.fits.accepts)(&self.all.part(&together), &mut self.refused[bin].borrow_mut())
+    }
+    fn compare_load(&self, a: usize, b: usize) -> Ordering {
+        self.loads[a].cmp_sum(&self.loads[b])
+    }
+    fn put(&mut self, bin: usize, item: usize) {
+        let task = TaskId::from_index(item);
+        let shares: Vec<u128> = self.shares_of(task).collect();
+        self.shares[bin].iter_mut().zip(shares).for_each(|(taken, more)| *taken += more);
+        self.tasks[bin].push(task);
+        self.loads[bin].add(&self.system.tasks[task].density());
+    }
+}
+
+/// The CPU of each task.
+pub(super) fn place(
+    name: &str,
+    system: &System,
+    options: &PolicyOptions,
+    all: Option<&MixedSet>,
+    fits: Fits<impl Accepts>,
+) -> Result<TaskMap<CpuId>, SystemRefusal> {
+    if let Some(groups) = groups::given(name, system, options)? {
+        let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
+        for (cpus, tasks) in groups {
+            let cpu = cpus.lowest().expect("a group has a CPU");
+            tasks.into_iter().for_each(|task| cpu_of[task] = cpu);
+        }
+        return Ok(cpu_of);
+    }
+    let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
+    let Some(all) = all else { return Ok(TaskMap::default()) };
+    let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
+    let mut order = heuristic.order(&densities);
+    let by_criticality = match options.text("sort") {
+        Some(sort) => sort == "criticality",
+        None => fits.criticality_first,
+    };
+    if by_criticality {
+        order.sort_by_key(|&item| Reverse(system.tasks[TaskId::from_index(item)].criticality.0));
+    }
+    let cpus = system.platform.cpu_count();
+    let mut processors = Processors {
+        system,
+        all,
+        fits,
+        tasks: vec![Vec::new(); cpus],
+        refused: vec![RefCell::default(); cpus],
+        loads: vec![RateSum::default(); cpus],
+        shares: vec![vec![0; all.levels()]; cpus],
+    };
+    let placed = layland_offline::place(&mut processors, &order, heuristic).map_err(|no_room| {
+        let task = TaskId::from_index(no_room.item);
+        Refusal::busy(format!(
+            "{name}: {heuristic} finds no CPU for task `{}` (it may use {}) on which the analysis accepts it \
+             together with the tasks placed before; try another fit=.. or sort=criticality",
+            system.tasks[task].name,
+            system.allowed_cpus(task),
+        ))
+        .about(task)
+    })?;
+    Ok(placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into())
+}
