@@ -450,7 +450,7 @@ pub(crate) fn verdict<'a>(
         proven: None,
         without_affinities: None,
     };
-    let policy = match asked.info.build(system, &asked.options) {
+    let policy = match asked.info.build(system, &asked.options.for_its_rule()) {
         Ok(policy) => policy,
         Err(refusal) => {
             found.verdict = Verdict::No;

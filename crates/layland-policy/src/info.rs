@@ -256,19 +256,44 @@ fn cpus(text: &str) -> Option<Vec<CpuId>> {
     text.split(['+', ',']).map(|cpu| cpu.trim().parse().ok().map(CpuId)).collect()
 }
 
-/// The options that a policy was given, by name.
+/// The options that a policy was given, by name, and what it is built for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PolicyOptions(Vec<(String, String)>);
+pub struct PolicyOptions {
+    given: Vec<(String, String)>,
+    purpose: Purpose,
+}
+
+/// What a policy is built for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    /// To decide.
+    #[default]
+    Decisions,
+    /// To be asked for its rule.
+    Rule,
+}
 
 impl PolicyOptions {
     /// Gives an option a value. The first value that an option is given counts.
     pub fn give(&mut self, name: impl Into<String>, value: impl Into<String>) {
-        self.0.push((name.into(), value.into()));
+        self.given.push((name.into(), value.into()));
+    }
+
+    /// The same for a policy that is asked for its [rule](Policy::rule) and never runs: what only decisions need may be
+    /// left out of it.
+    #[must_use]
+    pub fn for_its_rule(&self) -> PolicyOptions {
+        PolicyOptions { given: self.given.clone(), purpose: Purpose::Rule }
+    }
+
+    /// Whether the policy is asked for its rule and never runs.
+    pub fn is_for_its_rule(&self) -> bool {
+        self.purpose == Purpose::Rule
     }
 
     /// The value of an option as text.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
+        self.given.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
     }
 
     /// The value of an option that is on or off.

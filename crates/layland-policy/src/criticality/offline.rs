@@ -5,7 +5,7 @@ use super::amc::Adaptive;
 use super::indicator::OwnOverrun;
 use super::mechanism::Mechanism;
 use super::ocbp::{Recomputed, Releases};
-use super::placing::{Accepts, Fits, Refused, place};
+use super::placing::{Accepts, Fits, Placed, Refused, place};
 use super::plrs::ListReuse;
 use super::pt::Transformed;
 use super::smc::FixedPriority;
@@ -158,7 +158,8 @@ pub fn amc(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     };
     // What the paper prints and does not hold may accept anything.
     let by_level = order != AdaptiveOrder::AmcIaPaper;
-    let fits = Fits::at_any_level(|set| accepts(plan(set))).and_by_level(by_level);
+    let fits =
+        Fits::at_any_level(|set| accepts(plan(set))).and_by_level(by_level).and_sound(by_level);
     build("amc", system, options, &Adaptive::new(&[], levels, own), fits, plan)
 }
 
@@ -188,7 +189,8 @@ pub fn zss(system: &System, options: &PolicyOptions) -> Result<Box<dyn Policy>, 
     let fits = Fits::with_refusals(|set: &MixedSet, before: &mut Refused| match paper {
         true => accepts(plan(set)),
         false => before.has_instants(set),
-    });
+    })
+    .and_sound(!paper);
     build("zss", system, options, &ZeroSlack::new(&[], &[], late), fits, plan)
 }
 
@@ -249,7 +251,7 @@ fn fits_with_lists(options: &PolicyOptions) -> Fits<impl Accepts> {
         true => fjp::accepts_unless(set, fjp::JOBS, &mut before.stuck),
         false => job_lists(set, options).is_ok(),
     };
-    Fits::with_refusals(accepts).and_by_level(safe)
+    Fits::with_refusals(accepts).and_by_level(safe).and_sound(safe)
 }
 
 /// Priority list reuse scheduling.
@@ -316,7 +318,9 @@ pub(super) fn build<M: Mechanism>(
         })?;
         all = Some(set);
     }
-    let cpu_of = place(name, system, options, all.as_ref(), fits)?;
+    let Placed { cpu_of, accepted } = place(name, system, options, all.as_ref(), &fits)?;
+    // What was placed is accepted, and the rule says no more than that.
+    let needs_no_plan = options.is_for_its_rule() && accepted && fits.is_sound();
     let mut guaranteed = CpuSet::new();
     let mut cpus = system.platform.cpus();
     let make = |tasks: &[TaskId]| {
@@ -325,11 +329,17 @@ pub(super) fn build<M: Mechanism>(
             guaranteed.insert(cpu);
             return Ok(idle.clone());
         }
+        let sporadic = tasks.iter().all(|&task| keeps_its_period(system, task));
+        if needs_no_plan {
+            if sporadic {
+                guaranteed.insert(cpu);
+            }
+            return Ok(idle.clone());
+        }
         let set = MixedSet::of_tasks(system, tasks).map_err(|error| invalid(name, &error))?;
         let plan = plan(&set).map_err(|why| {
             Refusal::busy(format!("{name} cannot schedule the tasks of CPU {cpu}: {why}"))
         })?;
-        let sporadic = tasks.iter().all(|&task| keeps_its_period(system, task));
         if plan.accepted && plan.sound && sporadic {
             guaranteed.insert(cpu);
         }

@@ -26,6 +26,8 @@ pub(super) struct Fits<A> {
     by_level: bool,
     /// Whether the highest criticality is placed first where `sort` does not say.
     criticality_first: bool,
+    /// Whether what it accepts is guaranteed.
+    sound: bool,
     accepts: A,
 }
 
@@ -39,7 +41,7 @@ impl Fits<()> {
     }
 
     pub(super) fn with_refusals<A: Accepts>(accepts: A) -> Fits<A> {
-        Fits { by_level: false, criticality_first: false, accepts }
+        Fits { by_level: false, criticality_first: false, sound: true, accepts }
     }
 }
 
@@ -86,6 +88,14 @@ impl<A> Fits<A> {
         Fits { by_level, ..self }
     }
 
+    pub(super) fn and_sound(self, sound: bool) -> Fits<A> {
+        Fits { sound, ..self }
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        self.sound
+    }
+
     pub(super) fn criticality_first(self) -> Fits<A> {
         Fits { criticality_first: true, ..self }
     }
@@ -96,7 +106,7 @@ struct Processors<'a, A> {
     system: &'a System,
     /// All tasks.
     all: &'a MixedSet,
-    fits: Fits<A>,
+    fits: &'a Fits<A>,
     tasks: Vec<Vec<TaskId>>,
     /// Of each CPU.
     refused: Vec<RefCell<Refused>>,
@@ -141,24 +151,33 @@ impl<A: Accepts> Bins for Processors<'_, A> {
     }
 }
 
-/// The CPU of each task.
+/// Where tasks run.
+pub(super) struct Placed {
+    pub(super) cpu_of: TaskMap<CpuId>,
+    /// Whether the analysis was asked, and accepts the tasks of every CPU.
+    pub(super) accepted: bool,
+}
+
+/// Places the tasks.
 pub(super) fn place(
     name: &str,
     system: &System,
     options: &PolicyOptions,
     all: Option<&MixedSet>,
-    fits: Fits<impl Accepts>,
-) -> Result<TaskMap<CpuId>, SystemRefusal> {
+    fits: &Fits<impl Accepts>,
+) -> Result<Placed, SystemRefusal> {
     if let Some(groups) = groups::given(name, system, options)? {
         let mut cpu_of = TaskMap::filled(CpuId(0), system.tasks.len());
         for (cpus, tasks) in groups {
             let cpu = cpus.lowest().expect("a group has a CPU");
             tasks.into_iter().for_each(|task| cpu_of[task] = cpu);
         }
-        return Ok(cpu_of);
+        return Ok(Placed { cpu_of, accepted: false });
     }
     let heuristic = groups::heuristic(options)?.unwrap_or(Heuristic::Ffd);
-    let Some(all) = all else { return Ok(TaskMap::default()) };
+    let Some(all) = all else {
+        return Ok(Placed { cpu_of: TaskMap::default(), accepted: true });
+    };
     let densities: Vec<Rate> = system.tasks.values().map(|task| task.density()).collect();
     let mut order = heuristic.order(&densities);
     let by_criticality = match options.text("sort") {
@@ -188,5 +207,6 @@ pub(super) fn place(
         ))
         .about(task)
     })?;
-    Ok(placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into())
+    let cpu_of = placed.into_iter().map(CpuId::from_index).collect::<Vec<_>>().into();
+    Ok(Placed { cpu_of, accepted: true })
 }
