@@ -94,12 +94,12 @@ pub struct Stuck {
 ///
 /// 1. *Fewer jobs are easier.* Where some jobs find no order, those of the busy period find none, and nobody has to
 ///    know how long that is. Jobs that were stuck beside one task are mostly stuck beside the next one, too.
-/// 2. *More jobs do not matter.* With `U` the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 -
+/// 2. *More jobs do not matter.* A busy period that does not end in a few steps is not followed. With `U` the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 -
 ///    U)` is not below `B(m)`, and its right side is not above it. A job that is released at `B(z_i)` or later is due
 ///    beyond `f(z_i) <= B(z_i)`, so that it gets its priority at once and leaves the jobs of the busy period. So the
 ///    bound takes the place of the busy period, if no more jobs are released in it than there may be. Then what AMC-RT
 ///    accepts is accepted.
-/// 3. Otherwise the busy period is followed: a CPU whose levels are nearly full has a long one.
+/// 3. Otherwise the busy period is followed to its end: a CPU whose levels are nearly full has a long one.
 pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> bool {
     if (0..set.levels()).any(|m| is_full(set, m)) {
         return false;
@@ -111,12 +111,16 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
         return false;
     }
     let most = i64::try_from(jobs.min(u32::MAX.into())).expect("it fits");
-    let mut left = match Left::enclosing(set, most) {
-        Some(_) if amc_rt::order(set).answer().is_yes() => return true,
-        Some(enclosing) => enclosing,
-        None => match Left::of_busy_period(set, most) {
-            Some(left) => left,
-            None => return false,
+    let mut left = match pattern(set, most, SHORT) {
+        Busy::Ends(busy, counts) => Left::new(set, busy, counts),
+        Busy::HasTooManyJobs => return false,
+        Busy::IsLong => match Left::enclosing(set, most) {
+            Some(_) if amc_rt::order(set).answer().is_yes() => return true,
+            Some(enclosing) => enclosing,
+            None => match pattern(set, most, u64::MAX) {
+                Busy::Ends(busy, counts) => Left::new(set, busy, counts),
+                Busy::HasTooManyJobs | Busy::IsLong => return false,
+            },
         },
     };
     let accepted = left.find_an_order();
@@ -192,12 +196,6 @@ impl<'a> Left<'a> {
         (sum(jobs.iter().copied()) <= most).then(|| Left::new(set, length, jobs))
     }
 
-    /// The jobs of the busy period, unless there are more than `most`: then it is not followed to its end.
-    fn of_busy_period(set: &'a MixedSet, most: i64) -> Option<Left<'a>> {
-        let (busy, counts) = pattern(set, most)?;
-        Some(Left::new(set, busy, counts))
-    }
-
     /// Whether there are priorities for all jobs.
     fn find_an_order(&mut self) -> bool {
         loop {
@@ -261,8 +259,21 @@ impl<'a> Left<'a> {
     }
 }
 
-/// `B(m)` and the counts, if there are no more jobs than this: a busy period with more is not followed to its end.
-fn pattern(set: &MixedSet, most: i64) -> Option<(Vec<i64>, Vec<i64>)> {
+/// The busy period is followed for so many steps before its bound takes its place.
+const SHORT: u64 = 64;
+
+/// What is known of the busy period.
+enum Busy {
+    /// `B(m)`, and how many jobs each task has in it.
+    Ends(Vec<i64>, Vec<i64>),
+    /// It has more jobs than there may be, or is longer than times are followed.
+    HasTooManyJobs,
+    /// It takes more steps.
+    IsLong,
+}
+
+/// The busy period, which is followed for so many steps, and until there are more jobs than this.
+fn pattern(set: &MixedSet, most: i64, mut steps: u64) -> Busy {
     let mut busy: Vec<i64> = Vec::new();
     let (mut closed, mut counted) = (0i64, 0i64);
     for m in 0..set.levels() {
@@ -276,11 +287,15 @@ fn pattern(set: &MixedSet, most: i64) -> Option<(Vec<i64>, Vec<i64>)> {
                 right = right.saturating_add(work(jobs, c[j]));
             }
             if count > most || b > LONGEST {
-                return None;
+                return Busy::HasTooManyJobs;
             }
             if right.max(1) == b {
                 break;
             }
+            if steps == 0 {
+                return Busy::IsLong;
+            }
+            steps -= 1;
             b = right;
         }
         busy.push(b);
@@ -291,7 +306,7 @@ fn pattern(set: &MixedSet, most: i64) -> Option<(Vec<i64>, Vec<i64>)> {
         }
     }
     let counts = (0..set.len()).map(|j| set.over[j].ceil(busy[set.z(j)])).collect();
-    Some((busy, counts))
+    Busy::Ends(busy, counts)
 }
 
 /// The test, for jobs of tasks of level `from` and above.
