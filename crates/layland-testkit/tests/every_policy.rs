@@ -58,7 +58,7 @@ const PENDING: &str =
 /// Each policy is tested at least so often.
 const LEAST: u32 = 10;
 /// So many times as many systems are drawn at most.
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 60;
 
 /// When about so many jobs have arrived.
 fn jobs(count: i64, system: &System) -> Time {
