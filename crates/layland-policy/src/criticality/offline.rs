@@ -1,4 +1,5 @@
-//! The offline stage of the mechanisms: what each needs to know of the tasks of a CPU. `placing.rs` says which those are.
+//! The offline stage of the mechanisms: what each needs to know of the tasks of a CPU. `placing.rs` says which those
+//! are.
 
 use super::PerCpu;
 use super::amc::Adaptive;

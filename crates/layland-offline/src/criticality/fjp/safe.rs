@@ -71,7 +71,7 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
 }
 
 /// Whether [`safe`] accepts the set, which takes a fraction of the time: the verdict does not depend on the order in
-/// which jobs get the lowest priorities that are left, so that all that may have one get it at once ([`Left`]).
+/// which jobs get the lowest priorities that are left, so that all that may have one get it at once (`Left`).
 ///
 /// Exact: the answer is that of [`safe`].
 pub fn accepts(set: &MixedSet, jobs: u64) -> bool {
@@ -94,11 +94,11 @@ pub struct Stuck {
 ///
 /// 1. *Fewer jobs are easier.* Where some jobs find no order, those of the busy period find none, and nobody has to
 ///    know how long that is. Jobs that were stuck beside one task are mostly stuck beside the next one, too.
-/// 2. *More jobs do not matter.* A busy period that does not end in a few steps is not followed. With `U` the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 -
-///    U)` is not below `B(m)`, and its right side is not above it. A job that is released at `B(z_i)` or later is due
-///    beyond `f(z_i) <= B(z_i)`, so that it gets its priority at once and leaves the jobs of the busy period. So the
-///    bound takes the place of the busy period, if no more jobs are released in it than there may be. Then what AMC-RT
-///    accepts is accepted.
+/// 2. *More jobs do not matter.* A bound takes the place of a busy period that does not end in a few steps. With `U`
+///    the utilization of level `m` and above, `b >= (closed + sum of C_i(m)) / (1 - U)` is not below `B(m)`, and its
+///    right side is not above it. A job that is released at `B(z_i)` or later is due beyond `f(z_i) <= B(z_i)`, so that
+///    it gets its priority at once and leaves the jobs of the busy period. That is if no more jobs are released in `b`
+///    than there may be. Then what AMC-RT accepts is accepted.
 /// 3. Otherwise the busy period is followed to its end: a CPU whose levels are nearly full has a long one.
 pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> bool {
     if (0..set.levels()).any(|m| is_full(set, m)) {

@@ -12,8 +12,8 @@ pub fn accepts(set: &MixedSet) -> bool {
     refused(set, None).is_none()
 }
 
-/// A task for which [`safe`](super::safe()) finds no instant, or gives up; none if every task has one. It is asked whether `Z = 0` is
-/// feasible, of the suspect first and then from the lowest priority upwards.
+/// A task for which [`safe`](super::safe()) finds no instant, or gives up; none if every task has one. It is asked
+/// whether `Z = 0` is feasible, of the suspect first and then from the lowest priority upwards.
 ///
 /// Every task is asked for itself, so that a suspect that is refused ends the search. Who was refused on a CPU beside
 /// one task is mostly refused beside the next one, too: that makes most answers of a first fit short.
