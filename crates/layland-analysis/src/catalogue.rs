@@ -14,7 +14,8 @@
 //!     });
 //! }
 //! assert_eq!(lines[0], "CAPACITY necessary: unknown");
-//! assert!(lines[4].starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
+//! let qpa = lines.iter().find(|line| line.starts_with("QPA ")).unwrap();
+//! assert!(qpa.starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
 //! ```
 
 use crate::uniprocessor::fixed_priority::{
@@ -22,7 +23,7 @@ use crate::uniprocessor::fixed_priority::{
 };
 use crate::{
     BoundTest, ResponseTest, SchedulabilityTest, affinity, deadline, global_edf, global_fp, mixed,
-    necessary, optimal, partitioned, top_first, uniprocessor,
+    necessary, optimal, partitioned, semi_partitioned, top_first, uniprocessor,
 };
 
 /// The names of tests and response times that search through the lengths of windows: where they are silent they take
@@ -36,6 +37,11 @@ pub const TESTS: &[SchedulabilityTest] = &[
     affinity::feasibility::TEST,
     optimal::TEST,
     optimal::pfair::TEST,
+    semi_partitioned::FAIL_FIRST,
+    semi_partitioned::FAIL_WORST,
+    semi_partitioned::NEXT_FIRST,
+    semi_partitioned::NEXT_BEST,
+    semi_partitioned::WINDOWS,
     uniprocessor::edf::TEST,
     uniprocessor::edf_response::TEST,
     RTA,

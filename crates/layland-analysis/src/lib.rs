@@ -37,6 +37,7 @@
 //! | [`optimal`] | RUN and QPS: exact; what their overheads come to |
 //! | [`overheads`] | a system without overheads whose tasks need as much more |
 //! | [`partitioned`] | is there a partition? the utilization bound of Lopez et al. |
+//! | [`semi_partitioned`] | C=D and EDF-WM: do all tasks find a place, whole or in pieces? |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
 //! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
@@ -64,6 +65,7 @@ pub mod optimal;
 pub mod overheads;
 pub mod partitioned;
 mod proof;
+pub mod semi_partitioned;
 mod sporadic;
 mod test;
 pub mod top_first;

@@ -109,6 +109,7 @@ fn shows(reason: &Reason) -> bool {
     match reason {
         Reason::Compared(_) | Reason::NoBound(..) | Reason::NoneCanBeLowest(_) => true,
         Reason::Partition(_)
+        | Reason::Split(_)
         | Reason::NotPartitioned(_)
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)

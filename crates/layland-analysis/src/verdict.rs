@@ -1,7 +1,9 @@
 //! The answer of a test: a verdict, and the numbers that explain it.
 
 use crate::fixed_point::Diverged;
-use layland_model::{CpuId, CpuSet, Duration, Rate, RateSum, System, TaskId, TaskMap, counted};
+use layland_model::{
+    CpuId, CpuSet, Duration, Piece, Rate, RateSum, System, TaskId, TaskMap, counted,
+};
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
@@ -209,6 +211,8 @@ pub enum Reason {
     Compared(Box<Comparison>),
     /// A partition that works.
     Partition(TaskMap<CpuId>),
+    /// Tasks fit onto CPUs, some of them in pieces.
+    Split(TaskMap<Vec<Piece>>),
     /// No partition was found, or there is none: what stood in the way, in words.
     NotPartitioned(String),
     /// An assignment of priorities that works, the highest first.
@@ -303,6 +307,24 @@ impl Reason {
                 let each: Vec<String> =
                     cpu_of.iter().map(|(task, cpu)| format!("{} on {cpu}", name(&task))).collect();
                 format!("a partition is {}", each.join(", "))
+            }
+            Reason::Split(pieces) => {
+                let is_split = |(_, pieces): &(TaskId, &Vec<Piece>)| pieces.len() > 1;
+                let part = |piece: &Piece| {
+                    format!("{} on CPU {}", piece.budget.at_unit_speed(), piece.cpu)
+                };
+                let each: Vec<String> = pieces
+                    .iter()
+                    .filter(is_split)
+                    .map(|(task, pieces)| {
+                        let parts: Vec<String> = pieces.iter().map(part).collect();
+                        format!("{} is split: {}", name(&task), parts.join(", "))
+                    })
+                    .collect();
+                match each.is_empty() {
+                    true => "every task fits on a CPU, and none is split".to_owned(),
+                    false => each.join("; "),
+                }
             }
             Reason::NotPartitioned(why) => why.clone(),
             Reason::PriorityOrder(order) => {

@@ -53,6 +53,10 @@
 //! For [`ScheduleRule::Shares`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
 //! and no request comes, that jobs get exactly their shares in each slice (`shares.rs`).
 //!
+//! For [`ScheduleRule::Split`] it also holds that the pieces are those of the set, and that every segment is on the
+//! CPU of a piece, in their order; and, if the machine has no overheads, that budgets and windows are kept and each
+//! CPU runs the piece that is due first; and if no request comes either, that none is late (`split.rs`).
+//!
 //! For [`ScheduleRule::MixedCriticality`] it also holds that every segment is on a CPU of its group, and
 //! that a job on a guaranteed CPU misses its deadline only if a job of its criticality or above executes
 //! more than its bound of that level before (`mixed.rs`).
@@ -79,6 +83,7 @@ mod pfair;
 mod plan;
 mod segments;
 mod shares;
+mod split;
 mod violation;
 
 use self::affinity::Reach;
@@ -289,6 +294,7 @@ impl<'a> Checker<'a> {
                 self.check_pfair(groups, quantum, releases, early);
             }
             ScheduleRule::Shares { groups, unit } => self.check_shares(groups, *unit),
+            ScheduleRule::Split { pieces } => self.check_split(pieces),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {
                 self.check_mixed_criticality(groups, guaranteed);
             }

@@ -262,7 +262,9 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
         | ScheduleRule::Shares { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. } => true,
-        ScheduleRule::None | ScheduleRule::MixedCriticality { .. } => false,
+        ScheduleRule::None | ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. } => {
+            false
+        }
     }
 }
 

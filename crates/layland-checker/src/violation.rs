@@ -147,6 +147,21 @@ pub enum Violation {
     /// The rule: a job does not get its share.
     #[error("{job} gets {got} from {from} to {to}, and its share is {share}")]
     OtherShare { job: JobName, from: Time, to: Time, got: Duration, share: Duration },
+    /// The rule: the pieces of a task are none.
+    #[error("the pieces of `{task}` {what}")]
+    WrongPieces { task: String, what: &'static str },
+    /// The rule: a job runs on a CPU that has none of its pieces, or after one of a later piece.
+    #[error("{job} runs on CPU {cpu} at {at}, where it has no piece left")]
+    OutsidePieces { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a piece runs before it is ready.
+    #[error("{job} runs on CPU {cpu} at {at}, and its piece there is ready at {ready}")]
+    BeforeWindow { job: JobName, cpu: CpuId, at: Time, ready: Time },
+    /// The rule: a piece is longer than its budget, or a job goes to the next one before it is used up.
+    #[error("{job} gets {got} of its piece on CPU {cpu}, and the budget is {budget}")]
+    OtherBudget { job: JobName, cpu: CpuId, got: Duration, budget: Duration },
+    /// The rule: a job is given up that has not used up its pieces.
+    #[error("{job} is given up at {at}, and has not used up its pieces")]
+    GivenUpWithin { job: JobName, at: Time },
     /// The rule: a job is late although nothing that matters as much exceeded its bounds.
     #[error(
         "{job} misses its deadline {deadline}, and no job of its criticality or above needed more than \

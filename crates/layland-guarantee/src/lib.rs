@@ -482,6 +482,7 @@ pub(crate) fn verdict<'a>(
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
             _,
@@ -505,8 +506,10 @@ pub(crate) fn verdict<'a>(
         None => placed,
     };
     let top_first = views::of_top_class(&analysed, &rule);
+    let pieces = views::of_pieces(&analysed, &rule);
     let mut views = vec![View::plain(theory, analysed)];
     views.extend(top_first);
+    views.extend(pieces);
     // Why there is nothing to analyse but what is said of the algorithm itself.
     let mut nothing_more = None;
     let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
@@ -539,6 +542,7 @@ pub(crate) fn verdict<'a>(
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Split { .. }
         | ScheduleRule::None => false,
     };
     // With several levels some jobs need not meet their deadlines: that no scheduler keeps them all says nothing.
@@ -707,6 +711,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::Split(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }
@@ -786,6 +791,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::Split(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }

@@ -61,6 +61,7 @@ impl Proven {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };

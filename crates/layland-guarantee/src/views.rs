@@ -98,10 +98,17 @@
 //! bound for one CPU for each of the `h` tasks and a cluster of `m - h` for the others hold for the policy. With
 //! self-suspension that is not so: less work may then let a job come at a worse time.
 
+//!
+//! **Pieces** (`cd`, `edf-wm`). A job comes to a piece when its window begins, or when the one before is used up,
+//! which is no later while no piece is late. So the jobs of a piece come at least a period apart, and each CPU has
+//! sporadic tasks under EDF, one for each of its pieces: by induction over time a *yes* for all CPUs shows that no
+//! piece is late. A job that ends early spares the pieces that it does not come to. Who exceeds the WCET is given up,
+//! and so the jobs that keep theirs are in time whatever the others do; a *yes* is about sets in which all do.
+
 use layland_analysis::longest_execution;
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, JobOrder, Order, Rate, RateSum,
-    Releases, ScheduleRule, Service, System,
+    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, Order, Rate,
+    RateSum, Releases, ScheduleRule, Service, System, Task,
 };
 use layland_policy::PolicyOptions;
 use layland_policy::fair::pd2;
@@ -197,8 +204,7 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
     };
     let [group] = groups.as_slice() else { return None };
     let (h, m, all) = (top.len(), group.cpus.len(), group.tasks.len());
-    let suspends =
-        |task: &layland_model::Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
+    let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
     if h > m || h == m && all > h || system.tasks.values().any(suspends) {
         return None;
     }
@@ -219,6 +225,40 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
     })
 }
 
+/// Each task on its CPU alone, where none is split. What is said of a view is said of the tasks of the set, and
+/// pieces are others.
+pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
+    let ScheduleRule::Split { pieces } = rule else { return None };
+    let keeps = |task: &Task| longest_execution(task) <= task.own_wcet();
+    let is_split = pieces.values().any(|own| own.len() > 1);
+    if is_split || !system.tasks.values().all(keeps) {
+        return None;
+    }
+    let mut apart = system.clone();
+    apart.platform.clusters = system.platform.cpus().map(CpuSet::single).collect();
+    apart.provenance = None;
+    let each = pieces.iter().flat_map(|(id, own)| own.iter().map(move |piece| (id, piece)));
+    let tasks: Vec<Task> = each
+        .map(|(id, piece)| {
+            let mut task = system.tasks[id].clone();
+            task.wcet = vec![piece.budget; task.wcet.len()];
+            (task.deadline, task.offset) = (piece.deadline, task.offset + piece.offset);
+            (task.cluster, task.affinity) = (piece.cpu.index(), None);
+            task.execution = ExecutionModel::Wcet;
+            task
+        })
+        .collect();
+    apart.tasks = tasks.into();
+    Some(View {
+        algorithms: algorithms(Algorithm::Ordered(Form::Partitioned, Order::Deadline), &apart),
+        system: Cow::Owned(apart),
+        answers: Answers::Yes,
+        bounds: Bounds::None,
+        tells: PIECES,
+    })
+}
+
+const PIECES: &str = "no task is split, so that this is partitioned EDF";
 const TOP_FIRST: &str = "each of the tasks that come first counts as alone on a CPU, and the others share those that \
      are left";
 const RECLAIMING: &str = "the budgets count as execution times; with reclaiming each job still ends by its deadline, \
@@ -530,6 +570,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::Split(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return algorithms,
     };

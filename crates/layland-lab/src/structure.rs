@@ -61,6 +61,7 @@ pub(crate) fn structure(
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::Split(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return Ok(None),
     };

@@ -96,6 +96,7 @@ fn needs_slack(spec: &str, system: &System) -> bool {
         ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. }
     )
 }
@@ -208,6 +209,20 @@ fn optimal_policies_meet_deadlines_when_there_is_slack() {
             task.behaviour = Behaviour::Sporadic(layland_model::Separation::Uniform { max });
         }
         let system = with_slack(&system, &Margin::Fraction(Rate::new(1, 10)));
+        runs_in_time(spec, &system, Duration::from_ms(1200));
+    }
+}
+
+/// Two of the tasks are whole; the jobs of the third one move from CPU to CPU when a piece is used up.
+#[test]
+fn pieces_of_split_tasks_follow_each_other() {
+    let _alone = alone();
+    for spec in ["cd", "cd:split=next-first", "edf-wm"] {
+        let system = System::new(2, ["a", "b", "c"].map(|name| task(name, 11, 20)).to_vec());
+        let system = with_slack(&system, &Margin::Fraction(Rate::new(1, 10)));
+        let rule = Registry::standard().build(spec, &system).unwrap().rule();
+        let ScheduleRule::Split { pieces } = &rule else { panic!("{spec}: {rule:?}") };
+        assert!(pieces.values().any(|own| own.len() == 2), "{spec}: {pieces:?}");
         runs_in_time(spec, &system, Duration::from_ms(1200));
     }
 }

@@ -119,6 +119,9 @@ pub enum Algorithm {
     ErPd2,
     /// DP-WRAP: deadline partitioning with wrap around (Levin et al. 2010).
     DpWrap,
+    /// Semi-partitioned EDF: tasks that fit on no CPU are split into pieces. How, if the largest utilization comes
+    /// first; of other orders no test speaks.
+    Split(Option<Splitting>),
     /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
     MixedCriticality(Protection),
     /// An algorithm that no analysis is about.
@@ -139,6 +142,33 @@ pub enum TopClass {
     RmUs,
     /// Some others, of which these papers say nothing.
     Chosen(Order),
+}
+
+/// How tasks that fit on no CPU become pieces on several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Splitting {
+    /// C=D: the tasks that fit on no CPU, once the others have been placed by first fit.
+    FailFirst,
+    /// The same after worst fit.
+    FailWorst,
+    /// C=D: CPU after CPU, the first task that no longer fits (Burns, Davis, Wang and Zhang 2012).
+    NextFirst,
+    /// The same with the task of which the CPU can take the largest part.
+    NextBest,
+    /// EDF-WM: first fit; a task that fits on no CPU has a window on each of several, all of one length (Kato, Yamasaki
+    /// and Ishikawa 2009).
+    Windows,
+}
+
+impl Splitting {
+    /// Every one.
+    pub const ALL: [Splitting; 5] = [
+        Splitting::FailFirst,
+        Splitting::FailWorst,
+        Splitting::NextFirst,
+        Splitting::NextBest,
+        Splitting::Windows,
+    ];
 }
 
 /// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
@@ -220,6 +250,8 @@ impl fmt::Display for Algorithm {
             Algorithm::Pd2 => "PD2",
             Algorithm::ErPd2 => "ER-PD2",
             Algorithm::DpWrap => "DP-WRAP",
+            Algorithm::Split(Some(Splitting::Windows)) => "EDF-WM",
+            Algorithm::Split(_) => "C=D",
             Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",
             Algorithm::MixedCriticality(Protection::Adaptive(_)) => "AMC",
             Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",

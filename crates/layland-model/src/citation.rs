@@ -50,6 +50,32 @@ impl Citation {
 }",
     };
 
+    /// Burns, Davis, Wang and Zhang 2012.
+    pub const BURNS: Citation = Citation {
+        key: "burns2012partitioned",
+        text: "A. Burns, R. I. Davis, P. Wang and F. Zhang. Partitioned EDF scheduling for multiprocessors using a C=D \
+               task splitting scheme. Real-Time Systems 48(1):3-33, 2012.",
+        bibtex: "@article{burns2012partitioned,
+  author  = {Alan Burns and Robert I. Davis and P. Wang and F. Zhang},
+  title   = {Partitioned {EDF} Scheduling for Multiprocessors using a {C=D} Task Splitting Scheme},
+  journal = {Real-Time Systems}, volume = {48}, number = {1}, pages = {3--33}, year = {2012}
+}",
+    };
+
+    /// Kato, Yamasaki and Ishikawa 2009.
+    pub const KATO: Citation = Citation {
+        key: "kato2009semipartitioned",
+        text: "S. Kato, N. Yamasaki and Y. Ishikawa. Semi-partitioned scheduling of sporadic task systems on \
+               multiprocessors. 21st Euromicro Conference on Real-Time Systems (ECRTS 2009). \
+               doi:10.1109/ECRTS.2009.22",
+        bibtex: "@inproceedings{kato2009semipartitioned,
+  author    = {Shinpei Kato and Nobuyuki Yamasaki and Yutaka Ishikawa},
+  title     = {Semi-Partitioned Scheduling of Sporadic Task Systems on Multiprocessors},
+  booktitle = {21st Euromicro Conference on Real-Time Systems (ECRTS)}, year = {2009},
+  doi       = {10.1109/ECRTS.2009.22}
+}",
+    };
+
     /// Liu and Layland 1973.
     pub const LIU_LAYLAND: Citation = Citation {
         key: "liu1973scheduling",

@@ -52,7 +52,8 @@ mod validity;
 mod wording;
 
 pub use algorithm::{
-    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, TopClass,
+    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, Splitting,
+    TopClass,
 };
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
@@ -61,7 +62,7 @@ pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
-pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Releases, ScheduleRule};
+pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Separation, Task};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};

@@ -1,7 +1,7 @@
 //! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
-use crate::{CpuSet, Duration, Order, Task, TaskId, TaskMap};
+use crate::{CpuId, CpuSet, Duration, Order, Service, Task, TaskId, TaskMap};
 
 /// A property of a schedule, at every instant.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -81,6 +81,19 @@ pub enum ScheduleRule {
         /// The unit of the grid.
         unit: Duration,
     },
+    /// Semi-partitioned EDF. Each job runs in the pieces of its task, one after the other, each on one CPU and for no
+    /// longer than its budget: a piece is ready when the job is, the one before is used up, and its window has begun,
+    /// an offset after the arrival of the job. Each CPU runs, of the pieces that are ready there, the one that is due
+    /// first; ties go to the smaller rank, then to the smaller id. A job that has used up its last piece is given up.
+    /// No piece is late: unless the machine has overheads or a request comes.
+    ///
+    /// The budgets of a task sum to its WCET, no window begins before the one before it ends, and the last one ends at
+    /// the deadline at the latest. A piece whose budget is as long as its window runs without a pause; a CPU has one of
+    /// them at most.
+    Split {
+        /// The pieces of each task.
+        pieces: TaskMap<Vec<Piece>>,
+    },
     /// The jobs of each group run on CPUs of the group only; and on the guaranteed CPUs no task ever makes
     /// one of higher criticality late. A job of a task of criticality `l` is late only if, in the busy
     /// period of its group and before its deadline, some job of a task of criticality `l` or above, it
@@ -120,6 +133,31 @@ pub enum Releases {
     /// Anywhere: `p = floor((min(D, T) - q + 1) / q)` for tasks of which it is not known that every release is at the
     /// beginning of a slot.
     Anywhere,
+}
+
+/// A part of a task: what each of its jobs executes on one CPU, and from when to when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Piece {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// From the arrival of a job to the beginning of the window.
+    pub offset: Duration,
+    /// What a job executes in it at most.
+    pub budget: Service,
+    /// The length of the window.
+    pub deadline: Duration,
+}
+
+impl Piece {
+    /// Whether it has to run from the beginning of its window to the end (`C = D`).
+    pub fn has_no_laxity(&self) -> bool {
+        self.budget.at_unit_speed() >= self.deadline
+    }
+
+    /// From the arrival of a job to the end of the window.
+    pub fn due(&self) -> Duration {
+        self.offset + self.deadline
+    }
 }
 
 /// CPUs, and the tasks whose jobs they run.

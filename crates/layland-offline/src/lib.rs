@@ -5,6 +5,7 @@
 //!   them into slots;
 //! - [`criticality`] computes priority orders, zero-slack instants, slices and job lists for several
 //!   criticality levels;
+//! - [`splitting`] splits tasks that fit on no CPU into pieces, by C=D and EDF-WM;
 //! - [`top`] says which tasks come first under EDF-US, fpEDF, EDF^(k) and RM-US.
 //!
 //! ```text
@@ -33,6 +34,7 @@
 pub mod criticality;
 pub mod fair;
 pub mod packing;
+pub mod splitting;
 pub mod top;
 
 pub use fair::{
@@ -44,3 +46,4 @@ pub use packing::{
     Bins, Existence, Heuristic, Minima, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,
     anywhere, exists_partition, pack, pack_min, pack_over, partition, place, semi_partition,
 };
+pub use splitting::{NoSplit, SplitOrder, split};

@@ -18,7 +18,7 @@ pub mod dp_wrap;
 mod parts;
 pub mod pd2;
 mod placing;
-mod preparation;
+pub(crate) mod preparation;
 pub mod qps;
 pub mod run;
 

@@ -68,6 +68,7 @@ mod policy;
 mod queue;
 mod registry;
 pub mod shell;
+pub mod split;
 mod spoken;
 pub mod top_first;
 

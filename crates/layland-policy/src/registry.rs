@@ -6,7 +6,8 @@
 use crate::info::{PolicyInfo, PolicyOptions, SystemRefusal, Text, Values};
 use crate::spoken::{self, Spoken};
 use crate::{
-    Policy, adaptive, affinity, criticality, deadline, edzl, fair, least_laxity, ordered, top_first,
+    Policy, adaptive, affinity, criticality, deadline, edzl, fair, least_laxity, ordered, split,
+    top_first,
 };
 use layland_model::{Algorithm, System, TaskId};
 
@@ -35,6 +36,7 @@ impl Registry {
             affinity::policies(),
             deadline::policies(),
             adaptive::policies(),
+            split::policies(),
             fair::policies(),
             criticality::policies(),
         ];

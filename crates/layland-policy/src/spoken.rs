@@ -30,7 +30,7 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 17] = [
+const SYNONYMS: [(&str, &str); 20] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -46,6 +46,9 @@ const SYNONYMS: [(&str, &str); 17] = [
     ("lst", "llf"),
     ("least-slack-time", "llf"),
     ("dp-fair", "dp-wrap"),
+    ("c=d", "cd"),
+    ("c-d", "cd"),
+    ("edfwm", "edf-wm"),
     ("period-transformation", "pt"),
     ("zero-slack", "zss"),
 ];
@@ -109,9 +112,9 @@ const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
         &["dl"],
     ),
     (
-        &["semi-partitioned", "edf-os", "edf-wm", "c=d"],
-        "semi-partitioned scheduling is there as that of SCHED_DEADLINE and as QPS",
-        &["dl-sp", "qps"],
+        &["semi-partitioned", "semi-partitioned-edf", "sp-edf", "edf-os", "edhs", "hime"],
+        "semi-partitioned scheduling is there as C=D splitting, EDF-WM, SCHED_DEADLINE and QPS",
+        &["cd", "edf-wm", "dl-sp", "qps"],
     ),
 ];
 

@@ -43,6 +43,7 @@ pub mod mixed;
 pub mod optimal;
 pub mod preempted;
 pub mod programs;
+pub mod split;
 pub mod strategies;
 pub mod ticks;
 pub mod traces;

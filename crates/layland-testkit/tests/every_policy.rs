@@ -349,7 +349,12 @@ fn jobs_that_end_while_preempted_are_gone() {
             let report = check(&trace, system, &rule, 1000);
             // The engine records that it was made to give the job up.
             let made_up = |violation: &&Violation| {
-                !matches!(violation, Violation::Aborted { .. } | Violation::GivenUpEarly { .. })
+                !matches!(
+                    violation,
+                    Violation::Aborted { .. }
+                        | Violation::GivenUpEarly { .. }
+                        | Violation::GivenUpWithin { .. }
+                )
             };
             let found: Vec<_> = report.violations.iter().filter(made_up).collect();
             prop_assert!(found.is_empty(), "{} {:?}: {:#?}", spec, explore, found);

@@ -56,7 +56,10 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
         | ScheduleRule::Pfair { groups, .. }
         | ScheduleRule::Shares { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.as_slice(),
-        ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => &[],
+        ScheduleRule::None
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. } => &[],
     };
     let sorted = |tasks: &[TaskId]| {
         let mut tasks = tasks.to_vec();

@@ -8,7 +8,7 @@ use std::path::Path;
 fn every_shipped_vector_passes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("vectors");
     for (folder, count) in
-        [("edf-affinity", 93), ("run-qps", 44), ("mixed-criticality", 102), ("reservations", 37)]
+        [("edf-affinity", 93), ("run-qps", 44), ("mixed-criticality", 102), ("reservations", 47)]
     {
         let mut report = Report::default();
         run_folder(&root.join(folder), &mut report).unwrap();
@@ -68,6 +68,13 @@ fn a_wrong_expectation_fails() {
         ("reservations/mc_analysis", "\"k\": 0", "\"k\": 1"),
         ("reservations/mc_runtime", "[[13, 1], [18, 0]]", "[[13, 1], [19, 0]]"),
         ("reservations/mc_runtime", "[33, 37, 0, 2]", "[33, 36, 0, 2]"),
+        ("reservations/split", "[[0, 0, 4, 4], [1, 4, 2, 6]]", "[[0, 0, 3, 3], [1, 3, 3, 7]]"),
+        (
+            "reservations/split_runtime",
+            "[2, 1, 3, 4], [0, 0, 4, 12]",
+            "[2, 1, 3, 5], [0, 0, 4, 12]",
+        ),
+        ("reservations/split_runtime", "[1, 1, 12, 22, 15]", "[1, 1, 12, 22, 16]"),
         ("global-classics/gc-01", "[0, 0, 0, 3, 2]", "[0, 0, 0, 3, 3]"),
         ("global-classics/gc-01", "\"busy_time\": 11", "\"busy_time\": 12"),
         ("global-classics/gc-01", "\"iterated\": false", "\"iterated\": true"),

@@ -77,6 +77,7 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
@@ -98,6 +99,7 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
@@ -123,6 +125,7 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -165,6 +168,7 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => None,
         }

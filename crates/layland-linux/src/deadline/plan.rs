@@ -4,9 +4,10 @@ use crate::kernel::sys;
 use crate::machine::register::Register;
 use layland_engine::reserves::Margin;
 use layland_model::{
-    Behaviour, CpuSet, Duration, JobOrder, OnMiss, Rate, RateSum, RequestKind, ScheduleRule,
-    Service, System, TaskId, TaskMap,
+    Behaviour, CpuId, CpuSet, Duration, Group, JobOrder, OnMiss, Piece, Rate, RateSum, RequestKind,
+    ScheduleRule, Service, System, TaskId, TaskMap,
 };
+use std::borrow::Cow;
 
 /// What the limit of real-time threads is called among shared settings.
 pub(super) const ADMISSION_SETTING: &str = "sched_rt_runtime_us";
@@ -65,6 +66,20 @@ pub struct Domain {
     pub tasks: Vec<TaskId>,
 }
 
+/// Each CPU with the tasks that are whole on it.
+fn unsplit(system: &System, pieces: &TaskMap<Vec<Piece>>) -> Result<Vec<Group>, Refusal> {
+    if let Some((id, own)) = pieces.iter().find(|(_, own)| own.len() > 1) {
+        return Err(Refusal::Split { task: system.tasks[id].name.clone(), count: own.len() });
+    }
+    let on =
+        |cpu: CpuId| pieces.iter().filter(move |(_, own)| own.iter().any(|piece| piece.cpu == cpu));
+    let group = |cpu: CpuId| Group {
+        cpus: CpuSet::single(cpu),
+        tasks: on(cpu).map(|(id, _)| id).collect(),
+    };
+    Ok(system.platform.cpus().map(group).collect())
+}
+
 /// What to set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -96,6 +111,12 @@ pub enum Refusal {
         "SCHED_DEADLINE cannot express this policy: it is earliest deadline first in disjoint groups of CPUs, and nothing else"
     )]
     NotEdf,
+    /// A task in pieces on several CPUs.
+    #[error(
+        "task `{task}` is split onto {count} CPUs: a SCHED_DEADLINE thread has one reservation and one root domain, \
+         and can change neither within a job"
+    )]
+    Split { task: String, count: usize },
     /// A task that may not use every CPU of its group.
     #[error(
         "task `{task}` may only use CPUs {allowed} of its group {group}: a SCHED_DEADLINE thread needs the whole root domain"
@@ -141,7 +162,8 @@ impl Refusal {
     /// The name of the task because of which it is refused, if it is one.
     pub fn task(&self) -> Option<&str> {
         match self {
-            Refusal::Affinity { task, .. }
+            Refusal::Split { task, .. }
+            | Refusal::Affinity { task, .. }
             | Refusal::ShorterThanTicks { task, .. }
             | Refusal::NoRoom { task, .. }
             | Refusal::OnMiss { task }
@@ -158,6 +180,7 @@ impl Refusal {
     pub fn help(&self) -> &'static str {
         match self {
             Refusal::NotEdf
+            | Refusal::Split { .. }
             | Refusal::Affinity { .. }
             | Refusal::Requests
             | Refusal::Request { .. } => "the dispatcher runs every policy: --engine fifo",
@@ -191,11 +214,15 @@ impl Plan {
         is_forced: bool,
     ) -> Result<Plan, Refusal> {
         // The kernel breaks ties in its own way.
-        let ScheduleRule::HighestFirst {
+        let groups = if let ScheduleRule::HighestFirst {
             groups,
             order: JobOrder::Deadline | JobOrder::DeadlineThenRunning,
         } = rule
-        else {
+        {
+            Cow::Borrowed(groups)
+        } else if let ScheduleRule::Split { pieces } = rule {
+            Cow::Owned(unsplit(system, pieces)?)
+        } else {
             return Err(Refusal::NotEdf);
         };
         if !system.requests.is_empty() {
@@ -239,6 +266,12 @@ impl Plan {
                 ));
             }
             plan.domains.push(domain);
+        }
+        if matches!(rule, ScheduleRule::Split { .. }) {
+            plan.caveats.push(
+                "a job that needs more than it has reserved goes on in its next period: the kernel gives up no job"
+                    .to_owned(),
+            );
         }
         if facts.has_hrtick != Some(true) {
             plan.caveats
@@ -409,72 +442,4 @@ fn reservation(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use layland_model::{Group, Task};
-
-    const FACTS: Facts =
-        Facts { tick: Duration::from_ms(4), has_hrtick: Some(false), limit_thousandths: 900 };
-
-    fn global(tasks: &[(i64, i64)], cpus: usize) -> (System, ScheduleRule) {
-        let task = |(index, &(wcet, period)): (usize, &(i64, i64))| {
-            Task::implicit(format!("t{index}"), Service::from_ms(wcet), Duration::from_ms(period))
-        };
-        let system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
-        let group = Group { cpus: CpuSet::first(cpus), tasks: system.tasks.ids().collect() };
-        (system, ScheduleRule::HighestFirst { groups: vec![group], order: JobOrder::Deadline })
-    }
-
-    #[test]
-    fn a_reservation_is_the_wcet_and_a_margin() {
-        let (system, rule) = global(&[(20, 100), (200, 1000)], 2);
-        let plan = Plan::new(&system, &rule, &FACTS, None, false).unwrap();
-        let runtimes: Vec<i64> =
-            plan.reservations.values().map(|r| r.runtime.ns() / 1_000_000).collect();
-        // One tick where 5 % is less.
-        assert_eq!(runtimes, [24, 210]);
-        assert_eq!(plan.caveats.len(), 2);
-        let budgets: Vec<Option<Service>> =
-            plan.reserved(&system).tasks.values().map(|task| task.budget).collect();
-        assert_eq!(budgets, [24, 210].map(|ms| Some(Service::from_ms(ms))));
-        let none = Margin::Time(Duration::ZERO);
-        let plan = Plan::new(&system, &rule, &FACTS, Some(&none), false).unwrap();
-        assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_ms(20));
-    }
-
-    #[test]
-    fn what_the_kernel_would_refuse_is_refused_with_numbers() {
-        let refused = |tasks: &[(i64, i64)], cpus, margin: Option<Duration>| {
-            let (system, rule) = global(tasks, cpus);
-            let margin = margin.map(Margin::Time);
-            Plan::new(&system, &rule, &FACTS, margin.as_ref(), false).unwrap_err()
-        };
-        let short = refused(&[(7, 100)], 1, None);
-        assert!(matches!(short, Refusal::ShorterThanTicks { .. }), "{short}");
-        let full = refused(&[(45, 100), (46, 100)], 1, Some(Duration::ZERO));
-        assert_eq!(
-            full.to_string(),
-            "CPUs 0 would be asked for 0.910 of their time, and at most 0.900 may be reserved"
-        );
-        let long = refused(&[(98, 100)], 1, Some(Duration::from_ms(3)));
-        assert!(matches!(long, Refusal::NoRoom { .. }), "{long}");
-        let slow = refused(&[(8, 5000)], 1, None);
-        assert!(matches!(slow, Refusal::Period { .. }), "{slow}");
-        let (mut gives_up, rule) = global(&[(20, 100)], 1);
-        gives_up.tasks[TaskId(0)].on_miss = OnMiss::Abort;
-        let refused = Plan::new(&gives_up, &rule, &FACTS, None, false).unwrap_err();
-        assert!(matches!(refused, Refusal::OnMiss { .. }), "{refused}");
-        let (system, _) = global(&[(20, 100)], 1);
-        let none = Plan::new(&system, &ScheduleRule::None, &FACTS, None, false);
-        assert_eq!(none.unwrap_err(), Refusal::NotEdf);
-    }
-
-    #[test]
-    fn ticks_do_not_matter_where_budgets_are_precise_or_it_is_forced() {
-        let (system, rule) = global(&[(1, 10)], 1);
-        let precise = Facts { has_hrtick: Some(true), ..FACTS };
-        let plan = Plan::new(&system, &rule, &precise, None, false).unwrap();
-        assert_eq!(plan.reservations[TaskId(0)].runtime, Duration::from_us(1050));
-        assert!(Plan::new(&system, &rule, &FACTS, None, true).is_ok());
-    }
-}
+mod tests;

@@ -97,7 +97,10 @@ fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
         | ScheduleRule::Pfair { groups, .. }
         | ScheduleRule::Shares { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
-        ScheduleRule::None | ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => {
+        ScheduleRule::None
+        | ScheduleRule::Split { .. }
+        | ScheduleRule::Weak { .. }
+        | ScheduleRule::Strong { .. } => {
             vec![Group { cpus: system.platform.all_cpus(), tasks: system.tasks.ids().collect() }]
         }
     }

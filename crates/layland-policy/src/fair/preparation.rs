@@ -14,12 +14,12 @@ pub(super) const OVERLOAD: &str =
     "utilizations above 1, and task sets whose utilizations sum to more than there are CPUs";
 pub(super) const PERIODIC: &str =
     "sporadic, self-suspending and jittery tasks: it must know the next release";
-pub(super) const SPORADIC: &str =
+pub(crate) const SPORADIC: &str =
     "self-suspending and jittery tasks: releases must be at least a period apart";
 
 /// What a policy needs to know of the releases.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Releases {
+pub(crate) enum Releases {
     /// The next one of every task.
     Known,
     /// That they are at least a period apart.
@@ -28,7 +28,7 @@ pub(super) enum Releases {
 
 /// Which deadlines a policy takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deadlines {
+pub(crate) enum Deadlines {
     /// The ends of periods.
     Implicit,
     /// Any.
@@ -46,8 +46,8 @@ pub struct Prepared {
     pub rates: Vec<Rate>,
 }
 
-/// Checks that a policy of this family can schedule the CPUs and each of the tasks of a valid system.
-pub(super) fn takes(
+/// Checks that a policy that plans with all CPUs can schedule the CPUs and each of the tasks of a valid system.
+pub(crate) fn takes(
     name: &str,
     system: &System,
     releases: Releases,

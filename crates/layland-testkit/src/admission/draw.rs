@@ -74,6 +74,7 @@ impl Draw {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -155,6 +156,7 @@ impl Draw {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
+            | Algorithm::Split(_)
             | Algorithm::MixedCriticality(_) => match self.random.below(4) {
                 0 => single(self),
                 1 | 2 => Some(some(self)),

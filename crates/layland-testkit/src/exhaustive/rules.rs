@@ -62,6 +62,7 @@ impl Model {
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. } => return None,
         };
         let fixed = |task: TaskId| match order {

@@ -108,6 +108,7 @@ fn of_witness(
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::Split(_)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     };
@@ -203,6 +204,7 @@ fn of_reason(reason: &Reason, system: &System) -> Vec<Value> {
             tasks.iter().map(late).collect()
         }
         Reason::Partition(_)
+        | Reason::Split(_)
         | Reason::NotPartitioned(_)
         | Reason::PriorityOrder(_)
         | Reason::AcceptedBy(_)

@@ -1,9 +1,9 @@
-//! What an optimal policy makes of a task set before the start: the reduction tree of RUN, the
-//! processor hierarchy of QPS; as text, SVG or DOT.
+//! What a policy makes of a task set before the start: the reduction tree of RUN, the processor hierarchy of QPS, the
+//! pieces of C=D and EDF-WM; as text, SVG or DOT.
 
 use crate::ui::exit::Failure;
 use crate::ui::names;
-use layland_model::{Algorithm, Rate, System, TaskId, counted};
+use layland_model::{Algorithm, CpuId, Piece, Rate, ScheduleRule, System, TaskId, counted};
 use layland_offline::{Client, Clients, Hierarchy, RateGrid, Reduction};
 use layland_policy::fair::{Prepared, qps, run};
 use layland_policy::{PolicyOptions, Registry, SystemRefusal};
@@ -59,6 +59,9 @@ pub(crate) fn structure(
     let forest = match info.algorithm(&options) {
         Algorithm::Run => of_run(system, &options),
         Algorithm::Qps => of_qps(system, &options),
+        algorithm @ Algorithm::Split(_) => {
+            info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
+        }
         Algorithm::Ordered(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
@@ -74,7 +77,7 @@ pub(crate) fn structure(
                 "{} makes nothing of a set that could be drawn",
                 info.name
             ))
-            .help("policies with a structure are run and qps"));
+            .help("policies with a structure are run, qps, cd and edf-wm"));
         }
     };
     forest.map_err(|refusal| Failure::no(format!("{} refuses the set: {refusal}", info.name)))
@@ -155,6 +158,35 @@ fn of_qps(system: &System, options: &PolicyOptions) -> Result<Forest, SystemRefu
     let names = Names { system, order: &order, rates: &rates };
     let roots = clusters.iter().filter_map(|cluster| cluster.last());
     Ok(Forest { heading, trees: roots.map(|&root| names.set(&sets, root)).collect() })
+}
+
+/// The pieces on each CPU, in the order of the tasks.
+fn of_pieces(system: &System, algorithm: Algorithm, rule: &ScheduleRule) -> Forest {
+    let ScheduleRule::Split { pieces } = rule else { unreachable!("it is the rule of pieces") };
+    let split: Vec<usize> = pieces.values().map(Vec::len).filter(|&count| count > 1).collect();
+    let heading = format!(
+        "{algorithm} on {}: {} of {} split, {} per job at most",
+        counted(system.platform.cpu_count(), "CPU"),
+        split.len(),
+        counted(system.tasks.len(), "task"),
+        counted(split.iter().max().map_or(0, |most| most - 1), "migration"),
+    );
+    let tree = |cpu: CpuId| {
+        let mut lines = Vec::new();
+        for (id, own) in pieces.iter() {
+            for (k, piece) in own.iter().enumerate().filter(|(_, piece)| piece.cpu == cpu) {
+                let Piece { offset, budget, deadline, .. } = *piece;
+                let mut line =
+                    format!("{} {} in {deadline}", system.tasks[id].name, budget.at_unit_speed());
+                if own.len() > 1 {
+                    let _ = write!(line, " from {offset} on ({} of {})", k + 1, own.len());
+                }
+                lines.push(line);
+            }
+        }
+        Node { title: format!("CPU {cpu}"), lines, separator: "; ", children: Vec::new() }
+    };
+    Forest { heading: vec![heading], trees: system.platform.cpus().map(tree).collect() }
 }
 
 struct Names<'a> {
@@ -412,6 +444,12 @@ mod tests {
         assert!(dot.starts_with("digraph structure {") && dot.ends_with("}\n"), "{dot}");
         assert!(dot.contains("[label=\"S2 2/3 (dual 1/3)\\n\\\"c\\\\ 2/3\"];"), "{dot}");
         assert_eq!(dot.matches(" -> ").count(), 3);
+        let text = draw("cd", Format::Text);
+        assert!(text.contains("1 of 3 tasks split, 1 migration per job at most"), "{text}");
+        assert!(
+            text.contains("CPU 1: b<& 2ms in 3ms; \"c\\ 1ms in 2ms from 1ms on (2 of 2)"),
+            "{text}"
+        );
         let svg = draw("qps", Format::Svg);
         assert_eq!(svg.matches("rx=\"4\"").count(), 2, "a box per CPU: {svg}");
         assert_eq!(svg.matches("<path").count(), 1);

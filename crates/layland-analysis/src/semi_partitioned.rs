@@ -1,0 +1,117 @@
+//! Semi-partitioned EDF: **C=D** (Burns, Davis, Wang and Zhang 2012) and **EDF-WM** (Kato, Yamasaki and Ishikawa 2009).
+//! **Sufficient.**
+//!
+//! Assumes: (1) one cluster of all CPUs, (2) jobs of a task at least a period apart, (3) no release jitter,
+//! (4) `D_i <= T_i`, (5) `C_i <= D_i`, (6) WCETs are kept, (7) overheads are part of `C_i`, (8) unit speeds, (9) no
+//! affinities, (10) nothing changes while the system runs.
+//!
+//! A set is accepted if every task finds a place, whole or in pieces, where EDF on each CPU is schedulable with the
+//! pieces as sporadic tasks of their own ([`layland_offline::splitting`]). The order is the default of the policies:
+//! the largest utilization first. A set that is not accepted may be in another order, or split in another way.
+
+use crate::Assumption::{self, *};
+use crate::{
+    Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict,
+};
+use layland_model::{Algorithm, Splitting, System};
+use layland_offline::{SplitOrder, split};
+
+const ASSUMED: &[Assumption] = &[
+    OneCluster,
+    SporadicReleases,
+    NoJitter,
+    ConstrainedDeadlines,
+    FitsAlone,
+    WcetKept,
+    NoOverheads,
+    UnitSpeeds,
+    WholeClusters,
+    NoRequests,
+];
+
+/// What all of them have in common.
+const fn test(
+    name: &'static str,
+    title: &'static str,
+    subject: &'static [Algorithm],
+    citations: &'static [&'static Citation],
+    decide: fn(&System) -> Finding,
+) -> SchedulabilityTest {
+    SchedulabilityTest {
+        name,
+        title,
+        subject: Subject::Algorithms(subject),
+        kind: TestKind::Sufficient,
+        assumptions: ASSUMED,
+        citations,
+        certify: Certify::Without("the verifier does not know pieces of tasks"),
+        shortcuts: Shortcuts::NONE,
+        decide,
+    }
+}
+
+/// C=D after first fit.
+///
+/// ```
+/// use layland_analysis::{Verdict, partitioned::existence, semi_partitioned};
+/// use layland_model::{Duration, Service, System, Task};
+/// // No two of three tasks (6, 10, 10) fit on one CPU.
+/// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// assert_eq!(existence::TEST.run(&system).unwrap().verdict, Verdict::No);
+/// let finding = semi_partitioned::FAIL_FIRST.run(&system).unwrap();
+/// assert_eq!(finding.verdict, Verdict::Yes);
+/// assert_eq!(finding.reasons[0].describe(&system), "`c` is split: 4ms on CPU 0, 2ms on CPU 1");
+/// ```
+pub const FAIL_FIRST: SchedulabilityTest = test(
+    "CD",
+    "C=D splitting of what first fit does not place",
+    &[Algorithm::Split(Some(Splitting::FailFirst))],
+    &[&Citation::BURNS],
+    |system| find(system, Splitting::FailFirst),
+);
+
+/// C=D after worst fit.
+pub const FAIL_WORST: SchedulabilityTest = test(
+    "CD-WORST",
+    "C=D splitting of what worst fit does not place",
+    &[Algorithm::Split(Some(Splitting::FailWorst))],
+    &[&Citation::BURNS],
+    |system| find(system, Splitting::FailWorst),
+);
+
+/// C=D CPU after CPU.
+pub const NEXT_FIRST: SchedulabilityTest = test(
+    "CD-NEXT",
+    "C=D splitting, CPU after CPU, of the first task that no longer fits",
+    &[Algorithm::Split(Some(Splitting::NextFirst))],
+    &[&Citation::BURNS],
+    |system| find(system, Splitting::NextFirst),
+);
+
+/// C=D CPU after CPU, with a choice.
+pub const NEXT_BEST: SchedulabilityTest = test(
+    "CD-BEST",
+    "C=D splitting, CPU after CPU, of the task of which most fits",
+    &[Algorithm::Split(Some(Splitting::NextBest))],
+    &[&Citation::BURNS],
+    |system| find(system, Splitting::NextBest),
+);
+
+/// EDF-WM.
+pub const WINDOWS: SchedulabilityTest = test(
+    "EDF-WM",
+    "windows of one length for what first fit does not place",
+    &[Algorithm::Split(Some(Splitting::Windows))],
+    &[&Citation::KATO],
+    |system| find(system, Splitting::Windows),
+);
+
+fn find(system: &System, splitting: Splitting) -> Finding {
+    match split(system, splitting, SplitOrder::Utilization) {
+        Ok(pieces) => Finding::new(Verdict::Yes, Reason::Split(pieces)),
+        Err(no_split) => {
+            Finding::new(Verdict::Unknown, Reason::NotPartitioned(no_split.to_string()))
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a CPU takes under EDF: the processor-demand criterion (Baruah, Mok and Rosier 1990) with the search of QPA
+//! (Zhang and Burns 2009), exact for sporadic tasks with deadlines up to their periods; and the largest budgets that
+//! still fit.
+//!
+//! Lengths of searches are bounded: what takes longer counts as what does not fit.
+
+use layland_model::{Rate, RateSum, Task};
+use std::cmp::Ordering;
+
+/// A sporadic task or a piece of one, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub wcet: i64,
+    pub deadline: i64,
+    pub period: i64,
+}
+
+/// So many lengths are looked at, and so many steps are taken to a busy period.
+const STEPS: usize = 100_000;
+
+/// Rates are counted in units of `2^-SHIFT`, rounded up.
+const SHIFT: u32 = 62;
+const ONE: u128 = 1 << SHIFT;
+
+impl Load {
+    pub(super) fn of(task: &Task) -> Load {
+        let (wcet, deadline) = (task.own_wcet().ns(), task.deadline.ns());
+        Load { wcet, deadline, period: task.period.ns() }
+    }
+
+    fn utilization(&self) -> Rate {
+        Rate::new(self.wcet, self.period)
+    }
+
+    /// Rounded up.
+    fn above(&self, by: i64) -> u128 {
+        ((self.wcet as u128) << SHIFT).div_ceil(by as u128)
+    }
+
+    /// The work of all jobs that come and are due in an interval of this length.
+    fn demand(&self, length: i64) -> i64 {
+        match length < self.deadline {
+            true => 0,
+            false => ((length - self.deadline) / self.period + 1).saturating_mul(self.wcet),
+        }
+    }
+
+    /// The last deadline before a length, of a job that comes when the interval begins or a number of periods later.
+    fn last_due_before(&self, length: i64) -> Option<i64> {
+        let room = length - 1 - self.deadline;
+        (room >= 0).then(|| self.deadline + room / self.period * self.period)
+    }
+}
+
+/// What is on a CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Cpu {
+    loads: Vec<Load>,
+    /// The sum of the utilizations.
+    sum: RateSum,
+    /// At least that sum, and at least the sum of the densities, in `2^-SHIFT`.
+    utilization: u128,
+    density: u128,
+    /// The least time that a load leaves of its own window.
+    least_laxity: i64,
+}
+
+impl Default for Cpu {
+    fn default() -> Cpu {
+        Cpu {
+            loads: Vec::new(),
+            sum: RateSum::default(),
+            utilization: 0,
+            density: 0,
+            least_laxity: i64::MAX,
+        }
+    }
+}
+
+impl Cpu {
+    pub(super) fn put(&mut self, load: Load) {
+        self.loads.push(load);
+        self.sum.add(&load.utilization());
+        self.utilization += load.above(load.period);
+        self.density += load.above(load.deadline);
+        self.least_laxity = self.least_laxity.min(load.deadline - load.wcet);
+    }
+
+    /// Compares what two CPUs have: sums of utilizations, exactly.
+    pub(super) fn compare_load(&self, other: &Cpu) -> Ordering {
+        self.sum.cmp_sum(&other.sum)
+    }
+
+    /// What a task of this period can get here in each of them, at most.
+    pub(super) fn room(&self, period: i64) -> i64 {
+        let left = &Rate::ONE - &self.sum.exact();
+        (&left * &Rate::whole(period)).floor().map_or(0, |room| room.clamp(0, period))
+    }
+
+    /// Whether EDF meets all deadlines with one load more.
+    pub(super) fn fits(&self, more: Load) -> bool {
+        if more.wcet > more.deadline || !self.sum.fits(&more.utilization(), &Rate::ONE) {
+            return false;
+        }
+        if self.density + more.above(more.deadline) <= ONE {
+            return true;
+        }
+        let all = || self.loads.iter().copied().chain([more]);
+        if all().all(|load| load.deadline >= load.period) {
+            return true;
+        }
+        // In its own window one without laxity leaves no time to another, whose deadline then is later.
+        if more.deadline == more.wcet && self.loads.iter().any(|load| load.deadline <= more.wcet) {
+            return false;
+        }
+        match self.longest(more) {
+            None => false,
+            Some(longest) => is_met(all, longest),
+        }
+    }
+
+    /// No length from here on has more demand than fits: the shorter of the synchronous busy period and of the bound
+    /// by the utilization.
+    fn longest(&self, more: Load) -> Option<i64> {
+        let all = || self.loads.iter().copied().chain([more]);
+        let utilization = self.utilization + more.above(more.period);
+        let by_load = ONE.checked_sub(utilization).filter(|&left| left > 0).and_then(|left| {
+            let gap = |load: Load| {
+                let product =
+                    i128::from(load.period - load.deadline).max(0) * i128::from(load.wcet);
+                num_integer::Integer::div_ceil(&product, &i128::from(load.period)) as u128
+            };
+            let sum: u128 = all().map(gap).sum();
+            let bound = sum.checked_mul(ONE)?.div_ceil(left);
+            i64::try_from(bound).ok()
+        });
+        let mut busy: i64 = all().map(|load| load.wcet).fold(0, i64::saturating_add);
+        for _ in 0..STEPS {
+            if by_load.is_some_and(|bound| busy >= bound) || busy == i64::MAX {
+                return by_load;
+            }
+            let work = |load: Load| {
+                num_integer::Integer::div_ceil(&busy, &load.period).saturating_mul(load.wcet)
+            };
+            let next = all().map(work).fold(0, i64::saturating_add);
+            if next == busy {
+                return Some(busy);
+            }
+            busy = next;
+        }
+        by_load
+    }
+
+    /// The largest budget up to `most` of a piece without laxity that fits, of a task of this period. What fits fits
+    /// with any smaller budget: before the end of the piece nothing else is due, and later the shorter window is made
+    /// up for by the smaller budget, period by period.
+    pub(super) fn zero_laxity(&self, period: i64, most: i64) -> i64 {
+        // In the window of each load there has to be room for both.
+        let most = most.min(self.least_laxity).min(self.room(period));
+        largest(most, |budget| self.fits(Load { wcet: budget, deadline: budget, period }))
+    }
+
+    /// The largest budget up to `most` in a window of this length that fits.
+    pub(super) fn budget(&self, window: i64, period: i64, most: i64) -> i64 {
+        let most = most.min(window).min(self.room(period));
+        largest(most, |budget| self.fits(Load { wcet: budget, deadline: window, period }))
+    }
+}
+
+/// QPA: from the last deadline up to the longest length down, as far as the demand is below.
+fn is_met<I: Iterator<Item = Load>>(all: impl Fn() -> I, longest: i64) -> bool {
+    let least = all().map(|load| load.deadline).min().unwrap_or(0);
+    let last_before = |length: i64| all().filter_map(|load| load.last_due_before(length)).max();
+    let Some(mut length) = last_before(longest.saturating_add(1)) else { return true };
+    for _ in 0..STEPS {
+        let demand = all().map(|load| load.demand(length)).fold(0, i64::saturating_add);
+        if demand > length {
+            return false;
+        }
+        if demand <= least {
+            return true;
+        }
+        length = match demand < length {
+            true => demand,
+            false => match last_before(length) {
+                Some(earlier) => earlier,
+                None => return true,
+            },
+        };
+    }
+    false
+}
+
+/// The largest number from 1 to `most` that fits, by bisection; 0 if none does.
+fn largest(most: i64, fits: impl Fn(i64) -> bool) -> i64 {
+    let (mut fitting, mut above) = (0, most.max(0).saturating_add(1));
+    while above - fitting > 1 {
+        let middle = fitting + (above - fitting) / 2;
+        match fits(middle) {
+            true => fitting = middle,
+            false => above = middle,
+        }
+    }
+    fitting
+}

@@ -1,0 +1,340 @@
+//! Semi-partitioned EDF: tasks that fit on no CPU are split into pieces, which run on several CPUs one after the other.
+//!
+//! - **C=D** (Burns, Davis, Wang and Zhang 2012): every piece but the last has a budget as long as its window. It runs
+//!   from the release of the job without a pause, and the last piece has what is left of work and deadline.
+//! - **EDF-WM** (Kato, Yamasaki and Ishikawa 2009): the deadline is cut into windows of one length, one for each CPU,
+//!   and each CPU gives what it has left in its window.
+//!
+//! To the CPU a piece is a sporadic task of its own: its budget, the length of its window, and the period of its
+//! task. So what a CPU takes is decided by the exact test for EDF on one CPU (`demand.rs`), and no piece is ever
+//! late.
+//!
+//! How tasks are placed ([`Splitting`]):
+//!
+//! - `NextFirst`: CPU after CPU. First the rest of the task that was split on the CPU before; then every task that
+//!   fits, in the order; then the first of those that are left is split: as much as the CPU can take here, the rest
+//!   on the next CPU.
+//! - `NextBest`: the same, but the task is split of which the CPU takes the largest utilization.
+//! - `FailFirst`: every task that fits is placed whole, by first fit. Then those that fit nowhere are split, in the
+//!   order: the CPU that takes most has the first piece, until the rest fits on a CPU.
+//! - `FailWorst`: the same after worst fit.
+//! - `Windows`: EDF-WM. First fit; a task that fits nowhere has 2, 3, .. windows, until the CPUs with the most room
+//!   take all of it.
+//!
+//! The abstract of Burns et al. has the test, the budget and that at most `m - 1` tasks are split; the order of
+//! things in `Next` is Layland's reading of it. `Fail` is in the spirit of Brandenburg and Gul (2016), who show how
+//! far splitting gets when it is the last resort; their own sequence of heuristics is longer.
+//!
+//! Ties go to the task that comes first by rank, and to the lowest CPU. Budgets are whole nanoseconds, so that the
+//! result depends on the unit a little. A set that is rejected in one order may be accepted in another.
+
+mod demand;
+
+use demand::{Cpu, Load};
+use layland_model::{CpuId, Duration, Index, Piece, Service, Splitting, System, TaskId, TaskMap};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// In which order tasks are placed; equal ones by rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum SplitOrder {
+    /// The largest utilization `C / T` first.
+    #[default]
+    Utilization,
+    /// The largest density `C / D` first.
+    Density,
+    /// The shortest deadline first.
+    Deadline,
+    /// The shortest period first.
+    Period,
+}
+
+/// A task that fits on no CPU, and cannot be split either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "failed to place `{name}`: no CPU takes all of it, and if it is split {rest} of its {wcet} are left over"
+)]
+pub struct NoSplit {
+    /// The task.
+    pub task: TaskId,
+    /// Its name.
+    pub name: String,
+    /// Its WCET.
+    pub wcet: Duration,
+    /// What no CPU takes.
+    pub rest: Duration,
+}
+
+/// The pieces of every task of a valid system; one, with the whole task, if it is not split. CPUs are of unit speed,
+/// and every task may use each of them. With deadlines that are not after periods, every piece is in time under EDF
+/// on each CPU, for periodic and sporadic tasks.
+///
+/// ```
+/// use layland_model::{Duration, Service, Splitting, System, Task, TaskId};
+/// use layland_offline::{SplitOrder, split};
+/// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
+/// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
+/// let pieces = split(&system, Splitting::NextFirst, SplitOrder::Utilization).unwrap();
+/// // CPU 0 takes `a`, and 4 ms of `b`; the rest of `b` has 6 ms on CPU 1.
+/// let budgets: Vec<Service> = pieces[TaskId(1)].iter().map(|piece| piece.budget).collect();
+/// assert_eq!(budgets, [Service::from_ms(4), Service::from_ms(2)]);
+/// ```
+///
+/// # Errors
+/// If some task finds no place.
+pub fn split(
+    system: &System,
+    splitting: Splitting,
+    order: SplitOrder,
+) -> Result<TaskMap<Vec<Piece>>, NoSplit> {
+    let cpus = system.platform.cpu_count();
+    let plan = Plan {
+        cpus: (0..cpus).map(|_| Cpu::default()).collect(),
+        pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
+    };
+    let waiting: Vec<Waiting> =
+        in_order(system, order).into_iter().map(|task| Waiting::whole(system, task)).collect();
+    let pieces = match splitting {
+        Splitting::NextFirst => plan.next(waiting, Plan::first_part),
+        Splitting::NextBest => plan.next(waiting, Plan::largest_part),
+        Splitting::FailFirst => plan.fail(waiting, Plan::first_fit),
+        Splitting::FailWorst => plan.fail(waiting, Plan::worst_fit),
+        Splitting::Windows => plan.windows(waiting),
+    };
+    pieces.map_err(|Left { task, rest }| NoSplit {
+        task,
+        name: system.tasks[task].name.clone(),
+        wcet: system.tasks[task].own_wcet().at_unit_speed(),
+        rest: Duration::from_ns(rest),
+    })
+}
+
+/// The tasks in an order.
+fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
+    let mut tasks = system.by_rank();
+    // `C / other`, the larger one first, exactly.
+    let falling = |other: fn(&Load) -> i64| {
+        move |a: &Load, b: &Load| {
+            let product = |of: &Load, by: &Load| i128::from(of.wcet) * i128::from(other(by));
+            product(b, a).cmp(&product(a, b))
+        }
+    };
+    let load = |task: TaskId| Load::of(&system.tasks[task]);
+    tasks.sort_by(|&a, &b| {
+        let (a, b) = (load(a), load(b));
+        match order {
+            SplitOrder::Utilization => falling(|load| load.period)(&a, &b),
+            SplitOrder::Density => falling(|load| load.deadline)(&a, &b),
+            SplitOrder::Deadline => a.deadline.cmp(&b.deadline),
+            SplitOrder::Period => a.period.cmp(&b.period),
+        }
+    });
+    tasks
+}
+
+/// A task, or what is left of it, that has no place yet.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    task: TaskId,
+    /// From the arrival of a job to the beginning of the window of what is left.
+    offset: i64,
+    load: Load,
+}
+
+impl Waiting {
+    fn whole(system: &System, task: TaskId) -> Waiting {
+        Waiting { task, offset: 0, load: Load::of(&system.tasks[task]) }
+    }
+
+    /// What is left when the first piece has this budget and this window.
+    fn after(self, budget: i64) -> Waiting {
+        let Load { wcet, deadline, period } = self.load;
+        let load = Load { wcet: wcet - budget, deadline: deadline - budget, period };
+        Waiting { offset: self.offset + budget, load, ..self }
+    }
+}
+
+/// So much of a task has no place.
+struct Left {
+    task: TaskId,
+    rest: i64,
+}
+
+impl From<Waiting> for Left {
+    fn from(waiting: Waiting) -> Left {
+        Left { task: waiting.task, rest: waiting.load.wcet }
+    }
+}
+
+type Placed = Result<TaskMap<Vec<Piece>>, Left>;
+
+/// Which of the waiting tasks is split on a CPU, and the budget of its first piece.
+type Choose = fn(&Plan, usize, &[Waiting]) -> Option<(usize, i64)>;
+
+/// What is where so far.
+struct Plan {
+    cpus: Vec<Cpu>,
+    pieces: TaskMap<Vec<Piece>>,
+}
+
+impl Plan {
+    /// A CPU takes what is left of a task.
+    fn put(&mut self, cpu: usize, waiting: Waiting) {
+        let Waiting { task, offset, load } = waiting;
+        self.cpus[cpu].put(load);
+        self.pieces[task].push(Piece {
+            cpu: CpuId::from_index(cpu),
+            offset: Duration::from_ns(offset),
+            budget: Service::from_ns(load.wcet),
+            deadline: Duration::from_ns(load.deadline),
+        });
+    }
+
+    /// A CPU takes a piece without laxity, the first one of what is left; what is left then.
+    fn cut(&mut self, cpu: usize, waiting: Waiting, budget: i64) -> Waiting {
+        let load = Load { wcet: budget, deadline: budget, ..waiting.load };
+        self.put(cpu, Waiting { load, ..waiting });
+        waiting.after(budget)
+    }
+
+    /// The longest first piece without laxity that a CPU can take of a task, less than all of it; 0 if none.
+    fn part(&self, cpu: usize, waiting: &Waiting) -> i64 {
+        self.cpus[cpu].zero_laxity(waiting.load.period, waiting.load.wcet - 1)
+    }
+
+    // --- CPU after CPU ------------------------------------------------------------------------
+
+    fn next(mut self, mut waiting: Vec<Waiting>, choose: Choose) -> Placed {
+        let last = self.cpus.len() - 1;
+        let mut rest = None;
+        for cpu in 0..=last {
+            // The CPU is empty, and what is left of a task needs no more than its window.
+            if let Some(rest) = rest.take() {
+                self.put(cpu, rest);
+            }
+            let mut others = Vec::new();
+            for one in waiting {
+                match self.cpus[cpu].fits(one.load) {
+                    true => self.put(cpu, one),
+                    false => others.push(one),
+                }
+            }
+            waiting = others;
+            if cpu < last
+                && let Some((at, budget)) = choose(&self, cpu, &waiting)
+            {
+                let one = waiting.remove(at);
+                rest = Some(self.cut(cpu, one, budget));
+            }
+        }
+        match waiting.first() {
+            None => Ok(self.pieces),
+            Some(&one) => Err(one.into()),
+        }
+    }
+
+    fn first_part(&self, cpu: usize, waiting: &[Waiting]) -> Option<(usize, i64)> {
+        let budget = self.part(cpu, waiting.first()?);
+        (budget > 0).then_some((0, budget))
+    }
+
+    fn largest_part(&self, cpu: usize, waiting: &[Waiting]) -> Option<(usize, i64)> {
+        let parts = waiting.iter().map(|one| self.part(cpu, one)).enumerate();
+        // `c / T`, the larger one; of equal ones the first.
+        let larger = |&(a, c): &(usize, i64), &(b, d): &(usize, i64)| {
+            let [over, under] = [a, b].map(|at| i128::from(waiting[at].load.period));
+            let sizes = (i128::from(c) * under).cmp(&(i128::from(d) * over));
+            sizes.then(b.cmp(&a))
+        };
+        parts.filter(|&(_, budget)| budget > 0).max_by(larger)
+    }
+
+    // --- Splitting what fits nowhere ------------------------------------------------------------
+
+    fn fail(mut self, waiting: Vec<Waiting>, fit: fn(&Plan, &Load) -> Option<usize>) -> Placed {
+        let mut failed = Vec::new();
+        for one in waiting {
+            match fit(&self, &one.load) {
+                Some(cpu) => self.put(cpu, one),
+                None => failed.push(one),
+            }
+        }
+        for mut one in failed {
+            let mut unused: BTreeSet<usize> = (0..self.cpus.len()).collect();
+            loop {
+                let found = unused.iter().copied().find(|&cpu| self.cpus[cpu].fits(one.load));
+                if let Some(cpu) = found {
+                    self.put(cpu, one);
+                    break;
+                }
+                let parts = unused.iter().map(|&cpu| (self.part(cpu, &one), Reverse(cpu)));
+                match parts.max() {
+                    Some((budget, Reverse(cpu))) if budget > 0 => {
+                        one = self.cut(cpu, one, budget);
+                        unused.remove(&cpu);
+                    }
+                    Some(_) | None => return Err(one.into()),
+                }
+            }
+        }
+        Ok(self.pieces)
+    }
+
+    fn first_fit(&self, load: &Load) -> Option<usize> {
+        self.cpus.iter().position(|cpu| cpu.fits(*load))
+    }
+
+    fn worst_fit(&self, load: &Load) -> Option<usize> {
+        let fits = (0..self.cpus.len()).filter(|&cpu| self.cpus[cpu].fits(*load));
+        // Of equal ones the lowest.
+        fits.min_by(|&a, &b| self.cpus[a].compare_load(&self.cpus[b]))
+    }
+
+    // --- EDF-WM -----------------------------------------------------------------------------------
+
+    fn windows(mut self, waiting: Vec<Waiting>) -> Placed {
+        for one in waiting {
+            match self.first_fit(&one.load) {
+                Some(cpu) => self.put(cpu, one),
+                None => self.cut_into_windows(one)?,
+            }
+        }
+        Ok(self.pieces)
+    }
+
+    fn cut_into_windows(&mut self, one: Waiting) -> Result<(), Left> {
+        let Load { wcet, deadline, period } = one.load;
+        // Whatever the windows, no CPU gives more than it has left.
+        let room = self.cpus.iter().map(|cpu| cpu.room(period)).fold(0, i64::saturating_add);
+        if room < wcet {
+            return Err(Left { task: one.task, rest: wcet - room });
+        }
+        let mut least = wcet;
+        for count in 2..=self.cpus.len() {
+            let window = deadline / count as i64;
+            let budget = |cpu: &Cpu| cpu.budget(window, period, wcet);
+            let mut budgets: Vec<(usize, i64)> = self.cpus.iter().map(budget).enumerate().collect();
+            // Stable: of equal ones the lowest CPU comes first.
+            budgets.sort_by_key(|&(_, budget)| Reverse(budget));
+            budgets.truncate(count);
+            let sum = budgets.iter().map(|&(_, budget)| budget).fold(0, i64::saturating_add);
+            if sum < wcet {
+                least = least.min(wcet - sum);
+                continue;
+            }
+            let mut rest = wcet;
+            for (k, (cpu, budget)) in budgets.into_iter().enumerate() {
+                let load = Load { wcet: budget.min(rest), deadline: window, period };
+                if load.wcet > 0 {
+                    self.put(cpu, Waiting { offset: k as i64 * window, load, ..one });
+                    rest -= load.wcet;
+                }
+            }
+            return Ok(());
+        }
+        Err(Left { task: one.task, rest: least })
+    }
+}
+
+#[cfg(test)]
+mod tests;

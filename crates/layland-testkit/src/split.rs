@@ -1,0 +1,317 @@
+//! The slow twins of semi-partitioned EDF: what a CPU takes, by looking at every length up to the hyperperiod; which
+//! pieces tasks become, by trying one budget after the other; and who runs, one nanosecond after the other.
+
+use layland_gen::Random;
+use layland_model::{
+    Behaviour, CpuId, Duration, ExecutionModel, JobId, Piece, Service, Splitting, System, Task,
+    TaskId, TaskMap, Time,
+};
+use layland_offline::SplitOrder;
+use layland_trace::Trace;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// `(C, D, T)`.
+pub type Load = (i64, i64, i64);
+
+/// Whether EDF meets the deadlines of sporadic tasks on one CPU, for small periods.
+pub fn fits(loads: &[Load]) -> bool {
+    let hyperperiod = loads.iter().fold(1, |all, &(_, _, t)| num_integer::lcm(all, t));
+    let work: i64 = loads.iter().map(|&(c, _, t)| c * (hyperperiod / t)).sum();
+    let longest = loads.iter().map(|&(_, d, _)| d).max().unwrap_or(0);
+    let demand = |length: i64| -> i64 {
+        let jobs = |d: i64, t: i64| if length < d { 0 } else { (length - d) / t + 1 };
+        loads.iter().map(|&(c, d, t)| jobs(d, t) * c).sum()
+    };
+    work <= hyperperiod && (1..=hyperperiod + longest).all(|length| demand(length) <= length)
+}
+
+fn with(loads: &[Load], more: Load) -> bool {
+    let all: Vec<Load> = loads.iter().copied().chain([more]).collect();
+    fits(&all)
+}
+
+/// The largest budget up to `most` that fits with a window of its own length, or of this one.
+fn budget(loads: &[Load], window: Option<i64>, period: i64, most: i64) -> i64 {
+    let fits = |&c: &i64| with(loads, (c, window.unwrap_or(c), period));
+    (1..=most).rev().find(fits).unwrap_or(0)
+}
+
+/// The tasks in an order.
+fn in_order(system: &System, order: SplitOrder) -> Vec<TaskId> {
+    let mut tasks = system.by_rank();
+    let ratio = |c: Service, by: Duration| layland_model::Rate::new(c.ns(), by.ns());
+    tasks.sort_by(|&a, &b| {
+        let [a, b] = [a, b].map(|id| &system.tasks[id]);
+        let by =
+            |of: fn(&Task) -> Duration| ratio(b.own_wcet(), of(b)).cmp(&ratio(a.own_wcet(), of(a)));
+        match order {
+            SplitOrder::Utilization => by(|task| task.period),
+            SplitOrder::Density => by(|task| task.deadline),
+            SplitOrder::Deadline => a.deadline.cmp(&b.deadline),
+            SplitOrder::Period => a.period.cmp(&b.period),
+        }
+    });
+    tasks
+}
+
+/// Pieces as they are placed, and what is on each CPU.
+struct Placing {
+    pieces: TaskMap<Vec<Piece>>,
+    on: Vec<Vec<Load>>,
+}
+
+impl Placing {
+    fn put(&mut self, id: TaskId, cpu: usize, offset: i64, load: Load) {
+        self.on[cpu].push(load);
+        self.pieces[id].push(Piece {
+            cpu: CpuId(cpu as u32),
+            offset: Duration::from_ns(offset),
+            budget: Service::from_ns(load.0),
+            deadline: Duration::from_ns(load.1),
+        });
+    }
+}
+
+/// The pieces of the tasks of a system, as the text of the algorithms says; none if a task has no place.
+pub fn assign(
+    system: &System,
+    splitting: Splitting,
+    order: SplitOrder,
+) -> Option<TaskMap<Vec<Piece>>> {
+    let cpus = system.platform.cpu_count();
+    let mut placing = Placing {
+        pieces: TaskMap::filled(Vec::new(), system.tasks.len()),
+        on: vec![Vec::new(); cpus],
+    };
+    let of = |id: TaskId| -> Load {
+        let task = &system.tasks[id];
+        (task.own_wcet().ns(), task.deadline.ns(), task.period.ns())
+    };
+    let mut left = in_order(system, order);
+    match splitting {
+        Splitting::NextFirst | Splitting::NextBest => {
+            let mut rest: Option<(TaskId, i64, Load)> = None;
+            for cpu in 0..cpus {
+                if let Some((id, offset, load)) = rest.take() {
+                    assert!(with(&placing.on[cpu], load), "the rest fits on an empty CPU");
+                    placing.put(id, cpu, offset, load);
+                }
+                left.retain(|&id| {
+                    let fits = with(&placing.on[cpu], of(id));
+                    if fits {
+                        placing.put(id, cpu, 0, of(id));
+                    }
+                    !fits
+                });
+                if cpu + 1 == cpus {
+                    break;
+                }
+                let part = |&id: &TaskId| {
+                    let (c, _, t) = of(id);
+                    budget(&placing.on[cpu], None, t, c - 1)
+                };
+                let chosen = match splitting {
+                    Splitting::NextFirst => left.first().copied(),
+                    _ => {
+                        let share = |id: &TaskId| layland_model::Rate::new(part(id), of(*id).2);
+                        let most = left.iter().map(share).max();
+                        left.iter().copied().find(|id| Some(share(id)) == most)
+                    }
+                };
+                let Some(id) = chosen else { continue };
+                let c = part(&id);
+                if c > 0 {
+                    let (all, deadline, period) = of(id);
+                    placing.put(id, cpu, 0, (c, c, period));
+                    rest = Some((id, c, (all - c, deadline - c, period)));
+                    left.retain(|&other| other != id);
+                }
+            }
+            left.is_empty().then_some(placing.pieces)
+        }
+        Splitting::FailFirst | Splitting::FailWorst => {
+            let share = |loads: &[Load]| -> layland_model::Rate {
+                loads.iter().map(|&(c, _, t)| layland_model::Rate::new(c, t)).sum()
+            };
+            left.retain(|&id| {
+                let room: Vec<usize> =
+                    (0..cpus).filter(|&cpu| with(&placing.on[cpu], of(id))).collect();
+                let cpu = match splitting {
+                    Splitting::FailFirst => room.first().copied(),
+                    _ => room.into_iter().min_by_key(|&cpu| (share(&placing.on[cpu]), cpu)),
+                };
+                if let Some(cpu) = cpu {
+                    placing.put(id, cpu, 0, of(id));
+                }
+                cpu.is_none()
+            });
+            for id in left {
+                let (mut c, mut d, t) = of(id);
+                let mut unused: Vec<usize> = (0..cpus).collect();
+                let mut offset = 0;
+                loop {
+                    if let Some(&cpu) =
+                        unused.iter().find(|&&cpu| with(&placing.on[cpu], (c, d, t)))
+                    {
+                        placing.put(id, cpu, offset, (c, d, t));
+                        break;
+                    }
+                    let part = |cpu: usize| budget(&placing.on[cpu], None, t, c - 1);
+                    let cpu =
+                        unused.iter().copied().max_by_key(|&cpu| (part(cpu), Reverse(cpu)))?;
+                    let first = part(cpu);
+                    if first == 0 {
+                        return None;
+                    }
+                    placing.put(id, cpu, offset, (first, first, t));
+                    (c, d, offset) = (c - first, d - first, offset + first);
+                    unused.retain(|&other| other != cpu);
+                }
+            }
+            Some(placing.pieces)
+        }
+        Splitting::Windows => {
+            for id in left {
+                let (c, d, t) = of(id);
+                if let Some(cpu) = (0..cpus).find(|&cpu| with(&placing.on[cpu], (c, d, t))) {
+                    placing.put(id, cpu, 0, (c, d, t));
+                    continue;
+                }
+                let taken = (2..=cpus).find_map(|count| {
+                    let window = d / count as i64;
+                    let mut budgets: Vec<(Reverse<i64>, usize)> = (0..cpus)
+                        .map(|cpu| (Reverse(budget(&placing.on[cpu], Some(window), t, c)), cpu))
+                        .collect();
+                    budgets.sort_unstable();
+                    budgets.truncate(count);
+                    let sum: i64 = budgets.iter().map(|(Reverse(b), _)| b).sum();
+                    (sum >= c).then_some((window, budgets))
+                });
+                let (window, budgets) = taken?;
+                let mut rest = c;
+                for (k, (Reverse(b), cpu)) in budgets.into_iter().enumerate() {
+                    let own = b.min(rest);
+                    if own > 0 {
+                        placing.put(id, cpu, k as i64 * window, (own, window, t));
+                        rest -= own;
+                    }
+                }
+            }
+            Some(placing.pieces)
+        }
+    }
+}
+
+/// Of the jobs of a trace: who runs in each nanosecond on each CPU, up to the end of the run. Jobs that are not
+/// complete need more than all of their pieces.
+pub fn schedule(
+    system: &System,
+    pieces: &TaskMap<Vec<Piece>>,
+    trace: &Trace,
+) -> Vec<(i64, usize, JobId)> {
+    struct State {
+        arrival: i64,
+        needs: i64,
+        piece: usize,
+        used: i64,
+    }
+    let rank = |task: TaskId| (system.tasks[task].rank, task);
+    let mut jobs: BTreeMap<JobId, State> = BTreeMap::new();
+    for record in &trace.jobs {
+        let needs = record.completion().map_or(i64::MAX, |_| record.executed.ns());
+        let state = State { arrival: record.job.arrival.ns(), needs, piece: 0, used: 0 };
+        jobs.insert(record.job.id, state);
+    }
+    let mut runs = Vec::new();
+    for now in 0..trace.over.ns() {
+        // A job that needs nothing ends when it first would run: it takes no time.
+        jobs.retain(|_, state| state.needs > 0 || state.arrival > now);
+        for cpu in system.platform.cpus() {
+            let first_of_task =
+                |id: &JobId| jobs.keys().find(|other| other.task == id.task) == Some(id);
+            let ready = jobs.iter().filter(|(id, state)| {
+                let piece = pieces[id.task][state.piece];
+                piece.cpu == cpu && state.arrival + piece.offset.ns() <= now && first_of_task(id)
+            });
+            let due = |id: &JobId, state: &State| {
+                let piece = pieces[id.task][state.piece];
+                (state.arrival + piece.due().ns(), rank(id.task))
+            };
+            let first = ready.min_by_key(|(id, state)| due(id, state)).map(|(&id, _)| id);
+            if let Some(id) = first {
+                runs.push((now, cpu.0 as usize, id));
+            }
+        }
+        for &(_, _, id) in runs.iter().rev().take_while(|&&(at, ..)| at == now) {
+            let state = jobs.get_mut(&id).expect("it runs");
+            state.needs = state.needs.saturating_sub(1);
+            state.used += 1;
+            let mut is_over = state.needs == 0;
+            if !is_over && state.used == pieces[id.task][state.piece].budget.ns() {
+                (state.piece, state.used) = (state.piece + 1, 0);
+                is_over = state.piece == pieces[id.task].len();
+            }
+            if is_over {
+                jobs.remove(&id);
+            }
+        }
+    }
+    runs
+}
+
+/// A few tasks of a few units each that use most of two to four CPUs.
+pub fn draw(random: &mut Random, constrained: bool) -> System {
+    const PERIODS: [i64; 7] = [4, 5, 6, 8, 10, 12, 15];
+    let cpus = random.between(2, 4) as usize;
+    let room = cpus as f64;
+    let mut tasks = Vec::new();
+    let mut load = 0.0;
+    loop {
+        let period = PERIODS[random.below(PERIODS.len() as u64) as usize];
+        let wcet = random.between(1, period);
+        load += wcet as f64 / period as f64;
+        if load > room {
+            break;
+        }
+        let mut task = Task::implicit(
+            format!("t{}", tasks.len()),
+            Service::from_ns(wcet),
+            Duration::from_ns(period),
+        );
+        if constrained && random.below(2) == 0 {
+            task.deadline = Duration::from_ns(random.between(wcet, period));
+        }
+        tasks.push(task);
+    }
+    let mut system = System::new(cpus, tasks);
+    system.tasks.values_mut().for_each(|task| task.rank = random.between(0, 2));
+    system
+}
+
+/// Gives tasks arrivals at least a period apart, and jobs that end early; jobs that need more than their WCETs, if
+/// asked.
+pub fn run(random: &mut Random, system: &System, until: i64, overruns: bool) -> System {
+    let mut system = system.clone();
+    for task in system.tasks.values_mut() {
+        let period = task.period.ns();
+        let mut at = if random.below(2) == 0 { 0 } else { random.between(0, period) };
+        let dense = random.below(3) > 0;
+        let mut releases = Vec::new();
+        while at < until {
+            releases.push(Time::from_ns(at));
+            let late = !dense || random.below(4) == 0;
+            at += period + if late { random.between(0, period) } else { 0 };
+        }
+        task.behaviour = Behaviour::Explicit(releases);
+        let wcet = task.own_wcet().ns();
+        let demand = |random: &mut Random| match random.below(4) {
+            0 => random.between(0, wcet),
+            1 if overruns => random.between(wcet, 2 * wcet),
+            _ => wcet,
+        };
+        let demands = (0..1 + random.below(6)).map(|_| Service::from_ns(demand(random)));
+        task.execution = ExecutionModel::List(demands.collect());
+    }
+    system
+}

@@ -1,0 +1,400 @@
+//! Semi-partitioned EDF: the worked example, twins on random systems, what the pieces promise, and whom splitting
+//! dominates.
+
+use layland_analysis::semi_partitioned as tests;
+use layland_analysis::{SchedulabilityTest, Verdict};
+use layland_checker::check;
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    Algorithm, CpuId, Duration, Index, JobId, Piece, ScheduleRule, Service, Splitting, System,
+    Task, TaskId, TaskMap, Time,
+};
+use layland_offline::{SplitOrder, split};
+use layland_policy::Policy;
+use layland_sim::{SimOptions, simulate};
+use layland_testkit::registry;
+use layland_testkit::split::{assign, draw, fits, run as drawn_run, schedule};
+use layland_trace::{Counters, JobEnd, Segment, Trace};
+use std::collections::BTreeMap;
+
+const ORDERS: [(&str, SplitOrder); 4] = [
+    ("du", SplitOrder::Utilization),
+    ("dd", SplitOrder::Density),
+    ("id", SplitOrder::Deadline),
+    ("ip", SplitOrder::Period),
+];
+
+/// Every policy with its options, and how it splits.
+fn specs() -> Vec<(String, Splitting, SplitOrder)> {
+    let names = [
+        ("cd:split=fail-first", Splitting::FailFirst),
+        ("cd:split=fail-worst", Splitting::FailWorst),
+        ("cd:split=next-first", Splitting::NextFirst),
+        ("cd:split=next-best", Splitting::NextBest),
+        ("edf-wm", Splitting::Windows),
+    ];
+    let each = names.iter().flat_map(|&(name, splitting)| {
+        ORDERS.iter().map(move |&(word, order)| (format!("{name}:order={word}"), splitting, order))
+    });
+    each.collect()
+}
+
+fn test_of(splitting: Splitting) -> &'static SchedulabilityTest {
+    match splitting {
+        Splitting::FailFirst => &tests::FAIL_FIRST,
+        Splitting::FailWorst => &tests::FAIL_WORST,
+        Splitting::NextFirst => &tests::NEXT_FIRST,
+        Splitting::NextBest => &tests::NEXT_BEST,
+        Splitting::Windows => &tests::WINDOWS,
+    }
+}
+
+fn run(system: &System, policy: impl Policy, until: i64) -> Trace {
+    let mut trace = Trace::default();
+    let options = SimOptions::until(Time::from_ns(until));
+    simulate(system, policy, &mut trace, &options).expect("it is short");
+    trace
+}
+
+/// Random systems, some with deadlines before the ends of periods.
+fn systems(count: u64) -> impl Iterator<Item = (u64, System)> {
+    (0..count).map(|index| {
+        let mut random = Random::new(31, index, Aspect::Utilizations);
+        (index, draw(&mut random, index % 3 == 0))
+    })
+}
+
+fn six_tenths() -> System {
+    let task = |name| Task::implicit(name, Service::from_ns(6), Duration::from_ns(10));
+    System::new(2, ["a", "b", "c"].map(task).to_vec())
+}
+
+/// Three tasks of 6/10, of which no two fit on a CPU: the second one runs 4 on CPU 0 and 2 on CPU 1.
+#[test]
+fn a_task_that_fits_nowhere_is_split() {
+    let system = six_tenths();
+    let policy = registry().build("cd:split=next-first", &system).unwrap();
+    let rule = policy.rule();
+    let ScheduleRule::Split { pieces } = &rule else { panic!("{rule:?}") };
+    let row =
+        |piece: &Piece| (piece.cpu.0, piece.offset.ns(), piece.budget.ns(), piece.deadline.ns());
+    let rows: Vec<Vec<_>> = pieces.values().map(|own| own.iter().map(row).collect()).collect();
+    let expected = [vec![(0, 0, 6, 10)], vec![(0, 0, 4, 4), (1, 4, 2, 6)], vec![(1, 0, 6, 10)]];
+    assert_eq!(rows, expected);
+    let trace = run(&system, policy, 10);
+    let mut found: Vec<_> = (trace.segments.iter())
+        .map(|of| (of.cpu.0, of.start.ns(), of.end.ns(), of.job.task.0))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [(0, 0, 4, 1), (0, 4, 10, 0), (1, 0, 4, 2), (1, 4, 6, 1), (1, 6, 8, 2)]);
+    assert!(check(&trace, &system, &rule, 3).is_clean());
+}
+
+#[test]
+fn pieces_are_those_of_the_twin() {
+    let mut count: BTreeMap<(Splitting, bool), u32> = BTreeMap::new();
+    for (_, system) in systems(700) {
+        for (spec, splitting, order) in specs() {
+            let fast = split(&system, splitting, order).ok();
+            let slow = assign(&system, splitting, order);
+            assert_eq!(fast, slow, "{spec}: {system:#?}");
+            let has_split = fast.is_some_and(|it| it.values().any(|own| own.len() > 1));
+            *count.entry((splitting, has_split)).or_default() += 1;
+        }
+    }
+    for splitting in Splitting::ALL {
+        assert!(count[&(splitting, true)] > 100, "{count:?}");
+    }
+}
+
+/// Each CPU of an accepted set is schedulable by the definition, a CPU has at most one piece without laxity, and
+/// budgets and windows add up.
+#[test]
+fn pieces_fit_their_tasks_and_their_cpus() {
+    let mut most = 0;
+    for (_, system) in systems(500) {
+        for (spec, splitting, order) in specs() {
+            let Ok(pieces) = split(&system, splitting, order) else { continue };
+            let mut on: BTreeMap<CpuId, Vec<(i64, i64, i64)>> = BTreeMap::new();
+            let mut tight: BTreeMap<CpuId, u32> = BTreeMap::new();
+            let mut splits = 0;
+            for (id, task) in system.tasks.iter() {
+                let own = &pieces[id];
+                let budgets: i64 = own.iter().map(|piece| piece.budget.ns()).sum();
+                assert_eq!(budgets, task.own_wcet().ns(), "{spec}: {own:?}");
+                assert!(own.windows(2).all(|pair| pair[0].due() <= pair[1].offset), "{own:?}");
+                assert!(own.last().unwrap().due() <= task.deadline, "{spec}: {own:?}");
+                splits += usize::from(own.len() > 1);
+                most = most.max(own.len());
+                for piece in own {
+                    let load = (piece.budget.ns(), piece.deadline.ns(), task.period.ns());
+                    on.entry(piece.cpu).or_default().push(load);
+                    *tight.entry(piece.cpu).or_default() += u32::from(piece.has_no_laxity());
+                }
+                let is_next = matches!(splitting, Splitting::NextFirst | Splitting::NextBest);
+                assert!(!is_next || own.len() <= 2, "{spec}: {own:?}");
+            }
+            if matches!(splitting, Splitting::NextFirst | Splitting::NextBest) {
+                assert!(splits < system.platform.cpu_count(), "{spec}: {splits}");
+            }
+            assert!(on.values().all(|loads| fits(loads)), "{spec}: {pieces:?}");
+            assert!(tight.values().all(|&count| count <= 1), "{spec}: {pieces:?}");
+        }
+    }
+    assert!(most >= 3, "{most}");
+}
+
+/// Schedules are those of the twin, whatever jobs need, and keep the rule.
+#[test]
+fn schedules_are_those_of_the_twin() {
+    let (mut compared, mut moved, mut given_up) = (0, 0, 0);
+    for (index, system) in systems(400) {
+        let mut random = Random::new(32, index, Aspect::Offsets);
+        let drawn = drawn_run(&mut random, &system, 100, index % 2 == 0);
+        for (spec, ..) in specs() {
+            let Ok(policy) = registry().build(&spec, &drawn) else { continue };
+            let rule = policy.rule();
+            let ScheduleRule::Split { pieces } = &rule else { panic!("{rule:?}") };
+            let trace = run(&drawn, policy, 100);
+            let report = check(&trace, &drawn, &rule, 3);
+            assert!(report.is_clean(), "{spec}: {report}\n{drawn:#?}");
+            let mut found: Vec<(i64, usize, JobId)> = (trace.segments.iter())
+                .flat_map(|of| {
+                    (of.start.ns()..of.end.ns()).map(|now| (now, of.cpu.index(), of.job))
+                })
+                .collect();
+            found.sort_unstable();
+            assert_eq!(found, schedule(&drawn, pieces, &trace), "{spec}: {drawn:#?}");
+            compared += found.len();
+            moved += (trace.segments.windows(2))
+                .filter(|pair| pair[0].job == pair[1].job && pair[0].cpu != pair[1].cpu)
+                .count();
+            let aborted = |end: &Option<(Time, JobEnd)>| matches!(end, Some((_, JobEnd::Aborted)));
+            given_up += trace.jobs.iter().filter(|record| aborted(&record.end)).count();
+        }
+    }
+    assert!(compared > 400_000 && moved > 500 && given_up > 500, "{compared} {moved} {given_up}");
+}
+
+/// What is accepted never is late, under any releases at least a period apart, and pieces without laxity run without a
+/// pause from their windows on; a job migrates less often than it has pieces.
+#[test]
+fn accepted_sets_are_never_late() {
+    let (mut runs, mut without_laxity) = (0, 0);
+    for (index, system) in systems(300) {
+        for (spec, splitting, order) in specs() {
+            if order != SplitOrder::Utilization {
+                continue;
+            }
+            let finding = test_of(splitting).run(&system).unwrap();
+            let built = registry().build(&spec, &system);
+            assert_eq!(finding.verdict == Verdict::Yes, built.is_ok(), "{spec}: {system:#?}");
+            let Ok(policy) = built else { continue };
+            let ScheduleRule::Split { pieces } = policy.rule() else { panic!("{spec}") };
+            for round in 0..4 {
+                let mut random = Random::new(33 + round, index, Aspect::Offsets);
+                let drawn = drawn_run(&mut random, &system, 300, false);
+                let trace = run(&drawn, policy.clone(), 300);
+                let mut counters = Counters::new(drawn.tasks.len(), drawn.platform.cpu_count());
+                let options = SimOptions::until(Time::from_ns(300));
+                simulate(&drawn, policy.clone(), &mut counters, &options).expect("it is short");
+                let most: usize = pieces.values().map(|own| own.len() - 1).max().unwrap();
+                let migrations = counters.total().migrations_within_jobs;
+                assert!(migrations <= (most * trace.jobs.len()) as u64, "{spec}: {drawn:#?}");
+                for record in &trace.jobs {
+                    assert!(!record.missed(trace.over), "{spec}: {record:?} {drawn:#?}");
+                    let first = pieces[record.job.id.task][0];
+                    let arrival = record.job.arrival.ns();
+                    if !first.has_no_laxity() || arrival + first.budget.ns() > 300 {
+                        continue;
+                    }
+                    let own = trace.segments.iter().find(|segment| segment.job == record.job.id);
+                    let own = own.filter(|_| record.executed > Service::ZERO);
+                    let Some(own) = own else { continue };
+                    let until = arrival + first.budget.min(record.executed).ns();
+                    assert_eq!((own.start.ns(), own.end.ns()), (arrival, until), "{spec}");
+                    without_laxity += 1;
+                }
+                runs += 1;
+            }
+        }
+    }
+    assert!(runs > 1500 && without_laxity > 1500, "{runs} {without_laxity}");
+}
+
+/// With deadlines at the ends of periods a CPU takes what its utilization allows, and so C=D begins where first fit of
+/// the same order ends: it accepts whatever that does, and more.
+#[test]
+fn splitting_what_fails_dominates_first_fit() {
+    let (mut both, mut more) = (0, 0);
+    for index in 0..3000 {
+        let mut random = Random::new(34, index, Aspect::Utilizations);
+        let system = draw(&mut random, false);
+        let packs = registry().build("p-edf:fit=ffd", &system).is_ok();
+        for spec in ["cd:order=du", "cd:order=dd", "edf-wm:order=du", "edf-wm:order=dd"] {
+            let splits = registry().build(spec, &system);
+            assert!(splits.is_ok() || !packs, "{spec}: {system:#?}");
+            if let (Ok(policy), true) = (&splits, packs) {
+                let ScheduleRule::Split { pieces } = policy.rule() else { panic!("{spec}") };
+                assert!(pieces.values().all(|own| own.len() == 1), "{spec}: {system:#?}");
+            }
+            both += u32::from(packs);
+            more += u32::from(splits.is_ok() && !packs);
+        }
+    }
+    assert!(both > 3000 && more > 800, "{both} {more}");
+}
+
+/// With any deadlines it begins where first fit by processor demand ends.
+#[test]
+fn splitting_what_fails_dominates_first_fit_by_demand() {
+    let (mut both, mut more) = (0, 0);
+    for index in 0..1500 {
+        let mut random = Random::new(35, index, Aspect::Utilizations);
+        let system = draw(&mut random, true);
+        let mut on = vec![Vec::new(); system.platform.cpu_count()];
+        let mut tasks = system.by_rank();
+        tasks.sort_by_key(|&id| std::cmp::Reverse(system.tasks[id].density()));
+        let packs = tasks.iter().all(|&id| {
+            let task = &system.tasks[id];
+            let load = (task.own_wcet().ns(), task.deadline.ns(), task.period.ns());
+            let room = |loads: &Vec<(i64, i64, i64)>| {
+                fits(&loads.iter().copied().chain([load]).collect::<Vec<_>>())
+            };
+            let cpu = on.iter().position(room);
+            cpu.map(|cpu| on[cpu].push(load)).is_some()
+        });
+        for spec in ["cd:order=dd", "edf-wm:order=dd"] {
+            let splits = registry().build(spec, &system).is_ok();
+            assert!(splits || !packs, "{spec}: {system:#?}");
+            both += u32::from(packs);
+            more += u32::from(splits && !packs);
+        }
+    }
+    assert!(both > 600 && more > 150, "{both} {more}");
+}
+
+#[test]
+fn the_rule_finds_what_is_wrong() {
+    let system = six_tenths();
+    let policy = registry().build("cd", &system).unwrap();
+    let rule = policy.rule();
+    let trace = run(&system, policy, 30);
+    assert!(check(&trace, &system, &rule, 3).is_clean());
+    let says = |trace: &Trace, rule: &ScheduleRule, what: &str| {
+        let report = check(trace, &system, rule, 20).to_string();
+        assert!(report.contains(what), "{what}: {report}");
+    };
+    // Another policy.
+    let g_edf = run(&system, registry().build("g-edf", &system).unwrap(), 30);
+    says(&g_edf, &rule, "where it has no piece left");
+    // A piece that runs before the one before it is used up, and before its window.
+    let ScheduleRule::Split { pieces } = &rule else { panic!("{rule:?}") };
+    let with = |change: &dyn Fn(&mut TaskMap<Vec<Piece>>)| {
+        let mut pieces = pieces.clone();
+        change(&mut pieces);
+        ScheduleRule::Split { pieces }
+    };
+    let (last, ns) = (TaskId(2), Service::from_ns);
+    let other = with(&|pieces| {
+        (pieces[last][0].budget, pieces[last][0].deadline) = (ns(3), Duration::from_ns(3));
+        pieces[last][1].budget = ns(3);
+    });
+    says(&trace, &other, "gets 4ns of its piece on CPU 0, and the budget is 3ns");
+    let later = with(&|pieces| {
+        (pieces[last][1].offset, pieces[last][1].deadline) =
+            (Duration::from_ns(7), Duration::from_ns(3));
+    });
+    says(&trace, &later, "its piece there is ready at 7ns");
+    // Pieces that are none of the set.
+    let less = with(&|pieces| pieces[last][1].budget = ns(1));
+    says(&trace, &less, "the pieces of `c` are less than its WCET together");
+    let again = with(&|pieces| pieces[last][1].cpu = CpuId(0));
+    says(&trace, &again, "are not all on other CPUs");
+    let early = with(&|pieces| pieces[last][1].offset = Duration::from_ns(3));
+    says(&trace, &early, "have windows that begin before the one before ends");
+    let tight = with(&|pieces| pieces[TaskId(0)][0].deadline = Duration::from_ns(6));
+    says(&trace, &tight, "are without laxity on a CPU that has such a piece already");
+    // `c` takes CPU 1 from `b`, which has the smaller rank and is due at the same time.
+    let trace = run(&system, registry().build("cd", &system).unwrap(), 10);
+    let mut overtaken = trace.clone();
+    let at = Time::from_ns;
+    let mut on_1 = overtaken.segments.iter().copied().filter(|segment| segment.cpu == CpuId(1));
+    let (b, c) = (on_1.next().unwrap(), on_1.next().unwrap());
+    assert_eq!((b.end, c.start, c.end), (at(6), at(6), at(8)));
+    overtaken.segments.retain(|segment| segment.cpu == CpuId(0));
+    overtaken.segments.extend([
+        Segment { end: at(4), ..b },
+        Segment { start: at(4), end: at(6), ..c },
+        Segment { start: at(6), end: at(8), ..b },
+    ]);
+    overtaken.segments.sort_by_key(|segment| (segment.end, segment.cpu));
+    for record in &mut overtaken.jobs {
+        match record.job.id.task.0 {
+            1 => record.end = Some((at(8), JobEnd::Completed)),
+            2 => record.end = Some((at(6), JobEnd::Completed)),
+            _ => {}
+        }
+    }
+    says(&overtaken, &rule, "b#0 waits at 4ns while c (piece 2 of 2)#0");
+}
+
+/// A job that needs more than its WCET is given up, and makes nobody late.
+#[test]
+fn overruns_harm_nobody_else() {
+    let mut given_up = 0;
+    for (index, system) in systems(200) {
+        let mut random = Random::new(36, index, Aspect::Offsets);
+        let drawn = drawn_run(&mut random, &system, 200, true);
+        for (spec, ..) in specs() {
+            let Ok(policy) = registry().build(&spec, &drawn) else { continue };
+            let trace = run(&drawn, policy, 200);
+            for record in &trace.jobs {
+                let wcet = drawn.tasks[record.job.id.task].own_wcet();
+                match record.end {
+                    Some((at, JobEnd::Completed)) => assert!(at <= record.job.deadline, "{spec}"),
+                    Some((at, JobEnd::Aborted)) => {
+                        assert!(at <= record.job.deadline && record.executed == wcet, "{spec}");
+                        given_up += 1;
+                    }
+                    Some((_, JobEnd::Left)) => panic!("{spec}: nobody leaves"),
+                    None => assert!(record.job.deadline > trace.over, "{spec}"),
+                }
+            }
+        }
+    }
+    assert!(given_up > 1000, "{given_up}");
+}
+
+#[test]
+fn the_tests_are_about_the_order_of_the_default() {
+    let of = |spec: &str| {
+        let (info, options) = registry().parse(spec).unwrap();
+        info.algorithm(&options)
+    };
+    assert_eq!(of("cd"), Algorithm::Split(Some(Splitting::FailFirst)));
+    assert_eq!(of("cd:split=next-best:order=du"), Algorithm::Split(Some(Splitting::NextBest)));
+    assert_eq!(of("cd:order=dd"), Algorithm::Split(None));
+    assert_eq!(of("c=d"), Algorithm::Split(Some(Splitting::FailFirst)));
+    assert_eq!(of("EDF_WM"), Algorithm::Split(Some(Splitting::Windows)));
+}
+
+#[test]
+fn what_pieces_cannot_express_is_refused() {
+    let refused = |change: &dyn Fn(&mut System), spec: &str| {
+        let mut system = six_tenths();
+        change(&mut system);
+        registry().build(spec, &system).map(|_| ()).unwrap_err().to_string()
+    };
+    let id = TaskId(0);
+    for spec in ["cd", "edf-wm"] {
+        let late = refused(&|of| of.tasks[id].deadline = Duration::from_ns(11), spec);
+        assert!(late.contains("needs deadlines up to the ends of periods"), "{late}");
+        let hog = refused(&|of| of.tasks[id].behaviour = layland_model::Behaviour::Hog, spec);
+        assert!(hog.contains("needs jobs that end"), "{hog}");
+        let jitter = refused(&|of| of.tasks[id].jitter = Duration::from_ns(1), spec);
+        assert!(jitter.contains("ready when they arrive"), "{jitter}");
+        let full = refused(&|of| of.tasks[id].wcet = vec![Service::from_ns(10)], spec);
+        assert!(full.contains("are left over"), "{full}");
+    }
+}
