@@ -60,6 +60,42 @@ fn qps_is_its_twin() {
     }
 }
 
+/// In large hierarchies, what is due and what is pending is in heaps: one task of each system is many. A tenth of each
+/// CPU is left, as rates are rounded anew; systems without whole budgets are refused, which are few.
+#[test]
+fn qps_of_many_tasks_is_its_twin() {
+    const MANY: i64 = 40;
+    let mut compared = 0;
+    for sporadic in [false, true] {
+        for (index, Drawn { system, until }) in (0..).zip(systems(12, sporadic)) {
+            let mut tasks = Vec::new();
+            for (id, task) in system.tasks.iter() {
+                let mut task = task.clone();
+                (task.period, task.deadline) = (task.period * MANY, task.deadline * MANY);
+                task.execution = ExecutionModel::Wcet;
+                let share = if id.index() == 0 { 1 } else { MANY };
+                task.wcet[0] = Service::from_ns((task.wcet[0].ns() * share * 9 / 10).max(1));
+                if id.index() == 0 {
+                    tasks.extend((0..MANY).map(|_| task.clone()));
+                } else {
+                    tasks.push(task);
+                }
+            }
+            for (number, task) in tasks.iter_mut().enumerate() {
+                task.name = format!("t{number}");
+            }
+            let system = System::new(system.platform.cpu_count(), tasks);
+            let until = Time::from_ns(until.ns() * MANY);
+            if registry().build("qps", &system).is_err() {
+                continue;
+            }
+            trees_of_qps(&Drawn { system, until }, index).unwrap_or_else(|how| panic!("{how}"));
+            compared += 1;
+        }
+    }
+    assert!(compared >= 12, "{compared}");
+}
+
 const POLICIES: [&str; 5] = ["run", "qps", "qps:master=edf", "dp-wrap", "dp-wrap:mirror=off"];
 
 #[test]

@@ -138,7 +138,8 @@ pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusa
                         (part.excess(below), cpu, ClientKind::Master(below as u32))
                     }
                 };
-                part.clients.push(Client::new(kind, number as u32, rate));
+                let set = part.sets.len() as u32;
+                part.clients.push(Client::new(kind, number as u32, rate, set));
             }
             let major = set
                 .master
@@ -151,6 +152,7 @@ pub fn qps(system: &System, options: &PolicyOptions) -> Result<Qps, SystemRefusa
                 (major.client, major.host) = client;
             }
         }
+        part.reserve();
         parts.push(part);
     }
     let home = by_task(system, &order, &places);

@@ -8,15 +8,19 @@ impl Hierarchy {
     /// The pending client of a set, or of a side of it, with the earliest deadline.
     #[inline]
     fn earliest(&self, set: usize, side: Option<usize>, incumbent: u32) -> u32 {
-        let clients = self.sets[set].clients();
+        if side.is_none() && !self.is_small() {
+            let Some((first, Client { end, .. })) = self.first_pending(set) else { return NONE };
+            let goes_on = self.clients.get(incumbent as usize);
+            let goes_on = goes_on.is_some_and(|client| client.end == *end && client.is_pending());
+            return if goes_on { incumbent } else { first };
+        }
         let mut best = NONE;
         let mut best_key = (NEVER, true, true, NONE);
-        for (at, client) in clients.clone().zip(&self.clients[clients]) {
+        for (at, client) in self.pending(set) {
             let is_master = matches!(client.kind, ClientKind::Master(_));
-            let key = (client.end, at as u32 != incumbent, is_master, client.number);
-            let is_in = side.is_none_or(|side| side == client.side);
-            if key < best_key && is_in && client.is_pending() {
-                (best, best_key) = (at as u32, key);
+            let key = (client.end, at != incumbent, is_master, client.number);
+            if key < best_key && side.is_none_or(|side| side == client.side) {
+                (best, best_key) = (at, key);
             }
         }
         best

@@ -1,9 +1,16 @@
 //! The state of a hierarchy, and how it follows time and events.
+//!
+//! An event costs what changes, and what is looked at of the sets: not what there is of clients, of which a set can
+//! have hundreds. When their windows begin and end is in a heap ([`Dues`]). Those that have something to execute are in
+//! a heap of each set (`Set::pending`): whatever makes one pending puts it there, and it goes once it is first and is
+//! not. In a small hierarchy all clients are looked at instead, which takes less time.
 
 use super::super::parts::{Account, Frame, NEVER, NONE, Part};
 use super::{Counts, MasterRule};
 use crate::State;
 use layland_model::{CpuId, Index, JobId, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// What a client is.
 #[derive(Clone, Debug)]
@@ -34,6 +41,9 @@ pub(super) struct Client {
     pub account: Account,
     /// The side of its set that it is on, in QPS mode.
     pub side: usize,
+    /// The set, and the deadline with which it is among the pending ones there; [`NEVER`] if it is not.
+    set: u32,
+    listed: i64,
     /// When the window of a released job begins, and the deadline of that job.
     pub opens: i64,
     pub due: i64,
@@ -41,9 +51,11 @@ pub(super) struct Client {
 
 impl Client {
     /// An inactive one.
-    pub(super) fn new(kind: ClientKind, number: u32, rate: i64) -> Client {
+    pub(super) fn new(kind: ClientKind, number: u32, rate: i64, set: u32) -> Client {
         Client {
             kind,
+            set,
+            listed: NEVER,
             number,
             rate,
             start: 0,
@@ -65,6 +77,18 @@ impl Client {
             ClientKind::Master(_) => true,
         };
         self.active && ready && self.remaining > 0
+    }
+
+    /// When its window begins or ends next.
+    #[inline]
+    fn due_at(&self) -> i64 {
+        if self.active { self.opens.min(self.end) } else { self.opens }
+    }
+
+    /// Whether its window begins or ends by now.
+    #[inline]
+    pub(super) fn is_due(&self, now: i64) -> bool {
+        self.due_at() <= now
     }
 
     /// The ready job of a task.
@@ -129,6 +153,23 @@ impl Major {
     }
 }
 
+/// The order of pending clients, but that the one that was picked last comes first among equal deadlines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pending {
+    end: i64,
+    is_master: bool,
+    number: u32,
+    at: u32,
+}
+
+impl Pending {
+    /// Whether it is still so.
+    #[inline]
+    fn holds(&self, client: &Client) -> bool {
+        client.end == self.end && client.is_pending()
+    }
+}
+
 /// What one CPU executes.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
@@ -139,6 +180,9 @@ pub(super) struct Set {
     /// The task that its CPU runs, as a client.
     pub on: u32,
     pub major: Option<Major>,
+    /// Its pending clients, the earliest deadline first; also some that are no longer pending, but none of these is the
+    /// first when something is selected.
+    pending: BinaryHeap<Reverse<Pending>>,
     /// The job that its CPU runs, for counting.
     ran: Option<JobId>,
     /// Whether its CPU is invoked in this update, and when it was last.
@@ -150,7 +194,8 @@ impl Set {
     /// The set of these clients.
     pub(super) fn new(first: u32, end: u32, major: Option<Major>) -> Set {
         let (ran, invoked, invoked_at) = (None, false, -1);
-        Set { first, end, pick: NONE, on: NONE, major, ran, invoked, invoked_at }
+        let pending = BinaryHeap::with_capacity(2 * (end - first) as usize);
+        Set { first, end, pick: NONE, on: NONE, major, pending, ran, invoked, invoked_at }
     }
 
     pub(super) fn clients(&self) -> std::ops::Range<usize> {
@@ -162,6 +207,57 @@ impl Set {
     }
 }
 
+/// Whether a hierarchy has so few clients that to look at all of them takes less time than to keep heaps.
+#[inline]
+fn is_small(clients: &[Client]) -> bool {
+    clients.len() <= 32
+}
+
+/// When windows of clients begin or end: the earliest first. Times that have been replaced are in it, too, until their
+/// turn comes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dues(BinaryHeap<Reverse<(i64, u32)>>);
+
+impl Dues {
+    /// The window of a client begins or ends at another time than before.
+    #[inline]
+    pub(super) fn note(&mut self, at: u32, clients: &[Client]) {
+        let due = clients[at as usize].due_at();
+        if due != NEVER && !is_small(clients) {
+            self.0.push(Reverse((due, at)));
+        }
+    }
+
+    /// Takes out a client whose window begins or ends by now.
+    #[inline]
+    pub(super) fn take(&mut self, clients: &[Client], now: i64) -> Option<u32> {
+        while let Some(&Reverse((due, at))) = self.0.peek()
+            && due <= now
+        {
+            self.0.pop();
+            if clients[at as usize].due_at() == due {
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    /// When a window begins or ends next.
+    #[inline]
+    fn next(&mut self, clients: &[Client]) -> i64 {
+        if is_small(clients) {
+            return clients.iter().map(Client::due_at).min().unwrap_or(NEVER);
+        }
+        while let Some(&Reverse((due, at))) = self.0.peek() {
+            if clients[at as usize].due_at() == due {
+                return due;
+            }
+            self.0.pop();
+        }
+        NEVER
+    }
+}
+
 /// The sets that depend on each other, those with lower CPUs first.
 #[derive(Clone, Debug)]
 pub(in crate::fair) struct Hierarchy {
@@ -170,6 +266,9 @@ pub(in crate::fair) struct Hierarchy {
     pub(super) sets: Vec<Set>,
     pub(super) clients: Vec<Client>,
     pub(super) counts: Counts,
+    pub(super) dues: Dues,
+    /// Whether clients have been charged anew since the last selection, and may be pending again.
+    is_charged: bool,
     /// Scratch: the side that each master served until now.
     pub(super) before: Vec<Option<usize>>,
 }
@@ -182,8 +281,23 @@ impl Hierarchy {
             sets: Vec::with_capacity(cpus.len()),
             clients: Vec::new(),
             counts: Counts::default(),
+            dues: Dues::default(),
+            is_charged: false,
             before: Vec::with_capacity(cpus.len()),
         }
+    }
+
+    /// Makes room for all its clients, so that none is made while it runs: each is among the pending ones at most with
+    /// a window that has ended and with the next one, and its window begins and ends at most twice until the first of
+    /// these times is looked at.
+    pub(super) fn reserve(&mut self) {
+        self.dues.0.reserve(4 * self.clients.len());
+    }
+
+    /// Whether all clients are looked at, and there are no heaps.
+    #[inline]
+    pub(super) fn is_small(&self) -> bool {
+        is_small(&self.clients)
     }
 
     /// The excess of a set.
@@ -196,9 +310,58 @@ impl Hierarchy {
     }
 
     pub(super) fn is_side_pending(&self, set: usize, side: usize) -> bool {
-        self.clients[self.sets[set].clients()]
-            .iter()
-            .any(|client| client.side == side && client.is_pending())
+        self.pending(set).any(|(_, client)| client.side == side)
+    }
+
+    /// The pending clients of a set, in any order.
+    #[inline]
+    pub(super) fn pending(&self, set: usize) -> impl Iterator<Item = (u32, &Client)> {
+        let set = &self.sets[set];
+        let looked_at = if self.is_small() { set.clients() } else { 0..0 };
+        let few = looked_at.map(|at| (at as u32, &self.clients[at]));
+        let kept = set.pending.iter().filter_map(|Reverse(pending)| {
+            let client = &self.clients[pending.at as usize];
+            (client.end == pending.end).then_some((pending.at, client))
+        });
+        few.chain(kept).filter(|(_, client)| client.is_pending())
+    }
+
+    /// The pending client of a set that comes first, if none was picked last and the hierarchy is not small.
+    #[inline]
+    pub(super) fn first_pending(&self, set: usize) -> Option<(u32, &Client)> {
+        let Reverse(first) = self.sets[set].pending.peek()?;
+        Some((first.at, &self.clients[first.at as usize]))
+    }
+
+    /// A client may be pending from now on.
+    #[inline]
+    pub(super) fn list(&mut self, at: u32) {
+        let is_small = self.is_small();
+        let client = &mut self.clients[at as usize];
+        let set = &mut self.sets[client.set as usize];
+        if !is_small && client.listed != client.end && client.is_pending() {
+            client.listed = client.end;
+            let Client { end, number, .. } = *client;
+            let is_master = matches!(client.kind, ClientKind::Master(_));
+            set.pending.push(Reverse(Pending { end, is_master, number, at }));
+        }
+    }
+
+    /// The first of the pending clients of a set is one that is.
+    #[inline]
+    fn unlist(&mut self, set: usize) {
+        let Self { sets, clients, .. } = self;
+        let all = &mut sets[set].pending;
+        while let Some(Reverse(first)) = all.peek() {
+            let client = &mut clients[first.at as usize];
+            if first.holds(client) {
+                break;
+            }
+            if client.listed == first.end {
+                client.listed = NEVER;
+            }
+            all.pop();
+        }
     }
 
     /// The job that a CPU runs.
@@ -224,14 +387,8 @@ impl Hierarchy {
 
     /// Step 4: when something is due again.
     #[inline]
-    fn next_event(&self) -> i64 {
-        let mut next = NEVER;
-        for client in &self.clients {
-            next = next.min(client.opens);
-            if client.active {
-                next = next.min(client.end);
-            }
-        }
+    fn next_event(&mut self) -> i64 {
+        let mut next = self.dues.next(&self.clients);
         for set in &self.sets {
             if let Some(client) = self.clients.get(set.on as usize)
                 && client.remaining > 0
@@ -270,14 +427,14 @@ impl Part for Hierarchy {
         if client.end <= now {
             client.remaining = 0;
         }
+        self.sets[client.set as usize].invoked = true;
         // The job after one that was late has what is left of the window of that one.
         if !client.active || client.end <= now {
             client.opens = num_integer::div_ceil(now, unit) * unit;
             client.due = deadline;
+            self.dues.note(member as u32, &self.clients);
         }
-        let member = member as u32;
-        let set = self.sets.iter_mut().find(|set| (set.first..set.end).contains(&member));
-        set.expect("a client is of a set").invoked = true;
+        self.list(member as u32);
     }
 
     fn grant(&mut self, member: usize) {
@@ -287,6 +444,7 @@ impl Part for Hierarchy {
             && client.active
         {
             client.remaining = client.remaining.max(client.rate * (window / unit));
+            self.list(member as u32);
         }
     }
 
@@ -296,7 +454,10 @@ impl Part for Hierarchy {
             && ended.is_none_or(|ended| ended == *job)
         {
             *ready = false;
-            client.opens = NEVER;
+            if client.opens != NEVER {
+                client.opens = NEVER;
+                self.dues.note(member as u32, &self.clients);
+            }
         }
     }
 
@@ -319,6 +480,7 @@ impl Part for Hierarchy {
     }
 
     fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+        self.is_charged = true;
         // Masters are servers, and keep to the plan.
         let tasks = self.clients.iter_mut();
         let tasks = tasks.filter(|client| matches!(client.kind, ClientKind::Task { .. }));
@@ -333,8 +495,14 @@ impl Part for Hierarchy {
 
     fn select(&mut self) -> i64 {
         self.renew();
+        if std::mem::take(&mut self.is_charged) {
+            (0..self.clients.len() as u32).for_each(|at| self.list(at));
+        }
         for index in 0..self.sets.len() {
             self.update(index);
+        }
+        if !self.is_small() {
+            (0..self.sets.len()).for_each(|index| self.unlist(index));
         }
         self.dispatch();
         self.count_events();

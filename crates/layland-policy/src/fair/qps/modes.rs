@@ -7,29 +7,48 @@ impl Hierarchy {
     /// Step 1: windows of tasks.
     #[inline]
     pub(super) fn renew(&mut self) {
-        let Self { frame, clients, .. } = self;
-        let (unit, now) = (frame.unit, frame.now);
-        for client in clients {
-            let ClientKind::Task { window, ready, .. } = client.kind else { continue };
-            let is_late = client.active && client.end <= now;
-            if is_late {
-                client.active = false;
-                if ready && client.opens == NEVER {
-                    // A late job goes on in a window of its own.
-                    (client.opens, client.due) = (now, now);
+        let now = self.frame.now;
+        if self.is_small() {
+            for at in 0..self.clients.len() {
+                if self.clients[at].is_due(now) {
+                    self.renew_client(at as u32);
                 }
             }
-            if client.opens <= now && !client.active {
-                // What a late job still needs: nothing where time is what jobs get, as no job is late then.
-                let late = if ready && is_late { client.remaining.max(0) } else { 0 };
-                let end = num_integer::div_floor(client.due, unit) * unit;
-                client.active = true;
-                client.start = now;
-                client.end = end.max(now + window);
-                client.remaining = client.rate * ((client.end - now) / unit) + late;
-                client.opens = NEVER;
+            return;
+        }
+        while let Some(at) = self.dues.take(&self.clients, now) {
+            self.renew_client(at);
+        }
+    }
+
+    /// The window of a client begins or ends now.
+    #[inline]
+    fn renew_client(&mut self, at: u32) {
+        let (unit, now) = (self.frame.unit, self.frame.now);
+        let client = &mut self.clients[at as usize];
+        // The end of a master is that of an interval.
+        let ClientKind::Task { window, ready, .. } = client.kind else { return };
+        let is_late = client.active && client.end <= now;
+        if is_late {
+            client.active = false;
+            if ready && client.opens == NEVER {
+                // A late job goes on in a window of its own.
+                (client.opens, client.due) = (now, now);
             }
         }
+        if client.opens <= now && !client.active {
+            // What a late job still needs: nothing where time is what jobs get, as no job is late then.
+            let late = if ready && is_late { client.remaining.max(0) } else { 0 };
+            let end = num_integer::div_floor(client.due, unit) * unit;
+            client.active = true;
+            client.start = now;
+            client.end = end.max(now + window);
+            client.remaining = client.rate * ((client.end - now) / unit) + late;
+            client.opens = NEVER;
+        }
+        debug_assert!(!client.is_due(now), "a window that begins ends later");
+        self.dues.note(at, &self.clients);
+        self.list(at);
     }
 
     /// Step 2: the mode and the interval of a major set.
@@ -93,7 +112,7 @@ impl Hierarchy {
     }
 
     fn open_interval(&mut self, index: usize) {
-        let Self { frame, sets, clients, .. } = self;
+        let Self { frame, sets, clients, dues, .. } = self;
         let (unit, now) = (frame.unit, frame.now);
         self.counts.intervals += 1;
         let set = &mut sets[index];
@@ -107,7 +126,9 @@ impl Hierarchy {
         master.active = true;
         (master.start, master.end) = (now, end);
         master.remaining = major.excess * units;
-        let host = major.host as usize;
+        let (host, at) = (major.host as usize, major.client);
+        dues.note(at, clients);
         sets[host].invoked = true;
+        self.list(at);
     }
 }
