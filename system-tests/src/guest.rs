@@ -145,9 +145,8 @@ impl Guest {
             .args([
                 "-accel",
                 "tcg,thread=single",
-                // What `max` has besides, kernels use, and it takes the emulator a fifth longer.
                 "-cpu",
-                "qemu64",
+                "max",
                 "-m",
                 "1G",
                 "-smp",
