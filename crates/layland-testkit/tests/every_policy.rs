@@ -25,7 +25,7 @@ use layland_testkit::registry;
 use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
 use layland_trace::{Counters, NoRecord, Trace};
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngSeed, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ const PENDING: &str =
 /// Each policy is tested at least so often.
 const LEAST: u32 = 10;
 /// So many times as many systems are drawn at most.
-const ROUNDS: usize = 60;
+const ROUNDS: u64 = 20;
 
 /// When about so many jobs have arrived.
 fn jobs(count: i64, system: &System) -> Time {
@@ -87,9 +87,6 @@ fn for_every_policy(
 ) {
     let exempt = |policy: &str| EXEMPT.iter().any(|&(of, who, _)| (of, who) == (property, policy));
     let said: RefCell<BTreeMap<&str, u32>> = RefCell::default();
-    let config =
-        ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() };
-    let mut runner = TestRunner::new(config);
     let systems = (systems, any::<u64>());
     let test = |(system, seed): (System, u64)| {
         for info in registry().iter().filter(|info| !exempt(&info.name)) {
@@ -112,8 +109,18 @@ fn for_every_policy(
             .collect()
     };
     // Some policies take few of the systems: by chance too few, and then more are drawn.
-    for _ in 0..ROUNDS {
-        if let Err(error) = runner.run(&systems, test) {
+    for round in 0..ROUNDS {
+        let mut config = ProptestConfig {
+            cases: cases(),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        };
+        // A seed that was asked for would draw the same systems again.
+        if let RngSeed::Fixed(seed) = &mut config.rng_seed {
+            *seed = seed.wrapping_add(round);
+        }
+        // A runner that has run its cases runs no more of them.
+        if let Err(error) = TestRunner::new(config).run(&systems, test) {
             panic!("{property}: {error}");
         }
         if Vec::is_empty(&rarely()) {

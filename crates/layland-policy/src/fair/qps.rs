@@ -49,6 +49,7 @@
 //! per instant, when a task of its set is released, what it runs changes, an interval of its set begins or
 //! ends, its master begins, ends or changes sides, or a master that it hosts gets a job.
 
+mod clients;
 mod dispatch;
 mod hierarchy;
 mod modes;
@@ -57,7 +58,8 @@ use super::parts::{NONE, Parts, policy_of_parts};
 use super::preparation::{Prepared, Releases, by_task, prepare, quasi_rule, refusal};
 use crate::Count;
 use crate::info::{PolicyOptions, SystemRefusal};
-use hierarchy::{Client, ClientKind, Hierarchy, Major, Set};
+use clients::{Client, ClientKind};
+use hierarchy::{Hierarchy, Major, Set};
 use layland_model::{JobId, System};
 use layland_offline::{Client as Item, Hierarchy as Sets, quasi_partition};
 

@@ -2,7 +2,8 @@
 
 use super::super::parts::{NEVER, NONE};
 use super::MasterRule;
-use super::hierarchy::{Client, ClientKind, Hierarchy};
+use super::clients::{Client, ClientKind};
+use super::hierarchy::Hierarchy;
 
 impl Hierarchy {
     /// The pending client of a set, or of a side of it, with the earliest deadline.

@@ -6,99 +6,12 @@
 //! not. In a small hierarchy all clients are looked at instead, which takes less time.
 
 use super::super::parts::{Account, Frame, NEVER, NONE, Part};
+use super::clients::{Client, ClientKind, Dues, Pending, is_small};
 use super::{Counts, MasterRule};
 use crate::State;
 use layland_model::{CpuId, Index, JobId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What a client is.
-#[derive(Clone, Debug)]
-pub(super) enum ClientKind {
-    Task {
-        /// Its ready job, or the last one.
-        job: JobId,
-        /// The shortest window of a job.
-        window: i64,
-        ready: bool,
-    },
-    /// The master of the set of this index.
-    Master(u32),
-}
-
-/// A task, or a master. Times are in nanoseconds.
-#[derive(Clone, Debug)]
-pub(super) struct Client {
-    pub kind: ClientKind,
-    /// Of the task, or of the CPU of the master's set.
-    pub number: u32,
-    pub rate: i64,
-    /// Its window, and what it may still execute in it.
-    pub start: i64,
-    pub end: i64,
-    pub active: bool,
-    pub remaining: i64,
-    pub account: Account,
-    /// The side of its set that it is on, in QPS mode.
-    pub side: usize,
-    /// The set, and the deadline with which it is among the pending ones there; [`NEVER`] if it is not.
-    set: u32,
-    listed: i64,
-    /// When the window of a released job begins, and the deadline of that job.
-    pub opens: i64,
-    pub due: i64,
-}
-
-impl Client {
-    /// An inactive one.
-    pub(super) fn new(kind: ClientKind, number: u32, rate: i64, set: u32) -> Client {
-        Client {
-            kind,
-            set,
-            listed: NEVER,
-            number,
-            rate,
-            start: 0,
-            end: 0,
-            active: false,
-            remaining: 0,
-            account: Account::default(),
-            side: 0,
-            opens: NEVER,
-            due: NEVER,
-        }
-    }
-
-    /// Whether it is active, and has something to execute.
-    #[inline]
-    pub(super) fn is_pending(&self) -> bool {
-        let ready = match self.kind {
-            ClientKind::Task { ready, .. } => ready,
-            ClientKind::Master(_) => true,
-        };
-        self.active && ready && self.remaining > 0
-    }
-
-    /// When its window begins or ends next.
-    #[inline]
-    fn due_at(&self) -> i64 {
-        if self.active { self.opens.min(self.end) } else { self.opens }
-    }
-
-    /// Whether its window begins or ends by now.
-    #[inline]
-    pub(super) fn is_due(&self, now: i64) -> bool {
-        self.due_at() <= now
-    }
-
-    /// The ready job of a task.
-    pub(super) fn job(&self) -> Option<JobId> {
-        match self.kind {
-            ClientKind::Task { job, ready, .. } => ready.then_some(job),
-            ClientKind::Master(_) => None,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -153,23 +66,6 @@ impl Major {
     }
 }
 
-/// The order of pending clients, but that the one that was picked last comes first among equal deadlines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Pending {
-    end: i64,
-    is_master: bool,
-    number: u32,
-    at: u32,
-}
-
-impl Pending {
-    /// Whether it is still so.
-    #[inline]
-    fn holds(&self, client: &Client) -> bool {
-        client.end == self.end && client.is_pending()
-    }
-}
-
 /// What one CPU executes.
 #[derive(Clone, Debug)]
 pub(super) struct Set {
@@ -207,57 +103,6 @@ impl Set {
     }
 }
 
-/// Whether a hierarchy has so few clients that to look at all of them takes less time than to keep heaps.
-#[inline]
-fn is_small(clients: &[Client]) -> bool {
-    clients.len() <= 32
-}
-
-/// When windows of clients begin or end: the earliest first. Times that have been replaced are in it, too, until their
-/// turn comes.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Dues(BinaryHeap<Reverse<(i64, u32)>>);
-
-impl Dues {
-    /// The window of a client begins or ends at another time than before.
-    #[inline]
-    pub(super) fn note(&mut self, at: u32, clients: &[Client]) {
-        let due = clients[at as usize].due_at();
-        if due != NEVER && !is_small(clients) {
-            self.0.push(Reverse((due, at)));
-        }
-    }
-
-    /// Takes out a client whose window begins or ends by now.
-    #[inline]
-    pub(super) fn take(&mut self, clients: &[Client], now: i64) -> Option<u32> {
-        while let Some(&Reverse((due, at))) = self.0.peek()
-            && due <= now
-        {
-            self.0.pop();
-            if clients[at as usize].due_at() == due {
-                return Some(at);
-            }
-        }
-        None
-    }
-
-    /// When a window begins or ends next.
-    #[inline]
-    fn next(&mut self, clients: &[Client]) -> i64 {
-        if is_small(clients) {
-            return clients.iter().map(Client::due_at).min().unwrap_or(NEVER);
-        }
-        while let Some(&Reverse((due, at))) = self.0.peek() {
-            if clients[at as usize].due_at() == due {
-                return due;
-            }
-            self.0.pop();
-        }
-        NEVER
-    }
-}
-
 /// The sets that depend on each other, those with lower CPUs first.
 #[derive(Clone, Debug)]
 pub(in crate::fair) struct Hierarchy {
@@ -291,7 +136,7 @@ impl Hierarchy {
     /// a window that has ended and with the next one, and its window begins and ends at most twice until the first of
     /// these times is looked at.
     pub(super) fn reserve(&mut self) {
-        self.dues.0.reserve(4 * self.clients.len());
+        self.dues.reserve(4 * self.clients.len());
     }
 
     /// Whether all clients are looked at, and there are no heaps.

@@ -1,7 +1,8 @@
 //! Steps 1 and 2: windows of tasks, modes and intervals of major sets.
 
 use super::super::parts::NEVER;
-use super::hierarchy::{ClientKind, Hierarchy, Mode};
+use super::clients::ClientKind;
+use super::hierarchy::{Hierarchy, Mode};
 
 impl Hierarchy {
     /// Step 1: windows of tasks.
