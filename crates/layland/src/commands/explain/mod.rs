@@ -14,7 +14,7 @@ use codes::{ERRORS, EXITS};
 use layland_analysis::{Assumption, Citation, Subject, TestKind, catalogue, overheads};
 use layland_guarantee::states;
 use layland_model::Algorithm;
-use layland_policy::Registry;
+use layland_policy::{Registry, Values};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use structure::{Format, explain_structure};
@@ -141,11 +141,28 @@ fn as_json(entry: &Entry) -> Value {
     })
 }
 
+/// The policies that implement one of these algorithms when they are given an option, with that option.
+fn with_an_option(registry: &Registry, algorithms: &[Algorithm]) -> Vec<String> {
+    let mut specs = Vec::new();
+    for info in registry.iter() {
+        for option in &info.options {
+            let Values::OneOf(words) = &option.values else { continue };
+            specs.extend(words.iter().map(|word| format!("{}:{}={word}", info.name, option.name)));
+        }
+    }
+    specs.retain(|spec| {
+        let parsed = registry.parse(spec);
+        parsed.is_ok_and(|(info, options)| algorithms.contains(&info.algorithm(&options)))
+    });
+    specs
+}
+
 /// Everything that can be explained, in the order of the list.
 fn entries(registry: &Registry) -> Vec<Entry> {
     let policies = |algorithms: &[Algorithm]| {
-        let names = registry.implementing(algorithms).into_iter().map(|info| info.name.as_ref());
-        names.collect::<Vec<_>>().join(", ")
+        let names = registry.implementing(algorithms).into_iter().map(|info| info.name.to_string());
+        let names: Vec<String> = names.collect();
+        if names.is_empty() { with_an_option(registry, algorithms) } else { names }.join(", ")
     };
     let mut entries = Vec::new();
     for test in catalogue::TESTS {
