@@ -7,7 +7,14 @@
 //!
 //! A set is accepted if every task finds a place, whole or in pieces, where EDF on each CPU is schedulable with the
 //! pieces as sporadic tasks of their own ([`layland_offline::splitting`]). The order is the default of the policies:
-//! the largest utilization first. A set that is not accepted may be in another order, or split in another way.
+//! the largest utilization first.
+//!
+//! A job comes to a piece when its window begins, or when the one before is used up, which is no later while no piece
+//! is late. So the jobs of a piece come at least a period apart, and each CPU has sporadic tasks under EDF, one for
+//! each of its pieces: by induction over time a *yes* for all CPUs shows that no piece is late. A job that ends early
+//! spares the pieces that it does not come to.
+//!
+//! A set that is not accepted may be in another order, or split in another way.
 
 use crate::Assumption::{self, *};
 use crate::{

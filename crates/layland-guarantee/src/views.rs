@@ -97,13 +97,9 @@
 //! it ran. (That is Ha and Liu's argument, with jobs that wait for those before them in their tasks.) So a *yes* and a
 //! bound for one CPU for each of the `h` tasks and a cluster of `m - h` for the others hold for the policy. With
 //! self-suspension that is not so: less work may then let a job come at a worse time.
-
 //!
-//! **Pieces** (`cd`, `edf-wm`). A job comes to a piece when its window begins, or when the one before is used up,
-//! which is no later while no piece is late. So the jobs of a piece come at least a period apart, and each CPU has
-//! sporadic tasks under EDF, one for each of its pieces: by induction over time a *yes* for all CPUs shows that no
-//! piece is late. A job that ends early spares the pieces that it does not come to. Who exceeds the WCET is given up,
-//! and so the jobs that keep theirs are in time whatever the others do; a *yes* is about sets in which all do.
+//! **Pieces** (`cd`, `edf-wm`). Where no task is split this is partitioned EDF, and the tests for it speak. What is
+//! true of pieces is in `layland_analysis::semi_partitioned`.
 
 use layland_analysis::longest_execution;
 use layland_model::{
@@ -237,18 +233,11 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
     let mut apart = system.clone();
     apart.platform.clusters = system.platform.cpus().map(CpuSet::single).collect();
     apart.provenance = None;
-    let each = pieces.iter().flat_map(|(id, own)| own.iter().map(move |piece| (id, piece)));
-    let tasks: Vec<Task> = each
-        .map(|(id, piece)| {
-            let mut task = system.tasks[id].clone();
-            task.wcet = vec![piece.budget; task.wcet.len()];
-            (task.deadline, task.offset) = (piece.deadline, task.offset + piece.offset);
-            (task.cluster, task.affinity) = (piece.cpu.index(), None);
-            task.execution = ExecutionModel::Wcet;
-            task
-        })
-        .collect();
-    apart.tasks = tasks.into();
+    for (task, own) in apart.tasks.values_mut().zip(pieces.values()) {
+        task.wcet = vec![task.own_wcet(); task.wcet.len()];
+        (task.cluster, task.affinity) = (own[0].cpu.index(), None);
+        task.execution = ExecutionModel::Wcet;
+    }
     Some(View {
         algorithms: algorithms(Algorithm::Ordered(Form::Partitioned, Order::Deadline), &apart),
         system: Cow::Owned(apart),
