@@ -49,7 +49,7 @@ for machine in aarch64 x86_64; do
   fi
 done
 
-program=${LAYLAND_STATIC:-${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-gnu/debug/layland}
+program=${LAYLAND_STATIC:-${CARGO_TARGET_DIR:-target}/static/layland}
 if [ ! -x "$program" ]; then
   echo "skipped: needs the static program of the system tests (cargo test -p layland-system-tests)"
   exit 0

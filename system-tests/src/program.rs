@@ -1,8 +1,10 @@
 //! The program that guests run, and what they and their tests say.
 
+use serde_json::Value;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Turns the kernel's servers for ordinary threads off: they hide the defects by chance. A push considers one CPU
 /// alone, that with the latest deadline of all; with servers on, Example 6 under 6.18 showed in 14 of 48 runs,
@@ -74,22 +76,89 @@ pub fn static_layland(target: &Path, profile: Profile) -> PathBuf {
     if let Some(path) = std::env::var_os("LAYLAND_STATIC") {
         return path.into();
     }
-    // Named, so that macros and build scripts are built without the flags below: those of the tests serve.
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let (profile, built) = match profile {
-        Profile::Dev => ("dev", "debug"),
-        Profile::Dist => ("dist", "dist"),
-    };
-    let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
-    let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "-p", "layland", "--target", TARGET, "--profile", profile])
+    match profile {
+        Profile::Dev => linked_anew(target),
+        Profile::Dist => built_anew(target),
+    }
+}
+
+/// The program of the tests, linked once more: whether a program needs libraries is decided when it is linked, so that
+/// all that the tests have compiled serves.
+fn linked_anew(target: &Path) -> PathBuf {
+    let features: &[&str] = if carries_ext() { &["--features", "layland/ext"] } else { &[] };
+    // As a test of the workspace, because that decides which features its parts have.
+    let output = cargo(target)
+        .args(["test", "--quiet", "--workspace", "--bin", "layland", "--no-run"])
+        .args(["--message-format", "json-render-diagnostics"])
         .args(features)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .env("CARGO_TARGET_DIR", target)
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "the program does not build");
+    let mut libraries = Vec::new();
+    let mut folders = Vec::new();
+    for line in output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).expect("cargo writes JSON");
+        let texts = |value: &Value| -> Vec<String> {
+            let texts = value.as_array().into_iter().flatten();
+            texts.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        match message["reason"].as_str() {
+            Some("compiler-artifact") if message["profile"]["test"] == false => {
+                let name = message["target"]["name"].as_str().unwrap_or_default();
+                if ["layland", "layland_policy"].contains(&name) {
+                    let files = texts(&message["filenames"]);
+                    let library = files.into_iter().find(|file| file.ends_with(".rlib"));
+                    libraries.extend(library.map(|library| format!("{name}={library}")));
+                }
+            }
+            Some("build-script-executed") => folders.extend(texts(&message["linked_paths"])),
+            _ => {}
+        }
+    }
+    let folder = target.join("static");
+    std::fs::create_dir_all(&folder).expect("there is room below the target folder");
+    let output = folder.join("layland");
+    let mut dependencies = OsString::from("dependency=");
+    dependencies.push(target.join("debug/deps"));
+    let status = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition", "2024", "--crate-name", "layland", "-C", "debug-assertions=on"])
         // Debug information would make the file system ten times as large.
+        .args(["-C", "target-feature=+crt-static", "-C", "strip=symbols"])
+        .arg("-L")
+        .arg(dependencies)
+        .args(folders.iter().flat_map(|folder| ["-L", folder]))
+        .args(libraries.iter().flat_map(|library| ["--extern", library]))
+        .arg("-o")
+        .arg(&output)
+        .arg(workspace().join("crates/layland/src/main.rs"))
+        .status()
+        .expect("rustc runs");
+    assert!(status.success(), "the static program cannot be linked");
+    output
+}
+
+/// The program as it is released, but for its paths.
+fn built_anew(target: &Path) -> PathBuf {
+    // Named, so that macros and build scripts are built without the flags below.
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let features: &[&str] = if carries_ext() { &["--features", "ext"] } else { &[] };
+    let status = cargo(target)
+        .args(["build", "--quiet", "-p", "layland", "--target", TARGET, "--profile", "dist"])
+        .args(features)
         .env("RUSTFLAGS", "-C target-feature=+crt-static -C strip=symbols")
         .status()
         .expect("cargo runs");
     assert!(status.success(), "the static program does not build");
-    target.join(TARGET).join(built).join("layland")
+    target.join(TARGET).join("dist/layland")
+}
+
+fn cargo(target: &Path) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(workspace()).env("CARGO_TARGET_DIR", target);
+    cargo
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

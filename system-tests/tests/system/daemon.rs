@@ -238,7 +238,7 @@ task = [
 "#;
 
 #[test]
-fn programs_under_a_policy_of_ours() {
+fn programs_under_a_policy_of_ours_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready_for_ext() else { return };
     for kernel in guest.labelled(&["7.3", "7.3-rt"]) {
         eprintln!("{}: {}", kernel.label, kernel.package);

@@ -156,7 +156,7 @@ fn disturbed(deed: &str) -> String {
 }
 
 #[test]
-fn policies_carried_by_the_kernel() {
+fn policies_carried_on_other_kernels() {
     let Some(Ready { guest, layland }) = ready_for_ext() else { return };
     let files = [("six.toml", SIX), ("nested.toml", NESTED), ("starved.toml", STARVED)];
     let boot = |kernel: &Kernel, cpus: u32, commands: &[(String, String)]| {
