@@ -65,7 +65,7 @@ pub const FTP_SMC: SchedulabilityTest = SchedulabilityTest {
     citations: CITATIONS,
     certify: Certify::By(|system| each_part(system, best_order)),
     shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::ftp_smc(&cpu.set))),
+    decide: |system| each_cpu(system, |cpu| cpu.assigned(fixed::order(&cpu.set))),
 };
 
 const CITATIONS: &[&Citation] = &[&Citation::HUANG, &VESTAL];

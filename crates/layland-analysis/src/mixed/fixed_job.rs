@@ -41,7 +41,12 @@ pub const FJP: SchedulabilityTest = SchedulabilityTest {
     citations: CITATIONS,
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
     shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::safe(&cpu.set, fjp::JOBS))),
+    decide: |system| {
+        each_cpu(system, |cpu| {
+            let (answer, jobs) = fjp::decide(&cpu.set, fjp::JOBS);
+            finding(cpu, answer, jobs)
+        })
+    },
 };
 
 /// A pattern from the load: the lists of `plrs:lists=lb` and `ocbp:lists=lb`.
@@ -54,7 +59,12 @@ pub const FJP_LB: SchedulabilityTest = SchedulabilityTest {
     citations: &[&Citation::HUANG, &LI_LOAD, &Citation::LI_2010, &Citation::GUAN_2011],
     certify: Certify::Without("a pattern has as many jobs as a busy period"),
     shortcuts: Shortcuts::NONE,
-    decide: |system| each_cpu(system, |cpu| jobs(cpu, &fjp::load_based(&cpu.set, fjp::JOBS))),
+    decide: |system| {
+        each_cpu(system, |cpu| {
+            let found = fjp::load_based(&cpu.set, fjp::JOBS);
+            finding(cpu, found.answer, found.total())
+        })
+    },
 };
 
 const IJA: Subject = Subject::Unsound(
@@ -92,10 +102,6 @@ pub const FJP_IJA_FLOOR: SchedulabilityTest = SchedulabilityTest {
     shortcuts: Shortcuts::NONE,
     decide: |system| each_cpu(system, |cpu| pattern(cpu, &fjp::ija_floor(&cpu.set, fjp::JOBS))),
 };
-
-fn jobs(cpu: &Cpu, found: &fjp::Jobs) -> Finding {
-    finding(cpu, found.answer, found.total())
-}
 
 fn pattern(cpu: &Cpu, found: &fjp::Pattern) -> Finding {
     finding(cpu, found.answer, found.total())

@@ -25,7 +25,7 @@ mod scan;
 pub use load_based::load_based;
 pub use pattern::{ija_floor, ija_paper};
 pub use rescan::Rescan;
-pub use safe::{Stuck, accepts, accepts_unless, safe};
+pub use safe::{Stuck, accepts, accepts_unless, decide, safe};
 
 use crate::criticality::steps::{ceil, sum};
 use crate::criticality::{Answer, MixedSet, NoBound};

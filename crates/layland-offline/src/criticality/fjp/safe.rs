@@ -31,7 +31,7 @@
 use super::scan::{Lowest, release, scan};
 use super::{Jobs, LONGEST, arriving, is_full};
 use crate::criticality::lengths::Lengths;
-use crate::criticality::steps::{Period, ceil, least, sum, work};
+use crate::criticality::steps::{Period, least, sum, work};
 use crate::criticality::{Answer, MixedSet, NoBound, amc_rt};
 use std::cmp::Reverse;
 
@@ -51,23 +51,55 @@ use std::cmp::Reverse;
 /// # Ok::<(), layland_offline::criticality::MixedError>(())
 /// ```
 pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
-    if (0..set.levels()).any(|m| is_full(set, m)) {
-        return Jobs::none(Answer::NotSchedulable);
-    }
-    let mut busy: Vec<i64> = Vec::new();
-    for m in 0..set.levels() {
-        let closed = sum((0..set.len())
-            .filter(|&i| set.z(i) < m)
-            .map(|i| work(ceil(busy[set.z(i)], set.period[i]), set.own(i))));
-        match least(closed, LONGEST, |b| arriving(set, m, b, |_| 0).saturating_add(closed)) {
-            Ok(b) => busy.push(b),
-            Err(NoBound::Beyond | NoBound::GaveUp) => return Jobs::none(Answer::GaveUp),
-        }
-    }
+    let busy = match busy_periods(set) {
+        Ok(busy) => busy,
+        Err(answer) => return Jobs::none(answer),
+    };
     Jobs::scanned(set, &busy, jobs, |counts| {
         let mut known = Lengths::of(set.levels());
         scan(set, counts, &mut Delay { set, known: &mut known, first: |_| 0, from: 0 })
     })
+}
+
+/// The answer of [`safe`] and how many jobs its pattern has, if that is known. It takes a fraction of the time, since no
+/// job gets a priority ([`accepts`] says why).
+///
+/// Exact: both are those of [`safe`].
+pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
+    let busy = match busy_periods(set) {
+        Ok(busy) => busy,
+        Err(answer) => return (answer, None),
+    };
+    let counts: Vec<i64> = (0..set.len()).map(|j| set.over[j].ceil(busy[set.z(j)])).collect();
+    let all = counts.iter().fold(0u64, |all, &count| all.saturating_add(count as u64));
+    let answer = match all > jobs.min(u32::MAX.into()) {
+        true => Answer::GaveUp,
+        false => match Left::new(set, busy, counts).find_an_order() {
+            Ok(true) => Answer::Schedulable,
+            Ok(false) | Err(NoBound::Beyond) => Answer::NotSchedulable,
+            Err(NoBound::GaveUp) => Answer::GaveUp,
+        },
+    };
+    (answer, Some(all))
+}
+
+/// `B(0), B(1), ..`, or why there are none.
+fn busy_periods(set: &MixedSet) -> Result<Vec<i64>, Answer> {
+    if (0..set.levels()).any(|m| is_full(set, m)) {
+        return Err(Answer::NotSchedulable);
+    }
+    let mut busy: Vec<i64> = Vec::new();
+    let mut closed = 0i64;
+    for m in 0..set.levels() {
+        match least(closed, LONGEST, |b| arriving(set, m, b, |_| 0).saturating_add(closed)) {
+            Ok(b) => busy.push(b),
+            Err(NoBound::Beyond | NoBound::GaveUp) => return Err(Answer::GaveUp),
+        }
+        let of_level = (0..set.len()).filter(|&i| set.z(i) == m);
+        let ends = of_level.map(|i| work(set.over[i].ceil(busy[m]), set.own(i)));
+        closed = closed.saturating_add(sum(ends));
+    }
+    Ok(busy)
 }
 
 /// Whether [`safe`] accepts the set, which takes a fraction of the time: the verdict does not depend on the order in
@@ -105,7 +137,7 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
         return false;
     }
     if let Some(mut left) = stuck.as_ref().and_then(|stuck| Left::of_stuck(set, stuck))
-        && !left.find_an_order()
+        && left.find_an_order() != Ok(true)
     {
         *stuck = Some(left.stuck());
         return false;
@@ -123,7 +155,7 @@ pub fn accepts_unless(set: &MixedSet, jobs: u64, stuck: &mut Option<Stuck>) -> b
             },
         },
     };
-    let accepted = left.find_an_order();
+    let accepted = left.find_an_order() == Ok(true);
     if !accepted {
         *stuck = Some(left.stuck());
     }
@@ -197,7 +229,7 @@ impl<'a> Left<'a> {
     }
 
     /// Whether there are priorities for all jobs.
-    fn find_an_order(&mut self) -> bool {
+    fn find_an_order(&mut self) -> Result<bool, NoBound> {
         loop {
             let Left { set, tasks, jobs, length } = self;
             tasks.retain(|&i| {
@@ -208,10 +240,10 @@ impl<'a> Left<'a> {
                 jobs[i] > 0
             });
             if tasks.is_empty() {
-                return true;
+                return Ok(true);
             }
-            if !self.falls() && !self.falls_to_the_least() {
-                return false;
+            if !self.falls() && !self.falls_to_the_least()? {
+                return Ok(false);
             }
         }
     }
@@ -238,7 +270,7 @@ impl<'a> Left<'a> {
     }
 
     /// The least fixed points take the place of the lengths. Whether one is shorter.
-    fn falls_to_the_least(&mut self) -> bool {
+    fn falls_to_the_least(&mut self) -> Result<bool, NoBound> {
         let Left { set, tasks, jobs, length } = self;
         let count = |j: usize, f: i64| set.over[j].ceil(f).min(jobs[j]);
         let (mut closed, mut falls) = (0i64, false);
@@ -249,13 +281,13 @@ impl<'a> Left<'a> {
                 sum(open().map(|j| work(count(j, f), c[j]))).saturating_add(closed)
             });
             // It is there, unless times outgrow 64 bits or it takes too many steps.
-            let Ok(least) = least else { return false };
+            let least = least?;
             falls |= least < *length;
             *length = least;
             let ends = open().filter(|&j| set.z(j) == m);
             closed = sum(ends.map(|j| work(count(j, least), c[j])).chain([closed]));
         }
-        falls
+        Ok(falls)
     }
 }
 
