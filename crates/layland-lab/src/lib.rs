@@ -45,6 +45,7 @@ pub mod packaged;
 mod parameters;
 mod part;
 mod read;
+mod recurring;
 mod results;
 mod run;
 mod selection;

@@ -2,15 +2,15 @@
 
 use crate::experiment::{Measured, Series};
 use crate::metric::{METRICS, metric};
-use crate::observe::Observer;
+use crate::recurring::{Counted, counted};
 use crate::structure::{Structure, structure};
 use layland_analysis::{
     Assumption, Finding, Reason, Refusal, SchedulabilityTest, Tardiness, Verdict, catalogue,
 };
 use layland_model::{Duration, Rate, System, Task};
-use layland_policy::{Policy, Registry};
-use layland_sim::{Horizon, SimError, SimOptions, simulate};
-use layland_trace::{Both, Counters, TaskCounters};
+use layland_policy::Registry;
+use layland_sim::{Horizon, SimError};
+use layland_trace::TaskCounters;
 use std::sync::atomic::AtomicBool;
 
 /// What came out for one system and one series.
@@ -155,25 +155,13 @@ fn measure_as_seen(
             return Ok(Some(row));
         }
     };
-    let counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
-    let mut recorder = Both(counters, Observer::new(system, conditions.distribution));
-    let options = SimOptions {
-        horizon: conditions.horizon,
-        seed,
-        explore: None,
-        interrupt: conditions.interrupt,
-        progress: None,
-    };
-    let outcome = simulate(system, policy, &mut recorder, &options)?;
-    if outcome.interrupted {
-        return Ok(None);
-    }
-    let Both(counters, observer) = recorder;
-    fill(&mut row, system, &counters, &observer);
+    let Some(counted) = counted(system, &policy, seed, conditions)? else { return Ok(None) };
+    fill(&mut row, system, &counted);
+    let observer = &counted.observer;
     if observer.due > 0 {
         let per_job = |count: u64| count as f64 / observer.due as f64;
         row.put("events_per_job", per_job(observer.changes));
-        for count in outcome.policy.counts() {
+        for count in &counted.counts {
             match count.name {
                 "events" => row.put("events_per_job", per_job(count.count)),
                 "updates" => row.put("updates_per_job", per_job(count.count)),
@@ -190,9 +178,8 @@ fn measure_as_seen(
             Ok(Tardiness::Bounded(bounds)) => {
                 let over = |at: &dyn Fn(&Rate, Duration, i64) -> f64| {
                     let each = bounds.values().map(|bound| {
-                        let counters = counters.task(bound.task);
                         let period = system.tasks[bound.task].period;
-                        at(&bound.tardiness, period, worst(&counters).ns())
+                        at(&bound.tardiness, period, worst(&counted.tasks[bound.task]).ns())
                     });
                     each.fold(0.0, f64::max)
                 };
@@ -211,7 +198,7 @@ fn measure_as_seen(
             Err(refusal) => row.refused = Some(format!("{}: {refusal}", bound.name)),
         }
     }
-    row.tardiness = observer.bins.unwrap_or_default().into_iter().collect();
+    row.tardiness = counted.observer.bins.unwrap_or_default().into_iter().collect();
     Ok(Some(row))
 }
 
@@ -227,8 +214,9 @@ fn worst(counters: &TaskCounters) -> Duration {
     counters.max_tardiness.max(counters.overdue)
 }
 
-fn fill(row: &mut Row, system: &System, counters: &Counters, seen: &Observer) {
-    let total = counters.total();
+fn fill(row: &mut Row, system: &System, counted: &Counted) {
+    let Counted { tasks: counters, observer: seen, .. } = counted;
+    let total = TaskCounters::total(counters.values());
     let jobs = seen.due;
     row.put("accepted", f64::from(total.missed == 0));
     row.put("jobs", jobs as f64);
@@ -238,8 +226,7 @@ fn fill(row: &mut Row, system: &System, counters: &Counters, seen: &Observer) {
     row.put("forced_throttles", seen.forced as f64);
     let in_periods = |ns: i128, period: Duration| ns as f64 / period.ns() as f64;
     let tasks = || system.tasks.iter();
-    let max =
-        tasks().map(|(id, task)| in_periods(worst(&counters.task(id)).ns().into(), task.period));
+    let max = tasks().map(|(id, task)| in_periods(worst(&counters[id]).ns().into(), task.period));
     row.put("max_tardiness", max.fold(0.0, f64::max));
     if total.completed > 0 {
         row.put("tardy_ratio", total.tardy as f64 / total.completed as f64);

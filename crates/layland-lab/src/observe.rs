@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub(crate) const BINS: i128 = 1000;
 
 /// The observer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observer {
     periods: TaskMap<Duration>,
     throttled_at: TaskMap<Option<Time>>,
@@ -51,6 +51,44 @@ impl Observer {
             bins: with_bins.then(BTreeMap::new),
             ..Observer::default()
         }
+    }
+
+    /// What a longer run counts, as [`TaskCounters::after`](layland_trace::TaskCounters::after).
+    pub(crate) fn after(&self, earlier: &Observer, turns: u64) -> Observer {
+        let more = |of: fn(&Observer) -> u64| of(self) + turns * (of(self) - of(earlier));
+        let tardiness = self.tardiness_ns.iter().map(|(task, &now)| {
+            let before = earlier.tardiness_ns[task];
+            now + i128::from(turns) * (now - before)
+        });
+        let bins = self.bins.as_ref().map(|bins| {
+            let before = |bin| {
+                let bins = earlier.bins.as_ref();
+                bins.and_then(|bins| bins.get(bin)).copied().unwrap_or(0)
+            };
+            let bins = bins.iter().map(|(bin, &now)| (*bin, now + turns * (now - before(bin))));
+            bins.collect()
+        });
+        Observer {
+            due: more(|of| of.due),
+            moves: more(|of| of.moves),
+            placed: more(|of| of.placed),
+            pushed: more(|of| of.pushed),
+            pulled: more(|of| of.pulled),
+            throttled: more(|of| of.throttled),
+            forced: more(|of| of.forced),
+            changes: more(|of| of.changes),
+            bypassed: more(|of| of.bypassed),
+            tardiness_ns: tardiness.collect(),
+            bins,
+            ..self.clone()
+        }
+    }
+
+    /// When something was seen last is no count.
+    #[cfg(test)]
+    pub(crate) fn forget_times(&mut self) {
+        self.throttled_at.values_mut().for_each(|at| *at = None);
+        self.ran_until.values_mut().for_each(|at| *at = Time::NEVER);
     }
 
     fn replenished(&mut self, task: TaskId, at: Time) {

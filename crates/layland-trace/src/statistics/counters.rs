@@ -46,6 +46,47 @@ pub struct TaskCounters {
 }
 
 impl TaskCounters {
+    /// What a longer run counts: this one has one turn of a cycle more than `earlier`, and the longer run has so many
+    /// turns more than this one.
+    ///
+    /// Assumes: (1) the state at the end of `earlier` is that at the end of this run, (2) both saw a turn before.
+    #[must_use]
+    pub fn after(&self, earlier: &TaskCounters, turns: u64) -> TaskCounters {
+        let more = |now: u64, before: u64| now + turns * (now - before);
+        let sum = |now: i128, before: i128| now + i128::from(turns) * (now - before);
+        TaskCounters {
+            released: more(self.released, earlier.released),
+            completed: more(self.completed, earlier.completed),
+            aborted: more(self.aborted, earlier.aborted),
+            left: more(self.left, earlier.left),
+            // The state at the end is the same, and no later job is later than those that were seen.
+            pending: self.pending,
+            max_tardiness: self.max_tardiness,
+            overdue: self.overdue,
+            min_response: self.min_response,
+            max_response: self.max_response,
+            missed: more(self.missed, earlier.missed),
+            tardy: more(self.tardy, earlier.tardy),
+            sum_tardiness_ns: sum(self.sum_tardiness_ns, earlier.sum_tardiness_ns),
+            sum_response_ns: sum(self.sum_response_ns, earlier.sum_response_ns),
+            preemptions: more(self.preemptions, earlier.preemptions),
+            migrations: more(self.migrations, earlier.migrations),
+            migrations_within_jobs: more(
+                self.migrations_within_jobs,
+                earlier.migrations_within_jobs,
+            ),
+            shifts: more(self.shifts, earlier.shifts),
+            executed_ns: sum(self.executed_ns, earlier.executed_ns),
+        }
+    }
+
+    /// The counters of all these together: sums, and the extremes of the extremes.
+    pub fn total<'a>(all: impl IntoIterator<Item = &'a TaskCounters>) -> TaskCounters {
+        let mut total = TaskCounters::default();
+        all.into_iter().for_each(|counters| total.add(counters));
+        total
+    }
+
     fn add(&mut self, other: &TaskCounters) {
         self.released += other.released;
         self.completed += other.completed;
