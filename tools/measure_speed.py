@@ -214,7 +214,7 @@ def slope(short, long):
 def simulation(program, peers, folder, runs, short):
     """The table of the simulator."""
     policies = ["g-edf", "p-edf", "hpa-edf", "strong-edf", "dl", "apedf", "run", "qps"]
-    of_a, of_b = ((1, 11), (1, 3)) if short else ((100, 1100), (10, 110))
+    of_a, of_b = ((1, 11), (1, 3)) if short else ((500, 5500), (10, 160))
     horizons = {"a0": of_a, "a1": of_a, "b0": of_b}
     lines = ["| set | SchedCAT, global EDF | " + " | ".join(f"`{policy}`" for policy in policies) + " |",
              "|---|---|" + "---|" * len(policies)]
@@ -414,7 +414,7 @@ TABLES = [
      "Jobs for a second of CPU time, from a long run and a short one. Layland counts misses, tardiness, the distribution "
      "of response times, preemptions and migrations; SchedCAT counts tardiness. The sets are those of "
      "`crates/layland-testkit/benches/sets`: 8 CPUs and 16 tasks with utilization 7.6 (a), 24 and 240 with 18 (b).\n\n"
-     "`layland sim a0.txt --cpus 8 --policy g-edf --until 1100s --json -q`, and the same with 100 s"),
+     "`layland sim a0.txt --cpus 8 --policy g-edf --until 5500s --json -q`, and the same with 500 s"),
     ("What a job costs", costs,
      "Instructions for a job, from a long run and a short one under valgrind's callgrind, by the crate of the function "
      "(what the compiler has put into the loop of the engine counts there, and so do parts of the statistics). A job is a "
