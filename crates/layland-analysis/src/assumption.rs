@@ -48,11 +48,15 @@ pub enum Assumption {
     FewPairs,
     /// There are at most two criticality levels.
     TwoCriticalities,
+    /// A job can be preempted anywhere. No test lists it: every test assumes it that is neither about non-preemptive
+    /// regions nor necessary.
+    Preemptible,
 }
 use Assumption::{
     BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, ImplicitDeadlines, NoJitter,
-    NoOverheads, NoRequests, OneCluster, OneCpuEach, OwnLevel, Priorities, SemiPartitioned,
-    SporadicReleases, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept, WholeClusters,
+    NoOverheads, NoRequests, OneCluster, OneCpuEach, OwnLevel, Preemptible, Priorities,
+    SemiPartitioned, SporadicReleases, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept,
+    WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -105,7 +109,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 19] = [
+    pub const ALL: [Assumption; 20] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -125,6 +129,7 @@ impl Assumption {
         OwnLevel,
         FewPairs,
         TwoCriticalities,
+        Preemptible,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -149,6 +154,7 @@ impl Assumption {
             OwnLevel => "own-level",
             FewPairs => "few-pairs",
             TwoCriticalities => "two-criticalities",
+            Preemptible => "preemptible",
         }
     }
 
@@ -174,6 +180,7 @@ impl Assumption {
             OwnLevel => "execution times do not grow above a task's own criticality level",
             FewPairs => "at most 16,777,216 pairs of tasks share CPUs",
             TwoCriticalities => "there are at most two criticality levels",
+            Preemptible => "a job can be preempted anywhere",
         }
     }
 
@@ -353,6 +360,14 @@ impl Assumption {
                     "use AMC-RT or AMC-IA, which are for any number of levels",
                 ),
             },
+            Preemptible => tasks(
+                Field::Preemption,
+                &|_, task| {
+                    let has_regions = !task.preemption.is_anywhere();
+                    has_regions.then(|| "has non-preemptive regions".to_owned())
+                },
+                "leave out `nonpreemptive` and `segments`, or ask about EDF or fixed priorities on each CPU",
+            ),
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

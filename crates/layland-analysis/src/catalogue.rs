@@ -18,6 +18,7 @@
 //! assert!(qpa.starts_with("QPA does not apply: task `a` may use CPUs 0-1"));
 //! ```
 
+use crate::uniprocessor::deferred;
 use crate::uniprocessor::fixed_priority::{
     self, AUDSLEY, HYPERBOLIC, LIU_LAYLAND, RTA, RTA_DM, RTA_RM,
 };
@@ -50,6 +51,11 @@ pub const TESTS: &[SchedulabilityTest] = &[
     AUDSLEY,
     HYPERBOLIC,
     LIU_LAYLAND,
+    deferred::edf::TEST,
+    deferred::edf_response::TEST,
+    deferred::fixed_priority::TEST,
+    deferred::fixed_priority::TEST_RM,
+    deferred::fixed_priority::TEST_DM,
     global_edf::gfb::TEST,
     global_edf::load::TEST,
     global_edf::bak::TEST,
@@ -125,6 +131,10 @@ pub const RESPONSES: &[ResponseTest] = &[
     fixed_priority::RTA_RESPONSES,
     fixed_priority::RTA_RM_RESPONSES,
     fixed_priority::RTA_DM_RESPONSES,
+    deferred::edf_response::RESPONSES,
+    deferred::fixed_priority::RESPONSES,
+    deferred::fixed_priority::RESPONSES_RM,
+    deferred::fixed_priority::RESPONSES_DM,
     global_edf::bcli::RESPONSES,
     global_edf::rta::RESPONSES,
     global_edf::limited::RESPONSES,

@@ -40,6 +40,12 @@ impl Subject {
     }
 }
 
+/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some.
+fn unless_about_regions(algorithms: &[Algorithm]) -> Option<Assumption> {
+    let is_about = |algorithm: &Algorithm| matches!(algorithm, Algorithm::Deferred(..));
+    (!algorithms.iter().any(is_about)).then_some(Assumption::Preemptible)
+}
+
 /// A schedulability test.
 #[derive(Clone, Copy)]
 pub struct SchedulabilityTest {
@@ -80,12 +86,23 @@ impl Shortcuts {
 }
 
 impl SchedulabilityTest {
+    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
+    /// none. A necessary test needs no such thing, for regions only take freedom away.
+    pub fn also_assumes(&self) -> Option<Assumption> {
+        match self.kind {
+            TestKind::Necessary => None,
+            TestKind::Exact | TestKind::Sufficient => {
+                unless_about_regions(self.subject.algorithms())
+            }
+        }
+    }
+
     /// Runs the test on a valid system.
     ///
     /// # Errors
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<Finding, Refusal> {
-        Assumption::check_all(self.assumptions, system)?;
+        self.applies_to(system)?;
         Ok(self.run_unchecked(system))
     }
 
@@ -117,7 +134,8 @@ impl SchedulabilityTest {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
-        Assumption::check_all(self.assumptions, system)
+        Assumption::check_all(self.assumptions, system)?;
+        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
     }
 }
 
@@ -139,12 +157,18 @@ pub struct BoundTest {
 }
 
 impl BoundTest {
+    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
+    /// none.
+    pub fn also_assumes(&self) -> Option<Assumption> {
+        unless_about_regions(self.algorithms)
+    }
+
     /// Runs the analysis on a valid system.
     ///
     /// # Errors
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<Tardiness, Refusal> {
-        Assumption::check_all(self.assumptions, system)?;
+        self.applies_to(system)?;
         Ok(self.run_unchecked(system))
     }
 
@@ -158,7 +182,8 @@ impl BoundTest {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
-        Assumption::check_all(self.assumptions, system)
+        Assumption::check_all(self.assumptions, system)?;
+        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
     }
 }
 
@@ -182,13 +207,28 @@ pub struct ResponseTest {
 }
 
 impl ResponseTest {
+    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
+    /// none.
+    pub fn also_assumes(&self) -> Option<Assumption> {
+        unless_about_regions(self.algorithms)
+    }
+
     /// Runs the analysis on a valid system: a bound for each task for which it finds one.
     ///
     /// # Errors
     /// If the system breaks an assumption: the first one, and what to do about it.
     pub fn run(&self, system: &System) -> Result<TaskMap<Option<ResponseBound>>, Refusal> {
-        Assumption::check_all(self.assumptions, system)?;
+        self.applies_to(system)?;
         Ok(self.run_unchecked(system))
+    }
+
+    /// Whether the analysis applies to a valid system.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
+        Assumption::check_all(self.assumptions, system)?;
+        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
     }
 
     /// The same on a valid system that keeps [the assumptions](Self::assumptions).

@@ -34,6 +34,10 @@
 //! ready from its release or its predecessor's end, whichever is later, until its own end. A CPU that
 //! spends the time of a segment on overhead counts as running its job.
 //!
+//! For [`ScheduleRule::Deferred`] it also holds at every instant that no online CPU of a group is idle while a job
+//! waits, and that a job which waits comes before one that runs only while that one is in a non-preemptive region
+//! (`deferred.rs`).
+//!
 //! For [`ScheduleRule::Weak`] and [`ScheduleRule::Strong`] it holds at every instant that every CPU
 //! which a waiting job may use, or which is reachable from it, is online and runs a job that comes before it. A
 //! finding names the CPU, and for a CPU that is only reachable who would have to move where.
@@ -73,6 +77,7 @@
 
 mod affinity;
 mod contradictions;
+mod deferred;
 mod evidence;
 mod foreign;
 mod highest_first;
@@ -284,6 +289,10 @@ impl<'a> Checker<'a> {
             ScheduleRule::None => {}
             ScheduleRule::HighestFirst { groups, order } => {
                 self.check_highest_first(groups, Some(order));
+            }
+            ScheduleRule::Deferred { groups, order, regions } => {
+                self.check_deferred(groups, order, regions);
+                self.check_highest_first(groups, None);
             }
             ScheduleRule::LeastLaxity { groups, rule } => {
                 self.check_least_laxity(groups, *rule);

@@ -256,6 +256,7 @@ fn most_frequent(mut all: Vec<Duration>) -> Option<Duration> {
 pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     match rule {
         ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Deferred { .. }
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }

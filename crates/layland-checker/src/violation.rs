@@ -174,6 +174,14 @@ pub enum Violation {
     /// The rule: a job runs while one that comes before it waits.
     #[error("{waiting} waits at {at} while {running}, which comes after it, runs on CPU {cpu}")]
     Overtaken { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job runs on beyond the region in which one that comes before it has to wait.
+    #[error(
+        "{waiting} waits at {at} while {running}, which comes after it and is in no region, runs on CPU {cpu}"
+    )]
+    Deferred { waiting: JobName, running: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job loses its CPU within a region.
+    #[error("{job} loses CPU {cpu} at {at}, within a region that has begun")]
+    WithinRegion { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a CPU runs somebody else while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} runs `{thread}`, which is not in the set")]
     Occupied { job: JobName, cpu: CpuId, at: Time, thread: String },

@@ -18,5 +18,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Behaviour => &["release"],
         Field::Priority => &["priority"],
         Field::Execution => &["exec"],
+        Field::Preemption => &["segments", "nonpreemptive"],
     }
 }

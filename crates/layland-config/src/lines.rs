@@ -249,11 +249,13 @@ fn is_plain(system: &System) -> bool {
             jobs,
             on_miss,
             reclaim,
+            preemption,
             thread,
         } = task;
         wcet.len() == 1
             && *criticality == Criticality::default()
             && (thread.is_none()
+                && preemption.is_anywhere()
                 && budget.is_none()
                 && affinity.is_none()
                 && priority.is_none()

@@ -109,7 +109,8 @@ pub(crate) fn read(
                 | Field::Cluster
                 | Field::Behaviour
                 | Field::Execution
-                | Field::Priority => 0,
+                | Field::Priority
+                | Field::Preemption => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

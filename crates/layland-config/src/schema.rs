@@ -161,6 +161,8 @@ struct DefaultsTable {
     /// See the task.
     reclaim: Option<bool>,
     /// See the task.
+    nonpreemptive: Option<Nonpreemptive>,
+    /// See the task.
     release: Option<Release>,
     /// See the task.
     exec: Option<Exec>,
@@ -206,6 +208,13 @@ struct TaskTable {
     /// Whether its server reclaims what others do not use (SCHED_FLAG_RECLAIM). Counts under `dl:grub=on`. false if
     /// left out.
     reclaim: Option<bool>,
+    /// Whether its jobs are preempted nowhere once they have begun; or, as a time, for how long at most a job goes on
+    /// when one comes before it. For EDF and fixed priorities. false if left out.
+    nonpreemptive: Option<Nonpreemptive>,
+    /// The lengths of the parts of a job between which alone it is preempted; their sum is the WCET. For EDF and fixed
+    /// priorities. Preempted anywhere if left out.
+    #[schemars(length(min = 1))]
+    segments: Option<Vec<TimeText>>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,
@@ -225,6 +234,16 @@ enum OnMissName {
     Abort,
     /// It runs on, and jobs that could start meanwhile are skipped.
     Skip,
+}
+
+/// Where jobs are not preempted.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+enum Nonpreemptive {
+    /// Nowhere once they have begun (true), or they are anywhere (false).
+    Whole(bool),
+    /// The longest time for which a job goes on when one comes before it.
+    Region(TimeText),
 }
 
 /// A longest execution time.

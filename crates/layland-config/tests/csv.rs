@@ -38,6 +38,17 @@ fn faults_have_places() {
         ("name,period,wcet\na,5ms,1ms,3\n", "2:11", "the row has 4 cells, the header 3"),
         ("name,period,wcet\n\"a,5ms,1ms\n", "2:1", "the quote is not closed"),
         ("name,period,wcet,reclaim\na,5ms,1ms,yes\n", "2:11", "`yes` is neither true nor false"),
+        ("name,period,wcet,nonpreemptive\na,5ms,1ms,yes\n", "2:11", "`yes` is not a time"),
+        (
+            "name,period,wcet,nonpreemptive,segments\na,5ms,1ms,true,1ms\n",
+            "2:16",
+            "a task has either `nonpreemptive` or `segments`",
+        ),
+        (
+            "# cpus = 1\nname,period,wcet,segments\na,5ms,3ms,1ms 1ms\n",
+            "3:11",
+            "the segments of `a` sum to 2ms, and its wcet is 3ms",
+        ),
         ("# cpus = many\nname,period,wcet\na,5ms,1ms\n", "1:1", "`many` is not a number of CPUs"),
         (
             "# cpus = 1\nname,period,wcet\na,5ms,1ms\na,5ms,1ms\n",

@@ -260,6 +260,63 @@ fn ways_to_treat_late_jobs_are_known_by_name() {
     assert!(report.plain().contains("`1ms x 0` is not a repeated time"), "{}", report.plain());
 }
 
+#[test]
+fn regions_are_read_and_faults_point_at_them() {
+    let file = |keys: &str| {
+        format!(
+            "layland = 1\n[platform]\ncpus = 1\n[[task]]\nname = \"a\"\nperiod = \"5ms\"\nwcet = \"3ms\"\n{keys}\n"
+        )
+    };
+    let read = |keys: &str| toml(&file(keys)).map(|l| l.system.tasks[TaskId(0)].preemption.clone());
+    let ms = [1, 2].map(Service::from_ms);
+    for (keys, expected) in [
+        ("", Preemption::Anywhere),
+        ("nonpreemptive = false", Preemption::Anywhere),
+        ("nonpreemptive = true", Preemption::Never),
+        ("nonpreemptive = \"2ms\"", Preemption::Delayed(Duration::from_ms(2))),
+        ("segments = [\"1ms\", \"2ms\"]", Preemption::Between(ms.into())),
+        ("[defaults]\nnonpreemptive = true", Preemption::Never),
+    ] {
+        assert_eq!(read(keys), Ok(expected), "{keys}");
+    }
+    let own = "segments = [\"1ms\", \"2ms\"]\n[defaults]\nnonpreemptive = true";
+    assert_eq!(read(own), Ok(Preemption::Between(ms.into())));
+    for (keys, at, message, help) in [
+        (
+            "nonpreemptive = true\nsegments = [\"3ms\"]",
+            "9:1",
+            "a task has either `nonpreemptive` or `segments`",
+            "leave `nonpreemptive` out",
+        ),
+        (
+            "segments = [\"1ms\", \"1ms\"]",
+            "8:12",
+            "the segments of `a` sum to 2ms, and its wcet is 3ms",
+            "their sum is the wcet",
+        ),
+        (
+            "segments = [\"3ms\", \"0ms\"]",
+            "8:12",
+            "a segment of `a` is not longer than zero",
+            "leave it out",
+        ),
+        ("segments = []", "8:12", "`segments` is empty", "list their lengths"),
+        ("segments = \"3ms\"", "8:12", "`segments` is a list, not a text", "write segments = "),
+        ("nonpreemptive = \"0ms\"", "8:17", "nonpreemptive of `a` is 0ns", "longer than zero"),
+        ("nonpreemptive = 2", "8:17", "`nonpreemptive`: a time needs a unit", "2"),
+        (
+            "nonpreemptive = [\"2ms\"]",
+            "8:17",
+            "`nonpreemptive` is true, false or a time, not a list",
+            "write true for the whole job",
+        ),
+    ] {
+        let report = toml(&file(keys)).unwrap_err().plain();
+        assert!(report.contains(&format!("set.toml:{at}: error: {message}")), "{keys}: {report}");
+        assert!(report.contains(help), "{keys}: {report}");
+    }
+}
+
 /// The classic slip: one fault, and not a second one for every key.
 #[test]
 fn single_brackets_are_explained() {

@@ -80,6 +80,7 @@ impl Reserves {
             (
                 Schedules::ReadyJobs | Schedules::ArrivingJobs,
                 ScheduleRule::HighestFirst { .. }
+                | ScheduleRule::Deferred { .. }
                 | ScheduleRule::LeastLaxity { .. }
                 | ScheduleRule::Weak { .. }
                 | ScheduleRule::Strong { .. }

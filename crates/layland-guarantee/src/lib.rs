@@ -477,6 +477,7 @@ pub(crate) fn verdict<'a>(
         (ScheduleRule::HighestFirst { .. }, true)
         | (
             ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Deferred { .. }
             | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
@@ -488,7 +489,13 @@ pub(crate) fn verdict<'a>(
             _,
         ) => None,
     };
-    let algorithm = asked.info.algorithm(&asked.options);
+    let algorithm = match (&rule, asked.info.algorithm(&asked.options)) {
+        // The tasks ask for regions.
+        (ScheduleRule::Deferred { .. }, Algorithm::Ordered(form, order)) => {
+            Algorithm::Deferred(form, order)
+        }
+        (_, algorithm) => algorithm,
+    };
     let is_another_theory =
         is_of_threads(algorithm) && views::is_another_theory(system, &asked.options);
     let theory = match is_another_theory || is_in_slots(algorithm) {
@@ -507,7 +514,10 @@ pub(crate) fn verdict<'a>(
     };
     let top_first = views::of_top_class(&analysed, &rule);
     let pieces = views::of_pieces(&analysed, &rule);
-    let mut views = vec![View::plain(theory, analysed)];
+    let mut views = vec![match views::with_regions(&analysed, &rule) {
+        Some(regions) => View { algorithms: theory, ..regions },
+        None => View::plain(theory, analysed),
+    }];
     views.extend(top_first);
     views.extend(pieces);
     // Why there is nothing to analyse but what is said of the algorithm itself.
@@ -536,6 +546,7 @@ pub(crate) fn verdict<'a>(
             *guaranteed != system.platform.all_cpus()
         }
         ScheduleRule::HighestFirst { .. }
+        | ScheduleRule::Deferred { .. }
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. }
@@ -704,6 +715,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::SemiPartitionedDeadline
         | Algorithm::AdaptivePartitioning => true,
         Algorithm::Ordered(..)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::Run
@@ -783,6 +795,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         Algorithm::SchedDeadline => options.switch("ac", false).unwrap_or(true),
         Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
         Algorithm::Ordered(..)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::AdaptivePartitioning

@@ -2,7 +2,7 @@
 
 use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
-use layland_model::{Rate, Service, System, TIME_LIMIT};
+use layland_model::{Preemption, Rate, Service, System, TIME_LIMIT};
 use std::borrow::Cow;
 
 /// The factors are multiples of a thousandth.
@@ -62,8 +62,25 @@ pub(crate) fn margin(
     Some(Margin { thousandths: low })
 }
 
+/// Segments that divide a WCET as others divided another: each ends at the same share of it, rounded up. What would be
+/// empty is left out.
+fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
+    let (mut end, mut last) = (0i128, 0i128);
+    let mut scaled = Vec::with_capacity(segments.len());
+    for segment in segments.iter() {
+        end += i128::from(segment.ns());
+        let (whole, part) = (i128::from(before.ns()).max(1), end * i128::from(after.ns()));
+        let ends = (part + whole - 1) / whole;
+        if ends > last {
+            scaled.push(Service::from_ns(i64::try_from(ends - last).unwrap_or(TIME_LIMIT)));
+        }
+        last = ends;
+    }
+    *segments = scaled.into();
+}
+
 /// The system with all WCETs, budgets and execution times multiplied by this many thousandths,
-/// rounded up.
+/// rounded up; segments of jobs grow with them, and floating regions do not.
 pub fn scaled(system: &System, thousandths: i64) -> System {
     use layland_model::ExecutionModel;
     let scale = |c: &mut Service| {
@@ -73,7 +90,12 @@ pub fn scaled(system: &System, thousandths: i64) -> System {
     };
     let mut scaled = system.clone();
     for task in scaled.tasks.values_mut() {
+        let before = task.own_wcet();
         task.wcet.iter_mut().for_each(scale);
+        let after = task.own_wcet();
+        if let Preemption::Between(segments) = &mut task.preemption {
+            between(segments, before, after);
+        }
         task.budget.iter_mut().for_each(scale);
         match &mut task.execution {
             ExecutionModel::Wcet | ExecutionModel::Level(_) | ExecutionModel::Fraction(_) => {}

@@ -92,8 +92,8 @@ impl<'a> Known<'a> {
     }
 
     /// Whether the system keeps an assumption, of which many tests have most in common.
-    fn keeps(&self, assumptions: &[Assumption]) -> Result<(), Refusal> {
-        assumptions.iter().try_for_each(|assumption| {
+    fn keeps(&self, listed: &[Assumption], also: Option<Assumption>) -> Result<(), Refusal> {
+        listed.iter().chain(&also).try_for_each(|assumption| {
             let known = &self.assumptions[*assumption as usize];
             known.get_or_init(|| assumption.check(&self.system)).clone()
         })
@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         let at = if self.is_implicit { TWINS.tests[at] } else { at };
         let test = &catalogue::TESTS[at];
         let run = || {
-            self.keeps(test.assumptions)?;
+            self.keeps(test.assumptions, test.also_assumes())?;
             let Some((finding, bounds)) = test.run_with_bounds_unchecked(&self.system) else {
                 return Ok(test.run_unchecked(&self.system));
             };
@@ -124,7 +124,7 @@ impl<'a> Known<'a> {
         }
         let test = &catalogue::TESTS[at];
         self.verdicts.get(at, || {
-            self.keeps(test.assumptions)?;
+            self.keeps(test.assumptions, test.also_assumes())?;
             Ok(test.verdict_unchecked(&self.system))
         })
     }
@@ -134,7 +134,7 @@ impl<'a> Known<'a> {
         let at = if self.is_implicit { TWINS.responses[at] } else { at };
         let analysis = &catalogue::RESPONSES[at];
         self.responses.get(at, || {
-            self.keeps(analysis.assumptions)?;
+            self.keeps(analysis.assumptions, analysis.also_assumes())?;
             Ok(analysis.run_unchecked(&self.system))
         })
     }
@@ -143,7 +143,7 @@ impl<'a> Known<'a> {
     pub(crate) fn tardiness(&self, at: usize) -> Result<Tardiness, Refusal> {
         let analysis = &catalogue::BOUNDS[at];
         self.tardiness.get(at, || {
-            self.keeps(analysis.assumptions)?;
+            self.keeps(analysis.assumptions, analysis.also_assumes())?;
             Ok(analysis.run_unchecked(&self.system))
         })
     }

@@ -3,10 +3,9 @@
 use layland_model::{CpuSet, Group, ScheduleRule, System, TaskId};
 use std::borrow::Cow;
 
-/// The system whose clusters are the groups of the rule (highest first, mixed criticality), each with the
-/// tasks that it serves; under a
-/// rule about affinities the affinities, where any two are equal or disjoint, and single CPUs that are
-/// in none. Otherwise the system as it is.
+/// The system whose clusters are the groups of the rule (highest first, with regions or without, mixed
+/// criticality), each with the tasks that it serves; under a rule about affinities the affinities, where any two
+/// are equal or disjoint, and single CPUs that are in none. Otherwise the system as it is.
 pub fn placed(system: &System, rule: &ScheduleRule) -> System {
     placed_anew(system, rule).unwrap_or_else(|| system.clone())
 }
@@ -15,6 +14,7 @@ pub fn placed(system: &System, rule: &ScheduleRule) -> System {
 pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),

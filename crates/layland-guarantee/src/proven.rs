@@ -51,6 +51,7 @@ impl Proven {
                 order != AdaptiveOrder::AmcRt
             }
             Algorithm::Ordered(..)
+            | Algorithm::Deferred(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline

@@ -103,8 +103,8 @@
 
 use layland_analysis::longest_execution;
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, Order, Rate,
-    RateSum, Releases, ScheduleRule, Service, System, Task,
+    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, Order,
+    Preemption, Rate, RateSum, Releases, ScheduleRule, Service, System, Task,
 };
 use layland_policy::PolicyOptions;
 use layland_policy::fair::pd2;
@@ -219,6 +219,23 @@ pub(crate) fn of_top_class(system: &System, rule: &ScheduleRule) -> Option<View<
         bounds: Bounds::Above,
         tells: TOP_FIRST,
     })
+}
+
+/// The tasks with the regions that the policy lets them have: all of them, where no job is preempted.
+pub(crate) fn with_regions(system: &System, rule: &ScheduleRule) -> Option<View<'static>> {
+    let ScheduleRule::Deferred { regions, .. } = rule else { return None };
+    let mut with_regions = system.clone();
+    for (id, preemption) in regions.iter() {
+        with_regions.tasks[id].preemption.clone_from(preemption);
+    }
+    let is_floating = |preemption: &Preemption| matches!(preemption, Preemption::Delayed(_));
+    let bounds = match regions.values().any(is_floating) {
+        // What a task gains by its own floating region is not counted.
+        true => Bounds::Above,
+        false => Bounds::All,
+    };
+    let view = View::plain(Vec::new(), Cow::Owned(with_regions));
+    Some(View { bounds, ..view })
 }
 
 /// Each task on its CPU alone, where none is split. What is said of a view is said of the tasks of the set, and
@@ -548,7 +565,14 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             order
         }
         Algorithm::Ordered(Form::Global | Form::Clustered, order) => order,
+        Algorithm::Deferred(Form::Global | Form::Clustered, order) => {
+            if placed.platform.clusters.iter().all(|cluster| cluster.len() == 1) {
+                algorithms.push(Algorithm::Deferred(Form::Partitioned, order));
+            }
+            return algorithms;
+        }
         Algorithm::Ordered(Form::Partitioned, _)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -53,6 +53,7 @@ pub(crate) fn structure(
             sets.clusters().iter().map(levels).collect()
         }
         Algorithm::Ordered(..)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -98,6 +98,9 @@ impl Order {
 pub enum Algorithm {
     /// The ready jobs that come first in the order run, on the CPUs for which they compete.
     Ordered(Form, Order),
+    /// The same with preemptions deferred to the ends of non-preemptive regions, as the tasks have them
+    /// ([`Preemption`](crate::Preemption)).
+    Deferred(Form, Order),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
     /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
@@ -233,6 +236,10 @@ impl fmt::Display for Algorithm {
         let name = match self {
             Algorithm::Ordered(form, order) => {
                 return write!(f, "{}-{}", form.abbreviation(), order.abbreviation());
+            }
+            Algorithm::Deferred(form, order) => {
+                let (form, order) = (form.abbreviation(), order.abbreviation());
+                return write!(f, "{form}-{order} with non-preemptive regions");
             }
             Algorithm::Edzl => "EDZL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",

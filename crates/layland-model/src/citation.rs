@@ -281,4 +281,81 @@ impl Citation {
   booktitle = {IEEE 32nd Real-Time Systems Symposium (RTSS)}, pages = {13--23}, year = {2011}
 }",
     };
+
+    /// Jeffay, Stanat and Martel 1991: non-preemptive EDF.
+    pub const JEFFAY: Citation = Citation {
+        key: "jeffay1991nonpreemptive",
+        text: "K. Jeffay, D. F. Stanat and C. U. Martel. On non-preemptive scheduling of period and sporadic tasks. \
+               RTSS 1991, pages 129-139.",
+        bibtex: "@inproceedings{jeffay1991nonpreemptive,
+  author    = {Kevin Jeffay and Donald F. Stanat and Charles U. Martel},
+  title     = {On Non-Preemptive Scheduling of Period and Sporadic Tasks},
+  booktitle = {12th Real-Time Systems Symposium (RTSS)}, pages = {129--139}, year = {1991},
+  doi       = {10.1109/REAL.1991.160366}
+}",
+    };
+
+    /// George, Rivierre and Spuri 1996: preemptive and non-preemptive scheduling on one CPU.
+    pub const GEORGE: Citation = Citation {
+        key: "george1996preemptive",
+        text: "L. George, N. Rivierre and M. Spuri. Preemptive and non-preemptive real-time uniprocessor scheduling. \
+               Research report RR-2966, INRIA, 1996.",
+        bibtex: "@techreport{george1996preemptive,
+  author      = {Laurent George and Nicolas Rivierre and Marco Spuri},
+  title       = {Preemptive and Non-Preemptive Real-Time Uniprocessor Scheduling},
+  institution = {INRIA}, number = {RR-2966}, year = {1996}
+}",
+    };
+
+    /// Davis, Burns, Bril and Lukkien 2007: the Controller Area Network, non-preemptive fixed priorities.
+    pub const DAVIS_CAN: Citation = Citation {
+        key: "davis2007controller",
+        text: "R. I. Davis, A. Burns, R. J. Bril and J. J. Lukkien. Controller Area Network (CAN) schedulability \
+               analysis: refuted, revisited and revised. Real-Time Systems 35(3):239-272, 2007.",
+        bibtex: "@article{davis2007controller,
+  author  = {Robert I. Davis and Alan Burns and Reinder J. Bril and Johan J. Lukkien},
+  title   = {Controller Area Network ({CAN}) Schedulability Analysis: Refuted, Revisited and Revised},
+  journal = {Real-Time Systems}, volume = {35}, number = {3}, pages = {239--272}, year = {2007},
+  doi     = {10.1007/s11241-007-9012-7}
+}",
+    };
+
+    /// Bril, Lukkien and Verhaegh 2009: fixed priorities with deferred preemption.
+    pub const BRIL: Citation = Citation {
+        key: "bril2009worst",
+        text: "R. J. Bril, J. J. Lukkien and W. F. J. Verhaegh. Worst-case response time analysis of real-time tasks \
+               under fixed-priority scheduling with deferred preemption. Real-Time Systems 42:63-119, 2009.",
+        bibtex: "@article{bril2009worst,
+  author  = {Reinder J. Bril and Johan J. Lukkien and Wim F. J. Verhaegh},
+  title   = {Worst-Case Response Time Analysis of Real-Time Tasks under Fixed-Priority Scheduling with Deferred
+             Preemption},
+  journal = {Real-Time Systems}, volume = {42}, pages = {63--119}, year = {2009},
+  doi     = {10.1007/s11241-009-9071-z}
+}",
+    };
+
+    /// Baruah 2005: floating non-preemptive regions under EDF.
+    pub const BARUAH_LIMITED: Citation = Citation {
+        key: "baruah2005limited",
+        text: "S. Baruah. The limited-preemption uniprocessor scheduling of sporadic task systems. ECRTS 2005, pages \
+               137-144.",
+        bibtex: "@inproceedings{baruah2005limited,
+  author    = {Sanjoy Baruah},
+  title     = {The Limited-Preemption Uniprocessor Scheduling of Sporadic Task Systems},
+  booktitle = {17th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {137--144}, year = {2005}
+}",
+    };
+
+    /// Buttazzo, Bertogna and Yao 2013: a survey of limited preemption.
+    pub const BUTTAZZO: Citation = Citation {
+        key: "buttazzo2013limited",
+        text: "G. C. Buttazzo, M. Bertogna and G. Yao. Limited preemptive scheduling for real-time systems: a survey. \
+               IEEE Transactions on Industrial Informatics 9(1):3-15, 2013.",
+        bibtex: "@article{buttazzo2013limited,
+  author  = {Giorgio C. Buttazzo and Marko Bertogna and Gang Yao},
+  title   = {Limited Preemptive Scheduling for Real-Time Systems. A Survey},
+  journal = {IEEE Transactions on Industrial Informatics}, volume = {9}, number = {1}, pages = {3--15}, year = {2013},
+  doi     = {10.1109/TII.2012.2188805}
+}",
+    };
 }

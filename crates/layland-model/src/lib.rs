@@ -64,7 +64,9 @@ pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
-pub use task::{Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Separation, Task};
+pub use task::{
+    Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,
+};
 pub use time::{Duration, ParseTimeError, Service, TIME_LIMIT, Time};
 pub use validity::{Field, Invalid, SystemPart};
 pub use wording::{counted, nearest};

@@ -1,7 +1,7 @@
 //! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
-use crate::{CpuId, CpuSet, Duration, Order, Service, Task, TaskId, TaskMap};
+use crate::{CpuId, CpuSet, Duration, Order, Preemption, Service, Task, TaskId, TaskMap};
 
 /// A property of a schedule, at every instant.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -17,6 +17,18 @@ pub enum ScheduleRule {
         groups: Vec<Group>,
         /// The order of ready jobs.
         order: JobOrder,
+    },
+    /// In each group no job waits while a CPU is idle, and a job that waits comes before one that runs only while
+    /// that one is in a region in which nobody preempts it ([`Preemption`]): whole ones have begun to execute, fixed
+    /// ones are within a segment, and floating ones have come after one that waits for no longer than the region. A
+    /// job that has begun a region on a CPU loses it only with the CPU, with its task, or at the end of the region.
+    Deferred {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The order of ready jobs.
+        order: JobOrder,
+        /// Where the jobs of each task may be preempted.
+        regions: TaskMap<Preemption>,
     },
     /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
     /// those are is a matter of the system.
@@ -175,7 +187,7 @@ pub enum JobOrder {
     /// Earliest absolute deadline first.
     Deadline,
     /// Earliest absolute deadline first; of equal deadlines the jobs that already run. No rule but
-    /// [`ScheduleRule::HighestFirst`] has this order.
+    /// [`ScheduleRule::HighestFirst`] and [`ScheduleRule::Deferred`] has this order.
     DeadlineThenRunning,
     /// Jobs without laxity first, then the others; among both, earliest absolute deadline first. The laxity
     /// of a job is the time to its deadline, less what is left of its WCET: it has none if that is zero or

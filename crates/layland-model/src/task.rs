@@ -154,6 +154,30 @@ impl OnMiss {
     }
 }
 
+/// Where a job of a task may lose its CPU to a job that comes before it in the order of its policy.
+///
+/// A *region* is a part of a job that no other one interrupts. What a job has executed is the time that it has held
+/// CPUs. A CPU that goes offline, and a task that is moved or leaves, end a region all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Preemption {
+    /// Anywhere.
+    #[default]
+    Anywhere,
+    /// Nowhere: a job that has begun to execute keeps its CPU until it ends.
+    Never,
+    /// A *floating* region: once a job that comes before it waits, it keeps its CPU for this long.
+    Delayed(Duration),
+    /// Between its segments alone. Their lengths sum to the WCET; a job that executes longer is in the last one.
+    Between(Box<[Service]>),
+}
+
+impl Preemption {
+    /// Whether a job may lose its CPU at any time.
+    pub fn is_anywhere(&self) -> bool {
+        *self == Preemption::Anywhere
+    }
+}
+
 /// A recurrent task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -193,6 +217,8 @@ pub struct Task {
     /// Whether its server may reclaim processor time that others have reserved and do not use
     /// (`SCHED_FLAG_RECLAIM`); it counts only under policies with servers that reclaim.
     pub reclaim: bool,
+    /// Where its jobs may be preempted.
+    pub preemption: Preemption,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -224,6 +250,7 @@ impl Task {
             jobs: None,
             on_miss: OnMiss::Continue,
             reclaim: false,
+            preemption: Preemption::Anywhere,
             thread: None,
         }
     }
@@ -236,6 +263,48 @@ impl Task {
     /// The reserved processor time per period: the budget, or else the WCET.
     pub fn reservation(&self) -> Service {
         self.budget.unwrap_or_else(|| self.own_wcet())
+    }
+
+    /// For how long at most a job that has begun to execute, in whole nanoseconds, keeps the CPU from a job that comes
+    /// before it: the longest region, less the nanosecond in which it begins. A floating region begins when the other
+    /// job comes, and has all of its length.
+    ///
+    /// ```
+    /// use layland_model::{Duration, Preemption, Service, Task};
+    /// let mut task = Task::implicit("frame", Service::from_ns(10), Duration::from_ns(50));
+    /// assert_eq!(task.blocking(), Duration::ZERO);
+    /// task.preemption = Preemption::Never;
+    /// assert_eq!(task.blocking(), Duration::from_ns(9));
+    /// task.preemption = Preemption::Delayed(Duration::from_ns(4));
+    /// assert_eq!(task.blocking(), Duration::from_ns(4));
+    /// task.preemption = Preemption::Between([6, 4].map(Service::from_ns).into());
+    /// assert_eq!((task.blocking(), task.last_region()), (Duration::from_ns(5), Duration::from_ns(4)));
+    /// ```
+    pub fn blocking(&self) -> Duration {
+        let one = Duration::from_ns(1);
+        let whole = self.own_wcet().at_unit_speed() - one;
+        match &self.preemption {
+            Preemption::Anywhere => Duration::ZERO,
+            Preemption::Never => whole,
+            Preemption::Delayed(longest) => whole.min(*longest),
+            Preemption::Between(segments) => {
+                let longest = segments.iter().max().copied().unwrap_or_default();
+                (longest.at_unit_speed() - one).max(Duration::ZERO)
+            }
+        }
+    }
+
+    /// How much of the end of a job that needs its WCET nobody interrupts, whatever comes: at least the last
+    /// nanosecond.
+    pub fn last_region(&self) -> Duration {
+        let whole = self.own_wcet().at_unit_speed();
+        match &self.preemption {
+            Preemption::Anywhere | Preemption::Delayed(_) => Duration::from_ns(1),
+            Preemption::Never => whole,
+            Preemption::Between(segments) => {
+                segments.last().map_or(whole, |last| last.at_unit_speed())
+            }
+        }
     }
 
     /// WCET over period: `C / T`.

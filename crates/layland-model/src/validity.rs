@@ -1,8 +1,8 @@
 //! The rules that make a [`System`] valid, and what is wrong with one that is not.
 
 use crate::{
-    Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Request, RequestKind,
-    Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, Time,
+    Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Preemption, Request,
+    RequestKind, Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, Time,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ pub enum Field {
     Behaviour,
     Execution,
     Priority,
+    Preemption,
 }
 
 /// The part of a system that is invalid.
@@ -246,6 +247,32 @@ impl System {
                 );
                 field(Field::Budget, message, "raise `deadline` or lower `budget`");
             }
+        }
+        match &task.preemption {
+            Preemption::Delayed(length) if !(1..=TIME_LIMIT).contains(&length.ns()) => field(
+                Field::Preemption,
+                format!("nonpreemptive of `{name}` is {length}"),
+                "it must be longer than zero, or false",
+            ),
+            Preemption::Between(segments) => {
+                let sum = segments.iter().map(|segment| i128::from(segment.ns())).sum::<i128>();
+                let c = task.own_wcet();
+                if segments.iter().any(|&segment| segment <= Service::ZERO) {
+                    let message = format!("a segment of `{name}` is not longer than zero");
+                    field(Field::Preemption, message, "leave it out");
+                } else if sum != i128::from(c.ns()) {
+                    let message = match i64::try_from(sum) {
+                        Ok(sum) => format!(
+                            "the segments of `{name}` sum to {}, and its wcet is {c}",
+                            Service::from_ns(sum)
+                        ),
+                        Err(_) => format!("the segments of `{name}` are too long"),
+                    };
+                    let help = "a job executes one after the other: their sum is the wcet";
+                    field(Field::Preemption, message, help);
+                }
+            }
+            Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => {}
         }
         match self.platform.clusters.get(task.cluster) {
             None => {

@@ -4,7 +4,7 @@
 //! Everything is owned, so that a description can come from another crate, or be made at run time.
 
 use crate::{Policy, Refusal};
-use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, TaskId};
+use layland_model::{Algorithm, Citation, CpuId, Duration, Rate, System, Task, TaskId};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +42,7 @@ pub struct PolicyInfo {
     pub ties: Text,
     /// Whom to cite.
     pub citations: Vec<Citation>,
+    keeps_regions: bool,
     algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
     build: Arc<Constructor>,
 }
@@ -68,6 +69,7 @@ impl PolicyInfo {
             options: Vec::new(),
             ties: Text::default(),
             citations: Vec::new(),
+            keeps_regions: false,
             algorithm: Arc::new(|_| Algorithm::Other),
             build: Arc::new(build),
         }
@@ -112,6 +114,13 @@ impl PolicyInfo {
         PolicyInfo { citations: citations.into_iter().collect(), ..self }
     }
 
+    /// It preempts jobs where their tasks let it ([`Preemption`](layland_model::Preemption)). A policy that does not
+    /// say so takes no task with non-preemptive regions.
+    #[must_use]
+    pub fn keeping_regions(self) -> PolicyInfo {
+        PolicyInfo { keeps_regions: true, ..self }
+    }
+
     /// The algorithm that it implements with these options.
     pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
@@ -120,12 +129,18 @@ impl PolicyInfo {
     /// Builds the policy for a system.
     ///
     /// # Errors
-    /// If the policy cannot schedule it.
+    /// If the policy cannot schedule it, or a task has non-preemptive regions and the policy does not keep them.
     pub fn build(
         &self,
         system: &System,
         options: &PolicyOptions,
     ) -> Result<Box<dyn Policy>, SystemRefusal> {
+        let with_regions = |(_, task): &(TaskId, &Task)| !task.preemption.is_anywhere();
+        if !self.keeps_regions
+            && let Some((id, task)) = system.tasks.iter().find(with_regions)
+        {
+            return Err(SystemRefusal::of_regions(&self.name, id, task));
+        }
         (self.build)(system, options)
     }
 }
@@ -149,6 +164,18 @@ pub struct SystemRefusal {
 }
 
 impl SystemRefusal {
+    /// Why a policy does not take a task with non-preemptive regions.
+    pub(crate) fn of_regions(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
+        let reason = |who: &str| {
+            format!(
+                "task `{}` has non-preemptive regions, and {who} preempts anywhere: use EDF or fixed priorities \
+                 (global, clustered or partitioned), or leave out `nonpreemptive` and `segments`",
+                task.name
+            )
+        };
+        Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
+    }
+
     /// The same reason in the words of all policies that have it.
     #[must_use]
     pub fn in_general(self, reason: impl Into<String>) -> SystemRefusal {

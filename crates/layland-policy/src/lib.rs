@@ -19,7 +19,8 @@
 //! Where to read:
 //! - [`Policy`], [`Event`] and [`Action`]: the boundary and its contract;
 //! - [`HighestFirst`]: global EDF and its relatives, in a page; [`edzl`] adds one rule to it, [`top_first`] a
-//!   class of tasks; [`least_laxity`] sorts jobs anew whenever it decides;
+//!   class of tasks, [`deferred`] regions in which nobody preempts a job; [`least_laxity`] sorts jobs anew
+//!   whenever it decides;
 //! - [`shell`]: the life that policies share (tasks and CPUs that come and go, requests, placement);
 //! - [`Registry`]: every policy by name; it takes policies of other crates, which say of themselves what a
 //!   [`PolicyInfo`] has;
@@ -58,6 +59,7 @@ pub mod adaptive;
 pub mod affinity;
 pub mod criticality;
 pub mod deadline;
+pub mod deferred;
 pub mod edzl;
 pub mod fair;
 mod highest_first;

@@ -4,9 +4,11 @@
 //! Liu and Layland 1973 for EDF and rate-monotonic priorities on one CPU; Leung and Whitehead 1982 for
 //! deadline-monotonic priorities; Dhall and Liu 1978 for the global and the partitioned form; Calandrino,
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
-//! for ties and placement.
+//! for ties and placement. Where tasks have non-preemptive regions, or the option `nonpreemptive` asks for them, it is
+//! that of [`deferred`].
 
 use crate::Policy;
+use crate::deferred;
 use crate::highest_first::{HighestFirst, Ties};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal};
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
@@ -85,9 +87,11 @@ fn refuses(form: &'static str, order: Order) -> Vec<&'static str> {
 /// Whom to cite for an order, on one CPU or all of them.
 fn citations(order: Order) -> Vec<Citation> {
     match order {
-        Order::Deadline | Order::RateMonotonic => vec![Citation::LIU_LAYLAND, DHALL_LIU],
-        Order::DeadlineMonotonic => vec![LEUNG_WHITEHEAD],
-        Order::Given => vec![Citation::LIU_LAYLAND],
+        Order::Deadline | Order::RateMonotonic => {
+            vec![Citation::LIU_LAYLAND, DHALL_LIU, Citation::BUTTAZZO]
+        }
+        Order::DeadlineMonotonic => vec![LEUNG_WHITEHEAD, Citation::BUTTAZZO],
+        Order::Given => vec![Citation::LIU_LAYLAND, Citation::BUTTAZZO],
     }
 }
 
@@ -99,12 +103,26 @@ fn info(
     build: fn(Order, &System, &PolicyOptions) -> Result<Grouped<HighestFirst>, SystemRefusal>,
 ) -> PolicyInfo {
     let algorithm = Algorithm::Ordered(form, order);
+    let scope = match form {
+        Form::Global | Form::Weak | Form::Strong | Form::Hierarchical => Scope::Global,
+        Form::Clustered => Scope::Clustered,
+        Form::Partitioned => Scope::Partitioned,
+    };
     let build =
         move |system: &System, options: &PolicyOptions| -> Result<Box<dyn Policy>, SystemRefusal> {
-            Ok(Box::new(build(order, system, options)?))
+            let (name, ties) = (algorithm.to_string(), ties(order, options)?);
+            Ok(match deferred::grouped(name, scope, order, system, options, ties)? {
+                Some(deferred) => Box::new(deferred),
+                None => Box::new(build(order, system, options)?),
+            })
         };
+    let with_regions = move |options: &PolicyOptions| match deferred::is_asked(options) {
+        Ok(true) => Algorithm::Deferred(form, order),
+        Ok(false) | Err(_) => algorithm,
+    };
     PolicyInfo::new(algorithm.to_string(), title, summary, build)
-        .implementing(algorithm)
+        .implementing_by(with_regions)
+        .keeping_regions()
         .breaking_ties(tie_rule(order))
 }
 
@@ -119,9 +137,10 @@ pub(crate) fn tie_rule(order: Order) -> String {
     format!("equal {equal} go to the smaller rank, then to the task that comes first")
 }
 
-/// The option of an order, if it has one.
-fn tie_option(order: Order) -> Option<OptionInfo> {
-    (order == Order::Deadline).then(Ties::option)
+/// The options of an order.
+fn options_of(order: Order) -> impl Iterator<Item = OptionInfo> {
+    let tie = (order == Order::Deadline).then(Ties::option);
+    tie.into_iter().chain([deferred::option()])
 }
 
 fn ties(order: Order, options: &PolicyOptions) -> Result<Ties, SystemRefusal> {
@@ -141,7 +160,7 @@ fn g(order: Order) -> PolicyInfo {
     let summary = format!("the m {first} run, on any CPU");
     info(Form::Global, order, title("global", order), summary, global)
         .refusing(refuses(ONE_CLUSTER, order))
-        .with_options(tie_option(order))
+        .with_options(options_of(order))
         .citing(citations(order))
 }
 
@@ -154,7 +173,7 @@ fn c(order: Order) -> PolicyInfo {
     let summary = format!("global {} within each cluster", algorithm(order));
     info(Form::Clustered, order, title("clustered", order), summary, clustered)
         .refusing(refuses(WHOLE_CLUSTER, order))
-        .with_options([groups::size(), groups::cluster_fit()].into_iter().chain(tie_option(order)))
+        .with_options([groups::size(), groups::cluster_fit()].into_iter().chain(options_of(order)))
         .citing(citations)
 }
 
@@ -166,14 +185,15 @@ fn p(order: Order) -> PolicyInfo {
     let summary = format!("{} on each CPU; {placed}", algorithm(order));
     info(Form::Partitioned, order, title("partitioned", order), summary, partitioned)
         .refusing(refuses(PACKED, order))
-        .with_options([groups::fit()].into_iter().chain(tie_option(order)))
+        .with_options([groups::fit()].into_iter().chain(options_of(order)))
         .citing(citations(order))
 }
 
 /// The `m` ready jobs that come first run, on any CPU.
 ///
 /// # Errors
-/// If the system has several clusters, a task may not use every CPU, or a priority is missing.
+/// If the system has several clusters, a task may not use every CPU, a priority is missing, or a task has
+/// non-preemptive regions.
 pub fn global(
     order: Order,
     system: &System,
@@ -194,7 +214,7 @@ pub fn global(
 ///
 /// # Errors
 /// If a task may not use every CPU of its cluster, `size` splits the CPUs into clusters that the
-/// tasks do not fit, or a priority is missing.
+/// tasks do not fit, a priority is missing, or a task has non-preemptive regions.
 pub fn clustered(
     order: Order,
     system: &System,
@@ -214,7 +234,7 @@ pub fn clustered(
 /// Uniprocessor scheduling on each CPU; tasks are assigned before the start and never migrate.
 ///
 /// # Errors
-/// If the tasks cannot be packed, or a priority is missing.
+/// If the tasks cannot be packed, a priority is missing, or a task has non-preemptive regions.
 pub fn partitioned(
     order: Order,
     system: &System,

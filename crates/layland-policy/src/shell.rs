@@ -72,7 +72,7 @@ pub use priority::Priority;
 pub use turn::Turn;
 
 use crate::{Schedules, State};
-use layland_model::{Group, JobOrder, ScheduleRule, Time};
+use layland_model::{Group, JobOrder, ScheduleRule, Task, TaskId, Time};
 use std::fmt::Debug;
 
 /// How far the jobs of a task may migrate.
@@ -91,7 +91,7 @@ pub enum Scope {
 pub enum Progress {
     /// No: priorities are all that counts.
     Ignored,
-    /// Yes: [laxity](Turn::zero_laxity_at) counts.
+    /// Yes: [laxity](Turn::zero_laxity_at) counts, or [what a job has executed](Turn::executed).
     Tracked,
 }
 
@@ -118,6 +118,12 @@ pub trait Scheduler: Clone + Debug + Send + 'static {
     /// Saves what future decisions depend on besides the ready jobs of the group, where they run and how much of them
     /// is left: see [`Policy::save`](crate::Policy::save).
     fn save(&self, _now: Time, _state: &mut State) {}
+
+    /// Whether it preempts the jobs of a task where its parameters let it, and nowhere else. What says so of a task
+    /// with non-preemptive regions is built for that.
+    fn keeps_regions(&self, _id: TaskId, parameters: &Task) -> bool {
+        parameters.preemption.is_anywhere()
+    }
 
     /// What the schedule of these groups satisfies.
     fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule;

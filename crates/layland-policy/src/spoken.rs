@@ -54,7 +54,46 @@ const SYNONYMS: [(&str, &str); 20] = [
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 13] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 15] = [
+    (
+        &[
+            "np-edf",
+            "npedf",
+            "edf-np",
+            "non-preemptive-edf",
+            "nonpreemptive-edf",
+            "np-g-edf",
+            "g-np-edf",
+            "gnpedf",
+            "p-np-edf",
+            "lp-edf",
+            "edf-lp",
+            "npr-edf",
+        ],
+        "non-preemptive EDF is EDF with the option `nonpreemptive`, as in p-edf:nonpreemptive; tasks may have regions",
+        &["p-edf", "g-edf", "c-edf"],
+    ),
+    (
+        &[
+            "np-fp",
+            "npfp",
+            "fp-np",
+            "fpnp",
+            "fpns",
+            "fpnps",
+            "fpds",
+            "non-preemptive-fp",
+            "nonpreemptive-fp",
+            "g-np-fp",
+            "p-np-fp",
+            "np-rm",
+            "np-dm",
+            "lp-fp",
+            "can",
+        ],
+        "non-preemptive fixed priorities are an option, as in p-fp:nonpreemptive; tasks may have regions",
+        &["p-fp", "p-rm", "p-dm", "g-fp"],
+    ),
     (&["edf"], "`edf` is global, clustered or partitioned", &["g-edf", "c-edf", "p-edf"]),
     (
         &["rm", "rma"],

@@ -11,6 +11,7 @@
 //! - [`cases`]: random systems aimed at where analyses decide, and runs of them;
 //! - [`certificates`]: proofs of verdicts, and lies about them, before their verifier;
 //! - [`criticality`]: mixed-criticality analyses, read off their definitions;
+//! - [`deferred`]: non-preemptive regions one time unit at a time, and every schedule of few tasks with them;
 //! - [`kernel_text`]: runs as a kernel would have traced them;
 //! - `kills` (on Linux): runs that are killed and overlap, and what they leave behind;
 //! - [`least_laxity`]: LLF and MLLF one time unit at a time;
@@ -31,6 +32,7 @@ pub mod bounds;
 pub mod cases;
 pub mod certificates;
 pub mod criticality;
+pub mod deferred;
 pub mod differential;
 pub mod exhaustive;
 pub mod inversions;
@@ -84,8 +86,14 @@ pub fn specs_of(algorithms: &[Algorithm]) -> Vec<String> {
             specs.push(info.name.to_string());
         }
         for option in &info.options {
-            let Values::OneOf(words) = &option.values else { continue };
-            for word in words {
+            let words = match &option.values {
+                Values::OneOf(words) => words.clone(),
+                Values::Switch => vec!["on".into()],
+                Values::Number | Values::Rate | Values::Duration | Values::Cpus | Values::Bins => {
+                    continue;
+                }
+            };
+            for word in &words {
                 let mut options = PolicyOptions::default();
                 options.give(option.name.as_ref(), word.as_ref());
                 let algorithm = info.algorithm(&options);

@@ -51,6 +51,7 @@ fn system(random: &mut Random, number: u64) -> System {
 fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

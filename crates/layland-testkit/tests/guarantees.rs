@@ -12,7 +12,9 @@ use layland_analysis::uniprocessor::edf::{Demand, criterion};
 use layland_analysis::uniprocessor::edf_response::{self, responses};
 use layland_analysis::uniprocessor::fixed_priority::{PriorityOrder, response_bounds, sweep};
 use layland_analysis::{SchedulabilityTest, Sporadic, Verdict, catalogue};
-use layland_model::{Algorithm, Duration, Form, Order, Overheads, Service, System, Task, TaskId};
+use layland_model::{
+    Algorithm, Duration, Form, Order, Overheads, Preemption, Service, System, Task, TaskId,
+};
 use layland_testkit::cases::{
     Deadlines, hyperperiod, on_random, run, some_sporadic, synchronous, systems,
 };
@@ -266,6 +268,15 @@ fn what_tests_for_global_priorities_accept_never_misses() {
     never_misses(&[(global_fp::BERTOGNA_FP, 200), (global_fp::GUAN_FP, 200)], "g-fp", 10..65);
 }
 
+/// What analyses of regions are to know: the policies that they are about have the option that makes one of every job.
+fn with_regions_of(algorithms: &[Algorithm], system: &System) -> System {
+    let mut system = system.clone();
+    if algorithms.iter().any(|algorithm| matches!(algorithm, Algorithm::Deferred(..))) {
+        system.tasks.values_mut().for_each(|task| task.preemption = Preemption::Never);
+    }
+    system
+}
+
 /// Every response bound of every policy holds, for the analyses that have one.
 #[test]
 fn no_response_is_longer_than_its_bound() {
@@ -278,7 +289,10 @@ fn no_response_is_longer_than_its_bound() {
         let systems = [system.clone(), some_sporadic(system, sporadic)];
         let mut any = false;
         for analysis in catalogue::RESPONSES {
-            let Ok(bounds) = analysis.run(&systems[0]) else { continue };
+            let Ok(bounds) = analysis.run(&with_regions_of(analysis.algorithms, &systems[0]))
+            else {
+                continue;
+            };
             if bounds.values().all(Option::is_none) {
                 continue;
             }

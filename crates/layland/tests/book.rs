@@ -762,6 +762,7 @@ fn kind(value: &Value) -> String {
         Some("Cpus") => Some("CPUs".to_owned()),
         Some("CpuCount") => Some("a number of CPUs".to_owned()),
         Some("Wcet") => Some("a time, or one for each level".to_owned()),
+        Some("Nonpreemptive") => Some("`true`, `false` or a time".to_owned()),
         Some("OnMissName") => Some("one of three names".to_owned()),
         Some("Release" | "Exec") => Some("a name, or a table".to_owned()),
         Some("Seed") => Some("a number or a text".to_owned()),

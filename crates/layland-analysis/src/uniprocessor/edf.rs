@@ -142,7 +142,7 @@ pub(crate) fn points(group: &Group<'_>) -> Result<Part, &'static str> {
     }
 }
 
-fn load_of(group: &Group<'_>, holds: bool) -> Reason {
+pub(super) fn load_of(group: &Group<'_>, holds: bool) -> Reason {
     let mut reason = load(group.utilization(), Rate::ONE, holds);
     if let Reason::Compared(comparison) = &mut reason {
         comparison.scope = Scope::cpus(&group.cpus);
@@ -268,7 +268,7 @@ fn qpa(tasks: &[Sporadic], L: i64, mut compared: impl FnMut(i64, i64)) -> Result
 }
 
 /// `max { k T_i + D_i < t }`.
-fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
+pub(super) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     let of_task = |task: &Sporadic| {
         let [_, D, T] = task.ns();
         // Strictly before `t`, hence the 1.

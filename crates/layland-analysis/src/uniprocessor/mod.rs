@@ -2,8 +2,10 @@
 //!
 //! - [`edf`]: earliest deadline first, by processor demand: exact;
 //! - [`edf_response`]: the response times of EDF: exact;
+//! - [`deferred`]: all of that with non-preemptive regions;
 //! - [`fixed_priority`]: response times: exact; utilization bounds; the assignment of priorities.
 
+pub mod deferred;
 pub mod edf;
 pub mod edf_response;
 pub mod fixed_priority;

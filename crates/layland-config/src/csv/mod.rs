@@ -45,6 +45,8 @@ pub(crate) const COLUMNS: &[&str] = &[
     "jobs",
     "on_miss",
     "reclaim",
+    "nonpreemptive",
+    "segments",
     "thread",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];

@@ -5,7 +5,8 @@ use super::rows::Cell;
 use super::{TIMES, TableReader};
 use crate::cpus::Choice;
 use layland_model::{
-    Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, ParseTimeError, Service, Task,
+    Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, ParseTimeError, Preemption,
+    Service, Task,
 };
 use std::collections::BTreeMap;
 
@@ -103,6 +104,7 @@ impl TableReader<'_> {
                 return None;
             }
         };
+        let preemption = self.preemption(&texts, &mut ok);
         let thread = texts.get("thread").map(|cell| cell.text.trim().into());
         let mut affinity = Choice::default();
         if let Some(cell) = texts.get("affinity")
@@ -163,8 +165,40 @@ impl TableReader<'_> {
                 jobs,
                 on_miss,
                 reclaim,
+                preemption,
                 thread,
             },
+        })
+    }
+
+    /// Where jobs may be preempted: nowhere, after a time, or between segments with blanks between them.
+    fn preemption(&mut self, texts: &BTreeMap<&str, &Cell<'_>>, ok: &mut bool) -> Preemption {
+        let code = "layland::csv::regions";
+        let (cell, read) = match (texts.get("nonpreemptive"), texts.get("segments")) {
+            (None, None) => return Preemption::Anywhere,
+            (Some(_), Some(cell)) => {
+                let message = "a task has either `nonpreemptive` or `segments`".to_owned();
+                self.error(code, cell.span.clone(), message, "leave one of them empty");
+                *ok = false;
+                return Preemption::Anywhere;
+            }
+            (Some(cell), None) => match cell.text.trim() {
+                "false" => return Preemption::Anywhere,
+                "true" => return Preemption::Never,
+                text => (cell, self.host.time(text).map(Preemption::Delayed)),
+            },
+            (None, Some(cell)) => {
+                let length = |text| Ok(Service::from_ns(self.host.time(text)?.ns()));
+                let segments: Result<Box<[Service]>, ParseTimeError> =
+                    cell.text.split_whitespace().map(length).collect();
+                (cell, segments.map(Preemption::Between))
+            }
+        };
+        read.unwrap_or_else(|fault| {
+            let help = "write true, false or a time (nonpreemptive), or times with blanks between (segments)";
+            self.error(code, cell.span.clone(), fault.to_string(), help);
+            *ok = false;
+            Preemption::Anywhere
         })
     }
 

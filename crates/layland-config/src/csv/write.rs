@@ -2,7 +2,7 @@
 
 use crate::problem::Problem;
 use layland_model::{
-    Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, System, Task,
+    Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Preemption, System, Task,
 };
 
 /// The text of a task in a column.
@@ -74,6 +74,24 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
     if any(&|_, t| t.reclaim) {
         titles.push("reclaim".to_owned());
         columns.push(&|_, t| t.reclaim.to_string());
+    }
+    let is_between = |t: &Task| matches!(t.preemption, Preemption::Between(_));
+    if any(&|_, t| !t.preemption.is_anywhere() && !is_between(t)) {
+        titles.push("nonpreemptive".to_owned());
+        columns.push(&|_, t| match &t.preemption {
+            Preemption::Anywhere | Preemption::Between(_) => String::new(),
+            Preemption::Never => "true".to_owned(),
+            Preemption::Delayed(region) => region.to_string(),
+        });
+    }
+    if any(&|_, t| is_between(t)) {
+        titles.push("segments".to_owned());
+        columns.push(&|_, t| match &t.preemption {
+            Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => String::new(),
+            Preemption::Between(segments) => {
+                segments.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+            }
+        });
     }
     if any(&|_, t| t.thread.is_some()) {
         titles.push("thread".to_owned());

@@ -221,6 +221,10 @@ impl Writer {
             let message = format!("that `{name}` reclaims is lost");
             self.lose(message, "rt-app has no key for SCHED_FLAG_RECLAIM");
         }
+        if !task.preemption.is_anywhere() {
+            let message = format!("where `{name}` may be preempted is lost");
+            self.lose(message, "rt-app has no key for non-preemptive regions");
+        }
         if task.thread.is_some() {
             let message = format!("which threads `{name}` is about is lost");
             self.lose(message, "the threads of rt-app are those that it starts");

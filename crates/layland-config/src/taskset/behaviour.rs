@@ -4,13 +4,56 @@ use super::Decoder;
 use super::task::Lookup;
 use crate::document::{KeyValue, Reader, value_of};
 use crate::problem::{Problem, Span};
-use layland_model::{Behaviour, ExecutionModel, Levels, Separation, Service, nearest};
+use layland_model::{Behaviour, ExecutionModel, Levels, Preemption, Separation, Service, nearest};
 use toml::de::{DeTable, DeValue};
 
 /// The most times that a list of execution times stands for.
 const MAX_REPEATS: usize = 1_000_000;
 
 impl Decoder<'_, '_> {
+    /// Where its jobs may be preempted. Segments of its own come before what the defaults say.
+    pub(super) fn preemption(&mut self, lookup: &Lookup<'_>) -> Option<Preemption> {
+        let (segments, own) =
+            (value_of(lookup.table, "segments"), value_of(lookup.table, "nonpreemptive"));
+        if let (Some(segments), Some(own)) = (&segments, &own) {
+            let message = "a task has either `nonpreemptive` or `segments`".to_owned();
+            let problem = Problem::error("layland::taskset::regions", message)
+                .at(segments.key_span.clone(), "here")
+                .and_at(own.key_span.clone(), "and here");
+            let help = "leave `nonpreemptive` out: within a segment nobody preempts the job";
+            self.reader.problems.push(problem.help(help));
+            return None;
+        }
+        if let Some(segments) = segments {
+            let elements = self.reader.list(&segments, "[\"1ms\", \"2ms\"]")?;
+            if elements.is_empty() {
+                let message = "`segments` is empty".to_owned();
+                let help =
+                    "list their lengths, whose sum is the wcet: segments = [\"1ms\", \"2ms\"]";
+                let code = "layland::taskset::regions";
+                self.reader.error(code, segments.span.clone(), message, "empty", help);
+                return None;
+            }
+            let times: Vec<Option<Service>> =
+                elements.iter().map(|element| self.reader.time(element)).collect();
+            let times: Option<Vec<Service>> = times.into_iter().collect();
+            return Some(Preemption::Between(times?.into()));
+        }
+        let Some(entry) = lookup.get("nonpreemptive") else { return Some(Preemption::Anywhere) };
+        match entry.value {
+            DeValue::Boolean(false) => Some(Preemption::Anywhere),
+            DeValue::Boolean(true) => Some(Preemption::Never),
+            DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) => {
+                self.reader.time(&entry).map(Preemption::Delayed)
+            }
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
+                let help = "write true for the whole job, or the longest region, as in \"2ms\"";
+                self.reader.wrong_type(&entry, "true, false or a time", help);
+                None
+            }
+        }
+    }
+
     /// `release`.
     pub(super) fn behaviour(&mut self, lookup: &Lookup<'_>) -> Option<Behaviour> {
         const KINDS: &[&str] =

@@ -372,6 +372,7 @@ impl SystemSpans<'_, '_> {
         let others = match field {
             Field::Budget => bit(Field::Deadline) | bit(Field::Period),
             Field::Wcet => bit(Field::Criticality),
+            Field::Preemption => bit(Field::Wcet) | bit(Field::Criticality),
             Field::Affinity => bit(Field::Cluster),
             Field::Name
             | Field::Period
@@ -386,7 +387,9 @@ impl SystemSpans<'_, '_> {
         };
         let section = match field {
             Field::Affinity | Field::Cluster => self.broken.platform,
-            Field::Wcet | Field::Criticality | Field::Execution => self.broken.levels,
+            Field::Wcet | Field::Criticality | Field::Execution | Field::Preemption => {
+                self.broken.levels
+            }
             Field::Name
             | Field::Period
             | Field::Deadline

@@ -6,7 +6,7 @@ use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Span};
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, OnMiss, Platform,
-    Service, Task, nearest,
+    Preemption, Service, Task, nearest,
 };
 use toml::de::{DeTable, DeValue};
 
@@ -27,6 +27,8 @@ pub(crate) const TASK: &[&str] = &[
     "jobs",
     "on_miss",
     "reclaim",
+    "nonpreemptive",
+    "segments",
     "thread",
     "release",
     "exec",
@@ -41,6 +43,7 @@ pub(crate) const DEFAULTS: &[&str] = &[
     "jobs",
     "on_miss",
     "reclaim",
+    "nonpreemptive",
     "release",
     "exec",
 ];
@@ -56,7 +59,7 @@ pub(super) struct TaskTable<'t> {
 
 /// Looks keys up: in the table of a task, then in the defaults.
 pub(super) struct Lookup<'t> {
-    table: &'t DeTable<'t>,
+    pub(super) table: &'t DeTable<'t>,
     defaults: Option<&'t DeTable<'t>>,
 }
 
@@ -124,6 +127,7 @@ impl Decoder<'_, '_> {
         self.lengths(&lookup, &mut ignored);
         self.on_miss(&lookup);
         self.reclaim(&lookup);
+        self.preemption(&lookup);
         self.behaviour(&lookup);
         self.execution(&lookup, levels);
         Some(table)
@@ -258,6 +262,7 @@ impl Decoder<'_, '_> {
             jobs,
             on_miss: self.on_miss(lookup),
             reclaim: self.reclaim(lookup),
+            preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
             thread: self.thread(lookup),
         }
     }
@@ -452,5 +457,9 @@ fn size(task: &Task) -> usize {
     };
     let cpus =
         task.affinity.as_ref().and_then(CpuSet::highest).map_or(0, |cpu| cpu.0 as usize / 64);
-    8 + task.name.len() / 8 + task.wcet.len() + list + releases + cpus
+    let segments = match &task.preemption {
+        Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => 0,
+        Preemption::Between(segments) => segments.len(),
+    };
+    8 + task.name.len() / 8 + task.wcet.len() + list + releases + cpus + segments
 }

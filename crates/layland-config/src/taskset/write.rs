@@ -2,7 +2,7 @@
 
 use layland_model::{
     Behaviour, Change, CpuId, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Platform,
-    RequestKind, Separation, Speed, System, Task,
+    Preemption, RequestKind, Separation, Speed, System, Task,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -196,6 +196,7 @@ impl Out<'_> {
             jobs,
             on_miss,
             reclaim,
+            preemption,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -251,6 +252,12 @@ impl Out<'_> {
         }
         if *reclaim {
             self.key("reclaim", reclaim);
+        }
+        match preemption {
+            Preemption::Anywhere => {}
+            Preemption::Never => self.key("nonpreemptive", true),
+            Preemption::Delayed(region) => self.key("nonpreemptive", time(region)),
+            Preemption::Between(segments) => self.key("segments", list(segments.iter().map(time))),
         }
         if let Some(thread) = thread {
             self.key("thread", quoted(thread));

@@ -33,7 +33,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Cluster
         | Field::Behaviour
         | Field::Execution
-        | Field::Priority => &[],
+        | Field::Priority
+        | Field::Preemption => &[],
     }
 }
 
@@ -191,6 +192,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         let late = task.on_miss != OnMiss::Continue;
         lose(late, format!("what `{name}` does when it is late is lost"), no_place);
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
+        let regions = !task.preemption.is_anywhere();
+        lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);

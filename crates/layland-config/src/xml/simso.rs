@@ -58,7 +58,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Affinity
         | Field::Cluster
         | Field::Execution
-        | Field::Priority => &[],
+        | Field::Priority
+        | Field::Preemption => &[],
     }
 }
 
@@ -404,6 +405,8 @@ fn lost(system: &System) -> Vec<Problem> {
         let late = "a late job runs on, and the next one waits for it";
         lose(skips, format!("`{name}` skips no jobs"), late);
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
+        let regions = !task.preemption.is_anywhere();
+        lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

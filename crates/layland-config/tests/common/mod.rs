@@ -113,6 +113,13 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
             // Drawn with the jitter: the two have nothing to do with each other.
             task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
             task.reclaim = jitter.unsigned_abs() % 4 >= 2;
+            let c = task.own_wcet().ns();
+            task.preemption = match jitter.unsigned_abs() % 7 {
+                0 => Preemption::Never,
+                1 => Preemption::Delayed(Duration::from_ns(1 + jitter.abs() / 2)),
+                2 if c > 1 => Preemption::Between([1, c - 1].map(Service::from_ns).into()),
+                _ => Preemption::Anywhere,
+            };
             task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
             (task.cluster, task.affinity) = (cluster, affinity);
             (task.behaviour, task.execution) = (behaviour, execution);

@@ -71,7 +71,8 @@ impl Theory {
             Algorithm::Edzl | Algorithm::AdaptivePartitioning | Algorithm::Other => {
                 Placing::Clusters
             }
-            Algorithm::TopFirst(_)
+            Algorithm::Deferred(..)
+            | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2
@@ -92,7 +93,8 @@ impl Theory {
             }
             // Its tests rest on global EDF, which the sum of densities is about; but they count jobs that keep to
             // their WCETs alone.
-            Algorithm::Edzl
+            Algorithm::Deferred(..)
+            | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -118,6 +120,7 @@ impl Theory {
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
+            | Algorithm::Deferred(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -158,7 +161,8 @@ impl Theory {
     fn algorithm_order(&self) -> Option<Order> {
         match self.algorithm {
             Algorithm::Ordered(_, order) => Some(order),
-            Algorithm::Edzl
+            Algorithm::Deferred(..)
+            | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline
             | Algorithm::SemiPartitionedDeadline

@@ -16,6 +16,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         ScheduleRule::Weak { .. } => {
             return Err("with weak affinities shorter jobs can delay others".to_owned());
         }
+        ScheduleRule::Deferred { .. } => {
+            return Err("preemptions are deferred to the ends of regions".to_owned());
+        }
         ScheduleRule::LeastLaxity { .. } => {
             return Err("priorities of jobs change while they wait".to_owned());
         }
@@ -111,6 +114,7 @@ impl Model {
             ScheduleRule::HighestFirst { order, .. } | ScheduleRule::Strong { order } => order,
             ScheduleRule::Weak { .. }
             | ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Deferred { .. }
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }

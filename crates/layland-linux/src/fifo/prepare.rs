@@ -3,8 +3,8 @@
 use crate::RunError;
 use layland_engine::reserves::times;
 use layland_model::{
-    Behaviour, Change, Duration, ExecutionModel, Rate, RequestKind, Separation, Service, System,
-    TaskId, Time,
+    Behaviour, Change, Duration, ExecutionModel, Preemption, Rate, RequestKind, Separation,
+    Service, System, TaskId, Time,
 };
 
 /// Makes the jobs of a task execute this many times as long, while everybody believes its WCET.
@@ -73,6 +73,11 @@ pub fn stretched(system: &System, factor: &Rate) -> Result<System, RunError> {
             .into_iter()
             .for_each(length);
         task.wcet.iter_mut().chain(&mut task.budget).for_each(work);
+        match &mut task.preemption {
+            Preemption::Anywhere | Preemption::Never => {}
+            Preemption::Delayed(region) => length(region),
+            Preemption::Between(segments) => segments.iter_mut().for_each(work),
+        }
         match &mut task.behaviour {
             Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => {}
             Behaviour::Sporadic(Separation::Uniform { max }) => length(max),

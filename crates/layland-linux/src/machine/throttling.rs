@@ -92,6 +92,7 @@ impl std::fmt::Display for Throttling {
 fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
     match rule {
         ScheduleRule::HighestFirst { groups, .. }
+        | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

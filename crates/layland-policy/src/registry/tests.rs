@@ -26,7 +26,10 @@ fn errors_name_what_is_wrong() {
     };
     assert_eq!(message("gg-edf"), "there is no policy `gg-edf`: did you mean `g-edf`?");
     assert_eq!(message("magic"), "there is no policy `magic`");
-    assert_eq!(message("p-edf:fir=ff"), "policy `p-edf` has no option `fir`: it has fit, tie");
+    assert_eq!(
+        message("p-edf:fir=ff"),
+        "policy `p-edf` has no option `fir`: it has fit, tie, nonpreemptive"
+    );
     assert_eq!(
         message("p-edf:fit=xyz"),
         "option `fit` of policy `p-edf` cannot be `xyz`: use ff, ffd, bf, bfd, wf, wfd, nf, nfd, ef, \

@@ -51,6 +51,7 @@ impl<S: Scheduler> Grouped<S> {
     ///   into clusters that the tasks do not fit.
     /// - [`Scope::Partitioned`]: if the tasks cannot be packed.
     /// - A task has no priority, and the order needs one.
+    /// - A task has non-preemptive regions, and the scheduler does not keep them.
     pub fn new(
         name: impl Into<String>,
         scope: Scope,
@@ -66,6 +67,11 @@ impl<S: Scheduler> Grouped<S> {
             Scope::Partitioned => groups::partitioned(&name, system, options)?,
         };
         groups::check_priorities(order, system)?;
+        for (id, task) in system.tasks.iter() {
+            if !scheduler.keeps_regions(id, task) {
+                return Err(SystemRefusal::of_regions(&name, id, task));
+            }
+        }
         let cpus = system.platform.cpu_count();
         let mut group_of = CpuMap::filled(None, cpus);
         for (index, (cpus, _)) in groups.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! How [`Grouped`] answers requests: who may enter, and what may change.
 
+use super::grouped::GroupState;
 use super::{Grouped, Scheduler, Scope};
-use crate::{Refusal, RequestId};
+use crate::{Refusal, RequestId, SystemRefusal};
 use layland_model::{Change, CpuSet, Order, Task, TaskId, Time};
 
 impl<S: Scheduler> Grouped<S> {
@@ -12,6 +13,13 @@ impl<S: Scheduler> Grouped<S> {
             return;
         }
         if let Some(refusal) = self.classes_are_fixed() {
+            self.refusals.push(request, refusal);
+            return;
+        }
+        // Every group has a copy of one scheduler.
+        let keeps = |state: &GroupState<S>| state.scheduler.keeps_regions(task, parameters);
+        if !self.groups.first().is_none_or(keeps) {
+            let refusal = SystemRefusal::of_regions(&self.name, task, parameters).answer;
             self.refusals.push(request, refusal);
             return;
         }

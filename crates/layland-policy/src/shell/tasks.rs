@@ -76,6 +76,8 @@ impl TaskState {
 #[derive(Clone, Copy, Debug)]
 struct Left {
     wcet: Service,
+    /// At the release of the job: its WCET.
+    granted: Service,
     /// At the last start or stop of the job; negative once it has exceeded its WCET.
     left: Service,
     deadline: Time,
@@ -85,7 +87,8 @@ struct Left {
 
 impl Left {
     fn of(task: &Task) -> Left {
-        Left { wcet: task.own_wcet(), left: Service::ZERO, deadline: Time::ZERO, since: None }
+        let (left, granted) = (Service::ZERO, Service::ZERO);
+        Left { wcet: task.own_wcet(), granted, left, deadline: Time::ZERO, since: None }
     }
 
     fn at(&self, now: Time) -> Service {
@@ -226,7 +229,7 @@ impl Tasks {
     pub(super) fn release(&mut self, job: JobId, deadline: Time) -> &TaskState {
         if let Some(left) = &mut self.left {
             let left = &mut left[job.task];
-            (left.left, left.deadline) = (left.wcet, deadline);
+            (left.granted, left.left, left.deadline) = (left.wcet, left.wcet, deadline);
         }
         let state = self.of(job.task);
         state.release(job.seq, deadline);
@@ -258,6 +261,11 @@ impl Tasks {
     /// What is left of the WCET of the job of a task, if that is tracked; negative once it is exceeded.
     pub(super) fn left(&self, task: TaskId, now: Time) -> Option<Service> {
         self.left.as_ref().map(|left| left[task].at(now))
+    }
+
+    /// How long the job of a task has held CPUs, if progress is tracked.
+    pub(super) fn executed(&self, task: TaskId, now: Time) -> Option<Service> {
+        self.left.as_ref().map(|left| left[task].granted - left[task].at(now))
     }
 
     /// The deadline of the job of a task, if progress is tracked.

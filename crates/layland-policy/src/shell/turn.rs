@@ -12,7 +12,7 @@
 use super::priority::Priority;
 use super::tasks::Tasks;
 use crate::Action;
-use layland_model::{CpuId, CpuMap, CpuSet, Index, Service, Time};
+use layland_model::{CpuId, CpuMap, CpuSet, Index, Service, TaskId, Time};
 use std::hint::select_unpredictable;
 
 /// The CPUs of a group.
@@ -262,6 +262,15 @@ impl Turn<'_> {
         }
     }
 
+    /// Stops a running job, as [`preempt_lowest`](Self::preempt_lowest) does.
+    pub fn preempt(&mut self, job: Priority) {
+        let task = self.tasks.task(job);
+        if let Some(cpu) = self.tasks.of(task).cpu() {
+            self.tasks.stop(task, self.now);
+            self.cpus.vacate(cpu, self.running);
+        }
+    }
+
     /// Starts a job that waits, on an idle CPU that is chosen by the locality rule at the end of the turn.
     /// Jobs are to be started in the order of their priorities.
     #[inline]
@@ -281,6 +290,20 @@ impl Turn<'_> {
         let (state, _) = self.tasks.job(job);
         let waits = state.ready && state.priority == job && state.cpu().is_none();
         waits && !self.scratch.starting.iter().any(|starting| starting.job == job)
+    }
+
+    /// The task of a ready job.
+    pub fn task(&self, job: Priority) -> TaskId {
+        self.tasks.task(job)
+    }
+
+    /// For how long a ready job has held CPUs.
+    ///
+    /// # Panics
+    /// If the scheduler does not ask for [`Progress::Tracked`](super::Progress::Tracked).
+    pub fn executed(&self, job: Priority) -> Service {
+        let executed = self.tasks.executed(self.tasks.task(job), self.now);
+        executed.expect("the scheduler has progress tracked")
     }
 
     /// The deadline of a ready job.

@@ -52,6 +52,16 @@ fn a_family_is_explained() {
             "`rm` (rate-monotonic) is global, clustered or partitioned: did you mean `g-rm`, `c-rm` or `p-rm`?",
         ),
         (
+            "NP-EDF",
+            "non-preemptive EDF is EDF with the option `nonpreemptive`, as in p-edf:nonpreemptive; tasks may have \
+             regions: did you mean `p-edf`, `g-edf` or `c-edf`?",
+        ),
+        (
+            "fpns",
+            "non-preemptive fixed priorities are an option, as in p-fp:nonpreemptive; tasks may have regions: did you \
+             mean `p-fp`, `p-rm`, `p-dm` or `g-fp`?",
+        ),
+        (
             "cbs",
             "constant-bandwidth servers are part of SCHED_DEADLINE: did you mean `dl` or `dl-sp`?",
         ),

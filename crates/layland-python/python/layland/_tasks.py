@@ -63,8 +63,8 @@ class Task:
         The relative deadline; the period, if it is left out.
     keys
         Everything else that a task of a task-set file can have: ``budget``, ``criticality``, ``affinity``, ``cluster``,
-        ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``release``, ``exec``,
-        ``count``, ``thread`` (``layland schema`` describes them).
+        ``offset``, ``jitter``, ``rank``, ``priority``, ``jobs``, ``on_miss``, ``reclaim``, ``nonpreemptive``, ``segments``,
+        ``release``, ``exec``, ``count``, ``thread`` (``layland schema`` describes them).
 
     Raises
     ------

@@ -67,6 +67,7 @@ impl Draw {
             | Algorithm::SemiPartitionedDeadline
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
+            | Algorithm::Deferred(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -151,6 +152,7 @@ impl Draw {
                 _ => None,
             },
             Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
+            | Algorithm::Deferred(..)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2

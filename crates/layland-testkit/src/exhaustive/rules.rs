@@ -59,6 +59,7 @@ impl Model {
             ScheduleRule::Weak { order } => (order, true),
             ScheduleRule::None
             | ScheduleRule::LeastLaxity { .. }
+            | ScheduleRule::Deferred { .. }
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }

@@ -98,7 +98,8 @@ fn of_witness(
                 placed.tasks.iter().all(whole)
             })
         }
-        Algorithm::Edzl
+        Algorithm::Deferred(..)
+        | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline
         | Algorithm::SemiPartitionedDeadline
@@ -117,6 +118,9 @@ fn of_witness(
     }
     if !system.platform.overheads.is_zero() {
         return Err("the verifier does not simulate overheads".to_owned());
+    }
+    if system.tasks.values().any(|task| !task.preemption.is_anywhere()) {
+        return Err("the verifier does not simulate non-preemptive regions".to_owned());
     }
     let suspends = |task: &Task| matches!(task.behaviour, Behaviour::SelfSuspending { .. });
     if system.tasks.values().any(suspends) {

@@ -77,6 +77,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         }
         Algorithm::MixedCriticality(_) => system.levels.count() < 2,
         Algorithm::Ordered(Form::Global | Form::Clustered | Form::Partitioned, _)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -1,4 +1,6 @@
 //! What error codes and exit codes mean: code, title, what to do.
+//!
+//! Long because every code has its entry here.
 
 /// A code, its title and its text.
 pub(super) type Code = (&'static str, &'static str, &'static str);
@@ -100,6 +102,11 @@ pub(super) const ERRORS: &[Code] = &[
         "layland::taskset::exec",
         "an execution model that is wrong",
         "The help lists the models and their keys.",
+    ),
+    (
+        "layland::taskset::regions",
+        "where a job may be preempted is said twice, or not at all",
+        "Give `nonpreemptive`, or `segments` whose lengths sum to the WCET.",
     ),
     (
         "layland::taskset::release",
@@ -349,6 +356,11 @@ pub(super) const ERRORS: &[Code] = &[
         "layland::csv::reclaim",
         "whether a server reclaims, in a table, is neither true nor false",
         "Write true or false.",
+    ),
+    (
+        "layland::csv::regions",
+        "where a job may be preempted, in a table, cannot be read",
+        "Write true, false or a time for `nonpreemptive`, or times with blanks between them for `segments`.",
     ),
     (
         "layland::csv::unused_column",

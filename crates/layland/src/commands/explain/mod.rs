@@ -146,8 +146,14 @@ fn with_an_option(registry: &Registry, algorithms: &[Algorithm]) -> Vec<String> 
     let mut specs = Vec::new();
     for info in registry.iter() {
         for option in &info.options {
-            let Values::OneOf(words) = &option.values else { continue };
-            specs.extend(words.iter().map(|word| format!("{}:{}={word}", info.name, option.name)));
+            match &option.values {
+                Values::OneOf(words) => {
+                    let of = |word| format!("{}:{}={word}", info.name, option.name);
+                    specs.extend(words.iter().map(of));
+                }
+                Values::Switch => specs.push(format!("{}:{}", info.name, option.name)),
+                Values::Number | Values::Rate | Values::Duration | Values::Cpus | Values::Bins => {}
+            }
         }
     }
     specs.retain(|spec| {
@@ -291,6 +297,11 @@ fn entries(registry: &Registry) -> Vec<Entry> {
             .map(|test| test.name)
             .collect();
         let who = match who.len() {
+            _ if assumption == Assumption::Preemptible => {
+                "Every test assumes it that is neither about non-preemptive regions (NP-QPA, NP-EDF-RTA, NP-RTA) nor \
+                 necessary."
+                    .to_owned()
+            }
             0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
             _ => format!("Assumed by {}.", who.join(", ")),
         };

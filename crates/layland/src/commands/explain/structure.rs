@@ -63,6 +63,7 @@ pub(crate) fn structure(
             info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
         }
         Algorithm::Ordered(..)
+        | Algorithm::Deferred(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -1,0 +1,277 @@
+//! Response times of **EDF** with non-preemptive regions on one CPU (George, Rivierre and Spuri 1996, for jobs that are
+//! preempted nowhere). **Exact** for sporadic tasks without floating regions, where a job loses every tie of deadlines;
+//! deadlines are arbitrary.
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
+//! (4) WCETs are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) nothing changes while the system runs.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `a` | | when the job of `tau_i` arrives, counted from the start of a busy period of deadlines up to `a + D_i` |
+//! | `max over D_k > a + D_i of C_k - 1` | `b` | the largest [blocking](Task::blocking) by a job that is due later |
+//! | | `F_i` | the [last region](Task::last_region), all of `C_i` in the paper |
+//! | `L_i(a)` | `S` | when the job begins its last region: the least fixed point of `b + (1 + floor(a / T_i)) C_i - F_i + sum over j != i with D_j <= a + D_i of (1 + min(floor(S / T_j), floor((a + D_i - D_j) / T_j))) C_j` |
+//! | `R_i` | | the largest `max(C_i, S + F_i - a)` over the `a` up to the longest busy period at which `a + D_i` is a deadline of a synchronous release |
+//!
+//! The longest busy period is that of all tasks, released together: what blocks is part of a busy period of that kind.
+
+#![expect(non_snake_case, reason = "symbols of the paper")]
+
+use super::unless_floating;
+use crate::Assumption::*;
+use crate::fixed_point::{Diverged, least};
+use crate::group::{Group, exact, together};
+use crate::sporadic::Divisor;
+use crate::uniprocessor::edf_response::TERMS;
+use crate::{
+    Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
+    SchedulabilityTest, Scope, Shortcuts, Subject, TestKind, Verdict,
+};
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task, TaskMap};
+
+const ASSUMPTIONS: &[Assumption] =
+    &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+
+/// Response times of EDF with non-preemptive regions, for each CPU.
+///
+/// ```
+/// use layland_analysis::uniprocessor::deferred::edf_response::responses;
+/// use layland_model::{Duration, Preemption, Service, Task};
+/// let mut tasks = [(1, 4), (4, 20)]
+///     .map(|(c, t)| Task::implicit("", Service::from_ns(c), Duration::from_ns(t)));
+/// tasks[1].preemption = Preemption::Never;
+/// // The second may have begun a nanosecond before the first comes.
+/// assert_eq!(responses(&[&tasks[0], &tasks[1]]), Ok([4, 5].map(Duration::from_ns).to_vec()));
+/// ```
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "NP-EDF-RTA",
+    title: "response times of EDF with non-preemptive regions on each CPU",
+    subject: Subject::Algorithms(&[Algorithm::Deferred(Form::Partitioned, Order::Deadline)]),
+    kind: TestKind::Exact,
+    assumptions: ASSUMPTIONS,
+    citations: &[&Citation::GEORGE],
+    certify: Certify::Without("the verifier does not know non-preemptive regions"),
+    shortcuts: Shortcuts::NONE,
+    decide: |system| together(Group::affinities(system).iter().map(finding)),
+};
+
+/// The response times of [`TEST`].
+pub const RESPONSES: ResponseTest = ResponseTest {
+    name: TEST.name,
+    title: TEST.title,
+    algorithms: &[Algorithm::Deferred(Form::Partitioned, Order::Deadline)],
+    kind: TestKind::Exact,
+    assumptions: ASSUMPTIONS,
+    citations: &[&Citation::GEORGE],
+    bound: |system| {
+        let mut bounds = TaskMap::filled(None, system.tasks.len());
+        for group in Group::affinities(system) {
+            let tasks: Vec<&Task> = group.tasks().collect();
+            let found = responses(&tasks).unwrap_or_default();
+            for (&(task, _), response) in group.tasks.iter().zip(found) {
+                bounds[task] = Some(ResponseBound::new(task, response));
+            }
+        }
+        bounds
+    },
+};
+
+fn finding(group: &Group<'_>) -> Finding {
+    let compared = |at: usize, R: Duration, holds: bool| {
+        let (id, task) = group.tasks[at];
+        let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+        let (value, bound) = (quantity(R), quantity(task.deadline));
+        Reason::compared("the response time", Scope::task(id, &group.cpus), value, bound, holds)
+    };
+    let tasks: Vec<&Task> = group.tasks().collect();
+    match responses(&tasks) {
+        Err(Diverged::Overload) => {
+            exact(group, false, Reason::Holds("the utilization of a CPU is more than 1"))
+        }
+        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+        Ok(found) => match (0..found.len()).find(|&at| found[at] > tasks[at].deadline) {
+            Some(at) => {
+                unless_floating(exact(group, false, compared(at, found[at], false)), tasks[at])
+            }
+            None => Finding {
+                verdict: Verdict::Yes,
+                reasons: found.iter().enumerate().map(|(at, &R)| compared(at, R, true)).collect(),
+            },
+        },
+    }
+}
+
+/// `R_i` of every task.
+///
+/// # Errors
+/// [`Diverged::Overload`] if the load is more than 1; another if the longest busy period is too long.
+pub fn responses(tasks: &[&Task]) -> Result<Vec<Duration>, Diverged> {
+    let mut U = RateSum::default();
+    tasks.iter().for_each(|tau| U.add(&tau.utilization()));
+    if !U.fits(&Rate::ZERO, &Rate::ONE) {
+        return Err(Diverged::Overload);
+    }
+    let tasks: Vec<Demanding> = tasks.iter().map(|&tau| Demanding::from(tau)).collect();
+    let all = tasks.iter().map(|tau| tau.C).fold(0, i64::saturating_add);
+    // The longest busy period: least fixed point of sum ceil(L / T_j) C_j.
+    let L = least(Duration::from_ns(all), Duration::from_ns(TIME_LIMIT), |L| {
+        let work = |tau: &Demanding| (1 + tau.T.div_rem(L.ns() - 1).0).saturating_mul(tau.C);
+        Duration::from_ns(tasks.iter().map(work).fold(0, i64::saturating_add))
+    })?
+    .ns();
+    let left = TERMS / tasks.len().max(1) as u64;
+    let mut search = Search { tasks: &tasks, L, left };
+    (0..tasks.len()).map(|i| search.response(i)).collect()
+}
+
+/// A task as the search reads it again and again.
+struct Demanding {
+    C: i64,
+    D: i64,
+    T: Divisor,
+    /// What it blocks, and its last region.
+    B: i64,
+    F: i64,
+}
+
+impl From<&Task> for Demanding {
+    fn from(tau: &Task) -> Demanding {
+        Demanding {
+            C: tau.own_wcet().ns(),
+            D: tau.deadline.ns(),
+            T: Divisor::new(tau.period.ns()),
+            B: tau.blocking().ns(),
+            F: tau.last_region().ns(),
+        }
+    }
+}
+
+/// Arrivals of a job for which the same tasks are due later: the blocking is the same.
+#[derive(Clone, Copy)]
+struct Stretch {
+    from: i64,
+    until: i64,
+    b: i64,
+}
+
+/// The search for the largest `S - a`, in each stretch from the last `a` down, as in the form without regions.
+struct Search<'t> {
+    tasks: &'t [Demanding],
+    /// The longest busy period.
+    L: i64,
+    /// How often demand may still be computed before the search gives up.
+    left: u64,
+}
+
+impl Search<'_> {
+    fn response(&mut self, i: usize) -> Result<Duration, Diverged> {
+        let mut R_i = self.tasks[i].C;
+        for stretch in self.stretches(i) {
+            self.within_stretch(i, stretch, &mut R_i)?;
+        }
+        Ok(Duration::from_ns(R_i))
+    }
+
+    /// From the longest `a` to the shortest.
+    fn stretches(&self, i: usize) -> Vec<Stretch> {
+        let D_i = self.tasks[i].D;
+        let later = self.tasks.iter().filter(|tau_k| tau_k.D > D_i && tau_k.B > 0);
+        let mut ends: Vec<(i64, i64)> = later.map(|tau_k| (tau_k.D - D_i, tau_k.B)).collect();
+        ends.sort_unstable();
+        let (mut stretches, mut until, mut b) = (Vec::new(), self.L, 0);
+        for (end, blocking) in ends.into_iter().rev() {
+            if end < until {
+                stretches.push(Stretch { from: end, until, b });
+                until = end;
+            }
+            b = b.max(blocking);
+        }
+        stretches.push(Stretch { from: 0, until, b });
+        stretches
+    }
+
+    fn within_stretch(
+        &mut self,
+        i: usize,
+        stretch: Stretch,
+        R_i: &mut i64,
+    ) -> Result<(), Diverged> {
+        let Stretch { from, until, b } = stretch;
+        let F_i = self.tasks[i].F;
+        // The first arrivals are often the worst, and the larger `R_i` is, the longer are the steps.
+        for j in 0..self.tasks.len() {
+            let a = self.first_from(i, j, from);
+            if a < until {
+                self.examine(i, a, b, R_i)?;
+            }
+        }
+        let mut a = until - 1;
+        while a >= from {
+            let mut begins = self.begins_by(i, a, b, a + *R_i - F_i)?;
+            if begins > a + *R_i - F_i {
+                // `a` itself need not be an arrival that counts.
+                let Some(last) = self.last(i, a).filter(|&last| last >= from) else { break };
+                a = last;
+                begins = self.examine(i, a, b, R_i)?;
+            }
+            // No earlier arrival from `begins + F_i - R_i` on has a longer response.
+            a = begins + F_i - *R_i - 1;
+        }
+        Ok(())
+    }
+
+    /// Takes `S + F_i - a` into `R_i`, and gives a bound of `S` that is at most `a + R_i - F_i`.
+    fn examine(&mut self, i: usize, a: i64, b: i64, R_i: &mut i64) -> Result<i64, Diverged> {
+        let F_i = self.tasks[i].F;
+        let bound = self.begins_by(i, a, b, a + *R_i - F_i)?;
+        if bound <= a + *R_i - F_i {
+            return Ok(bound);
+        }
+        let start = Duration::from_ns(self.needed(i, a, b, 0));
+        let needed = |S: Duration| Duration::from_ns(self.needed(i, a, b, S.ns()));
+        let S = least(start, Duration::from_ns(TIME_LIMIT), needed)?.ns();
+        *R_i = (*R_i).max(S + F_i - a);
+        Ok(S)
+    }
+
+    /// [`needed`](Self::needed), unless the search has to give up.
+    fn begins_by(&mut self, i: usize, a: i64, b: i64, w: i64) -> Result<i64, Diverged> {
+        let gave_up = Diverged::OutOfSteps { reached: Duration::from_ns(self.L), steps: TERMS };
+        self.left = self.left.checked_sub(1).ok_or(gave_up)?;
+        Ok(self.needed(i, a, b, w))
+    }
+
+    /// What runs before the last region of the job, if that has not begun before `w`: `S` is the least fixed point, and
+    /// at most this if this is at most `w`.
+    fn needed(&self, i: usize, a: i64, b: i64, w: i64) -> i64 {
+        let tau_i = &self.tasks[i];
+        let due = a + tau_i.D;
+        let of_others = |others: &[Demanding]| {
+            let of_task = |tau_j: &Demanding| {
+                // The lesser of the two quotients, with one division.
+                let last = (due - tau_j.D).min(w);
+                if last < 0 { 0 } else { (1 + tau_j.T.div_rem(last).0) * tau_j.C }
+            };
+            others.iter().map(of_task).sum::<i64>()
+        };
+        let own = (1 + tau_i.T.div_rem(a).0) * tau_i.C - tau_i.F;
+        b + own + of_others(&self.tasks[..i]) + of_others(&self.tasks[i + 1..])
+    }
+
+    /// The least `a` from here on at which `a + D_i` is a deadline of `tau_j` after a synchronous release.
+    fn first_from(&self, i: usize, j: usize, from: i64) -> i64 {
+        let (D_i, tau_j) = (self.tasks[i].D, &self.tasks[j]);
+        let T_j = tau_j.T.number();
+        let periods = num_integer::Integer::div_ceil(&(D_i + from - tau_j.D).max(0), &T_j);
+        periods * T_j + tau_j.D - D_i
+    }
+
+    /// The largest such `a`, of any task, that is not above this one.
+    fn last(&self, i: usize, a: i64) -> Option<i64> {
+        let of_task = |j: usize| {
+            let first = self.first_from(i, j, 0);
+            (first <= a).then(|| a - (a - first) % self.tasks[j].T.number())
+        };
+        (0..self.tasks.len()).filter_map(of_task).max()
+    }
+}

@@ -1,0 +1,230 @@
+//! Response times under fixed priorities with non-preemptive regions: **FPNS** (Davis, Burns, Bril and Lukkien 2007)
+//! and **FPDS** (Bril, Lukkien and Verhaegh 2009). **Exact** for jobs without floating regions of their own.
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) WCETs are kept, (4)
+//! overheads are part of `C_i`, (5) unit speeds, (6) nothing changes while the system runs, (7) few pairs of tasks
+//! share a CPU, (8) for given priorities: there are some. There is no self-suspension. Deadlines are arbitrary, and a
+//! release jitter `J_i` is covered.
+//!
+//! | paper | here | meaning |
+//! |---|---|---|
+//! | `B_i` | the largest [blocking](Task::blocking) of a task of lower priority | from which `tau_i` suffers once |
+//! | `F_i`, `q_i` | [`last_region`](Task::last_region) | what nobody interrupts at the end of a job |
+//! | `S_i(q)`, `w_i(q)` | `S` | when the `q`-th job of a busy period begins its last region: the least fixed point of `B_i + (q + 1) C_i - F_i + sum over H_i of (floor((S + J_j) / T_j) + 1) C_j` |
+//! | `t_i` | `t` | the end of the busy period: the least fixed point of `B_i + sum over H_i and tau_i of ceil((t + J_j) / T_j) C_j` |
+//! | `R_i` | | the largest `S(q) + F_i + J_i - q T_i` over all jobs of the busy period |
+//!
+//! All of them count, also with `D_i <= T_i`: what comes during the last region of a job delays the next one, and the
+//! first need not be the worst. The analysis of CAN of 1994 looks at the first alone, and accepts sets that miss: see
+//! `cases/davis2007.md`.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::unless_floating;
+use crate::Assumption::{self, *};
+use crate::fixed_point::{Diverged, MAX_STEPS, least};
+use crate::group::{Group, exact, together};
+use crate::uniprocessor::fixed_priority::PriorityOrder;
+use crate::{
+    Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest, SchedulabilityTest,
+    Scope, Shortcuts, Subject, TestKind, Verdict,
+};
+use layland_model::{
+    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskId, TaskMap,
+};
+
+const PINNED: &[Assumption] =
+    &[OneCpuEach, SporadicReleases, WcetKept, NoOverheads, UnitSpeeds, NoRequests, FewPairs];
+const GIVEN: &[Assumption] = &crate::assumption::and::<8>(PINNED, Priorities);
+
+macro_rules! response_times {
+    ($test:ident, $responses:ident, $order:ident, $name:literal, $policy:literal, $assumptions:ident) => {
+        #[doc = concat!("Response times with non-preemptive regions, for each CPU, as under ", $policy, ".")]
+        pub const $test: SchedulabilityTest = SchedulabilityTest {
+            name: $name,
+            title: concat!(
+                "response times under fixed priorities with non-preemptive regions on each CPU (",
+                $policy,
+                ")"
+            ),
+            subject: Subject::Algorithms(&[Algorithm::Deferred(Form::Partitioned, Order::$order)]),
+            kind: TestKind::Exact,
+            assumptions: $assumptions,
+            citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
+            certify: Certify::Without("the verifier does not know non-preemptive regions"),
+            shortcuts: Shortcuts::NONE,
+            decide: |system| {
+                let finding = |group: &Group<'_>| every_response(group, PriorityOrder::$order);
+                together(Group::affinities(system).iter().map(finding))
+            },
+        };
+        #[doc = concat!("The response times of [`", stringify!($test), "`].")]
+        pub const $responses: ResponseTest = ResponseTest {
+            name: $test.name,
+            title: $test.title,
+            algorithms: &[Algorithm::Deferred(Form::Partitioned, Order::$order)],
+            kind: TestKind::Exact,
+            assumptions: $assumptions,
+            citations: &[&Citation::DAVIS_CAN, &Citation::BRIL],
+            bound: |system| responses(system, PriorityOrder::$order),
+        };
+    };
+}
+response_times!(TEST, RESPONSES, Given, "NP-RTA", "p-fp", GIVEN);
+response_times!(TEST_RM, RESPONSES_RM, RateMonotonic, "NP-RTA-RM", "p-rm", PINNED);
+response_times!(TEST_DM, RESPONSES_DM, DeadlineMonotonic, "NP-RTA-DM", "p-dm", PINNED);
+
+/// `R_i`, the largest response time of a job of `tau_i` among tasks `H_i` of higher priority and `L_i` of lower;
+/// counted from its arrival, jitter included.
+///
+/// ```
+/// use layland_analysis::uniprocessor::deferred::fixed_priority::response_time;
+/// use layland_model::{Duration, Preemption, Service, Task};
+/// // Three messages of 1 ms (Davis et al. 2007): the first job of the last one takes 3 ms, the second one 3.5 ms.
+/// let [a, b, c] = [2_500, 3_500, 3_500].map(|period| {
+///     let mut task = Task::implicit("", Service::from_us(1_000), Duration::from_us(period));
+///     task.preemption = Preemption::Never;
+///     task
+/// });
+/// let limit = Duration::from_us(10_000);
+/// assert_eq!(response_time(&c, &[&a, &b], &[], limit), Ok(Duration::from_us(3_500)));
+/// assert_eq!(response_time(&b, &[&a], &[&c], limit), Ok(Duration::from_ns(2_999_999)));
+/// ```
+///
+/// # Errors
+/// [`Diverged::Beyond`] if it is more than `limit`; [`Diverged::Overload`] if it has no bound at all;
+/// [`Diverged::OutOfSteps`] if it is not found.
+pub fn response_time(
+    tau_i: &Task,
+    H_i: &[&Task],
+    L_i: &[&Task],
+    limit: Duration,
+) -> Result<Duration, Diverged> {
+    let mut load = RateSum::default();
+    H_i.iter().for_each(|tau_j| load.add(&tau_j.utilization()));
+    if !load.fits(&tau_i.utilization(), &Rate::ONE) {
+        return Err(Diverged::Overload);
+    }
+    let B_i = L_i.iter().map(|tau_k| tau_k.blocking()).max().unwrap_or_default();
+    let (C_i, F_i) = (tau_i.own_wcet().at_unit_speed(), tau_i.last_region());
+    let (T_i, J_i) = (tau_i.period, tau_i.jitter);
+    // What begins until an instant, and what comes before it.
+    let begun = |own: Duration, S: Duration| {
+        let of_task = |tau_j: &&Task| {
+            let jobs = (S + tau_j.jitter).div_floor(tau_j.period).saturating_add(1);
+            jobs.saturating_mul(tau_j.own_wcet().ns())
+        };
+        sum(own, H_i.iter().map(of_task))
+    };
+    let busy = |t: Duration| {
+        let of_task = |tau_j: &Task| {
+            (t + tau_j.jitter).div_ceil(tau_j.period).saturating_mul(tau_j.own_wcet().ns())
+        };
+        sum(B_i, H_i.iter().copied().chain([tau_i]).map(of_task))
+    };
+    // Where a full load keeps the CPU busy for ever, responses repeat with the hyperperiod.
+    let repeats_from = hyperperiod(tau_i, H_i).map_or(i64::MAX, |H| H.div_floor(T_i));
+    let (mut R_i, mut S, mut t) = (Duration::ZERO, Duration::ZERO, C_i);
+    for q in 0..MAX_STEPS as i64 {
+        let first = Duration::from_ns(T_i.ns().saturating_mul(q));
+        if q > 0 {
+            match least(t, first - J_i, busy) {
+                // The next job comes after the busy period.
+                Ok(_) => return Ok(R_i),
+                Err(Diverged::Beyond { reached, .. }) => t = reached,
+                Err(diverged @ (Diverged::Overload | Diverged::OutOfSteps { .. })) => {
+                    return Err(diverged);
+                }
+            }
+            if q >= repeats_from && t > Duration::from_ns(T_i.ns().saturating_mul(repeats_from)) {
+                return Ok(R_i);
+            }
+        }
+        let own = sum(B_i, [C_i.ns().saturating_mul(q + 1) - F_i.ns()].into_iter());
+        let response = |S: Duration| {
+            Duration::from_ns(S.ns().saturating_add((F_i + J_i).ns()).saturating_sub(first.ns()))
+        };
+        let S_limit = limit.ns().saturating_add(first.ns()) - (F_i + J_i).ns();
+        let S_limit = Duration::from_ns(S_limit.min(TIME_LIMIT));
+        let start = if q == 0 { own } else { S + C_i };
+        S = least(start, S_limit, |S| begun(own, S)).map_err(|diverged| match diverged {
+            Diverged::Beyond { reached, .. } => {
+                Diverged::Beyond { limit, reached: response(reached) }
+            }
+            Diverged::OutOfSteps { .. } | Diverged::Overload => diverged,
+        })?;
+        R_i = R_i.max(response(S));
+    }
+    Err(Diverged::OutOfSteps { reached: R_i, steps: MAX_STEPS })
+}
+
+fn sum(first: Duration, others: impl Iterator<Item = i64>) -> Duration {
+    Duration::from_ns(others.fold(first.ns(), i64::saturating_add))
+}
+
+/// The least common multiple of the periods, if it is not too long.
+fn hyperperiod(tau_i: &Task, H_i: &[&Task]) -> Option<Duration> {
+    let lcm = |H: i64, tau_j: &&Task| {
+        let T_j = tau_j.period.ns();
+        H.checked_mul(T_j / num_integer::gcd(H, T_j)).filter(|&ns| ns <= TIME_LIMIT)
+    };
+    H_i.iter().try_fold(tau_i.period.ns(), lcm).map(Duration::from_ns)
+}
+
+/// The tasks of a CPU, the highest priority first; and the response time of the one at a place, within a limit.
+struct Sorted<'a> {
+    ids: Vec<TaskId>,
+    tasks: Vec<&'a Task>,
+}
+
+impl<'a> Sorted<'a> {
+    fn of(group: &Group<'a>, order: PriorityOrder) -> Sorted<'a> {
+        let (ids, tasks) = order.sort(group).into_iter().unzip();
+        Sorted { ids, tasks }
+    }
+
+    fn response(&self, at: usize, limit: Duration) -> Result<Duration, Diverged> {
+        response_time(self.tasks[at], &self.tasks[..at], &self.tasks[at + 1..], limit)
+    }
+}
+
+/// The response bounds of all tasks, where they exist.
+fn responses(system: &System, order: PriorityOrder) -> TaskMap<Option<ResponseBound>> {
+    let mut bounds = TaskMap::filled(None, system.tasks.len());
+    for group in Group::affinities(system) {
+        let sorted = Sorted::of(&group, order);
+        for (at, &id) in sorted.ids.iter().enumerate() {
+            let response = sorted.response(at, Duration::from_ns(TIME_LIMIT)).ok();
+            bounds[id] = response.map(|response| ResponseBound::new(id, response));
+        }
+    }
+    bounds
+}
+
+fn every_response(group: &Group<'_>, order: PriorityOrder) -> Finding {
+    let sorted = Sorted::of(group, order);
+    let mut reasons = Vec::new();
+    for (at, &id) in sorted.ids.iter().enumerate() {
+        let (task, D_i) = (sorted.tasks[at], sorted.tasks[at].deadline);
+        let compared = |R: Duration, holds| {
+            let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
+            let scope = Scope::task(id, &group.cpus);
+            Reason::compared("the response time", scope, quantity(R), quantity(D_i), holds)
+        };
+        let late = |reason| unless_floating(exact(group, false, reason), task);
+        match sorted.response(at, D_i) {
+            Ok(R_i) => reasons.push(compared(R_i, true)),
+            Err(Diverged::Beyond { reached, .. }) => {
+                return late(compared(reached, false).at_least());
+            }
+            // Whatever is preempted where.
+            Err(Diverged::Overload) => {
+                return exact(group, false, Reason::NoBound(id, Diverged::Overload));
+            }
+            Err(diverged @ Diverged::OutOfSteps { .. }) => {
+                return Finding::new(Verdict::Unknown, Reason::GaveUp(diverged));
+            }
+        }
+    }
+    Finding { verdict: Verdict::Yes, reasons }
+}

@@ -1,0 +1,263 @@
+//! The rule [`ScheduleRule::Deferred`](layland_model::ScheduleRule::Deferred): who runs although a job that comes
+//! before it waits, and where a job loses its CPU.
+//!
+//! A sweep over the instants at which something changes. What a job has executed is the time that it has held CPUs.
+//! From one instant to the next the same jobs wait and run: a job that runs behind one that waits has to be in a region
+//! all the while, and regions that have begun end where segments do, or a length after the job came to be behind
+//! another. That no CPU is idle while a job waits is checked as everywhere (`highest_first.rs`).
+//!
+//! On a machine with latencies a trace does not tell what was executed when the policy decided: there a job may run on
+//! behind another for as long as its longest region and the latency.
+
+use super::{Checker, Key, Violation};
+use layland_model::{CpuId, Duration, Group, JobOrder, Preemption, Service, TaskId, TaskMap, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What changes at an instant. Jobs are indices into `Trace::jobs`.
+#[derive(Clone, Copy)]
+enum Edge {
+    Stop(usize, CpuId),
+    Ready(usize),
+    Done(usize),
+    Start(usize, CpuId),
+    Offline(CpuId),
+}
+
+/// A job that runs.
+#[derive(Clone, Copy)]
+struct Runs {
+    cpu: CpuId,
+    started: Time,
+    /// Since when it has been behind jobs that wait: at the earliest, and at the latest. They differ where all of these
+    /// have begun to run and others wait at one instant: a trace does not tell which came first.
+    behind: Option<(Time, Time)>,
+    /// It has been reported, and is not again before it stops.
+    is_reported: bool,
+}
+
+#[derive(Default)]
+struct Sweep {
+    waiting: BTreeSet<Key>,
+    /// Since when.
+    waits_since: BTreeMap<usize, Time>,
+    running: BTreeMap<usize, Runs>,
+    ready: BTreeSet<usize>,
+    executed: BTreeMap<usize, Duration>,
+}
+
+impl Checker<'_> {
+    /// The rule, group by group.
+    pub(super) fn check_deferred(
+        &mut self,
+        groups: &[Group],
+        order: &JobOrder,
+        regions: &TaskMap<Preemption>,
+    ) {
+        let keys = self.keys(order);
+        // A job that runs goes first among equal keys, if ranks do not decide.
+        let ignores_ranks = *order == JobOrder::DeadlineThenRunning;
+        for group in groups {
+            let is_changing = |task: &TaskId| self.is_changing.get(*task) == Some(&true);
+            if group.tasks.iter().any(is_changing) {
+                continue;
+            }
+            let edges = self.edges_in(group);
+            self.sweep_regions(&edges, &keys, ignores_ranks, regions);
+        }
+    }
+
+    fn edges_in(&self, group: &Group) -> Vec<(Time, Edge)> {
+        let mut is_in: TaskMap<bool> = TaskMap::filled(false, self.system.tasks.len());
+        for &task in &group.tasks {
+            is_in.get_mut(task).into_iter().for_each(|is_in| *is_in = true);
+        }
+        let is_of_group = |job: usize| is_in.get(self.trace.jobs[job].job.id.task) == Some(&true);
+        let mut edges = Vec::new();
+        for (index, record) in self.trace.jobs.iter().enumerate().filter(|&(at, _)| is_of_group(at))
+        {
+            let end = record.end.map_or(self.trace.over, |(at, _)| at);
+            let (from, _) = self.ready[index];
+            if from < end {
+                edges.extend([(from, Edge::Ready(index)), (end, Edge::Done(index))]);
+            }
+        }
+        for segment in self.sound.iter().filter(|segment| is_of_group(segment.job)) {
+            edges.push((segment.end, Edge::Stop(segment.job, segment.cpu)));
+            edges.push((segment.start, Edge::Start(segment.job, segment.cpu)));
+        }
+        for (cpu, switches) in self.switches.iter().filter(|&(cpu, _)| group.cpus.contains(cpu)) {
+            edges.extend(switches.iter().step_by(2).map(|&at| (at, Edge::Offline(cpu))));
+        }
+        // Who stops and starts at one instant has another CPU; what is over stops before it is looked at.
+        let rank = |edge: &Edge| match edge {
+            Edge::Offline(_) => 0,
+            Edge::Done(_) => 1,
+            Edge::Stop(..) => 2,
+            Edge::Ready(_) => 3,
+            Edge::Start(..) => 4,
+        };
+        edges.sort_by_key(|(at, edge)| (*at, rank(edge)));
+        edges
+    }
+
+    fn sweep_regions(
+        &mut self,
+        edges: &[(Time, Edge)],
+        keys: &[Key],
+        ignores_ranks: bool,
+        regions: &TaskMap<Preemption>,
+    ) {
+        let mut state = Sweep::default();
+        let mut edges = edges.iter().peekable();
+        let mut before = Time::ZERO;
+        while let Some(&&(now, _)) = edges.peek() {
+            if now >= self.trace.over {
+                break;
+            }
+            for job in state.running.keys() {
+                *state.executed.entry(*job).or_default() += now - before;
+            }
+            before = now;
+            let mut offline = BTreeSet::new();
+            while let Some(&(_, edge)) = edges.next_if(|&&(at, _)| at == now) {
+                match edge {
+                    Edge::Offline(cpu) => {
+                        offline.insert(cpu);
+                    }
+                    Edge::Ready(job) => {
+                        state.ready.insert(job);
+                        state.wait(keys[job], now);
+                    }
+                    Edge::Done(job) => {
+                        state.ready.remove(&job);
+                        state.waiting.remove(&keys[job]);
+                    }
+                    Edge::Start(job, cpu) => {
+                        let runs = Runs { cpu, started: now, behind: None, is_reported: false };
+                        state.running.insert(job, runs);
+                        state.waiting.remove(&keys[job]);
+                    }
+                    Edge::Stop(job, cpu) => {
+                        let stopped = state.running.remove(&job);
+                        if !state.ready.contains(&job) {
+                            continue;
+                        }
+                        state.wait(keys[job], now);
+                        let executed = state.executed.get(&job).copied().unwrap_or_default();
+                        let behind = stopped.and_then(|runs| runs.behind);
+                        let may_stop = match self.region(job, regions) {
+                            Preemption::Anywhere => true,
+                            Preemption::Never => executed == Duration::ZERO,
+                            Preemption::Delayed(length) => {
+                                behind.is_some_and(|(earliest, _)| now - earliest >= *length)
+                            }
+                            Preemption::Between(segments) => {
+                                ends_at(segments, executed) == Some(executed)
+                            }
+                        };
+                        let is_exact = self.latency == Duration::ZERO;
+                        if is_exact && !may_stop && !offline.contains(&cpu) {
+                            self.violated(|this| Violation::WithinRegion {
+                                job: this.name_at(job),
+                                cpu,
+                                at: now,
+                            });
+                        }
+                    }
+                }
+            }
+            let until = edges.peek().map_or(self.trace.over, |&&(at, _)| at.min(self.trace.over));
+            self.look_behind(&mut state, (now, until), keys, ignores_ranks, regions);
+        }
+    }
+
+    /// Reports jobs that run on behind one that waits, and are in no region, somewhere between two instants.
+    fn look_behind(
+        &mut self,
+        state: &mut Sweep,
+        (now, until): (Time, Time),
+        keys: &[Key],
+        ignores_ranks: bool,
+        regions: &TaskMap<Preemption>,
+    ) {
+        let first = state.waiting.first().copied();
+        let Sweep { running, executed, waiting, waits_since, .. } = state;
+        for (&job, runs) in running.iter_mut() {
+            let comes_before = |waits: &Key| match ignores_ranks {
+                true => waits.first < keys[job].first,
+                false => *waits < keys[job],
+            };
+            let Some(waits) = first.filter(comes_before) else {
+                runs.behind = None;
+                continue;
+            };
+            let is_new = runs.behind.is_none();
+            let (earliest, latest) = runs.behind.unwrap_or((now, now));
+            let mut before_it = waiting.iter().take_while(|&waits| comes_before(waits));
+            let is_same = before_it.any(|waits| waits_since.get(&waits.job) < Some(&now));
+            let since = if is_same { latest } else { now };
+            runs.behind = Some((earliest, since));
+            let executed = executed.get(&job).copied().unwrap_or_default();
+            let region = self.region(job, regions);
+            // From when on it has no right to the CPU.
+            let ends = if self.latency > Duration::ZERO {
+                let longest = match region {
+                    Preemption::Anywhere => Duration::ZERO,
+                    Preemption::Never => continue,
+                    Preemption::Delayed(length) => *length,
+                    Preemption::Between(segments) => segments
+                        .iter()
+                        .max()
+                        .map_or(Duration::ZERO, |longest| longest.at_unit_speed()),
+                };
+                Some(since + longest + self.latency)
+            } else {
+                match region {
+                    Preemption::Anywhere => Some(now),
+                    Preemption::Never => (executed == Duration::ZERO).then_some(now),
+                    // It began to run behind the other one, or came to be behind it.
+                    Preemption::Delayed(_) if is_new && runs.started == now => Some(now),
+                    Preemption::Delayed(length) => Some(since + *length),
+                    Preemption::Between(segments) => {
+                        ends_at(segments, executed).map(|end| now + (end - executed))
+                    }
+                }
+            };
+            if let Some(at) = ends.filter(|&ends| ends < until)
+                && !runs.is_reported
+            {
+                runs.is_reported = true;
+                let cpu = runs.cpu;
+                self.violated(|this| Violation::Deferred {
+                    waiting: this.name_at(waits.job),
+                    running: this.name_at(job),
+                    cpu,
+                    at,
+                });
+            }
+        }
+    }
+
+    fn region<'r>(&self, job: usize, regions: &'r TaskMap<Preemption>) -> &'r Preemption {
+        regions.get(self.trace.jobs[job].job.id.task).unwrap_or(&Preemption::Anywhere)
+    }
+}
+
+impl Sweep {
+    fn wait(&mut self, job: Key, now: Time) {
+        self.waiting.insert(job);
+        self.waits_since.insert(job.job, now);
+    }
+}
+
+/// Where the first segment ends that ends after this much, or here; none for the last one, which ends with the job.
+fn ends_at(segments: &[Service], executed: Duration) -> Option<Duration> {
+    let mut begins = Duration::ZERO;
+    for segment in segments {
+        if executed <= begins {
+            return Some(begins);
+        }
+        begins += segment.at_unit_speed();
+    }
+    None
+}

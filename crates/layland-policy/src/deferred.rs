@@ -1,0 +1,277 @@
+//! Deferred preemption: a job that has begun a **non-preemptive region** keeps its CPU until the region ends.
+//!
+//! The ready jobs of highest priority run, as under [`HighestFirst`](crate::HighestFirst), but for one rule: a job that
+//! comes before one that runs waits until it may have the CPU. Regions are those of the tasks
+//! ([`Preemption`]), or with the option `nonpreemptive` all jobs are regions as a whole.
+//!
+//! | literature | the task says | here |
+//! |---|---|---|
+//! | non-preemptive EDF, NP-EDF (Jeffay, Stanat and Martel 1991) and fixed priorities, FPNS (Davis et al. 2007) | `nonpreemptive = true` | [`Preemption::Never`] |
+//! | deferred preemption, FPDS, fixed preemption points (Bril et al. 2009) | `segments = [..]` | [`Preemption::Between`] |
+//! | floating regions, limited-preemption EDF (Baruah 2005) | `nonpreemptive = "2ms"` | [`Preemption::Delayed`] |
+//!
+//! Buttazzo, Bertogna and Yao 2013 survey them.
+//!
+//! A floating region begins when a job comes before one that runs, and not earlier: the one that runs goes on for the
+//! length of its region, or to its end. If at the end of an instant nobody waits before it any longer, the region is
+//! over.
+//!
+//! Several CPUs: the job that waits takes the CPU of the lowest job that may be preempted *now* and comes after it. It
+//! does not wait for a lower one whose region ends later. (Both are known: *eager* and *lazy* preemption.)
+//!
+//! Ties: as there. Simultaneous events: what a job has not executed, nobody has begun: a job that begins at an instant
+//! gives way to one that comes before it and becomes ready at the same instant, in a later round of events. So it is at
+//! each end of a segment.
+//!
+//! What the papers leave out:
+//! - what a job has executed is the time that it has held CPUs, with overheads; so segments need CPUs of speed 1;
+//! - a job that exceeds its WCET is in its last segment;
+//! - a job loses its CPU within a region if the CPU goes offline, or if the job is given up or its task is moved. It is
+//!   within the region still when it runs again.
+//!
+//! A decision costs O(m) more than without regions, for `m` CPUs of the group.
+
+use crate::highest_first::Ties;
+use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
+use crate::queue::Queue;
+use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
+use crate::{Refusal, State};
+use layland_model::{
+    Group, JobOrder, Order, Preemption, ScheduleRule, Service, System, Task, TaskId, TaskMap, Time,
+};
+use std::sync::Arc;
+
+/// The option with which no job is preempted.
+pub(crate) fn option() -> OptionInfo {
+    OptionInfo::new(
+        "nonpreemptive",
+        "no job is preempted once it has begun (default: off; a task may say so of itself, or have non-preemptive \
+         regions)",
+        Values::Switch,
+    )
+}
+
+/// Whether no job is to be preempted.
+pub(crate) fn is_asked(options: &PolicyOptions) -> Result<bool, Refusal> {
+    options.switch("nonpreemptive", false)
+}
+
+/// The jobs of the highest priorities run, with the regions of their tasks. None if the system has no regions, and the
+/// options do not ask for them.
+pub(crate) fn grouped(
+    name: String,
+    scope: Scope,
+    order: Order,
+    system: &System,
+    options: &PolicyOptions,
+    ties: Ties,
+) -> Result<Option<Grouped<Deferred>>, SystemRefusal> {
+    let never = is_asked(options)?;
+    if !never && system.tasks.values().all(|task| task.preemption.is_anywhere()) {
+        return Ok(None);
+    }
+    let of = |task: &Task| if never { Preemption::Never } else { task.preemption.clone() };
+    let is_part = |(_, task): &(TaskId, &Task)| {
+        matches!(of(task), Preemption::Between(_) | Preemption::Delayed(_))
+    };
+    if let Some((id, task)) = system.tasks.iter().find(is_part)
+        && !system.platform.is_unit_speed()
+    {
+        let reason = format!(
+            "task `{}` has regions of a length in time, and {name} keeps them on CPUs of unit speed alone",
+            task.name
+        );
+        return Err(Refusal::invalid(reason).about(id));
+    }
+    let regions = Regions { of: system.tasks.values().map(of).collect(), never };
+    let jobs = Deferred {
+        ties,
+        waiting: Queue::default(),
+        regions: Arc::new(regions),
+        delayed: Vec::new(),
+        begun: Vec::new(),
+        decided_at: Time::ZERO,
+        before: Vec::new(),
+    };
+    Grouped::new(name, scope, order, system, options, jobs).map(Some)
+}
+
+/// Where jobs may be preempted.
+#[derive(Debug)]
+struct Regions {
+    /// The tasks of the system.
+    of: TaskMap<Preemption>,
+    /// Nowhere, whatever the tasks say.
+    never: bool,
+}
+
+impl Regions {
+    fn of(&self, task: TaskId) -> &Preemption {
+        match self.of.get(task) {
+            Some(own) => own,
+            None if self.never => &Preemption::Never,
+            None => &Preemption::Anywhere,
+        }
+    }
+}
+
+/// Runs the jobs of highest priority, and lets those in a region go on: see the file header.
+#[derive(Clone, Debug)]
+pub struct Deferred {
+    ties: Ties,
+    /// The ready jobs that do not run.
+    waiting: Queue,
+    regions: Arc<Regions>,
+    /// The floating regions that have begun.
+    delayed: Vec<Delayed>,
+    /// The tasks with floating regions whose jobs began to run at the last decision; and its time.
+    begun: Vec<TaskId>,
+    decided_at: Time,
+    /// Scratch.
+    before: Vec<Delayed>,
+}
+
+/// A floating region that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Delayed {
+    task: TaskId,
+    since: Time,
+    /// Whether a job that comes before it waits. If not, the region is over once time goes on.
+    is_behind: bool,
+}
+
+impl Deferred {
+    /// Whether a waiting job comes before a running one.
+    fn comes_before(&self, waiting: Priority, running: Priority) -> bool {
+        match self.ties {
+            Ties::Rank => waiting.is_higher_than(running),
+            Ties::Running => waiting.has_smaller_key(running),
+        }
+    }
+
+    /// Until when a running job keeps its CPU from one that comes before it; now, if it may lose it.
+    fn keeps_until(&self, turn: &Turn<'_>, job: Priority, delayed: &[Delayed]) -> Time {
+        let (now, task) = (turn.now(), turn.task(job));
+        match self.regions.of(task) {
+            Preemption::Anywhere => now,
+            Preemption::Never if turn.executed(job) == Service::ZERO => now,
+            Preemption::Never => Time::NEVER,
+            Preemption::Delayed(length) => match since(delayed, task) {
+                Some(since) => since + *length,
+                None if self.decided_at == now && self.begun.contains(&task) => now,
+                None => now + *length,
+            },
+            Preemption::Between(segments) => {
+                let executed = turn.executed(job);
+                let mut begins = Service::ZERO;
+                for &segment in segments {
+                    if executed <= begins {
+                        return now + (begins - executed).at_unit_speed();
+                    }
+                    begins += segment;
+                }
+                Time::NEVER
+            }
+        }
+    }
+
+    /// The lowest of the running jobs that may be preempted, if a waiting job comes before it.
+    fn gives_way(&self, turn: &Turn<'_>, waiting: Priority) -> Option<Priority> {
+        let after = turn.running().filter(|&job| self.comes_before(waiting, job));
+        after.filter(|&job| self.keeps_until(turn, job, &self.delayed) <= turn.now()).max()
+    }
+}
+
+/// Since when the floating region of a task has begun, if it has.
+fn since(delayed: &[Delayed], task: TaskId) -> Option<Time> {
+    delayed.iter().find(|region| region.task == task).map(|region| region.since)
+}
+
+impl Scheduler for Deferred {
+    const PROGRESS: Progress = Progress::Tracked;
+
+    fn wait(&mut self, job: Priority) {
+        self.waiting.push(job);
+    }
+
+    fn forget(&mut self, job: Priority) {
+        self.waiting.remove(job);
+    }
+
+    fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    fn decide(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now();
+        if self.decided_at != now {
+            self.begun.clear();
+            self.delayed.retain(|region| region.is_behind);
+            self.decided_at = now;
+        }
+        while let Some(highest) = self.waiting.highest() {
+            if turn.has_idle_cpu() {
+                self.waiting.pop();
+            } else {
+                let Some(lower) = self.gives_way(turn, highest) else { break };
+                turn.preempt(lower);
+                self.waiting.pop();
+                self.waiting.push(lower);
+            }
+            turn.start(highest);
+            let task = turn.task(highest);
+            if matches!(self.regions.of(task), Preemption::Delayed(_)) {
+                self.begun.push(task);
+            }
+        }
+        // Whoever runs on although a job before it waits: until when. Of those that stop the regions are over.
+        let mut before = std::mem::take(&mut self.before);
+        std::mem::swap(&mut before, &mut self.delayed);
+        let mut delayed = std::mem::take(&mut self.delayed);
+        let mut wake_at = Time::NEVER;
+        let highest = self.waiting.highest();
+        for job in turn.running() {
+            let is_behind = highest.is_some_and(|waits| self.comes_before(waits, job));
+            if is_behind {
+                wake_at = wake_at.min(self.keeps_until(turn, job, &before));
+            }
+            let task = turn.task(job);
+            if matches!(self.regions.of(task), Preemption::Delayed(_)) {
+                let began = since(&before, task).or(is_behind.then_some(now));
+                delayed.extend(began.map(|since| Delayed { task, since, is_behind }));
+            }
+        }
+        before.clear();
+        (self.before, self.delayed) = (before, delayed);
+        turn.wake_at(wake_at);
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        let is_now = self.decided_at == now;
+        let mut delayed = self.delayed.clone();
+        delayed.retain(|region| region.is_behind || is_now);
+        delayed.sort_unstable();
+        state.number(delayed.len() as i64);
+        for Delayed { task, since, is_behind } in delayed {
+            state.number(i64::from(task.0));
+            state.time(since, now);
+            state.number(i64::from(is_behind));
+        }
+        let mut begun = if is_now { self.begun.clone() } else { Vec::new() };
+        begun.sort_unstable();
+        state.number(begun.len() as i64);
+        begun.into_iter().for_each(|task| state.number(i64::from(task.0)));
+    }
+
+    fn keeps_regions(&self, id: TaskId, parameters: &Task) -> bool {
+        self.regions.never || *self.regions.of(id) == parameters.preemption
+    }
+
+    fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+        let order = match (self.ties, order) {
+            (Ties::Running, JobOrder::Deadline) => JobOrder::DeadlineThenRunning,
+            (_, order) => order,
+        };
+        ScheduleRule::Deferred { groups, order, regions: self.regions.of.clone() }
+    }
+}
