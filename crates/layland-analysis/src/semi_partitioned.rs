@@ -6,8 +6,8 @@
 //! affinities, (10) nothing changes while the system runs.
 //!
 //! A set is accepted if every task finds a place, whole or in pieces, where EDF on each CPU is schedulable with the
-//! pieces as sporadic tasks of their own ([`layland_offline::splitting`]). The order is the default of the policies:
-//! the largest utilization first.
+//! pieces as sporadic tasks of their own ([`layland_offline::splitting`]). The order of the tests in the catalogue is
+//! the default of the policies, the largest utilization first; [`in_order`] is for the others.
 //!
 //! A job comes to a piece when its window begins, or when the one before is used up, which is no later while no piece
 //! is late. So the jobs of a piece come at least a period apart, and each CPU has sporadic tasks under EDF, one for
@@ -18,10 +18,11 @@
 
 use crate::Assumption::{self, *};
 use crate::{
-    Certify, Citation, Finding, Reason, SchedulabilityTest, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Citation, Finding, Reason, Refusal, SchedulabilityTest, Shortcuts, Subject, TestKind,
+    Verdict,
 };
-use layland_model::{Algorithm, Splitting, System};
-use layland_offline::{SplitOrder, split};
+use layland_model::{Algorithm, SplitOrder, Splitting, System};
+use layland_offline::split;
 
 const ASSUMED: &[Assumption] = &[
     OneCluster,
@@ -73,49 +74,74 @@ const fn test(
 pub const FAIL_FIRST: SchedulabilityTest = test(
     "CD",
     "C=D splitting of what first fit does not place",
-    &[Algorithm::Split(Some(Splitting::FailFirst))],
+    &[Algorithm::Split(Splitting::FailFirst, SplitOrder::Utilization)],
     &[&Citation::BURNS],
-    |system| find(system, Splitting::FailFirst),
+    |system| find(system, Splitting::FailFirst, SplitOrder::Utilization),
 );
 
 /// C=D after worst fit.
 pub const FAIL_WORST: SchedulabilityTest = test(
     "CD-WORST",
     "C=D splitting of what worst fit does not place",
-    &[Algorithm::Split(Some(Splitting::FailWorst))],
+    &[Algorithm::Split(Splitting::FailWorst, SplitOrder::Utilization)],
     &[&Citation::BURNS],
-    |system| find(system, Splitting::FailWorst),
+    |system| find(system, Splitting::FailWorst, SplitOrder::Utilization),
 );
 
 /// C=D CPU after CPU.
 pub const NEXT_FIRST: SchedulabilityTest = test(
     "CD-NEXT",
     "C=D splitting, CPU after CPU, of the first task that no longer fits",
-    &[Algorithm::Split(Some(Splitting::NextFirst))],
+    &[Algorithm::Split(Splitting::NextFirst, SplitOrder::Utilization)],
     &[&Citation::BURNS],
-    |system| find(system, Splitting::NextFirst),
+    |system| find(system, Splitting::NextFirst, SplitOrder::Utilization),
 );
 
 /// C=D CPU after CPU, with a choice.
 pub const NEXT_BEST: SchedulabilityTest = test(
     "CD-BEST",
     "C=D splitting, CPU after CPU, of the task of which most fits",
-    &[Algorithm::Split(Some(Splitting::NextBest))],
+    &[Algorithm::Split(Splitting::NextBest, SplitOrder::Utilization)],
     &[&Citation::BURNS],
-    |system| find(system, Splitting::NextBest),
+    |system| find(system, Splitting::NextBest, SplitOrder::Utilization),
 );
 
 /// EDF-WM.
 pub const WINDOWS: SchedulabilityTest = test(
     "EDF-WM",
     "windows of one length for what first fit does not place",
-    &[Algorithm::Split(Some(Splitting::Windows))],
+    &[Algorithm::Split(Splitting::Windows, SplitOrder::Utilization)],
     &[&Citation::KATO],
-    |system| find(system, Splitting::Windows),
+    |system| find(system, Splitting::Windows, SplitOrder::Utilization),
 );
 
-fn find(system: &System, splitting: Splitting) -> Finding {
-    match split(system, splitting, SplitOrder::Utilization) {
+/// What the test for a way to split says of a valid system, if tasks are placed in this order.
+///
+/// ```
+/// use layland_analysis::{Verdict, semi_partitioned};
+/// use layland_model::{Duration, Service, SplitOrder, Splitting, System, Task};
+/// let task = |name, c, t| Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+/// let system = System::new(2, vec![task("a", 12, 20), task("b", 6, 10), task("c", 6, 10)]);
+/// // The shortest period first: it is `a` that fits nowhere.
+/// let finding = semi_partitioned::in_order(&system, Splitting::FailFirst, SplitOrder::Period);
+/// let finding = finding.unwrap();
+/// assert_eq!(finding.verdict, Verdict::Yes);
+/// assert!(finding.reasons[0].describe(&system).starts_with("`a` is split"));
+/// ```
+///
+/// # Errors
+/// If the system breaks an assumption: the first one, and what to do about it.
+pub fn in_order(
+    system: &System,
+    splitting: Splitting,
+    order: SplitOrder,
+) -> Result<Finding, Refusal> {
+    Assumption::check_all(ASSUMED, system)?;
+    Ok(find(system, splitting, order))
+}
+
+fn find(system: &System, splitting: Splitting, order: SplitOrder) -> Finding {
+    match split(system, splitting, order) {
         Ok(pieces) => Finding::new(Verdict::Yes, Reason::Split(pieces)),
         Err(no_split) => {
             Finding::new(Verdict::Unknown, Reason::NotPartitioned(no_split.to_string()))

@@ -302,7 +302,9 @@ impl<'a> Checker<'a> {
             &ScheduleRule::Pfair { ref groups, quantum, releases, early } => {
                 self.check_pfair(groups, quantum, releases, early);
             }
-            ScheduleRule::Shares { groups, unit } => self.check_shares(groups, *unit),
+            ScheduleRule::Shares { groups, unit, slices } => {
+                self.check_shares(groups, *unit, *slices);
+            }
             ScheduleRule::Split { pieces } => self.check_split(pieces),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {
                 self.check_mixed_criticality(groups, guaranteed);

@@ -1,28 +1,37 @@
-//! The exact shares of DP-WRAP on a trace (Levin et al. 2010). What they are says
+//! The exact shares of DP-WRAP (Levin et al. 2010) and LRE-TL (Funk 2010) on a trace. What they are says
 //! [`ScheduleRule::Shares`](layland_model::ScheduleRule::Shares).
 //!
-//! Slices follow from the set alone. In each of them a job that can run from its beginning to its end gets the rate of
-//! its task times the length, to the nanosecond, whatever it needs in the end. So at every deadline of any task every
-//! job is where the fluid schedule is.
+//! Slices follow from the set alone, or those of LRE-TL from the set and the times at which jobs became ready. In
+//! each of them a job that can run from its beginning to its end gets the rate of its task times the length, to the
+//! nanosecond, whatever it needs in the end. So at the end of every slice, which no deadline comes before, every job
+//! is where the fluid schedule is.
 
 use super::{Checker, Violation};
-use layland_model::{Duration, Group, Task, Time};
+use layland_model::{Behaviour, Duration, Group, Slices, Task, TaskId, TaskMap, Time};
+use layland_trace::JobEnd;
+
+/// A point in time that never comes.
+const NEVER: i64 = i64::MAX;
 
 impl Checker<'_> {
-    pub(super) fn check_shares(&mut self, groups: &[Group], unit: Duration) {
+    pub(super) fn check_shares(&mut self, groups: &[Group], unit: Duration, slices: Slices) {
         let is_ideal = self.system.platform.overheads.is_zero()
             && self.system.requests.is_empty()
             && !self.is_real
             && unit > Duration::ZERO;
         let mut found = Vec::new();
         if is_ideal {
-            let borders = self.borders(unit.ns());
+            let unit = unit.ns();
+            let borders = match slices {
+                Slices::Deadlines => self.borders(unit),
+                Slices::Planes => self.planes(unit),
+            };
             let mut segments = vec![Vec::new(); self.trace.jobs.len()];
             for segment in &self.sound {
                 segments[segment.job].push((segment.start.ns(), segment.end.ns()));
             }
             for (index, segments) in segments.iter().enumerate() {
-                self.find_other_shares(index, segments, unit.ns(), &borders, &mut found);
+                self.find_other_shares(index, segments, (unit, slices), &borders, &mut found);
             }
         }
         self.check_optimal(groups);
@@ -52,21 +61,65 @@ impl Checker<'_> {
         borders
     }
 
+    /// Where planes begin and end, up to the end of the run. Of those in which no job is ready some are left out.
+    fn planes(&self, unit: i64) -> Vec<i64> {
+        let over = self.trace.over.ns();
+        let tasks = &self.system.tasks;
+        let shortest = tasks.values().map(|task| window(task, unit)).min().unwrap_or(NEVER);
+        // When each job becomes ready, the end of its window, and when it is over.
+        let mut jobs: Vec<(i64, TaskId, i64, i64)> = Vec::new();
+        for (index, record) in self.trace.jobs.iter().enumerate() {
+            let (ready, task) = (self.ready[index].0, record.job.id.task);
+            // Of a job that is skipped nobody hears.
+            let is_skipped =
+                record.end.is_some_and(|(at, how)| how == JobEnd::Aborted && at <= ready);
+            if !is_skipped && tasks.get(task).is_some() {
+                let deadline = record.job.deadline.ns().div_euclid(unit) * unit;
+                let end = record.end.map_or(NEVER, |(at, _)| at.ns());
+                jobs.push((ready.ns(), task, deadline, end));
+            }
+        }
+        jobs.sort_unstable();
+        let mut jobs = jobs.into_iter().peekable();
+        let mut windows: TaskMap<i64> = TaskMap::filled(0, tasks.len());
+        let (mut borders, mut at, mut idle_from) = (vec![0], 0, 0);
+        while at <= over {
+            while let Some((_, task, deadline, end)) = jobs.next_if(|&(ready, ..)| ready <= at) {
+                windows[task] = deadline;
+                idle_from = idle_from.max(end);
+            }
+            let later = windows.values().copied().filter(|&deadline| deadline > at);
+            let deadline = later.min().unwrap_or(NEVER);
+            let until = jobs.peek().map_or(over, |&(ready, ..)| ready).min(deadline);
+            let whole = if idle_from <= at { (until - at) / shortest } else { 0 };
+            at = match whole {
+                0 => at.saturating_add(shortest).min(deadline),
+                whole => at + whole * shortest,
+            };
+            borders.push(at);
+        }
+        borders
+    }
+
     /// The slices in which a job gets another share.
     fn find_other_shares(
         &self,
         index: usize,
         segments: &[(i64, i64)],
-        unit: i64,
+        (unit, slices): (i64, Slices),
         borders: &[i64],
         found: &mut Vec<Violation>,
     ) {
         let record = &self.trace.jobs[index];
         let Some(task) = self.system.tasks.get(record.job.id.task) else { return };
-        let ready = self.ready[index].0.ns();
+        let (ready, predecessor) = self.ready[index];
+        let (ready, predecessor) = (ready.ns(), predecessor.map_or(-1, Time::ns));
         let ended = record.end.map_or(self.trace.over.ns() + 1, |(at, _)| at.ns());
         let rate = i128::from(numerator(task, unit));
-        let first = borders.partition_point(|&border| border < ready);
+        let first = match slices {
+            Slices::Deadlines => borders.partition_point(|&border| border < ready),
+            Slices::Planes => borders.partition_point(|&border| border <= ready) - 1,
+        };
         let mut next = 0;
         for slice in borders[first..].windows(2) {
             let (from, to) = (slice[0], slice[1]);
@@ -74,31 +127,50 @@ impl Checker<'_> {
             if to >= ended {
                 break;
             }
+            // What was there when the slice began, or came before within it, has had the share.
+            if predecessor > from {
+                continue;
+            }
             // Segments of one job follow each other, as slices do.
             let past = segments[next..].iter().take_while(|&&(_, end)| end <= from).count();
             next += past;
             let here = segments[next..].iter().take_while(|&&(start, _)| start < to);
             let got: i64 = here.map(|&(start, end)| (end.min(to) - start.max(from)).max(0)).sum();
-            let share = rate * i128::from((to - from) / unit);
+            let begins = from.max(-(-ready).div_euclid(unit) * unit);
+            let share = rate * i128::from((to - begins).max(0) / unit);
             if i128::from(got) != share {
                 found.push(Violation::OtherShare {
                     job: self.name_at(index),
-                    from: Time::from_ns(from),
+                    from: Time::from_ns(from.max(ready)),
                     to: Time::from_ns(to),
                     got: Duration::from_ns(got),
-                    share: Duration::from_ns(i64::try_from(share).unwrap_or(i64::MAX)),
+                    share: Duration::from_ns(i64::try_from(share).unwrap_or(NEVER)),
                 });
             }
         }
     }
 }
 
-/// The rate of a task in units of the grid: `ceil(C Q / W)`, where `W` is the shortest window that lies on the grid.
-fn numerator(task: &Task, unit: i64) -> i64 {
-    let (period, wcet) = (task.period.ns(), task.own_wcet().ns());
-    let is_regular = period % unit == 0 && task.offset.ns() % unit == 0;
+/// The shortest window on the grid that a job of a task can have.
+fn window(task: &Task, unit: i64) -> i64 {
+    let period = task.period.ns();
+    let is_regular = task.jitter == Duration::ZERO
+        && match &task.behaviour {
+            Behaviour::Periodic | Behaviour::Hog | Behaviour::Yield => {
+                period % unit == 0 && task.offset.ns() % unit == 0
+            }
+            Behaviour::Explicit(releases) => {
+                period % unit == 0 && releases.iter().all(|at| at.ns() % unit == 0)
+            }
+            Behaviour::Sporadic(_) | Behaviour::SelfSuspending { .. } => false,
+        };
     let window = if is_regular { period } else { (period / unit - 1) * unit };
-    let product = i128::from(wcet) * i128::from(unit);
-    let rate = -(-product).div_euclid(i128::from(window.max(1)));
-    i64::try_from(rate).unwrap_or(i64::MAX)
+    window.max(1)
+}
+
+/// The rate of a task in units of the grid: `ceil(C Q / W)`.
+fn numerator(task: &Task, unit: i64) -> i64 {
+    let product = i128::from(task.own_wcet().ns()) * i128::from(unit);
+    let rate = -(-product).div_euclid(i128::from(window(task, unit)));
+    i64::try_from(rate).unwrap_or(NEVER)
 }

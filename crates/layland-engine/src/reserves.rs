@@ -224,8 +224,8 @@ mod tests {
                 let (more, wcet) = (task.own_wcet() + Service::from_ms(3), task.own_wcet());
                 let expected = match &*info.name {
                     "dl" | "dl-sp" | "apedf" | "a2pedf" => (wcet, Some(more)),
-                    "run" | "qps" | "pd2" | "er-pd2" | "dp-wrap" | "cd" | "edf-wm" | "smc"
-                    | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs" | "ocbp" | "edf-vd" => {
+                    "run" | "qps" | "pd2" | "er-pd2" | "dp-wrap" | "lre-tl" | "cd" | "edf-wm"
+                    | "smc" | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs" | "ocbp" | "edf-vd" => {
                         (more, None)
                     }
                     _ => (wcet, None),

@@ -54,11 +54,11 @@ use layland_analysis::deadline::admission::{self as bandwidth, Limit};
 use layland_analysis::overheads::{Inflated, Inflation, inflate_placed};
 use layland_analysis::{
     Finding, Reason, Refusal, ResponseBound, SchedulabilityTest, Subject, Tardiness, TestKind,
-    Verdict, catalogue,
+    Verdict, catalogue, semi_partitioned,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, JobOrder, OnMiss, Rate, ScheduleRule, System, Task, TaskId,
-    TaskMap,
+    Algorithm, Behaviour, Duration, JobOrder, OnMiss, Rate, ScheduleRule, SplitOrder, System, Task,
+    TaskId, TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
@@ -594,6 +594,13 @@ pub(crate) fn verdict<'a>(
                     None => continue,
                 }
             }
+            // The tests of splitting are about the default order: here they take that of the policy.
+            Subject::Algorithms(about)
+                if is_split_by(algorithm, about) && options.has(test.name) =>
+            {
+                let Algorithm::Split(splitting, order) = algorithm else { continue };
+                Arc::new(Stated::new(semi_partitioned::in_order(system, splitting, order)))
+            }
             Subject::Admission(about) if about.contains(&algorithm) && options.has(test.name) => {
                 Arc::new(Stated::new(admission(algorithm, system, &asked.options)))
             }
@@ -723,10 +730,17 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }
+}
+
+/// Whether a test that is about the default order speaks of a policy that splits tasks as it assumes, in another order.
+fn is_split_by(algorithm: Algorithm, about: &[Algorithm]) -> bool {
+    let Algorithm::Split(splitting, _) = algorithm else { return false };
+    about.contains(&Algorithm::Split(splitting, SplitOrder::default()))
 }
 
 /// Whether jobs run in whole slots.
@@ -804,7 +818,8 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     }

@@ -62,7 +62,8 @@ impl Proven {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };

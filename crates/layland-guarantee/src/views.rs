@@ -583,7 +583,8 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return algorithms,
     };

@@ -62,7 +62,8 @@ pub(crate) fn structure(
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return Ok(None),
     };

@@ -197,8 +197,15 @@ fn not_partitioned() -> System {
 #[test]
 fn optimal_policies_meet_deadlines_when_there_is_slack() {
     let _alone = alone();
-    for spec in ["run", "qps", "qps:master=edf", "dp-wrap", "pd2:quantum=1ms", "er-pd2:quantum=1ms"]
-    {
+    for spec in [
+        "run",
+        "qps",
+        "qps:master=edf",
+        "dp-wrap",
+        "lre-tl",
+        "pd2:quantum=1ms",
+        "er-pd2:quantum=1ms",
+    ] {
         let system = with_slack(&not_partitioned(), &Margin::Fraction(Rate::new(1, 10)));
         runs_in_time(spec, &system, Duration::from_ms(1200));
     }

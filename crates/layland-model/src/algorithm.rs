@@ -122,9 +122,10 @@ pub enum Algorithm {
     ErPd2,
     /// DP-WRAP: deadline partitioning with wrap around (Levin et al. 2010).
     DpWrap,
-    /// Semi-partitioned EDF: tasks that fit on no CPU are split into pieces. How, if the largest utilization comes
-    /// first; of other orders no test speaks.
-    Split(Option<Splitting>),
+    /// LRE-TL: local remaining execution in T-L planes (Funk 2010).
+    LreTl,
+    /// Semi-partitioned EDF: tasks that fit on no CPU are split into pieces. How, and in which order tasks are placed.
+    Split(Splitting, SplitOrder),
     /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
     MixedCriticality(Protection),
     /// An algorithm that no analysis is about.
@@ -172,6 +173,20 @@ impl Splitting {
         Splitting::NextBest,
         Splitting::Windows,
     ];
+}
+
+/// In which order tasks are placed that may be split; equal ones by rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum SplitOrder {
+    /// The largest utilization `C / T` first.
+    #[default]
+    Utilization,
+    /// The largest density `C / D` first.
+    Density,
+    /// The shortest deadline first.
+    Deadline,
+    /// The shortest period first.
+    Period,
 }
 
 /// What protects tasks of higher criticality (Huang, Gill, Lu 2014).
@@ -257,8 +272,9 @@ impl fmt::Display for Algorithm {
             Algorithm::Pd2 => "PD2",
             Algorithm::ErPd2 => "ER-PD2",
             Algorithm::DpWrap => "DP-WRAP",
-            Algorithm::Split(Some(Splitting::Windows)) => "EDF-WM",
-            Algorithm::Split(_) => "C=D",
+            Algorithm::LreTl => "LRE-TL",
+            Algorithm::Split(Splitting::Windows, _) => "EDF-WM",
+            Algorithm::Split(..) => "C=D",
             Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",
             Algorithm::MixedCriticality(Protection::Adaptive(_)) => "AMC",
             Algorithm::MixedCriticality(Protection::ZeroSlack) => "ZSS",

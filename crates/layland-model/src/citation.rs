@@ -50,6 +50,18 @@ impl Citation {
 }",
     };
 
+    /// Funk 2010.
+    pub const FUNK: Citation = Citation {
+        key: "funk2010lretl",
+        text: "S. Funk. LRE-TL: an optimal multiprocessor algorithm for sporadic task sets with unconstrained deadlines. \
+               Real-Time Systems, 2010.",
+        bibtex: "@article{funk2010lretl,
+  author    = {Shelby Funk},
+  title     = {{LRE-TL}: An Optimal Multiprocessor Algorithm for Sporadic Task Sets with Unconstrained Deadlines},
+  journal   = {Real-Time Systems}, year = {2010}
+}",
+    };
+
     /// Burns, Davis, Wang and Zhang 2012.
     pub const BURNS: Citation = Citation {
         key: "burns2012partitioned",

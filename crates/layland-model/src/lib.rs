@@ -52,8 +52,8 @@ mod validity;
 mod wording;
 
 pub use algorithm::{
-    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, Splitting,
-    TopClass,
+    AdaptiveOrder, Algorithm, CutOffOrder, DeadlineChoice, Form, Order, Protection, SplitOrder,
+    Splitting, TopClass,
 };
 pub use citation::Citation;
 pub use cpuset::{CpuSet, ParseCpuSetError};
@@ -62,7 +62,7 @@ pub use id::{CpuId, CpuMap, IdVec, Index, JobId, TaskId, TaskMap};
 pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
-pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule};
+pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{
     Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,

@@ -81,17 +81,18 @@ pub enum ScheduleRule {
     },
     /// As [`Optimal`](ScheduleRule::Optimal); and in each slice a job that can run from its beginning to its end, and
     /// is not over by then, gets exactly the rate of its task times the length of the slice: unless the machine has
-    /// overheads or a request comes. For periodic tasks with deadlines at the ends of their periods.
+    /// overheads or a request comes. For tasks with deadlines at the ends of their periods.
     ///
-    /// A slice begins where one ends, the first one at 0. It ends at the next deadline or first release of any task, or
-    /// where that is no multiple of the unit `Q`, at the multiple before it, or after it if it begins there. Rates are
-    /// multiples of `1/Q`, in nanoseconds: `ceil(C Q / W) / Q`, where the window `W` is the period if that and the
-    /// offset are multiples of `Q`, and `(floor(T / Q) - 1) Q` otherwise.
+    /// A slice begins where one ends, the first one at 0, and always at a multiple of the unit `Q`; [`Slices`] says
+    /// where it ends. Rates are multiples of `1/Q`, in nanoseconds: `ceil(C Q / W) / Q`, where the window `W` is the
+    /// period if that and all releases are known to be multiples of `Q`, and `(floor(T / Q) - 1) Q` otherwise.
     Shares {
         /// Disjoint sets of CPUs, each with the tasks that it serves.
         groups: Vec<Group>,
         /// The unit of the grid.
         unit: Duration,
+        /// Where slices end.
+        slices: Slices,
     },
     /// Semi-partitioned EDF. Each job runs in the pieces of its task, one after the other, each on one CPU and for no
     /// longer than its budget: a piece is ready when the job is, the one before is used up, and its window has begun,
@@ -117,6 +118,20 @@ pub enum ScheduleRule {
         /// The CPUs for which an analysis has shown that.
         guaranteed: CpuSet,
     },
+}
+
+/// Where the slices of [`ScheduleRule::Shares`] end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slices {
+    /// At the next deadline or first release of any task, whether it has a job or not; where that is no multiple of the
+    /// unit, at the multiple before it, or after it if the slice begins there. For periodic tasks.
+    Deadlines,
+    /// T-L planes: at the first deadline after their beginning of the jobs that became ready last, one of each task,
+    /// where deadlines count as the multiples of the unit before them; and no later than the shortest window of any
+    /// task after their beginning. A job that is released within a slice gets the rate times what is left of it after
+    /// the next multiple of the unit. One whose predecessor was there when the slice began, or came within it, gets
+    /// what that has left.
+    Planes,
 }
 
 /// When laxities are compared, besides arrivals, ends of jobs and changes of CPUs; and what decides between equal ones,

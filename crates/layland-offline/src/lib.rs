@@ -46,4 +46,4 @@ pub use packing::{
     Bins, Existence, Heuristic, Minima, NoRoom, ParseHeuristicError, Spare, Unplaced, UnplacedTask,
     anywhere, exists_partition, pack, pack_min, pack_over, partition, place, semi_partition,
 };
-pub use splitting::{NoSplit, SplitOrder, split};
+pub use splitting::{NoSplit, split};

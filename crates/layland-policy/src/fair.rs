@@ -1,10 +1,10 @@
 //! Optimal scheduling of independent tasks on identical CPUs: **RUN** ([`run`]), **QPS** ([`qps`]),
-//! **DP-WRAP** ([`dp_wrap`]), **PD2** and **ER-PD2** ([`pd2`]).
+//! **DP-WRAP** ([`dp_wrap`]), **LRE-TL** ([`lre_tl`]), **PD2** and **ER-PD2** ([`pd2`]).
 //!
 //! RUN and QPS place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
 //! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
 //! rates are on a grid ([`RateGrid`](layland_offline::RateGrid)) on which every budget is a whole
-//! number of nanoseconds. DP-WRAP and PD2 are one part of all CPUs; PD2 counts in slots.
+//! number of nanoseconds. DP-WRAP, LRE-TL and PD2 are one part of all CPUs; PD2 counts in slots.
 //!
 //! What happens beside the plan:
 //!
@@ -15,6 +15,7 @@
 //! - Tasks cannot enter, nor change their parameters or CPUs, after the start; they can leave.
 
 pub mod dp_wrap;
+pub mod lre_tl;
 mod parts;
 pub mod pd2;
 mod placing;
@@ -96,7 +97,7 @@ pub(crate) fn master() -> OptionInfo {
     )
 }
 
-/// RUN and QPS.
+/// All of them.
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let run = PolicyInfo::new(
         "run",
@@ -127,5 +128,5 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     .with_options([qps_fit(), master(), qps_packing()])
     .citing([Citation::MASSA, Citation::COMPAGNIN]);
     let [pd2, er_pd2] = pd2::policies();
-    vec![run, qps, dp_wrap::policy(), pd2, er_pd2]
+    vec![run, qps, dp_wrap::policy(), lre_tl::policy(), pd2, er_pd2]
 }

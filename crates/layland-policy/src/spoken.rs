@@ -30,7 +30,7 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 20] = [
+const SYNONYMS: [(&str, &str); 21] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -46,6 +46,7 @@ const SYNONYMS: [(&str, &str); 20] = [
     ("lst", "llf"),
     ("least-slack-time", "llf"),
     ("dp-fair", "dp-wrap"),
+    ("lretl", "lre-tl"),
     ("c=d", "cd"),
     ("c-d", "cd"),
     ("edfwm", "edf-wm"),
@@ -54,7 +55,7 @@ const SYNONYMS: [(&str, &str); 20] = [
 ];
 
 /// Names of families and of what is not there: what each means, and what could be meant.
-const FAMILIES: [(&[&str], &str, &[&str]); 15] = [
+const FAMILIES: [(&[&str], &str, &[&str]); 16] = [
     (
         &[
             "np-edf",
@@ -126,9 +127,14 @@ const FAMILIES: [(&[&str], &str, &[&str]); 15] = [
         &["pd2", "er-pd2"],
     ),
     (
-        &["bf", "bfair", "lre-tl", "llref", "lltsp", "u-edf", "ekg"],
-        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP and PD2",
-        &["run", "qps", "dp-wrap", "pd2"],
+        &["llref"],
+        "LLREF is there as LRE-TL, which takes the same sets and switches less",
+        &["lre-tl"],
+    ),
+    (
+        &["bf", "bfair", "lltsp", "u-edf", "ekg"],
+        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP, LRE-TL and PD2",
+        &["run", "qps", "dp-wrap", "lre-tl", "pd2"],
     ),
     (
         &["cbs", "grub", "bws", "constant-bandwidth-server"],

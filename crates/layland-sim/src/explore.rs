@@ -69,7 +69,8 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => (system.clone(), system.clone()),
     };

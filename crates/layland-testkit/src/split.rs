@@ -3,10 +3,9 @@
 
 use layland_gen::Random;
 use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, JobId, Piece, Service, Splitting, System, Task,
-    TaskId, TaskMap, Time,
+    Behaviour, CpuId, Duration, ExecutionModel, JobId, Piece, Service, SplitOrder, Splitting,
+    System, Task, TaskId, TaskMap, Time,
 };
-use layland_offline::SplitOrder;
 use layland_trace::Trace;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

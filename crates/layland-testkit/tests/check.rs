@@ -43,8 +43,10 @@ fn agrees(
     }
     let known = found.bounds.values().any(|bound| *bound != Bound::Unknown);
     for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
-        // RUN and DP-WRAP take no sporadic task, and QPS needs more for one.
-        if matches!(spec, "run" | "qps" | "dp-wrap") && registry().build(spec, &system).is_err() {
+        // RUN and DP-WRAP take no sporadic task, and QPS and LRE-TL need more for one.
+        if matches!(spec, "run" | "qps" | "dp-wrap" | "lre-tl")
+            && registry().build(spec, &system).is_err()
+        {
             continue;
         }
         // Pfair is in time only for jobs that are released at the beginnings of slots.

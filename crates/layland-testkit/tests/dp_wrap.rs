@@ -5,6 +5,7 @@ use layland_gen::{Aspect, Random};
 use layland_model::{Duration, ExecutionModel, Rate, Service, System, Task, Time};
 use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
+use layland_testkit::differential::nanoseconds;
 use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::slow_wrap::schedule;
 use layland_testkit::registry;
@@ -78,12 +79,7 @@ fn its_schedule_is_that_of_its_twin() {
             let trace = run(&system, policy, until);
             let report = check(&trace, &system, &rule, 3);
             assert!(report.is_clean(), "{spec}: {report}\n{system:#?}");
-            let each = |segment: &Segment| {
-                let (cpu, job) = (segment.cpu.0 as usize, segment.job);
-                (segment.start.ns()..segment.end.ns()).map(move |now| (now, cpu, job))
-            };
-            let mut found: Vec<_> = trace.segments.iter().flat_map(each).collect();
-            found.sort_unstable();
+            let found = nanoseconds(&trace);
             assert_eq!(found, schedule(&system, mirror, &trace), "{spec}: {system:#?}");
             compared += found.len();
             let grid = layland_offline::RateGrid::of(&system).unwrap();

@@ -5,13 +5,15 @@ use layland_analysis::semi_partitioned as tests;
 use layland_analysis::{SchedulabilityTest, Verdict};
 use layland_checker::check;
 use layland_gen::{Aspect, Random};
+use layland_guarantee::{AssessOptions, assess};
 use layland_model::{
-    Algorithm, CpuId, Duration, Index, JobId, Piece, ScheduleRule, Service, Splitting, System,
-    Task, TaskId, TaskMap, Time,
+    Algorithm, CpuId, Duration, Piece, ScheduleRule, Service, SplitOrder, Splitting, System, Task,
+    TaskId, TaskMap, Time,
 };
-use layland_offline::{SplitOrder, split};
+use layland_offline::split;
 use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate};
+use layland_testkit::differential::nanoseconds;
 use layland_testkit::registry;
 use layland_testkit::split::{assign, draw, fits, run as drawn_run, schedule};
 use layland_trace::{Counters, JobEnd, Segment, Trace};
@@ -158,12 +160,7 @@ fn schedules_are_those_of_the_twin() {
             let trace = run(&drawn, policy, 100);
             let report = check(&trace, &drawn, &rule, 3);
             assert!(report.is_clean(), "{spec}: {report}\n{drawn:#?}");
-            let mut found: Vec<(i64, usize, JobId)> = (trace.segments.iter())
-                .flat_map(|of| {
-                    (of.start.ns()..of.end.ns()).map(|now| (now, of.cpu.index(), of.job))
-                })
-                .collect();
-            found.sort_unstable();
+            let found = nanoseconds(&trace);
             assert_eq!(found, schedule(&drawn, pieces, &trace), "{spec}: {drawn:#?}");
             compared += found.len();
             moved += (trace.segments.windows(2))
@@ -183,10 +180,12 @@ fn accepted_sets_are_never_late() {
     let (mut runs, mut without_laxity) = (0, 0);
     for (index, system) in systems(300) {
         for (spec, splitting, order) in specs() {
-            if order != SplitOrder::Utilization {
-                continue;
+            let finding = tests::in_order(&system, splitting, order).unwrap();
+            if order == SplitOrder::Utilization {
+                assert_eq!(test_of(splitting).run(&system).unwrap(), finding, "{spec}");
             }
-            let finding = test_of(splitting).run(&system).unwrap();
+            let found = assess(registry(), &spec, &system, &AssessOptions::default()).unwrap();
+            assert_eq!(found.verdict == Verdict::Yes, finding.verdict == Verdict::Yes, "{spec}");
             let built = registry().build(&spec, &system);
             assert_eq!(finding.verdict == Verdict::Yes, built.is_ok(), "{spec}: {system:#?}");
             let Ok(policy) = built else { continue };
@@ -366,17 +365,46 @@ fn overruns_harm_nobody_else() {
     assert!(given_up > 1000, "{given_up}");
 }
 
+/// The test for a way to split speaks for each order, of the pieces that the policy makes in it.
 #[test]
-fn the_tests_are_about_the_order_of_the_default() {
+fn every_order_is_guaranteed_by_the_test_of_its_splitting() {
+    let task = |name, c, t| Task::implicit(name, Service::from_ns(c), Duration::from_ns(t));
+    let system = System::new(2, vec![task("a", 12, 20), task("b", 6, 10), task("c", 6, 10)]);
+    let told = |spec: &str| {
+        let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+        (found.verdict, found.decided_by, found.reasons[0].clone())
+    };
+    let yes = |by, why: &str| (Verdict::Yes, Some(by), why.to_owned());
+    assert_eq!(told("cd"), yes("CD", "`c` is split: 4ns on CPU 0, 2ns on CPU 1"));
+    let of_a = "`a` is split: 4ns on CPU 0, 8ns on CPU 1";
+    assert_eq!(told("cd:order=ip"), yes("CD", of_a));
+    assert_eq!(told("cd:order=id:split=fail-worst"), yes("CD-WORST", of_a));
+    let found = assess(registry(), "edf-wm:order=id", &six_tenths(), &AssessOptions::default());
+    assert_eq!(found.unwrap().decided_by, Some("EDF-WM"));
+    // What it assumes is asked for every order.
+    let mut changing = system.clone();
+    changing.requests = vec![layland_model::Request {
+        at: Time::from_ns(5),
+        kind: layland_model::RequestKind::Leave(TaskId(0)),
+    }];
+    let found = assess(registry(), "cd:order=ip", &changing, &AssessOptions::default()).unwrap();
+    assert_eq!(found.verdict, Verdict::Unknown, "{:?}", found.reasons);
+}
+
+#[test]
+fn policies_say_how_they_split_and_in_which_order() {
     let of = |spec: &str| {
         let (info, options) = registry().parse(spec).unwrap();
         info.algorithm(&options)
     };
-    assert_eq!(of("cd"), Algorithm::Split(Some(Splitting::FailFirst)));
-    assert_eq!(of("cd:split=next-best:order=du"), Algorithm::Split(Some(Splitting::NextBest)));
-    assert_eq!(of("cd:order=dd"), Algorithm::Split(None));
-    assert_eq!(of("c=d"), Algorithm::Split(Some(Splitting::FailFirst)));
-    assert_eq!(of("EDF_WM"), Algorithm::Split(Some(Splitting::Windows)));
+    assert_eq!(of("cd"), Algorithm::Split(Splitting::FailFirst, SplitOrder::Utilization));
+    assert_eq!(
+        of("cd:split=next-best:order=du"),
+        Algorithm::Split(Splitting::NextBest, SplitOrder::Utilization)
+    );
+    assert_eq!(of("cd:order=dd"), Algorithm::Split(Splitting::FailFirst, SplitOrder::Density));
+    assert_eq!(of("c=d"), Algorithm::Split(Splitting::FailFirst, SplitOrder::Utilization));
+    assert_eq!(of("EDF_WM"), Algorithm::Split(Splitting::Windows, SplitOrder::Utilization));
 }
 
 #[test]

@@ -29,11 +29,13 @@ const LOST: &str = "layland::simso::lost";
 const MS: i32 = 6;
 
 /// The policies that schedule as a class of SimSo does.
-const CLASSES: [(&str, &str); 11] = [
+const CLASSES: [(&str, &str); 13] = [
+    ("DP_WRAP", "dp-wrap"),
     ("EDF", "g-edf"),
     ("EDF2", "g-edf"),
     ("EDF_mono", "p-edf"),
     ("EDZL", "edzl"),
+    ("LRE_TL", "lre-tl"),
     ("P_EDF", "p-edf:fit=ffd"),
     ("P_EDF2", "p-edf:fit=ff"),
     ("P_EDF_WF", "p-edf:fit=wfd"),

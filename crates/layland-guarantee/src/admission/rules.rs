@@ -78,7 +78,8 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
             }
@@ -101,7 +102,8 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         };
@@ -128,7 +130,8 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -172,7 +175,8 @@ impl Theory {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => None,
         }

@@ -31,23 +31,11 @@
 mod demand;
 
 use demand::{Cpu, Load};
-use layland_model::{CpuId, Duration, Index, Piece, Service, Splitting, System, TaskId, TaskMap};
+use layland_model::{
+    CpuId, Duration, Index, Piece, Service, SplitOrder, Splitting, System, TaskId, TaskMap,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-
-/// In which order tasks are placed; equal ones by rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum SplitOrder {
-    /// The largest utilization `C / T` first.
-    #[default]
-    Utilization,
-    /// The largest density `C / D` first.
-    Density,
-    /// The shortest deadline first.
-    Deadline,
-    /// The shortest period first.
-    Period,
-}
 
 /// A task that fits on no CPU, and cannot be split either.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,8 +58,8 @@ pub struct NoSplit {
 /// on each CPU, for periodic and sporadic tasks.
 ///
 /// ```
-/// use layland_model::{Duration, Service, Splitting, System, Task, TaskId};
-/// use layland_offline::{SplitOrder, split};
+/// use layland_model::{Duration, Service, SplitOrder, Splitting, System, Task, TaskId};
+/// use layland_offline::split;
 /// let task = |name| Task::implicit(name, Service::from_ms(6), Duration::from_ms(10));
 /// let system = System::new(2, ["a", "b", "c"].map(task).to_vec());
 /// let pieces = split(&system, Splitting::NextFirst, SplitOrder::Utilization).unwrap();

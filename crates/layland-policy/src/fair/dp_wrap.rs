@@ -27,16 +27,17 @@
 //!   when it ends, that takes the rest of the share.
 //! - What was to run on a CPU that is offline waits.
 //! - Sporadic tasks are refused. The time before an arrival may have been spent already: mirrored slices idle first.
+//!   `lre_tl.rs` takes them.
 //! - On a machine that is late the layout stays where it is on the ideal time line; what switches take is lost, and has
 //!   to be part of the WCETs.
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
-use super::preparation::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, by_task, prepare};
+use super::preparation::{IMPLICIT, OVERLOAD, PERIODIC, Prepared, Releases, prepare};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::{Count, State};
 use layland_model::{
-    Algorithm, Citation, CpuId, Duration, Group, JobId, ScheduleRule, System, Time,
+    Algorithm, Citation, CpuId, Duration, Group, JobId, ScheduleRule, Slices, System, Time,
 };
 
 /// What it says of itself.
@@ -82,9 +83,7 @@ pub fn dp_wrap(system: &System, options: &PolicyOptions) -> Result<DpWrap, Syste
         slices: 0,
         account: Account::default(),
     };
-    let places: Vec<(u32, u32)> = (0..order.len() as u32).map(|member| (0, member)).collect();
-    let home = by_task(system, &order, &places);
-    Ok(DpWrap(Parts::new("dp-wrap", vec![wrap], system.platform.cpu_count(), home)))
+    Ok(DpWrap(Parts::of_all("dp-wrap", wrap, &order)))
 }
 
 /// The policy: see the file header.
@@ -210,7 +209,7 @@ impl Part for Wrap {
         &mut self.frame
     }
 
-    fn has_job(&self, member: usize) -> bool {
+    fn has_job(&self, member: usize, _release: i64) -> bool {
         self.members[member].ready
     }
 
@@ -282,6 +281,7 @@ impl Part for Wrap {
         parts.first().map_or(ScheduleRule::None, |part| ScheduleRule::Shares {
             groups,
             unit: Duration::from_ns(part.frame.unit),
+            slices: Slices::Deadlines,
         })
     }
 }

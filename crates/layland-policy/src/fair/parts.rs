@@ -86,9 +86,9 @@ pub(super) trait Part: Clone + Debug + Send + 'static {
     fn frame(&self) -> &Frame;
     /// What every part has.
     fn frame_mut(&mut self) -> &mut Frame;
-    /// Whether a task has a ready job, so that one that is released now has waited for its end; false where that makes
-    /// no difference.
-    fn has_job(&self, _member: usize) -> bool {
+    /// Whether a task has a ready job for whose end one that is released now, with this release, has waited; false
+    /// where that makes no difference.
+    fn has_job(&self, _member: usize, _release: i64) -> bool {
         false
     }
     /// A job of a task is ready now.
@@ -229,6 +229,16 @@ impl<P: Part> Parts<P> {
         }
     }
 
+    /// One part of all CPUs and all tasks, which are its members in this order.
+    pub(super) fn of_all(name: &'static str, part: P, order: &[TaskId]) -> Self {
+        let mut home = vec![(0, 0); order.len()];
+        for (member, task) in (0..).zip(order) {
+            home[task.index()] = (0, member);
+        }
+        let cpus = part.frame().cpus.len();
+        Self::new(name, vec![part], cpus, home)
+    }
+
     pub(super) fn parts(&self) -> &[P] {
         &self.parts
     }
@@ -281,7 +291,8 @@ impl<P: Part> Policy for Parts<P> {
                 if let Some(&home) = self.home.get(job.task) {
                     self.touch(home.0);
                     let part = &self.parts[home.0 as usize];
-                    let is_new = release.ns() >= part.frame().now && !part.has_job(home.1 as usize);
+                    let has_job = part.has_job(home.1 as usize, release.ns());
+                    let is_new = release.ns() >= part.frame().now && !has_job;
                     let at = if is_new { release.min(now) } else { now }.ns();
                     self.released.push(Released { at, home, job, deadline: deadline.ns() });
                 }

@@ -38,7 +38,7 @@
 
 use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
 use super::placing::{Placing, Seat, Seated};
-use super::preparation::{Deadlines, Releases, SPORADIC, by_task, takes};
+use super::preparation::{Deadlines, Releases, SPORADIC, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
 use crate::{Count, Refusal, State};
@@ -146,10 +146,8 @@ pub fn pd2(system: &System, options: &PolicyOptions, early: bool) -> Result<Pd2,
         eligible: Vec::with_capacity(order.len()),
         chosen: Vec::with_capacity(order.len()),
     };
-    let places: Vec<(u32, u32)> = (0..order.len() as u32).map(|member| (0, member)).collect();
-    let home = by_task(system, &order, &places);
     let name = if early { "er-pd2" } else { "pd2" };
-    Ok(Pd2(Parts::new(name, vec![schedule], system.platform.cpu_count(), home)))
+    Ok(Pd2(Parts::of_all(name, schedule, &order)))
 }
 
 /// The policy: see the file header.
@@ -286,7 +284,7 @@ impl Part for Schedule {
         &mut self.frame
     }
 
-    fn has_job(&self, member: usize) -> bool {
+    fn has_job(&self, member: usize, _release: i64) -> bool {
         self.members[member].ready
     }
 

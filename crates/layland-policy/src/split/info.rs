@@ -5,8 +5,10 @@ use crate::Refusal;
 use crate::fair::preparation::{Deadlines, Releases, SPORADIC, takes};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
 use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
-use layland_model::{Algorithm, Behaviour, Citation, Piece, Splitting, System, TaskMap};
-use layland_offline::{NoSplit, SplitOrder, split};
+use layland_model::{
+    Algorithm, Behaviour, Citation, Piece, SplitOrder, Splitting, System, TaskMap,
+};
+use layland_offline::{NoSplit, split};
 
 const LATE: &str =
     "deadlines after the ends of periods: pieces of two jobs of a task would overlap";
@@ -55,7 +57,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             "EDF on each CPU; a task that fits on none is split: its first pieces run from the release on without a pause",
             |system, options| Ok(Box::new(cd(system, options)?)),
         ))
-        .implementing_by(|options| in_order(options, splitting(options).ok()))
+        .implementing_by(|options| in_order(options, splitting(options)))
         .with_options([how, order.clone()])
         .citing([Citation::BURNS]),
         finished(PolicyInfo::new(
@@ -64,17 +66,17 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
             "EDF on each CPU; a task that fits on none has windows of one length on several, one after the other",
             |system, options| Ok(Box::new(edf_wm(system, options)?)),
         ))
-        .implementing_by(|options| in_order(options, Some(Splitting::Windows)))
+        .implementing_by(|options| in_order(options, Ok(Splitting::Windows)))
         .with_options([order])
         .citing([Citation::KATO]),
     ]
 }
 
-/// The analyses are about the order of decreasing utilization.
-fn in_order(options: &PolicyOptions, splitting: Option<Splitting>) -> Algorithm {
+/// Options that make no sense are refused before anybody asks what the policy implements.
+fn in_order(options: &PolicyOptions, splitting: Result<Splitting, Refusal>) -> Algorithm {
     match (order(options), splitting) {
-        (Ok(SplitOrder::Utilization), splitting) => Algorithm::Split(splitting),
-        (Ok(_) | Err(_), _) => Algorithm::Split(None),
+        (Ok(order), Ok(splitting)) => Algorithm::Split(splitting, order),
+        (Err(_), _) | (_, Err(_)) => Algorithm::Other,
     }
 }
 

@@ -29,6 +29,7 @@ fn other_spellings_of_one_policy_are_taken_for_it() {
         ("apEDF", "apedf"),
         ("ER_PD2", "er-pd2"),
         ("DP_WRAP", "dp-wrap"),
+        ("LRE_TL", "lre-tl"),
         ("P-EDF:fit=wfd", "p-edf:fit=wfd"),
         (" g-edf ", "g-edf"),
     ] {
@@ -68,7 +69,7 @@ fn a_family_is_explained() {
     ] {
         assert_eq!(canonical(name), Err(message.to_owned()));
     }
-    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "lre-tl"] {
+    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "llref", "u-edf"] {
         let message = canonical(name).expect_err("a family is no policy");
         assert!(message.contains("did you mean"), "{message}");
     }

@@ -75,7 +75,8 @@ impl Draw {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
         }
@@ -158,7 +159,8 @@ impl Draw {
             | Algorithm::Pd2
             | Algorithm::ErPd2
             | Algorithm::DpWrap
-            | Algorithm::Split(_)
+            | Algorithm::LreTl
+            | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_) => match self.random.below(4) {
                 0 => single(self),
                 1 | 2 => Some(some(self)),

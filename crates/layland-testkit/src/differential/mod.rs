@@ -6,12 +6,16 @@
 //! | one time unit at a time ([`ticks`]) | the same, without events | the same |
 //! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
+//! | one nanosecond at a time ([`slow_wrap`](crate::optimal::slow_wrap), [`slow_planes`](crate::optimal::slow_planes)) | shares from deadline to deadline | DP-WRAP, LRE-TL |
+//! | the same ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
 //! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014, and of EDF-VD | SMC, AMC, zero slack, period transformation, PLRS, EDF-VD with any parameters |
 //! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |
 
 mod mechanisms;
+mod plans;
 
 pub use mechanisms::{mechanism, recomputation};
+pub use plans::{Nanoseconds, nanoseconds, pieces, shares};
 
 use crate::affinity::drive::{random, random_masks};
 use crate::affinity::twin::{Rule, SlowAffinity};
@@ -335,6 +339,8 @@ pub fn campaign(systems: u64, seed: u64) -> Vec<Tally> {
         counted("trees of QPS", systems, |index| {
             trees_of_qps(&full(seed, index, index % 2 == 1), index / 2)
         }),
+        counted("shares, nanosecond by nanosecond", systems, |index| shares(seed, index)),
+        counted("pieces, nanosecond by nanosecond", systems, |index| pieces(seed, index)),
         counted("mixed criticality, unit by unit", systems, |index| mechanism(seed, index)),
         drawn("every policy, the checker", systems, seed, rich_system(), |system, index| {
             promises(&system, index)

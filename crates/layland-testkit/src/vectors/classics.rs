@@ -20,7 +20,7 @@ use layland_sim::{SimOptions, simulate};
 use layland_trace::{NoRecord, Segment, Trace};
 use num_integer::Integer;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 type Read<T> = Result<T, String>;
 
@@ -40,24 +40,16 @@ const POLICIES: &[(&str, &str)] = &[
     ("lre-tl", "lre-tl"),
 ];
 
-/// The policies of the vectors that the registry does not have yet: what vectors expect of them is left out, and the
-/// vectors are counted as not supported. A test fails for one that is there.
-pub const NOT_YET: &[&str] = &["lre-tl"];
-
 /// Runs a vector of the schema `layland-global-classics/1`.
 pub(super) fn run(vector: &Value) -> Verdict {
-    let mut missing = BTreeSet::new();
     let outcome = match vector["kind"].as_str() {
-        Some("periodic" | "sporadic") => {
-            analyses(vector).and_then(|()| schedules(vector, &mut missing))
-        }
+        Some("periodic" | "sporadic") => analyses(vector).and_then(|()| schedules(vector)),
         Some("subtasks") => subtasks(vector),
         Some(_) | None => Err("it has no known kind".to_owned()),
     };
     match outcome {
         Err(difference) => Verdict::Failed(difference),
-        Ok(()) if missing.is_empty() => Verdict::Passed,
-        Ok(()) => Verdict::NotSupported(Vec::from_iter(missing).join(", ")),
+        Ok(()) => Verdict::Passed,
     }
 }
 
@@ -84,15 +76,6 @@ fn same(what: &str, expected: &Value, found: &Value) -> Read<()> {
         }
     }
     Err(format!("{what}: expected {expected}, found {found}"))
-}
-
-/// Whether the registry has the policy of this name; one that it lacks is counted as missing.
-fn is_there(name: &'static str, missing: &mut BTreeSet<&'static str>) -> bool {
-    let is_missing = NOT_YET.contains(&name);
-    if is_missing {
-        missing.insert(name);
-    }
-    !is_missing
 }
 
 /// The least common denominator of all fractions in a value.
@@ -143,15 +126,13 @@ fn system(vector: &Value, scale: i64) -> Read<System> {
 
 // --- Schedules ----------------------------------------------------------------------------------
 
-fn schedules(vector: &Value, missing: &mut BTreeSet<&'static str>) -> Read<()> {
+fn schedules(vector: &Value) -> Read<()> {
     for case in list(&vector["runs"], "runs")? {
         let name = read(case["policy"].as_str(), "policy")?;
         let known = POLICIES.iter().find(|(vectors, _)| *vectors == name);
         let &(_, policy) = known.ok_or_else(|| format!("no policy is known as {name}"))?;
-        if is_there(policy, missing) {
-            let options = &case["options"];
-            schedule(vector, policy, case).map_err(|error| format!("{name} {options}: {error}"))?;
-        }
+        let options = &case["options"];
+        schedule(vector, policy, case).map_err(|error| format!("{name} {options}: {error}"))?;
     }
     Ok(())
 }

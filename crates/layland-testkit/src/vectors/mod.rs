@@ -13,7 +13,6 @@ mod split;
 mod verdict;
 mod virtual_deadlines;
 
-pub use classics::NOT_YET;
 pub use verdict::{Report, Verdict};
 
 use serde_json::Value;

@@ -6,10 +6,10 @@
 use super::verdict::Verdict;
 use layland_checker::check;
 use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, Piece, Service, Splitting, System, Task, TaskMap,
-    Time,
+    Behaviour, CpuId, Duration, ExecutionModel, Piece, Service, SplitOrder, Splitting, System,
+    Task, TaskMap, Time,
 };
-use layland_offline::{SplitOrder, split};
+use layland_offline::split;
 use layland_policy::Policy;
 use layland_policy::split::Split;
 use layland_sim::{SimOptions, simulate};

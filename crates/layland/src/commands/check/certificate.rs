@@ -109,7 +109,8 @@ fn of_witness(
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
     };

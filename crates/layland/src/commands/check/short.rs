@@ -88,7 +88,8 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
-        | Algorithm::Split(_)
+        | Algorithm::LreTl
+        | Algorithm::Split(..)
         | Algorithm::Other => false,
     }
 }

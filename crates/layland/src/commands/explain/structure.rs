@@ -59,7 +59,7 @@ pub(crate) fn structure(
     let forest = match info.algorithm(&options) {
         Algorithm::Run => of_run(system, &options),
         Algorithm::Qps => of_qps(system, &options),
-        algorithm @ Algorithm::Split(_) => {
+        algorithm @ Algorithm::Split(..) => {
             info.build(system, &options).map(|policy| of_pieces(system, algorithm, &policy.rule()))
         }
         Algorithm::Ordered(..)
@@ -72,6 +72,7 @@ pub(crate) fn structure(
         | Algorithm::Pd2
         | Algorithm::ErPd2
         | Algorithm::DpWrap
+        | Algorithm::LreTl
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => {
             return Err(Failure::usage(format!(

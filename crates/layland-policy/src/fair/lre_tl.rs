@@ -1,0 +1,373 @@
+//! **LRE-TL**: local remaining execution in T-L planes (Funk 2010), the simpler form of LLREF that takes sporadic tasks
+//! as well.
+//!
+//! | paper | here |
+//! |-------|------|
+//! | T-L plane | `Plane`: no deadline lies inside |
+//! | local remaining execution `l_i` | `Member::left` |
+//! | local utilization | `left` over the time to the end of the plane |
+//! | event B | a task that runs has nothing left in this plane |
+//! | event C | a task that waits has as much left as there is time in this plane |
+//!
+//! Time is cut into *planes*. One begins where the last one ends, the first at 0. It ends at the first deadline of a
+//! window that a task is in, or after the shortest period of any task if that is earlier: so no task that arrives
+//! within a plane is due in it.
+//!
+//! 1. **At the beginning of a plane** each task with a ready job gets a share, its rate times the length of the plane.
+//!    Those whose share is the whole plane run first, then those that run already, then the others, by rank.
+//! 2. **A task that arrives within a plane** gets its rate times the time that is left of it. One that has had a share
+//!    in this plane gets no other.
+//! 3. **Within a plane**, at arrivals, completions and the events B and C: tasks that run and have something left go
+//!    on. Free CPUs take the waiting tasks with most left, of equal ones by rank. Then each waiting task that has as
+//!    much left as there is time takes the CPU of the running one with least left, of equal ones of the last by rank.
+//!
+//! While as many tasks run as CPUs and shares allow, the local utilizations sum to no more than at the beginning of
+//! the plane, and an arrival adds no more than its rate. So at the end of a plane every task has had its share, every
+//! job is just where the fluid schedule is, and none is late, up to a load of 100 %.
+//!
+//! **Shares are whole nanoseconds**: planes begin and end at multiples of the unit of a
+//! [`RateGrid`](layland_offline::RateGrid), on which rates are rounded up. A job that arrives between two of them
+//! waits for the next one, and is due at the last one before its deadline: its window, which is cut so, is what the
+//! rate counts for. The shortest of these windows stands for the shortest period.
+//!
+//! Where the jobs run: `placing.rs`; those that start come by the rules above at the beginning of a plane, and by rank
+//! within one.
+//!
+//! What the paper leaves out:
+//! - A job that ends early gives up the rest of its share: its CPU takes another task. If the next job of the task has
+//!   waited for that end, it takes the rest.
+//! - A job that needs more than its WCET goes on with the shares of its task in later planes. The window in which a
+//!   task is, is that of the job that became ready last.
+//! - Something is left at the end of a plane only after trouble: a CPU went offline, or a machine gave less time than
+//!   was planned. It is added to the next share.
+//! - While no job is ready, no plane is noticed; those that have passed are counted when one arrives.
+
+use super::parts::{Account, Frame, NEVER, Part, Parts, policy_of_parts};
+use super::placing::{Placing, Seat, Seated};
+use super::preparation::{IMPLICIT, OVERLOAD, Prepared, Releases, SPORADIC, prepare};
+use crate::info::{PolicyInfo, SystemRefusal};
+use crate::shell::groups::{ONE_CLUSTER, UNIT_SPEED};
+use crate::{Count, State};
+use layland_model::{
+    Algorithm, Citation, CpuId, Duration, Group, JobId, ScheduleRule, Slices, System, Time,
+};
+use num_integer::{div_ceil, div_floor};
+use std::cmp::Reverse;
+
+/// What it says of itself.
+pub(super) fn policy() -> PolicyInfo {
+    PolicyInfo::new(
+        "lre-tl",
+        "LRE-TL, local remaining execution in T-L planes",
+        "optimal: shares from deadline to deadline as dp-wrap, given as jobs come: also to sporadic tasks",
+        |system, _| Ok(Box::new(lre_tl(system)?)),
+    )
+    .implementing(Algorithm::LreTl)
+    .refusing([ONE_CLUSTER, IMPLICIT, SPORADIC, OVERLOAD, UNIT_SPEED])
+    .breaking_ties(
+        "at the beginning of a plane tasks that run go first, then the smaller rank, then the task that comes first; \
+         within one the smaller rank takes a CPU, and the larger one gives it up",
+    )
+    .citing([Citation::FUNK])
+}
+
+/// **LRE-TL** for a valid system.
+///
+/// # Errors
+/// If it cannot schedule it.
+pub fn lre_tl(system: &System) -> Result<LreTl, SystemRefusal> {
+    let Prepared { order, grid, .. } = prepare("lre-tl", system, Releases::Separated)?;
+    let member = |&task: &_| Member {
+        job: JobId { task, seq: 0 },
+        rate: grid.tasks[task].numerator,
+        ready: false,
+        from: 0,
+        deadline: 0,
+        served: false,
+        left: 0,
+        seat: Seat::NOWHERE,
+        account: Account::default(),
+    };
+    let cpus: Vec<CpuId> = system.platform.cpus().collect();
+    let shortest = grid.tasks.values().map(|rate| rate.window.ns()).min();
+    let planes = Planes {
+        placing: Placing::new(cpus.len()),
+        frame: Frame::new(grid.unit.ns(), cpus),
+        members: order.iter().map(member).collect(),
+        shortest: shortest.unwrap_or(NEVER),
+        plane: Plane { start: -1, end: 0 },
+        planes: 0,
+        waiting: Vec::with_capacity(order.len()),
+        chosen: Vec::with_capacity(order.len()),
+    };
+    Ok(LreTl(Parts::of_all("lre-tl", planes, &order)))
+}
+
+/// The policy: see the file header.
+#[derive(Clone, Debug)]
+pub struct LreTl(Parts<Planes>);
+
+impl LreTl {
+    fn counted(&self) -> Vec<Count> {
+        let planes = self.0.parts().iter().map(|part| part.planes).sum();
+        vec![
+            Count { name: "planes", count: planes },
+            Count { name: "updates", count: self.0.updates() },
+        ]
+    }
+}
+
+policy_of_parts!(LreTl);
+
+/// A task, and its ready job.
+#[derive(Clone, Debug)]
+struct Member {
+    job: JobId,
+    /// In units of the grid.
+    rate: i64,
+    ready: bool,
+    /// From when on its job may run: the first multiple of the unit after its release.
+    from: i64,
+    /// The end of the window of its last job, at a multiple of the unit.
+    deadline: i64,
+    /// Whether it has had its share of this plane.
+    served: bool,
+    /// What it may still execute in this plane; 0 if it has no job.
+    left: i64,
+    seat: Seat,
+    account: Account,
+}
+
+impl Seated for Member {
+    fn seat(&mut self) -> &mut Seat {
+        &mut self.seat
+    }
+}
+
+/// A T-L plane. At the start there is none, and it ends at once.
+#[derive(Clone, Copy, Debug)]
+struct Plane {
+    start: i64,
+    end: i64,
+}
+
+/// Who waits. The smaller takes a CPU first: see the file header.
+type Waiting = (bool, Reverse<i64>, bool, u32);
+
+/// One part: all CPUs, all tasks, by rank.
+#[derive(Clone, Debug)]
+struct Planes {
+    frame: Frame,
+    members: Vec<Member>,
+    placing: Placing,
+    /// The shortest window of a job.
+    shortest: i64,
+    plane: Plane,
+    /// In how many planes a task had a share.
+    planes: u64,
+    /// Scratch.
+    waiting: Vec<Waiting>,
+    chosen: Vec<u32>,
+}
+
+impl Planes {
+    /// The first deadline after `t` of a window that a task is in.
+    fn next_deadline(&self, t: i64) -> i64 {
+        let deadlines = self.members.iter().map(|member| member.deadline);
+        deadlines.filter(|&deadline| deadline > t).min().unwrap_or(NEVER)
+    }
+
+    /// Passes the planes that have ended before now: only while no job is ready there are such.
+    fn skip(&mut self) {
+        let now = self.frame.now;
+        if self.plane.end < now {
+            self.members.iter_mut().for_each(|member| member.served = false);
+        }
+        while self.plane.end < now {
+            let (start, shortest) = (self.plane.end, self.shortest);
+            let deadline = self.next_deadline(start);
+            // As many whole ones at once as there are up to the next deadline.
+            self.plane = match (deadline.min(now) - start) / shortest {
+                0 => Plane { start, end: deadline.min(start.saturating_add(shortest)) },
+                whole => {
+                    let end = start + whole * shortest;
+                    Plane { start: end - shortest, end }
+                }
+            };
+        }
+    }
+
+    /// The next plane begins, with what trouble has left of the last one.
+    fn begin(&mut self) {
+        let start = self.plane.end;
+        let end = self.next_deadline(start).min(start.saturating_add(self.shortest));
+        self.plane = Plane { start, end };
+        self.members.iter_mut().for_each(|member| member.served = false);
+    }
+
+    /// Shares for those who have a job and have had none.
+    fn serve(&mut self) {
+        let Self { frame, members, plane, planes, .. } = self;
+        let (now, unit) = (frame.now, frame.unit);
+        let was_idle = !members.iter().any(|member| member.served);
+        for member in members.iter_mut() {
+            if member.ready && !member.served && member.from <= now {
+                member.left += member.rate * ((plane.end - now) / unit);
+                member.served = true;
+            }
+        }
+        *planes += u64::from(was_idle && members.iter().any(|member| member.served));
+    }
+
+    /// Who runs from now on, in the order of the policy.
+    fn choose(&mut self) {
+        let Self { frame, members, plane, waiting, chosen, .. } = self;
+        let (is_start, time) = (frame.now == plane.start, plane.end - frame.now);
+        let cpus = frame.online.iter().filter(|&&is_online| is_online).count();
+        chosen.clear();
+        waiting.clear();
+        for (rank, member) in (0..).zip(members.iter()).filter(|(_, member)| member.left > 0) {
+            let runs = member.seat.runs();
+            let urgent = member.left >= time;
+            if is_start {
+                waiting.push((!urgent, Reverse(0), !runs, rank));
+            } else if runs && frame.online[member.seat.cpu as usize] {
+                chosen.push(rank);
+            } else {
+                waiting.push((!urgent, Reverse(member.left), false, rank));
+            }
+        }
+        waiting.sort_unstable();
+        let mut waiting = waiting.iter().map(|&(not_urgent, .., rank)| (!not_urgent, rank));
+        let free = cpus.saturating_sub(chosen.len());
+        chosen.extend(waiting.by_ref().take(free).map(|(_, rank)| rank));
+        if is_start {
+            return;
+        }
+        for (_, rank) in waiting.take_while(|&(urgent, _)| urgent) {
+            let left = |member: u32| members[member as usize].left;
+            let least = (0..chosen.len()).min_by_key(|&at| (left(chosen[at]), Reverse(chosen[at])));
+            match least {
+                Some(at) if left(chosen[at]) < time => chosen[at] = rank,
+                // After trouble there may be more of them than CPUs.
+                Some(_) | None => break,
+            }
+        }
+        chosen.sort_unstable();
+    }
+
+    /// When something is due again.
+    fn next_event(&self) -> i64 {
+        let Self { frame, members, plane, .. } = self;
+        let due = members.iter().filter(|member| member.ready).map(|member| {
+            let event = if member.from > frame.now {
+                member.from
+            } else if member.seat.runs() {
+                frame.now + member.left
+            } else {
+                plane.end - member.left
+            };
+            if event > frame.now { event.min(plane.end) } else { plane.end }
+        });
+        due.min().unwrap_or(NEVER)
+    }
+}
+
+impl Part for Planes {
+    fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.frame
+    }
+
+    fn has_job(&self, member: usize, release: i64) -> bool {
+        let Self { frame, members, .. } = self;
+        let member = &members[member];
+        // Who is told late that one job ended by its deadline, and that the next came then, takes both as they were.
+        let follows_at_once = div_floor(release, frame.unit) * frame.unit == member.deadline;
+        member.ready && !(follows_at_once && frame.now < release)
+    }
+
+    fn release(&mut self, member: usize, job: JobId, deadline: i64) {
+        let Self { frame, members, placing, .. } = self;
+        let (now, unit) = (frame.now, frame.unit);
+        let member = &mut members[member];
+        placing.stop(&mut member.seat, now);
+        // Where its predecessor has ended only now, it takes the rest of the share.
+        let takes_the_rest = member.ready && member.served;
+        member.from = if takes_the_rest { now } else { div_ceil(now, unit).saturating_mul(unit) };
+        member.deadline = div_floor(deadline, unit) * unit;
+        (member.job, member.ready) = (job, true);
+        (member.account.planned, member.account.got) = (0, 0);
+    }
+
+    fn grant(&mut self, _member: usize) {}
+
+    fn end(&mut self, member: usize, job: Option<JobId>) {
+        let Self { frame, members, placing, .. } = self;
+        let member = &mut members[member];
+        if job.is_none_or(|job| job == member.job) {
+            placing.stop(&mut member.seat, frame.now);
+            (member.ready, member.left) = (false, 0);
+        }
+    }
+
+    fn advance(&mut self, past: i64) {
+        let Self { members, placing, .. } = self;
+        for member in placing.running() {
+            let member = &mut members[member as usize];
+            member.left -= past;
+            member.account.planned += past;
+        }
+        self.skip();
+    }
+
+    fn accounts(&mut self) -> impl Iterator<Item = (&mut Account, &mut i64)> {
+        let ready = self.members.iter_mut().filter(|member| member.ready);
+        ready.map(|member| (&mut member.account, &mut member.left))
+    }
+
+    fn account(&mut self, member: usize) -> (&mut Account, Option<JobId>) {
+        let member = &mut self.members[member];
+        (&mut member.account, member.ready.then_some(member.job))
+    }
+
+    fn select(&mut self) -> i64 {
+        if self.frame.now == self.plane.end && !self.members.is_empty() {
+            self.begin();
+        }
+        self.serve();
+        self.choose();
+        let Self { frame, members, placing, chosen, .. } = self;
+        placing.place(members, chosen, &frame.online, frame.now);
+        self.next_event()
+    }
+
+    fn selected(&self, cpu: usize) -> Option<JobId> {
+        self.members.get(self.placing.on(cpu) as usize).map(|member| member.job)
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        let now = now.ns();
+        state.number(i64::from(self.plane.start == now));
+        state.number(self.plane.end - now);
+        for member in &self.members {
+            state.number(i64::from(member.ready) << 1 | i64::from(member.served));
+            state.number(member.left);
+            // What is past holds nobody up.
+            state.number((member.from - now).max(0));
+            state.number((member.deadline - now).max(0));
+        }
+        Placing::save(self.members.iter().map(|member| &member.seat), state);
+    }
+
+    fn rule(parts: &[Planes], groups: Vec<Group>) -> ScheduleRule {
+        parts.first().map_or(ScheduleRule::None, |part| ScheduleRule::Shares {
+            groups,
+            unit: Duration::from_ns(part.frame.unit),
+            slices: Slices::Planes,
+        })
+    }
+}

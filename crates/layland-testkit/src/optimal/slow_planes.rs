@@ -1,0 +1,163 @@
+//! The slow twin of LRE-TL: nanosecond by nanosecond, from plane to plane. It takes the jobs of a trace, and says who
+//! runs where in every nanosecond. Everything is decided anew in each of them, by sorting all tasks.
+
+use layland_model::{JobId, System, TaskId};
+use layland_offline::RateGrid;
+use layland_trace::Trace;
+use std::collections::VecDeque;
+
+/// A job that is still to come.
+struct Job {
+    id: JobId,
+    release: i64,
+    deadline: i64,
+    needs: i64,
+}
+
+/// A task, by rank.
+struct State {
+    rate: i64,
+    jobs: VecDeque<Job>,
+    /// Its ready job, with what that still needs.
+    job: Option<(JobId, i64)>,
+    from: i64,
+    deadline: i64,
+    is_served: bool,
+    share: i64,
+    cpu: Option<usize>,
+    /// When it stopped running last, and where.
+    last: Option<(i64, usize)>,
+}
+
+impl State {
+    fn stop(&mut self, now: i64) {
+        self.last = self.cpu.take().map(|cpu| (now, cpu)).or(self.last);
+    }
+}
+
+fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
+    let state = |task: TaskId| {
+        let of_task = trace.jobs.iter().filter(|record| record.job.id.task == task);
+        let mut jobs: Vec<Job> = of_task
+            .map(|record| Job {
+                id: record.job.id,
+                release: record.job.release.ns(),
+                deadline: grid.down(record.job.deadline.ns()),
+                // Whatever did not complete in the trace does not do so here.
+                needs: record.completion().map_or(i64::MAX, |_| record.executed.ns()),
+            })
+            .collect();
+        jobs.sort_by_key(|job| job.id);
+        State {
+            rate: grid.tasks[task].numerator,
+            jobs: jobs.into(),
+            job: None,
+            from: 0,
+            deadline: 0,
+            is_served: false,
+            share: 0,
+            cpu: None,
+            last: None,
+        }
+    };
+    system.by_rank().into_iter().map(state).collect()
+}
+
+/// Of the jobs of a trace: who runs in each nanosecond on each CPU, up to the end of the run.
+pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
+    let grid = RateGrid::of(system).expect("the policy was built");
+    let unit = grid.unit.ns();
+    let shortest = grid.tasks.values().map(|rate| rate.window.ns()).min().expect("there are tasks");
+    let mut tasks = tasks(system, &grid, trace);
+    let cpus = system.platform.cpu_count();
+    let mut plane_end = 0;
+    let mut runs = Vec::new();
+    for now in 0..trace.over.ns() {
+        for task in &mut tasks {
+            let ends = task.job.is_some_and(|(_, needs)| needs == 0);
+            if ends {
+                task.stop(now);
+                task.job = None;
+            }
+            if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
+                let Job { id, deadline, needs, .. } = task.jobs.pop_front().expect("there is one");
+                (task.job, task.deadline) = (Some((id, needs)), deadline);
+                task.from = if ends && task.is_served { now } else { grid.up(now) };
+            } else if ends {
+                task.share = 0;
+            }
+        }
+        let begins = now == plane_end;
+        if begins {
+            let deadlines = tasks.iter().map(|task| task.deadline).filter(|&at| at > now);
+            plane_end = deadlines.chain([now + shortest]).min().expect("it is not empty");
+            tasks.iter_mut().for_each(|task| task.is_served = false);
+        }
+        let time = plane_end - now;
+        for task in &mut tasks {
+            if task.job.is_some() && !task.is_served && task.from <= now {
+                assert_eq!((task.share, time % unit), (0, 0), "it has had all of its shares");
+                task.share = task.rate * (time / unit);
+                task.is_served = true;
+            }
+        }
+        let chosen = chosen(&tasks, begins, time, cpus);
+        place(&mut tasks, &chosen, now, cpus);
+        for task in &mut tasks {
+            if let (Some(cpu), Some((job, needs))) = (task.cpu, &mut task.job) {
+                runs.push((now, cpu, *job));
+                task.share -= 1;
+                *needs -= 1;
+            }
+        }
+    }
+    runs.sort_unstable();
+    runs
+}
+
+/// Who runs, in the order in which they look for CPUs.
+fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].share > 0).collect();
+    if begins {
+        all.sort_by_key(|&at| (tasks[at].share < time, tasks[at].cpu.is_none(), at));
+        all.truncate(cpus);
+        return all;
+    }
+    let (mut running, mut waiting): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|&at| tasks[at].cpu.is_some());
+    waiting.sort_by_key(|&at| (-tasks[at].share, at));
+    for at in waiting {
+        if running.len() < cpus {
+            running.push(at);
+        } else if tasks[at].share == time {
+            running.sort_by_key(|&other| (-tasks[other].share, other));
+            *running.last_mut().expect("there is a CPU") = at;
+        }
+    }
+    running.sort_unstable();
+    running
+}
+
+fn place(tasks: &mut [State], chosen: &[usize], now: i64, cpus: usize) {
+    for (at, task) in tasks.iter_mut().enumerate() {
+        if !chosen.contains(&at) {
+            task.stop(now);
+        }
+    }
+    let used = |tasks: &[State], cpu: usize| tasks.iter().any(|task| task.cpu == Some(cpu));
+    let free: Vec<usize> = (0..cpus).filter(|&cpu| !used(tasks, cpu)).collect();
+    let starts: Vec<usize> = chosen.iter().copied().filter(|&at| tasks[at].cpu.is_none()).collect();
+    for &cpu in &free {
+        let was_here = |at: &&usize| tasks[**at].last.is_some_and(|(_, last)| last == cpu);
+        // Of the most recent ones the first in the order.
+        let preferred = starts.iter().rev().filter(was_here).max_by_key(|&&at| tasks[at].last);
+        if let Some(&at) = preferred {
+            tasks[at].cpu = Some(cpu);
+        }
+    }
+    for &at in &starts {
+        if tasks[at].cpu.is_none() {
+            tasks[at].cpu = (0..cpus).find(|&cpu| !used(tasks, cpu));
+        }
+    }
+}
