@@ -1,8 +1,8 @@
 //! What a simulation counts, up to the horizon; by a short one where the schedule recurs.
 //!
 //! From the moment at which the state is one that was seen before, the schedule repeats itself. Let it recur first at
-//! `t1`, after a cycle of length `L`. What is counted by `t1 + L` less what is counted by `t1` is what each further turn
-//! counts, so that two short runs tell what a long one would. The first turn does not tell: whether the first job
+//! `t1`, after a cycle of length `L`. What is counted by `t1 + L` less what is counted by `t1` is what each further
+//! turn counts, so that two short runs tell what a long one would. The first turn does not tell: whether the first job
 //! of a task migrates depends on where the task executed before, and that is in no state.
 //!
 //! It is tried where some turns are left, and where they end at the horizon.

@@ -1,8 +1,12 @@
 //! The short answers that a first fit asks for, with what is remembered from one task to the next, against whole
 //! analyses.
 
-use layland_model::{CpuId, CpuSet, Criticality, Duration, Levels, Service, System, Task, TaskId};
-use layland_offline::criticality::{MixedSet, fjp, zero_slack};
+use layland_model::{
+    CpuId, CpuSet, Criticality, Duration, Levels, ScheduleRule, Service, System, Task, TaskId,
+};
+use layland_offline::criticality::{
+    MixedSet, amc_rt, fixed, fjp, period_transformation, virtual_deadlines, zero_slack,
+};
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{Plain, set_of, sets};
 use layland_testkit::registry;
@@ -96,27 +100,15 @@ fn a_policy_for_its_rule_has_the_rule_of_one_that_runs() {
     let registry = registry();
     let drawn = (sets(3, 7), 1usize..4, 0u8..4, any::<bool>());
     on_random(3_000, 1_500, drawn, |((levels, tasks), cpus, tied, has_jitter)| {
-        let task = |(index, plain): (usize, &Plain)| {
-            let wcet = |&c: &i64| Service::from_ns(c);
-            let name = format!("t{index}");
-            let mut task = Task::implicit(
-                name,
-                wcet(&plain.wcet[plain.level]),
-                Duration::from_ns(plain.period),
-            );
-            task.deadline = Duration::from_ns(plain.deadline);
-            task.criticality = Criticality(plain.level as u8);
-            task.wcet = plain.wcet.iter().map(wcet).collect();
+        let mut system = system_of(levels, &tasks, cpus);
+        for (index, task) in system.tasks.values_mut().enumerate() {
             if tied == 0 || (tied == 1 && index == 0) {
                 task.affinity = Some(CpuSet::single(CpuId((index % cpus) as u32)));
             }
             if has_jitter && index == 1 {
                 task.jitter = Duration::from_ns(1);
             }
-            task
-        };
-        let mut system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
-        system.levels = Levels::new((0..levels).map(|level| format!("L{level}")).collect());
+        }
         let mut taken = 0;
         for spec in SPECS {
             let (info, options) = registry.parse(spec).expect("it is known");
@@ -127,4 +119,70 @@ fn a_policy_for_its_rule_has_the_rule_of_one_that_runs() {
         }
         Ok(taken > 3)
     });
+}
+
+/// First fit on several CPUs, with whole analyses of everything that a CPU would have.
+#[test]
+fn tasks_are_placed_as_by_whole_analyses() {
+    let accepted = |policy: &str, set: &MixedSet| match policy {
+        "rms" => fixed::rms(set).answer().is_yes(),
+        "cms" => fixed::cms(set).answer().is_yes(),
+        "smc" => fixed::ftp_smc(set).answer().is_yes(),
+        "amc" => amc_rt::amc_rt(set).answer().is_yes(),
+        "pt" => {
+            let found = period_transformation::safe(set, 1);
+            found.answer.is_yes() && found.slices.values().all(|slices| slices.length > 0)
+        }
+        "zss" => zero_slack::safe(set).answer.is_yes(),
+        "plrs" | "ocbp" => fjp::safe(set, fjp::JOBS).answer.is_yes(),
+        "edf-vd:deadlines=tuned:sort=size" => virtual_deadlines::tuned(set).answer().is_yes(),
+        other => unreachable!("{other}"),
+    };
+    on_random(4_000, 800, (sets(3, 9), 2usize..4), |((levels, tasks), cpus)| {
+        let system = system_of(levels, &tasks, cpus);
+        let mut order: Vec<TaskId> = system.tasks.ids().collect();
+        order.sort_by(|&a, &b| system.tasks[b].density().cmp(&system.tasks[a].density()));
+        let mut some = false;
+        let edf_vd = "edf-vd:deadlines=tuned:sort=size";
+        for policy in ["rms", "cms", "smc", "amc", "pt", "zss", "plrs", "ocbp", edf_vd] {
+            let mut bins: Vec<Vec<TaskId>> = vec![Vec::new(); cpus];
+            let all_have_room = order.iter().all(|&task| {
+                let fits = bins.iter_mut().find(|bin| {
+                    let with: Vec<TaskId> = bin.iter().copied().chain([task]).collect();
+                    accepted(policy, &MixedSet::of_tasks(&system, &with).expect("it is valid"))
+                });
+                fits.map(|bin| bin.push(task)).is_some()
+            });
+            let built = registry().build(policy, &system);
+            prop_assert_eq!(built.is_ok(), all_have_room, "{}", policy);
+            let Ok(built) = built else { continue };
+            let ScheduleRule::MixedCriticality { groups, guaranteed } = built.rule() else {
+                return Err(TestCaseError::fail("it has another rule"));
+            };
+            bins.iter_mut().for_each(|bin| bin.sort());
+            let placed: Vec<Vec<TaskId>> = groups.into_iter().map(|group| group.tasks).collect();
+            some |= bins.iter().filter(|bin| !bin.is_empty()).count() > 1;
+            prop_assert_eq!(placed, bins, "{}", policy);
+            prop_assert_eq!(guaranteed.len(), cpus, "{}", policy);
+        }
+        Ok(some)
+    });
+}
+
+/// A system of these tasks.
+fn system_of(levels: usize, tasks: &[Plain], cpus: usize) -> System {
+    let task = |(index, plain): (usize, &Plain)| {
+        let mut task = Task::implicit(
+            format!("t{index}"),
+            Service::from_ns(plain.wcet[plain.level]),
+            Duration::from_ns(plain.period),
+        );
+        task.deadline = Duration::from_ns(plain.deadline);
+        task.criticality = Criticality(plain.level as u8);
+        task.wcet = plain.wcet.iter().map(|&c| Service::from_ns(c)).collect();
+        task
+    };
+    let mut system = System::new(cpus, tasks.iter().enumerate().map(task).collect());
+    system.levels = Levels::new((0..levels).map(|level| format!("L{level}")).collect());
+    system
 }

@@ -26,9 +26,9 @@
 //! | `select_task_rq_dl`, `enqueue_task_dl` | `woken` |
 //! | `dl_task_timer` | `replenished` |
 //!
-//! Cost: with 1,024 CPUs and 100,000 threads a job takes three to seven times what it takes under `g-edf`, which has none
-//! of these steps: a wake-up looks for a CPU, run queues are sorted, a server is charged at each switch and replenished by
-//! a timer of its own, and a CPU pushes and pulls whenever the thread that it runs changes.
+//! Cost: with 1,024 CPUs and 100,000 threads a job takes three to seven times what it takes under `g-edf`, which has
+//! none of these steps: a wake-up looks for a CPU, run queues are sorted, a server is charged at each switch and
+//! replenished by a timer of its own, and a CPU pushes and pulls whenever the thread that it runs changes.
 //!
 //! Ties: between free CPUs, the thread's own, then the lowest; between CPUs that are equally late,
 //! the same. At a wake-up the CPU is chosen by the new deadline; the kernel takes the old one.

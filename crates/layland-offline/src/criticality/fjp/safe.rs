@@ -61,8 +61,8 @@ pub fn safe(set: &MixedSet, jobs: u64) -> Jobs {
     })
 }
 
-/// The answer of [`safe`] and how many jobs its pattern has, if that is known. It takes a fraction of the time, since no
-/// job gets a priority ([`accepts`] says why).
+/// The answer of [`safe`] and how many jobs its pattern has, if that is known. It takes a fraction of the time, since
+/// no job gets a priority ([`accepts`] says why).
 ///
 /// Exact: both are those of [`safe`].
 pub fn decide(set: &MixedSet, jobs: u64) -> (Answer, Option<u64>) {
