@@ -1,8 +1,6 @@
 //! The mixed-criticality analyses against the obvious versions of themselves, and against each other.
 
-use layland_model::{
-    Criticality, Duration, Levels, Rate, ScheduleRule, Service, System, Task, TaskId,
-};
+use layland_model::{Criticality, Duration, Rate, TaskId};
 use layland_offline::criticality::{
     Answer, Assignment, MixedSet, amc_ia, amc_max, amc_rt, criticality_monotonic, fixed, fjp,
     period_transformation, rate_monotonic, virtual_deadlines, zero_slack,
@@ -10,7 +8,6 @@ use layland_offline::criticality::{
 use layland_testkit::cases::on_random;
 use layland_testkit::criticality::{self as twin, Ia, Plain, set_of, sets};
 use layland_testkit::mixed::anew;
-use layland_testkit::registry;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
