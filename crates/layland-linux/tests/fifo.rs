@@ -152,7 +152,7 @@ fn late_jobs_are_given_up_or_skipped() {
 }
 
 #[test]
-fn every_policy_runs_on_one_cpu() {
+fn every_policy_is_in_time_on_a_quiet_machine() {
     let _alone = alone();
     for info in &Registry::standard() {
         let mut system = one_cpu();
@@ -170,7 +170,7 @@ fn every_policy_runs_on_one_cpu() {
 }
 
 #[test]
-fn policies_migrate_on_two_cpus() {
+fn policies_migrate_on_a_quiet_machine() {
     let _alone = alone();
     let specs = [
         "g-edf", "p-edf", "g-dm", "edf-us", "fpedf", "edf-k", "rm-us", "edzl", "llf", "mllf", "dl",
@@ -195,7 +195,7 @@ fn not_partitioned() -> System {
 /// RUN and QPS where they must share CPUs: servers, dual or master, run their budgets to the end, windows
 /// and intervals follow each other for the whole run. PD2 in slots of a millisecond.
 #[test]
-fn optimal_policies_meet_deadlines_when_there_is_slack() {
+fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
     let _alone = alone();
     for spec in [
         "run",
@@ -222,7 +222,7 @@ fn optimal_policies_meet_deadlines_when_there_is_slack() {
 
 /// Two of the tasks are whole; the jobs of the third one move from CPU to CPU when a piece is used up.
 #[test]
-fn pieces_of_split_tasks_follow_each_other() {
+fn pieces_of_split_tasks_follow_each_other_on_a_quiet_machine() {
     let _alone = alone();
     for spec in ["cd", "cd:split=next-first", "edf-wm"] {
         let system = System::new(2, ["a", "b", "c"].map(|name| task(name, 11, 20)).to_vec());
