@@ -21,7 +21,9 @@ use crate::{
     Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
     SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject, TestKind, Verdict,
 };
-use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, TaskMap};
+use layland_model::{
+    Algorithm, Duration, Form, Order, Rate, RateSum, System, TIME_LIMIT, Task, TaskMap,
+};
 
 /// Spuri 1996.
 pub const SPURI: Citation = Citation {
@@ -35,7 +37,7 @@ pub const SPURI: Citation = Citation {
 }",
 };
 
-const ASSUMPTIONS: &[Assumption] =
+pub(super) const ASSUMPTIONS: &[Assumption] =
     &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
 
 /// The search gives up when it has looked so often at what a task has to do, for all tasks of one CPU together.
@@ -71,35 +73,50 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&SPURI],
-    bound: |system| {
-        let mut bounds = TaskMap::filled(None, system.tasks.len());
-        for group in Group::affinities(system) {
-            for (&(task, _), response) in
-                group.tasks.iter().zip(responses(&group.sporadic()).unwrap_or_default())
-            {
-                bounds[task] = Some(ResponseBound::new(task, response));
-            }
-        }
-        bounds
-    },
+    bound: |system| bounds(system, |group| responses(&group.sporadic())),
 };
 
+/// The response times of each CPU, where they are found.
+pub(super) fn bounds(
+    system: &System,
+    of: impl Fn(&Group<'_>) -> Result<Vec<Duration>, Diverged>,
+) -> TaskMap<Option<ResponseBound>> {
+    let mut bounds = TaskMap::filled(None, system.tasks.len());
+    for group in Group::affinities(system) {
+        for (&(task, _), response) in group.tasks.iter().zip(of(&group).unwrap_or_default()) {
+            bounds[task] = Some(ResponseBound::new(task, response));
+        }
+    }
+    bounds
+}
+
 fn finding(group: &Group<'_>) -> Finding {
+    compared(group, responses(&group.sporadic()), |no, _| no)
+}
+
+/// The response times of a CPU held against the deadlines; `late` has the last word about the first task that is late.
+pub(super) fn compared(
+    group: &Group<'_>,
+    found: Result<Vec<Duration>, Diverged>,
+    late: impl Fn(Finding, &Task) -> Finding,
+) -> Finding {
     let compared = |at: usize, R: Duration, holds: bool| {
         let (id, task) = group.tasks[at];
         let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
         let (value, bound) = (quantity(R), quantity(task.deadline));
         Reason::compared("the response time", Scope::task(id, &group.cpus), value, bound, holds)
     };
-    match responses(&group.sporadic()) {
+    match found {
         Err(Diverged::Overload) => {
             exact(group, false, Reason::Holds("the utilization of a CPU is more than 1"))
         }
         Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
         Ok(found) => {
-            let late = |&at: &usize| found[at] > group.tasks[at].1.deadline;
-            match (0..found.len()).find(late) {
-                Some(at) => exact(group, false, compared(at, found[at], false)),
+            let is_late = |&at: &usize| found[at] > group.tasks[at].1.deadline;
+            match (0..found.len()).find(is_late) {
+                Some(at) => {
+                    late(exact(group, false, compared(at, found[at], false)), group.tasks[at].1)
+                }
                 None => Finding {
                     verdict: Verdict::Yes,
                     reasons: (found.iter().enumerate())

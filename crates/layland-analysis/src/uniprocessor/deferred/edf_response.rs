@@ -18,19 +18,14 @@
 #![expect(non_snake_case, reason = "symbols of the paper")]
 
 use super::unless_floating;
-use crate::Assumption::*;
 use crate::fixed_point::{Diverged, least};
-use crate::group::{Group, exact, together};
+use crate::group::{Group, together};
 use crate::sporadic::Divisor;
-use crate::uniprocessor::edf_response::TERMS;
+use crate::uniprocessor::edf_response::{ASSUMPTIONS, TERMS, bounds, compared};
 use crate::{
-    Assumption, Certify, Citation, Finding, Quantity, Reason, ResponseBound, ResponseTest,
-    SchedulabilityTest, Scope, Shortcuts, Subject, TestKind, Verdict,
+    Certify, Citation, Finding, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind,
 };
-use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task, TaskMap};
-
-const ASSUMPTIONS: &[Assumption] =
-    &[OneCpuEach, SporadicReleases, NoJitter, WcetKept, NoOverheads, UnitSpeeds, NoRequests];
+use layland_model::{Algorithm, Duration, Form, Order, Rate, RateSum, TIME_LIMIT, Task};
 
 /// Response times of EDF with non-preemptive regions, for each CPU.
 ///
@@ -63,42 +58,12 @@ pub const RESPONSES: ResponseTest = ResponseTest {
     kind: TestKind::Exact,
     assumptions: ASSUMPTIONS,
     citations: &[&Citation::GEORGE],
-    bound: |system| {
-        let mut bounds = TaskMap::filled(None, system.tasks.len());
-        for group in Group::affinities(system) {
-            let tasks: Vec<&Task> = group.tasks().collect();
-            let found = responses(&tasks).unwrap_or_default();
-            for (&(task, _), response) in group.tasks.iter().zip(found) {
-                bounds[task] = Some(ResponseBound::new(task, response));
-            }
-        }
-        bounds
-    },
+    bound: |system| bounds(system, |group| responses(&group.tasks().collect::<Vec<_>>())),
 };
 
 fn finding(group: &Group<'_>) -> Finding {
-    let compared = |at: usize, R: Duration, holds: bool| {
-        let (id, task) = group.tasks[at];
-        let quantity = |length: Duration| Quantity::of_ns(length.ns().into());
-        let (value, bound) = (quantity(R), quantity(task.deadline));
-        Reason::compared("the response time", Scope::task(id, &group.cpus), value, bound, holds)
-    };
     let tasks: Vec<&Task> = group.tasks().collect();
-    match responses(&tasks) {
-        Err(Diverged::Overload) => {
-            exact(group, false, Reason::Holds("the utilization of a CPU is more than 1"))
-        }
-        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
-        Ok(found) => match (0..found.len()).find(|&at| found[at] > tasks[at].deadline) {
-            Some(at) => {
-                unless_floating(exact(group, false, compared(at, found[at], false)), tasks[at])
-            }
-            None => Finding {
-                verdict: Verdict::Yes,
-                reasons: found.iter().enumerate().map(|(at, &R)| compared(at, R, true)).collect(),
-            },
-        },
-    }
+    compared(group, responses(&tasks), unless_floating)
 }
 
 /// `R_i` of every task.
