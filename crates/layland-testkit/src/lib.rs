@@ -57,19 +57,6 @@ use layland_model::Algorithm;
 use layland_policy::{PolicyInfo, PolicyOptions, Registry, Values};
 use std::sync::LazyLock;
 
-/// How much a campaign is to do, and its seed, as its first two arguments say: so much by default, and 1.
-///
-/// # Errors
-/// If one of them is not a number.
-pub fn amount_and_seed(default: u64) -> Result<(u64, u64), String> {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: u64| match arguments.next() {
-        None => Ok(default),
-        Some(text) => text.parse::<u64>().map_err(|_| format!("`{text}` is not a number")),
-    };
-    Ok((number(default)?, number(1)?))
-}
-
 /// The policies of layland, made once: tests build thousands of them.
 pub fn registry() -> &'static Registry {
     static STANDARD: LazyLock<Registry> = LazyLock::new(Registry::standard);

@@ -1,4 +1,4 @@
-//! Programs that come and go at random, for tests and for the soak of `--bin soak`.
+//! Programs that come and go at random, for tests and for the campaign `soak`.
 
 use layland_engine::programs::{Programs, Visit};
 use layland_gen::Random;

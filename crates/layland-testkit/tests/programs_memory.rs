@@ -1,4 +1,4 @@
-//! Memory stays flat while programs come and go: the short form of `--bin soak`. A test binary of its own, because
+//! Memory stays flat while programs come and go: the short form of the campaign `soak`. A test binary of its own, because
 //! the peak memory of a process is that of all of its tests.
 
 use layland_model::{Duration, Service, System, Task, TaskId, Time};

@@ -1,4 +1,4 @@
-//! Some kills and a few overlaps, drawn anew each time: `--bin kills` of the test kit, in short. And
+//! Some kills and a few overlaps, drawn anew each time: the campaign `kills` of the test kit, in short. And
 //! overlaps that once left the machine changed.
 #![cfg(target_os = "linux")]
 

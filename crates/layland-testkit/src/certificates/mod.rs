@@ -1,4 +1,4 @@
-//! Certificates of `layland check` and their verifier, for `--bin certificates` and a test of the command line.
+//! Certificates of `layland check` and their verifier, for the campaign `certificates` and a test of the command line.
 //!
 //! Random sets are checked by the program with a certificate. The verifier, a program in another language that
 //! shares no code with this one, has to find every proof valid. Then each proof is falsified ([`lies`]), in ways

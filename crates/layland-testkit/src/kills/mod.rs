@@ -1,5 +1,5 @@
 //! Runs that are killed at random moments, and runs that overlap: whether they leave the machine as it was, for
-//! `--bin kills` and a test of the command line.
+//! the campaign `kills` and a test of the command line.
 //!
 //! Before and after each, everything that a run could change is looked at ([`Snapshot`]). Where the guardian of a
 //! killed run lives, all must be as before within some seconds. Where it was killed, too, or stopped,

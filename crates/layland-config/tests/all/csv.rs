@@ -1,0 +1,155 @@
+//! Tables: in, out, faults.
+
+use crate::common::{csv, system};
+use layland_config::{Format, Host, Severity, Unit, read, to_csv};
+use layland_model::*;
+use proptest::prelude::*;
+
+#[test]
+fn columns_have_the_meaning_of_keys() {
+    let text = "\u{feff}# a set\n# cpus = 4\n# levels = LO HI\r\nname\tperiod_ms\tdeadline\twcet.HI_us\twcet.LO\tcriticality\taffinity\trank\n\
+                brake\t10.5\t\t2500\t1ms\tHI\t\"0,2\"\t7\r\n\nradio\t20\t8ms\t\t4ms\t\t!0\t\n";
+    let system = csv(text).unwrap_or_else(|report| panic!("{}", report.plain())).system;
+    let [brake, radio] = system.tasks.as_slice() else { panic!("two tasks") };
+    assert_eq!(brake.period, Duration::from_us(10_500));
+    assert_eq!(brake.deadline, brake.period);
+    assert_eq!(brake.wcet, [Service::from_ms(1), Service::from_us(2500)]);
+    assert_eq!((brake.criticality, brake.rank), (Criticality(1), 7));
+    assert_eq!(brake.affinity.as_ref().unwrap().to_string(), "0,2");
+    assert_eq!(radio.affinity.as_ref().unwrap().to_string(), "1-3");
+    assert_eq!((radio.rank, radio.wcet[1]), (1, Service::from_ms(4)));
+}
+
+#[test]
+fn faults_have_places() {
+    for (text, at, message) in [
+        ("name,period,wcet\na,5,1ms\nb,5,1\n", "2:3", "`period`: a time needs a unit"),
+        (
+            "name,period_ms,wcet\na,5ms,1ms\n",
+            "2:3",
+            "`5ms` has a unit, and the column `period_ms` has one too",
+        ),
+        ("name,period_h,wcet\na,5,1ms\n", "1:6", "unknown column `period_h`"),
+        ("name,period,period_ms,wcet\n", "1:13", "the column `period_ms` appears twice"),
+        ("name,period\na,5ms\n", "1:1", "the table has no column `wcet`"),
+        ("name,period,wcet\na,5ms,\n", "2:1", "task `a` has no wcet"),
+        ("name,period,wcet\na,5ms,1ms,3\n", "2:11", "the row has 4 cells, the header 3"),
+        ("name,period,wcet\n\"a,5ms,1ms\n", "2:1", "the quote is not closed"),
+        ("name,period,wcet,reclaim\na,5ms,1ms,yes\n", "2:11", "`yes` is neither true nor false"),
+        ("name,period,wcet,nonpreemptive\na,5ms,1ms,yes\n", "2:11", "`yes` is not a time"),
+        (
+            "name,period,wcet,nonpreemptive,segments\na,5ms,1ms,true,1ms\n",
+            "2:16",
+            "a task has either `nonpreemptive` or `segments`",
+        ),
+        (
+            "# cpus = 1\nname,period,wcet,segments\na,5ms,3ms,1ms 1ms\n",
+            "3:11",
+            "the segments of `a` sum to 2ms, and its wcet is 3ms",
+        ),
+        ("# cpus = many\nname,period,wcet\na,5ms,1ms\n", "1:1", "`many` is not a number of CPUs"),
+        (
+            "# cpus = 1\nname,period,wcet\na,5ms,1ms\na,5ms,1ms\n",
+            "4:1",
+            "the name `a` is taken by task 1",
+        ),
+    ] {
+        let report = csv(text).unwrap_err();
+        assert_eq!(report.problems[0].message, message);
+        assert_eq!(report.problems[0].position.unwrap().to_string(), at, "{text}");
+    }
+}
+
+/// Tables as courses and generators write them.
+#[test]
+fn columns_have_other_names_and_no_units() {
+    let read_with = |text: &str, unit| {
+        let host = Host { unit, ..Host::default() };
+        let host = Host { default_cpus: Some(2), ..host };
+        let format = Format::detect("<stdin>", text.as_bytes());
+        assert_eq!(format, Format::Csv, "{text}");
+        read("set.csv", text.as_bytes(), format, &host)
+    };
+    let course = "Task,BCET,WCET,Period,Deadline,Priority\nT1,1,2,10,9,1\nT2,1,3,20,20,2\n";
+    let loaded = read_with(course, Some(Unit::Ms)).unwrap();
+    let tasks = loaded.system.tasks.as_slice();
+    assert_eq!((tasks[0].name.as_str(), tasks[0].priority), ("T1", Some(1)));
+    assert_eq!(tasks[0].own_wcet(), Service::from_ms(2));
+    assert_eq!((tasks[0].period, tasks[0].deadline), (Duration::from_ms(10), Duration::from_ms(9)));
+    let warning = "warning: the column `BCET` does not count";
+    assert!(loaded.warnings.plain().contains(warning), "{}", loaded.warnings.plain());
+    // Without the unit: one error, not one for each cell.
+    let report = read_with(course, None).unwrap_err();
+    let errors = report.problems.iter().filter(|problem| problem.severity == Severity::Error);
+    let messages: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
+    assert_eq!(messages, ["`WCET`: a time needs a unit"]);
+    let help = report
+        .problems
+        .iter()
+        .find_map(|problem| problem.help.clone().filter(|help| help.contains("--unit")));
+    assert_eq!(
+        help.unwrap(),
+        "say it for all columns with --unit ms, call the column wcet_ms, or write 2ms"
+    );
+    // Units in the titles win over the unit of the user.
+    let titled = "task_name;C (us);Period [ms];wcet.HI_us\n";
+    assert_eq!(Format::detect("<stdin>", titled.as_bytes()), Format::Csv);
+    let text = "task_name;C (us);Period [ms];jitter\na;1500;10;2\n";
+    let loaded = read_with(text, Some(Unit::Ns)).unwrap();
+    let task = &loaded.system.tasks.as_slice()[0];
+    assert_eq!((task.own_wcet(), task.period), (Service::from_us(1500), Duration::from_ms(10)));
+    assert_eq!(task.jitter, Duration::from_ns(2));
+}
+
+/// What `taskgen` and its like print.
+#[test]
+fn plain_lines_are_tasks() {
+    let host = Host { default_cpus: Some(2), unit: Some(Unit::Us), ..Host::default() };
+    let text = "# C T\n319056 1150000\n\n29434 100000 # short\n45334us 0.91s 900ms\n";
+    assert_eq!(Format::detect("ts.txt", text.as_bytes()), Format::Plain);
+    let loaded = read("ts.txt", text.as_bytes(), Format::Plain, &host).unwrap();
+    let tasks = loaded.system.tasks.as_slice();
+    assert_eq!(tasks.len(), 3);
+    assert_eq!((tasks[0].name.as_str(), tasks[0].own_wcet()), ("t0", Service::from_us(319_056)));
+    assert_eq!((tasks[1].period, tasks[1].rank), (Duration::from_ms(100), 1));
+    assert_eq!(tasks[2].deadline, Duration::from_ms(900));
+    assert_eq!(loaded.places[1].to_string(), "4:1");
+    for (text, at, message) in [
+        ("1 2\n3 4 5 6\n", "2:1", "a task is two or three times, and here are 4"),
+        ("1us 2us\n1us x\n", "2:5", "`x` is not a time"),
+        ("1us 0us\n", "1:5", "period of `t0` is 0ns"),
+    ] {
+        let report = read("ts.txt", text.as_bytes(), Format::Plain, &host).unwrap_err();
+        assert_eq!(report.problems[0].message, message);
+        assert_eq!(report.problems[0].position.unwrap().to_string(), at, "{text}");
+    }
+    let without = Host { unit: None, ..host };
+    let report = read("ts.txt", b"1 2\n3 4\n", Format::Plain, &without).unwrap_err();
+    assert_eq!(report.problems.len(), 1);
+    assert_eq!(report.problems[0].message, "the numbers have no unit");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn what_is_written_reads_back(mut system in system()) {
+        // What a table has no column for, and names that a comment cannot hold.
+        for task in system.tasks.values_mut() {
+            (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
+            task.name = task.name.trim().replace(|c: char| c.is_control(), "_");
+        }
+        if system.levels.is_mixed() {
+            let count = system.levels.count();
+            system.levels = Levels::new((0..count).map(|level| format!("L{level}")).collect());
+        }
+        let count = system.platform.cpu_count();
+        let clusters = system.platform.clusters.clone();
+        system.platform = Platform { clusters, ..Platform::identical(count) };
+        system.requests.clear();
+        system.provenance = None;
+        let (text, lost) = to_csv(&system);
+        prop_assert!(lost.is_empty());
+        let loaded = csv(&text).map_err(|r| TestCaseError::fail(format!("{}\n{text}", r.plain())))?;
+        prop_assert_eq!(loaded.system, system, "{}", text);
+    }
+}

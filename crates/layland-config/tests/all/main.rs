@@ -1,0 +1,10 @@
+//! The tests of this crate as one program, a module each.
+
+mod common;
+mod csv;
+mod lines;
+mod messages;
+mod robustness;
+mod rtapp;
+mod taskset;
+mod xml;

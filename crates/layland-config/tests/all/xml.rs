@@ -1,0 +1,160 @@
+//! The task sets of SimSo and SchedCAT: what they say, what is lost, and where they are wrong.
+
+use layland_config::{Format, Host, Loaded, Report, read, to_schedcat, to_simso};
+use layland_model::{Behaviour, CpuSet, Duration, OnMiss, Rate, Service, System, Task, Time};
+
+fn simso(text: &str) -> Result<Loaded, Report> {
+    read("set.xml", text.as_bytes(), Format::detect("set.xml", text.as_bytes()), &Host::default())
+}
+
+fn schedcat(text: &str) -> Result<Loaded, Report> {
+    let host = Host { cpus: None, default_cpus: Some(2), ..Host::default() };
+    read("set.xml", text.as_bytes(), Format::detect("<stdin>", text.as_bytes()), &host)
+}
+
+/// As the graphical editor of SimSo writes it, in short.
+const SIMSO: &str = r#"<?xml version="1.0" ?>
+<simulation cycles_per_ms="1000000" duration="100000000" etm="acet">
+	<sched class="simso.schedulers.P_EDF" overhead="7" overhead_activate="0" overhead_terminate="0"/>
+	<caches memory_access_time="100"/>
+	<processors>
+		<processor cl_overhead="20" cs_overhead="5" id="1" name="CPU 1" speed="1.0"/>
+		<processor cl_overhead="20" cs_overhead="5" id="2" name="CPU 2" speed="0.5"/>
+	</processors>
+	<tasks>
+		<task ACET="0.0" WCET="2.5" abort_on_miss="no" activationDate="1.0" base_cpi="1.0"
+			deadline="8.0" et_stddev="0.0" id="1" instructions="0" list_activation_dates="" mix="0.5"
+			name="control &amp; brake" period="1e1" preemption_cost="0" task_type="Periodic"/>
+		<task WCET="1" abort_on_miss="yes" deadline="5" id="2" list_activation_dates="9.5, 2"
+			name="alarm" period="0" task_type="Sporadic"/>
+	</tasks>
+</simulation>
+"#;
+
+#[test]
+fn a_configuration_of_simso_is_read() {
+    let loaded = simso(SIMSO).unwrap();
+    let system = &loaded.system;
+    let places: Vec<String> = loaded.places.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["10:3", "13:3"]);
+    assert_eq!(loaded.until, Some(Duration::from_ms(100)));
+    let tasks = system.tasks.as_slice();
+    assert_eq!(tasks[0].name, "control & brake");
+    assert_eq!((tasks[0].period, tasks[0].deadline), (Duration::from_ms(10), Duration::from_ms(8)));
+    assert_eq!((tasks[0].wcet[0], tasks[0].offset), (Service::from_us(2500), Duration::from_ms(1)));
+    let dates = vec![Time::from_ms(2), Time::from_us(9500)];
+    assert_eq!(tasks[1].behaviour, Behaviour::Explicit(dates));
+    let speeds: Vec<Rate> = system.platform.speeds.values().map(|speed| speed.rate()).collect();
+    assert_eq!(speeds, [Rate::new(1, 1), Rate::new(1, 2)]);
+    assert_eq!(system.platform.overheads.context_switch, Duration::from_ns(25));
+    assert_eq!(system.platform.overheads.scheduling, Duration::from_ns(7));
+    assert_eq!(loaded.policy, Some("p-edf:fit=ffd"));
+    assert_eq!((tasks[0].on_miss, tasks[1].on_miss), (OnMiss::Continue, OnMiss::Abort));
+    let other = simso(&SIMSO.replace("P_EDF", "PD2")).unwrap();
+    assert_eq!(other.policy, None);
+    let said = other.warnings.plain();
+    assert!(said.contains("no policy is the scheduler `simso.schedulers.PD2`"), "{said}");
+    let warnings = loaded.warnings.plain();
+    let part = format!("set.xml:{}: warning: the execution times `acet` are", place(SIMSO, "acet"));
+    assert!(warnings.contains(&part), "{part}: {warnings}");
+}
+
+/// The line and the column of the first place where a part of a text stands.
+fn place(text: &str, part: &str) -> String {
+    let before = &text[..text.find(part).unwrap()];
+    let line = before.rsplit('\n').next().unwrap();
+    format!("{}:{}", before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+#[test]
+fn errors_of_xml_point_at_the_value() {
+    // What is replaced, by what, where the error points, and what it says.
+    for (from, to, at, message) in [
+        ("\"2.5\"", "\"2,5\"", "2,5", "`WCET` is not a number: `2,5`"),
+        ("WCET=\"2.5\"", "", "<task ACET", "<task> has no `WCET`"),
+        ("\"2.5\"", "\"-1.5\"", "-1.5", "wcet of `control & brake`"),
+        ("speed=\"0.5\"", "speed=\"-0.5\"", "-0.5", "`-0.5` is not a speed"),
+        ("Sporadic", "APeriodic", "APeriodic", "an aperiodic task needs"),
+        ("id=\"2\" list", "followed_by=\"77\" list", "77", "a task that releases another"),
+        ("alarm", "control &amp;\tbrake", "control &amp;\tbrake", "the name `control & brake`"),
+        ("10000", "zero0", "zero0", "`cycles_per_ms` is not a whole number"),
+        ("<simulation", "<simulate>", "<simulate>", "this is not XML"),
+    ] {
+        let text = SIMSO.replacen(from, to, 1);
+        assert_ne!(text, SIMSO, "{from}");
+        let report = simso(&text).unwrap_err().plain();
+        let expected = format!("error: {message}");
+        if message == "this is not XML" {
+            assert!(report.contains(&expected), "{expected}: {report}");
+            continue;
+        }
+        let expected = format!("set.xml:{}: {expected}", place(&text, at));
+        assert!(report.contains(&expected), "{expected}: {report}");
+    }
+}
+
+#[test]
+fn what_simso_can_say_reads_back() {
+    let mut system = System::new(
+        2,
+        vec![
+            Task::implicit("a <b> \"c\"", Service::from_ns(1_234_567), Duration::from_ms(5)),
+            Task {
+                deadline: Duration::from_ns(7_000_001),
+                offset: Duration::from_us(3),
+                on_miss: OnMiss::Abort,
+                ..Task::implicit("d", Service::from_ms(1), Duration::from_ms(10))
+            },
+        ],
+    );
+    system.platform.overheads.context_switch = Duration::from_ns(11);
+    system.platform.overheads.migration = Duration::from_ns(13);
+    let (text, lost) = to_simso(&system);
+    assert_eq!(lost, []);
+    let again = simso(&text).unwrap();
+    assert_eq!(again.system, system);
+    assert_eq!(again.until, Some(Duration::from_ns(20_003_000)));
+}
+
+#[test]
+fn task_sets_of_schedcat_are_read() {
+    let set = "<taskset><properties count=\"2\"/>\n<task id=\"4\" period=\"10000\" wcet=\"2500.5\" \
+               partition=\"1\" wss=\"9\"/>\n<task period=\"20000\" wcet=\"1\" deadline=\"15000\"/></taskset>";
+    let loaded = schedcat(set).unwrap();
+    let places: Vec<String> = loaded.places.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["2:1", "3:1"]);
+    let tasks = loaded.system.tasks.as_slice();
+    assert_eq!((tasks[0].name.as_str(), tasks[1].name.as_str()), ("T4", "T2"));
+    assert_eq!(tasks[0].wcet[0], Service::from_ns(2_500_500));
+    assert_eq!(tasks[1].deadline, Duration::from_ms(15));
+    let one: CpuSet = "1".parse().unwrap();
+    assert_eq!((&tasks[0].affinity, &tasks[1].affinity), (&Some(one), &None));
+    let wss = format!("set.xml:{}: warning: the working set is lost", place(set, "9\"/"));
+    assert!(loaded.warnings.plain().contains(&wss), "{wss}: {}", loaded.warnings.plain());
+    let point = format!("<testpoint><config ucap=\"2\"/>{set}</testpoint>");
+    assert_eq!(schedcat(&point).unwrap().system, loaded.system);
+    let twice = format!("<testpoint>{set}{set}</testpoint>");
+    assert!(schedcat(&twice).unwrap_err().plain().contains("the file has 2 task sets"));
+    let wrong = set.replace("\"1\" wss", "\"-1\" wss");
+    let error = format!("set.xml:{}: error: `-1` is not a CPU", place(&wrong, "-1\" wss"));
+    let report = schedcat(&wrong).unwrap_err().plain();
+    assert!(report.contains(&error), "{error}: {report}");
+}
+
+#[test]
+fn what_schedcat_can_say_reads_back() {
+    let mut system = System::new(
+        2,
+        vec![
+            Task::implicit("T1", Service::from_ns(1_234_567), Duration::from_ms(5)),
+            Task {
+                deadline: Duration::from_us(7),
+                ..Task::implicit("T2", Service::from_us(1), Duration::from_ms(10))
+            },
+        ],
+    );
+    system.tasks.values_mut().for_each(|task| task.affinity = Some("1".parse().unwrap()));
+    let (text, lost) = to_schedcat(&system);
+    assert_eq!(lost.len(), 1);
+    assert_eq!(schedcat(&text).unwrap().system, system);
+}

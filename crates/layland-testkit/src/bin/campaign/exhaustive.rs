@@ -1,0 +1,111 @@
+//! Verdicts against all states of small systems: `cargo run --release -p layland-testkit -- exhaustive`
+//!
+//! ```text
+//! exhaustive [POLICY..] [--sets N] [--seed N] [--tasks N] [--shorter]
+//! ```
+//!
+//! For each policy (by default all whose rule is an order of jobs), N random systems (2000 by default) of up to
+//! as many tasks (4 by default) with periods up to 8 are searched for a late job, whenever jobs come. `any` rows
+//! hold the analyses against every scheduler with the weak invariant. `--shorter`: jobs may also end early.
+//! Prints what the verdicts of `layland check` were worth, and the first system of each policy whose verdict or
+//! bound is wrong; exits with 1 if there is one.
+use layland_config::to_toml;
+use layland_model::{Algorithm, Form};
+use layland_testkit::exhaustive::{Asked, Judgement, draw, tally, with_arrivals};
+use layland_testkit::registry;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: exhaustive [POLICY..] [--sets N] [--seed N] [--tasks N] [--shorter]";
+
+fn arguments(words: &[String]) -> Result<(Vec<String>, Asked), String> {
+    let mut asked = Asked { seed: 1, sets: 2_000, tasks: 4, any_weak: false, shorter: false };
+    let mut specs = Vec::new();
+    let mut words = words.iter().cloned();
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let text = words.next().ok_or(format!("{word} needs a value"))?;
+            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
+        };
+        match word.as_str() {
+            "--sets" => asked.sets = number()?,
+            "--seed" => asked.seed = number()?,
+            "--tasks" => asked.tasks = number()?.clamp(2, 6),
+            "--shorter" => asked.shorter = true,
+            spec => {
+                registry().parse(spec).map_err(|error| error.to_string())?;
+                specs.push(spec.to_owned());
+            }
+        }
+    }
+    if specs.is_empty() {
+        specs = (registry().iter())
+            .filter(|info| matches!(info.algorithm(&Default::default()), Algorithm::Ordered(..)))
+            .map(|info| info.name.to_string())
+            .collect();
+    }
+    Ok((specs, asked))
+}
+
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    let (specs, asked) = match arguments(words) {
+        Ok(given) => given,
+        Err(error) => {
+            eprintln!("error: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    println!(
+        "{:<16} {:>6} {:>6} {:>6} {:>13} {:>14} {:>7} {:>9} {:>8} {:>6} {:>8}",
+        "policy",
+        "sets",
+        "yes",
+        "no",
+        "unknown meets",
+        "unknown misses",
+        "gave up",
+        "false yes",
+        "false no",
+        "bounds",
+        "replayed"
+    );
+    let mut wrong = false;
+    for spec in &specs {
+        let is_weak = matches!(
+            registry().parse(spec).map(|(info, options)| info.algorithm(&options)),
+            Ok(Algorithm::Ordered(Form::Weak, _))
+        );
+        for any_weak in [false, true].into_iter().take(1 + usize::from(is_weak)) {
+            let found = tally(spec, Asked { any_weak, ..asked });
+            let of = |judgement| found.count(judgement);
+            println!(
+                "{:<16} {:>6} {:>6} {:>6} {:>13} {:>14} {:>7} {:>9} {:>8} {:>6} {:>8}",
+                format!("{spec}{}", if any_weak { " any" } else { "" }),
+                found.sets(),
+                of(Judgement::RightYes),
+                of(Judgement::RightNo),
+                of(Judgement::UnknownMeets),
+                of(Judgement::UnknownMisses),
+                of(Judgement::GaveUp),
+                of(Judgement::FalseYes),
+                of(Judgement::FalseNo),
+                of(Judgement::BoundExceeded),
+                found.replayed,
+            );
+            if let Some((index, judged)) = found.bad.first() {
+                wrong = true;
+                let affinities =
+                    ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
+                let system = draw(asked.seed, *index, asked.tasks, affinities);
+                println!("set {index}: {}\n{}", judged.why, to_toml(&system));
+                if !judged.arrivals.is_empty() {
+                    println!("{}", to_toml(&with_arrivals(&system, &judged.arrivals)));
+                }
+            }
+            if let Some(index) = found.not_replayed.first() {
+                wrong = true;
+                println!("set {index}: the simulator does not miss where the search does");
+            }
+        }
+    }
+    ExitCode::from(u8::from(wrong))
+}

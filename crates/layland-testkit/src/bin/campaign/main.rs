@@ -1,0 +1,66 @@
+//! Campaigns: what the tests do in short, at any length.
+//! `cargo run --release -p layland-testkit -- CAMPAIGN [ARGUMENT..]`
+//!
+//! One program, since the tests would otherwise build and link as many as there are campaigns.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
+
+mod admission;
+mod affinity_decisions;
+mod bounds;
+mod certificates;
+mod differential;
+mod exhaustive;
+mod kills;
+mod mixed;
+mod optimal;
+mod soak;
+mod tightness;
+mod traces;
+mod vectors;
+
+use std::process::ExitCode;
+
+/// Its name, what it asks, and what runs it with its arguments.
+type Campaign = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+const CAMPAIGNS: [Campaign; 13] = [
+    ("admission", "does an admitted task ever miss a deadline?", admission::run),
+    ("affinity-decisions", "do affinities decide as their paper does?", affinity_decisions::run),
+    ("bounds", "are bounds ever exceeded?", bounds::run),
+    ("certificates", "does the verifier tell true proofs from false ones?", certificates::run),
+    ("differential", "do policies do what references do?", differential::run),
+    ("exhaustive", "are verdicts right in every state of small systems?", exhaustive::run),
+    ("kills", "what do runs leave behind that are killed?", kills::run),
+    ("mixed", "does what a mixed-criticality analysis accepts survive?", mixed::run),
+    ("optimal", "do optimal policies ever miss a deadline?", optimal::run),
+    ("soak", "does memory stay flat while programs come and go?", soak::run),
+    ("tightness", "how tight are the tests?", tightness::run),
+    ("traces", "does the checker believe traces that lie?", traces::run),
+    ("vectors", "do folders of test vectors pass?", vectors::run),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let named = |name: &String| CAMPAIGNS.iter().find(|campaign| campaign.0 == name);
+    if let Some((_, _, run)) = words.first().and_then(named) {
+        return run(&words[1..]);
+    }
+    eprintln!("usage: CAMPAIGN [ARGUMENT..], where CAMPAIGN is one of");
+    for (name, question, _) in &CAMPAIGNS {
+        eprintln!("  {name:<20} {question}");
+    }
+    ExitCode::from(2)
+}
+
+/// How much a campaign is to do, and its seed, as its first two arguments say: so much by default, and 1.
+///
+/// # Errors
+/// If one of them is not a number.
+fn amount_and_seed(words: &[String], default: u64) -> Result<(u64, u64), String> {
+    let mut words = words.iter();
+    let mut number = |default: u64| match words.next() {
+        None => Ok(default),
+        Some(text) => text.parse::<u64>().map_err(|_| format!("`{text}` is not a number")),
+    };
+    Ok((number(default)?, number(1)?))
+}

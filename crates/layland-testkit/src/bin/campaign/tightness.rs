@@ -1,0 +1,142 @@
+//! How tight the tests are: `cargo run --release -p layland-testkit -- tightness`
+//!
+//! ```text
+//! tightness [POLICY..] [--sets N] [--seed N] [--tasks N]
+//! ```
+//!
+//! For each policy, N random small sets (3000 by default) of up to as many tasks (5 by default) with periods up to
+//! 8, of which a search of all states says that no job is ever late; and as many of 10 tasks on 4 CPUs, with
+//! log-uniform periods, loads between 1.5 and 3.5 and, under policies with affinities, nested ones, of which nothing is
+//! known. Prints, of each test, how many it accepts, and how many of those no test above it accepts.
+use layland_analysis::Verdict;
+use layland_gen::{Affinities, Recipe, Utilizations};
+use layland_guarantee::{AssessOptions, assess};
+use layland_model::{Rate, System};
+use layland_testkit::exhaustive::{Model, Outcome, STATES, draw, search};
+use layland_testkit::registry;
+use rayon::prelude::*;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: tightness [POLICY..] [--sets N] [--seed N] [--tasks N]";
+
+struct Asked {
+    specs: Vec<String>,
+    sets: u64,
+    seed: u64,
+    tasks: u64,
+}
+
+fn arguments(words: &[String]) -> Result<Asked, String> {
+    let mut asked = Asked { specs: Vec::new(), sets: 3_000, seed: 1, tasks: 5 };
+    let mut words = words.iter().cloned();
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let text = words.next().ok_or(format!("{word} needs a value"))?;
+            text.parse::<u64>().map_err(|_| format!("`{text}` is not a number"))
+        };
+        match word.as_str() {
+            "--sets" => asked.sets = number()?,
+            "--seed" => asked.seed = number()?,
+            "--tasks" => asked.tasks = number()?.clamp(2, 6),
+            spec => {
+                registry().parse(spec).map_err(|error| error.to_string())?;
+                asked.specs.push(spec.to_owned());
+            }
+        }
+    }
+    if asked.specs.is_empty() {
+        let all = ["g-edf", "g-rm", "weak-edf", "strong-edf", "hpa-edf", "strong-rm", "hpa-rm"];
+        asked.specs = all.map(str::to_owned).to_vec();
+    }
+    Ok(asked)
+}
+
+/// The tests that accept the system under the policy, in the order of the catalogue; of all that were asked.
+fn accepted_by(spec: &str, system: &System) -> Vec<(&'static str, bool)> {
+    let options = AssessOptions::of_every_test();
+    let found = assess(registry(), spec, system, &options).expect("the policy exists");
+    let sufficient = found
+        .said
+        .iter()
+        .filter(|said| matches!(said.test.subject, layland_analysis::Subject::Algorithms(_)));
+    sufficient
+        .map(|said| {
+            let yes = (*said.finding).as_ref().is_ok_and(|finding| finding.verdict == Verdict::Yes);
+            (said.test.name, yes)
+        })
+        .collect()
+}
+
+/// A small system that the policy takes and that never misses.
+fn small(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
+    let system = draw(asked.seed, index, asked.tasks, affinities);
+    let policy = registry().build(spec, &system).ok()?;
+    let model = Model::new(&system, &*policy, false)?;
+    matches!(search(&model, false, STATES), Outcome::Meets { .. }).then_some(system)
+}
+
+/// A larger system that the policy takes.
+fn large(spec: &str, asked: &Asked, index: u64, affinities: bool) -> Option<System> {
+    let total = Rate::new(15 + (index % 21) as i64, 10);
+    let (min, max) = (Rate::ZERO, Rate::ONE);
+    let mut recipe =
+        Recipe::new(4, Utilizations::RandFixedSum { tasks: 10, total, min, max }, asked.seed);
+    if affinities {
+        (recipe.affinities, recipe.feasible) = (Affinities::Nested, true);
+    }
+    let system = recipe.generate(index).ok()?;
+    registry().build(spec, &system).ok()?;
+    Some(system)
+}
+
+fn print(spec: &str, what: &str, answers: &[Vec<(&'static str, bool)>]) {
+    let mut names: Vec<&'static str> = Vec::new();
+    for &(name, _) in answers.iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let share = |count: usize| 100.0 * count as f64 / answers.len().max(1) as f64;
+    println!("{spec}, {what}: {} sets", answers.len());
+    let mut known = vec![false; answers.len()];
+    for name in names {
+        let (mut yes, mut more) = (0, 0);
+        for (answer, known) in answers.iter().zip(&mut known) {
+            if answer.contains(&(name, true)) {
+                yes += 1;
+                more += usize::from(!*known);
+                *known = true;
+            }
+        }
+        if yes > 0 {
+            println!(
+                "  {name:<14} {yes:>6} {:>5.1} %  adds {more:>5} {:>5.1} %",
+                share(yes),
+                share(more)
+            );
+        }
+    }
+    let all = known.iter().filter(|known| **known).count();
+    println!("  {:<14} {all:>6} {:>5.1} %", "all", share(all));
+}
+
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    let asked = match arguments(words) {
+        Ok(asked) => asked,
+        Err(error) => {
+            eprintln!("error: {error}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    for spec in &asked.specs {
+        let affinities = ["weak", "strong", "hpa"].iter().any(|form| spec.starts_with(form));
+        let of = |draw: fn(&str, &Asked, u64, bool) -> Option<System>| -> Vec<_> {
+            let sets = (0..asked.sets).into_par_iter();
+            let systems = sets.filter_map(|index| draw(spec, &asked, index, affinities));
+            systems.map(|system| accepted_by(spec, &system)).collect()
+        };
+        print(spec, "small, never late", &of(small));
+        print(spec, "10 tasks, 4 CPUs", &of(large));
+    }
+    ExitCode::SUCCESS
+}

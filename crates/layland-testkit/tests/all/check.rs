@@ -1,0 +1,426 @@
+//! `layland-guarantee` against simulation: for every policy of the registry, what is guaranteed does not
+//! miss, what is refuted does, and no bound is exceeded.
+//!
+//! A longer run: `CASES=100000 cargo test --release -p layland-testkit --test all check`.
+
+use layland_analysis::Verdict;
+use layland_gen::{Aspect, Random};
+use layland_guarantee::{AssessOptions, Bound, assess, scaled};
+use layland_model::{
+    Algorithm, Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Form, Index, Order, Overheads,
+    Rate, Service, System, TaskId, Time,
+};
+use layland_sim::{SimOptions, simulate};
+use layland_testkit::cases::{
+    Deadlines, Masks, masks, on_random, run, some_sporadic, systems, with_masks,
+};
+use layland_testkit::mixed::{describe, draw_run, draw_set};
+use layland_testkit::registry;
+use layland_trace::Trace;
+use proptest::prelude::*;
+use rayon::prelude::*;
+use std::cell::Cell;
+
+/// How many cases: more if the environment asks for it.
+fn cases(default: u32) -> u32 {
+    #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
+    let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(default)
+}
+
+/// Simulates with several seeds and releases, and compares.
+fn agrees(
+    system: &System,
+    spec: &str,
+    until: i64,
+    (sporadic, seed): (u8, u64),
+) -> Result<bool, TestCaseError> {
+    let found =
+        assess(registry(), spec, system, &AssessOptions::default()).expect("the policy exists");
+    if found.refused.is_some() {
+        prop_assert!(registry().build(spec, system).is_err());
+        return Ok(false);
+    }
+    let known = found.bounds.values().any(|bound| *bound != Bound::Unknown);
+    for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
+        // RUN and DP-WRAP take no sporadic task, and QPS and LRE-TL need more for one.
+        if matches!(spec, "run" | "qps" | "dp-wrap" | "lre-tl")
+            && registry().build(spec, &system).is_err()
+        {
+            continue;
+        }
+        // Pfair is in time only for jobs that are released at the beginnings of slots.
+        if matches!(spec, "pd2" | "er-pd2")
+            && assess(registry(), spec, &system, &AssessOptions::default())
+                .is_ok_and(|found| found.verdict != Verdict::Yes)
+        {
+            continue;
+        }
+        let counters = run(&system, spec, until, seed);
+        let missed = counters.total().missed > 0;
+        prop_assert!(
+            !(missed && found.verdict == Verdict::Yes),
+            "{} is guaranteed by {:?} and misses",
+            spec,
+            found.decided_by
+        );
+        for (id, bound) in found.bounds.iter() {
+            let seen = counters.task(id);
+            match bound {
+                Bound::Unknown => {}
+                Bound::Response { within, by, .. } => {
+                    let longest = seen.max_response.unwrap_or_default();
+                    prop_assert!(longest <= *within, "{} {}: {} > {}", spec, by, longest, within);
+                }
+                Bound::Tardiness { within, by } => {
+                    let late = Rate::whole(seen.max_tardiness.max(seen.overdue).ns());
+                    prop_assert!(late <= *within, "{} {}: {} > {}", spec, by, late, within);
+                }
+            }
+        }
+    }
+    Ok(known)
+}
+
+#[test]
+fn every_policy_keeps_what_is_said_of_it() {
+    let inputs = prop_oneof![
+        systems(1..5, 7, 20..103, Deadlines::Implicit),
+        systems(1..5, 7, 20..90, Deadlines::Constrained),
+        systems(1..3, 5, 20..103, Deadlines::Arbitrary),
+    ];
+    let cases = cases(400);
+    on_random(cases, cases / 2, (inputs, any::<u8>(), any::<u64>()), |(system, sporadic, seed)| {
+        let mut any = false;
+        for info in registry() {
+            any |= agrees(&system, &info.name, 400, (sporadic, seed))?;
+        }
+        Ok(any)
+    });
+}
+
+/// Tasks tied to CPUs, clusters, options, jitter and overheads.
+#[test]
+fn so_it_is_with_affinities_clusters_jitter_and_overheads() {
+    let extras = (prop::collection::vec(0usize..6, 7), prop::collection::vec(0i64..3, 7), 0i64..4);
+    let inputs =
+        (systems(2..5, 7, 15..80, Deadlines::Constrained), extras, any::<u8>(), any::<u64>());
+    let cases = cases(300);
+    on_random(cases, cases / 3, inputs, |(mut system, (pins, jitters, cost), sporadic, seed)| {
+        let cpus = system.platform.cpu_count();
+        for (task, (&pin, &jitter)) in system.tasks.values_mut().zip(pins.iter().zip(&jitters)) {
+            if pin < cpus && seed % 3 == 0 {
+                task.affinity = Some(CpuSet::single(CpuId::from_index(pin)));
+            }
+            if seed % 2 == 0 {
+                task.jitter = Duration::from_ns(jitter);
+            }
+        }
+        let mut system = scaled(&system, 1_000);
+        if cost == 3 {
+            for task in system.tasks.values_mut() {
+                task.wcet.iter_mut().for_each(|c| *c = *c * 100);
+                task.period = task.period * 100;
+                task.deadline = task.deadline * 100;
+            }
+            let one = Duration::from_ns(1);
+            system.platform.overheads = Overheads {
+                release: one,
+                scheduling: one,
+                context_switch: one,
+                ..Overheads::default()
+            };
+        }
+        let until = if cost == 3 { 40_000 } else { 400 };
+        let mut any = false;
+        for spec in
+            ["g-edf", "c-edf:size=1", "p-edf:fit=wfd", "p-edf", "p-dm", "g-dm", "dl-sp", "dl"]
+        {
+            any |= agrees(&system, spec, until, (sporadic, seed))?;
+        }
+        Ok(any)
+    });
+}
+
+/// Affinities of every kind: nested, disjoint, overlapping.
+#[test]
+fn so_it_is_with_masks() {
+    let inputs = prop_oneof![
+        systems(1..6, 8, 15..90, Deadlines::Implicit),
+        systems(2..6, 8, 10..75, Deadlines::Constrained),
+    ];
+    let cases = cases(250);
+    let inputs = (inputs, masks(), any::<u8>(), any::<u64>());
+    on_random(cases, cases / 4, inputs, |(system, (kind, draws), sporadic, seed)| {
+        let system = with_masks(system, kind, &draws);
+        let mut any = false;
+        for info in registry() {
+            let of_affinities = matches!(
+                info.algorithm(&Default::default()),
+                Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
+            );
+            let known = agrees(&system, &info.name, 400, (sporadic, seed))?;
+            any |= known && of_affinities;
+        }
+        Ok(any)
+    });
+}
+
+/// Who keeps affinities is who takes the system; `hpa-*` refuses what overlaps.
+#[test]
+fn policies_keep_affinities_or_refuse_them() {
+    let inputs = (systems(2..5, 6, 20..80, Deadlines::Implicit), masks());
+    on_random(cases(200), 20, inputs, |(system, (kind, draws))| {
+        let system = with_masks(system, kind, &draws);
+        let Some(found) = layland_guarantee::affinities(registry(), &system) else {
+            return Ok(false);
+        };
+        for name in &found.kept_by {
+            prop_assert!(registry().build(name, &system).is_ok(), "{}", name);
+        }
+        for (why, policies) in &found.refused_by {
+            for name in policies {
+                prop_assert!(registry().build(name, &system).is_err(), "{}: {}", name, why);
+            }
+        }
+        for form in [Form::Weak, Form::Strong] {
+            for order in Order::ALL {
+                let name = Algorithm::Ordered(form, order).to_string();
+                prop_assert!(found.kept_by.iter().any(|kept| *kept == name), "{}", name);
+            }
+        }
+        let hierarchical = found.kept_by.iter().any(|kept| kept == "hpa-edf");
+        prop_assert!(hierarchical || kind == Masks::Arbitrary);
+        Ok(true)
+    });
+}
+
+#[test]
+fn the_margin_is_accepted_and_the_next_step_is_not() {
+    let inputs = systems(1..4, 6, 20..95, Deadlines::Constrained);
+    on_random(cases(60), 30, inputs, |system| {
+        // Times of which a thousandth is something.
+        let mut system = scaled(&system, 1_000);
+        for task in system.tasks.values_mut() {
+            task.wcet.iter_mut().for_each(|c| *c = *c * 1_000);
+            task.period = task.period * 1_000;
+            task.deadline = task.deadline * 1_000;
+        }
+        let mut any = false;
+        for spec in ["g-edf", "p-dm", "p-edf"] {
+            let options = AssessOptions::with_margin();
+            let found = assess(registry(), spec, &system, &options).expect("the policy exists");
+            let Some(margin) = found.margin else { continue };
+            let verdict = |thousandths: i64| {
+                let scaled = scaled(&system, thousandths);
+                assess(registry(), spec, &scaled, &AssessOptions::default())
+                    .expect("it exists")
+                    .verdict
+            };
+            if margin.thousandths > 0 {
+                prop_assert_eq!(verdict(margin.thousandths), Verdict::Yes, "{}", spec);
+                any = true;
+            }
+            prop_assert!(verdict(margin.thousandths + 1) != Verdict::Yes, "{}", spec);
+            prop_assert_eq!(found.verdict == Verdict::Yes, margin.thousandths >= 1_000);
+        }
+        Ok(any)
+    });
+}
+
+/// Jobs that are covered respond within what `layland check` says, in runs of every level.
+#[test]
+fn no_response_of_a_covered_job_is_longer_than_its_bound() {
+    let specs = [
+        "rms",
+        "cms",
+        "smc",
+        "smc:order=rm",
+        "smc:order=cm",
+        "amc",
+        "amc:own_overrun=cut",
+        "amc:order=rm",
+        "amc:order=amc-max",
+        "amc:order=amc-ia",
+    ];
+    specs.par_iter().for_each(|spec| {
+        // Bounds that were held against jobs, those that were reached, and those of some level alone.
+        let (mut held, mut reached, mut levels) = (0, 0, 0);
+        for index in 0..1_500 {
+            let mut random = Random::new(13, index, Aspect::Criticalities);
+            let system = draw_set(&mut random);
+            let found = assess(registry(), spec, &system, &AssessOptions::default()).unwrap();
+            if found.refused.is_some() {
+                continue;
+            }
+            let policy = registry().build(spec, &system).unwrap();
+            for _ in 0..8 {
+                let (run, level) = draw_run(&mut random, &system, 150);
+                let mut trace = Trace::default();
+                let options = SimOptions::until(Time::from_ns(150));
+                simulate(&run, policy.clone_policy(), &mut trace, &options).unwrap();
+                let covered = |task: TaskId| system.tasks[task].criticality.level() >= level;
+                for record in trace.jobs.iter().filter(|record| covered(record.job.id.task)) {
+                    let Bound::Response { within, by, per_level, .. } =
+                        &found.bounds[record.job.id.task]
+                    else {
+                        continue;
+                    };
+                    let bound = per_level.get(level).copied().unwrap_or(*within);
+                    let ended = record.end.map_or(trace.over, |(at, _)| at);
+                    let response = ended - record.job.arrival;
+                    assert!(
+                        response <= bound,
+                        "{spec} {by}: {:?} {response} > {bound} in a run of level {level}\n{}",
+                        record.job.id,
+                        describe(&run)
+                    );
+                    held += 1;
+                    reached += usize::from(response == bound);
+                    levels += usize::from(bound < *within);
+                }
+            }
+            let bounded = found.bounds.values().filter(|bound| **bound != Bound::Unknown).count();
+            if found.verdict == Verdict::Yes {
+                assert_eq!(bounded, system.tasks.len(), "{spec}");
+            }
+        }
+        assert!(held > 1_000 && reached > 100, "{spec}: {held} held, {reached} reached");
+        assert_eq!(levels > 0, spec.starts_with("amc"), "{spec}: {levels}");
+    });
+}
+
+/// A system of threads: times ten times as long, so that a nanosecond is little; budgets, behaviours, affinities
+/// to one CPU and clusters as drawn.
+fn threads(mut system: System, drawn: &[(u64, i64, u64)], shape: u8) -> System {
+    let cpus = system.platform.cpu_count();
+    for (task, &(behaviour, slack, cpu)) in system.tasks.values_mut().zip(drawn.iter().cycle()) {
+        task.wcet.iter_mut().for_each(|c| *c = *c * 10);
+        (task.period, task.deadline) = (task.period * 10, task.deadline * 10);
+        if slack >= 50 {
+            let room = (task.deadline.ns() - task.own_wcet().ns()).min(task.own_wcet().ns());
+            task.budget = Some(Service::from_ns(task.own_wcet().ns() + room * (slack - 50) / 100));
+        }
+        match behaviour {
+            0 => task.behaviour = Behaviour::Hog,
+            1 => task.behaviour = Behaviour::Yield,
+            2 => {
+                let max = task.own_wcet();
+                task.execution = ExecutionModel::Uniform { min: Service::from_ns(1), max };
+            }
+            _ => {}
+        }
+        // All tied, or some.
+        if shape == 0 || shape == 1 && cpu % 2 == 0 {
+            let cpu = CpuId::from_index(cpu as usize % cpus);
+            task.affinity = Some(CpuSet::single(cpu));
+        }
+    }
+    if shape == 2 && cpus > 1 {
+        let [low, high] = [0..cpus / 2, cpus / 2..cpus]
+            .map(|range| range.map(CpuId::from_index).collect::<CpuSet>());
+        system.platform.clusters = vec![low, high];
+        for (at, task) in system.tasks.values_mut().enumerate() {
+            task.cluster = at % 2;
+        }
+    }
+    system
+}
+
+/// A job that waits while a CPU of its cluster is idle or runs a later deadline, if there is one.
+fn waits_for_a_later_deadline(system: &System, trace: &Trace) -> Option<String> {
+    let deadline =
+        |job| trace.jobs.iter().find(|own| own.job.id == job).map(|own| own.job.deadline);
+    let starts = trace.segments.iter().map(|segment| (segment.start, deadline(segment.job)));
+    let starts: Vec<_> = starts.collect();
+    let mut times: Vec<Time> = trace.segments.iter().flat_map(|one| [one.start, one.end]).collect();
+    times.extend(trace.jobs.iter().map(|own| own.job.release));
+    times.sort_unstable();
+    times.dedup();
+    times.retain(|&at| at < trace.over);
+    times.into_iter().find_map(|at| {
+        let segments = || trace.segments.iter().zip(&starts);
+        let now = || segments().filter(|(one, _)| one.start <= at && at < one.end);
+        trace.jobs.iter().find_map(|own| {
+            let id = own.job.id;
+            let is_ready = own.job.release <= at && own.end.is_none_or(|(end, _)| at < end);
+            if !is_ready || now().any(|(one, _)| one.job == id) {
+                return None;
+            }
+            let cluster = &system.platform.clusters[system.tasks[id.task].cluster];
+            let free = cluster.iter().find(|&cpu| {
+                let runs = now().find(|(one, _)| one.cpu == cpu);
+                runs.is_none_or(|(_, (_, running))| *running > Some(own.job.deadline))
+            })?;
+            Some(format!("{id:?} waits at {at} while CPU {free} runs nothing as early"))
+        })
+    })
+}
+
+/// Threads with reservations: budgets above the WCETs, threads that never block or yield, ties and clusters.
+#[test]
+fn threads_keep_what_is_said_of_them() {
+    const SPECS: [(&str, u32); 12] = [
+        ("dl", 60),
+        ("dl:tie=fifo", 60),
+        ("dl:tie=rank:kernel=7.2", 60),
+        ("dl:lag_reset=on", 60),
+        ("dl-sp:limit=1", 60),
+        ("dl-sp:limit=1:tie=fifo:lag_reset=on", 60),
+        ("dl:ac=on", 20),
+        ("dl-sp", 40),
+        ("apedf", 25),
+        ("apedf:fallback=off", 25),
+        ("a2pedf", 25),
+        ("a2pedf:lag_reset=on", 25),
+    ];
+    let inputs = prop_oneof![
+        systems(1..5, 7, 20..100, Deadlines::Implicit),
+        systems(2..5, 7, 10..70, Deadlines::Constrained),
+        systems(1..2, 5, 40..100, Deadlines::Constrained),
+    ];
+    let drawn = prop::collection::vec((0u64..6, 0i64..100, 0u64..8), 8);
+    let yes: Vec<Cell<u32>> = SPECS.iter().map(|_| Cell::new(0)).collect();
+    // Sets with a budget that counts, that are tied, that are on several CPUs, and that are held to global EDF.
+    let [budgets, tied, global, ruled] = std::array::from_fn(|_| Cell::new(0));
+    let cases = cases(500);
+    let inputs = (inputs, drawn, 0u8..6, any::<u8>(), any::<u64>());
+    on_random(cases, cases / 3, inputs, |(system, drawn, shape, sporadic, seed)| {
+        let system = threads(system, &drawn, shape);
+        let mut any = false;
+        for ((spec, _), yes) in SPECS.iter().zip(&yes) {
+            any |= agrees(&system, spec, 1_200, (sporadic, seed))?;
+            let found = assess(registry(), spec, &system, &AssessOptions::default())
+                .expect("the policy exists");
+            if found.verdict != Verdict::Yes {
+                continue;
+            }
+            yes.set(yes.get() + 1);
+            let count =
+                |counter: &Cell<u32>, holds: bool| counter.set(counter.get() + u32::from(holds));
+            count(&budgets, found.reasons.iter().any(|reason| reason.contains("budgets")));
+            let is_tied = system.tasks.values().all(|task| task.affinity.is_some());
+            count(&tied, is_tied && system.platform.cpu_count() > 1);
+            let is_global = system.tasks.values().all(|task| task.affinity.is_none())
+                && system.platform.clusters.iter().any(|cluster| cluster.len() > 1)
+                && system.tasks.len() > system.platform.cpu_count();
+            count(&global, is_global && spec.starts_with("dl"));
+            // What makes the tests for global EDF hold: no thread waits for a later deadline.
+            let hogs = system.tasks.values().any(|task| task.behaviour == Behaviour::Hog);
+            if is_global && spec.starts_with("dl") && !hogs {
+                let mut trace = Trace::default();
+                let options = SimOptions { seed, ..SimOptions::until(Time::from_ns(1_200)) };
+                let policy = registry().build(spec, &system).expect("it takes it");
+                simulate(&system, policy, &mut trace, &options).expect("it is in range");
+                prop_assert_eq!(waits_for_a_later_deadline(&system, &trace), None, "{}", spec);
+                count(&ruled, true);
+            }
+        }
+        Ok(any)
+    });
+    for ((spec, least), yes) in SPECS.iter().zip(&yes) {
+        assert!(yes.get() >= *least, "{spec} is guaranteed {} times", yes.get());
+    }
+    let counts = [&budgets, &tied, &global, &ruled].map(Cell::get);
+    assert!(counts.iter().all(|&count| count >= 60), "{counts:?}");
+}

@@ -1,0 +1,675 @@
+//! What is true of every policy of the registry, tested for each of them.
+//!
+//! Nobody lists here which policy takes which systems. Systems of every kind are drawn, each policy takes
+//! those that it does not refuse, and a policy that is left with too few fails the test. What a policy is
+//! exempt from stands in [`EXEMPT`], with the reason.
+//!
+//! Long because every property of every policy is here, with the systems that they are drawn from.
+//!
+//! A longer run: `CASES=5000 cargo test --release -p layland-testkit --test all every_policy`.
+
+use layland_checker::{Violation, check};
+use layland_gen::{Aspect, Random};
+use layland_model::{
+    Behaviour, CpuId, Criticality, Duration, ExecutionModel, JobId, Levels, Note, Overheads,
+    Request, RequestKind, ScheduleRule, Service, System, Task, TaskId, Time,
+};
+use layland_policy::{Action, Event, Policy, PolicyInfo, State, Values};
+use layland_sim::{Horizon, SimOptions, simulate, with_random_ranks};
+use layland_testkit::ahead::{Share, Shares, compare};
+use layland_testkit::logged::{Logged, Step, first_divergence};
+use layland_testkit::mixed::{draw_run, draw_set};
+use layland_testkit::optimal::draw;
+use layland_testkit::preempted::{Comparison, Hasty, removed_early};
+use layland_testkit::registry;
+use layland_testkit::strategies::{clustered, masked, periodic_system, rich_system, threads};
+use layland_trace::{Counters, NoRecord, Trace};
+use proptest::prelude::*;
+use proptest::test_runner::{RngSeed, TestRunner};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// (property, policy, why it does not hold).
+const EXEMPT: &[(&str, &str, &str)] = &[
+    ("removed", "weak-edf", MATCHED),
+    ("removed", "weak-rm", MATCHED),
+    ("removed", "weak-dm", MATCHED),
+    ("removed", "weak-fp", MATCHED),
+    ("removed", "strong-edf", MATCHED),
+    ("removed", "strong-rm", MATCHED),
+    ("removed", "strong-dm", MATCHED),
+    ("removed", "strong-fp", MATCHED),
+    ("removed", "dl", QUEUED),
+    ("removed", "dl-sp", QUEUED),
+    ("removed", "apedf", QUEUED),
+    ("removed", "a2pedf", QUEUED),
+    ("removed", "qps", "a set remembers which of its clients it picked last"),
+    ("removed", "amc", PENDING),
+    ("removed", "ocbp", PENDING),
+    ("removed", "plrs", PENDING),
+    ("removed", "edf-vd", PENDING),
+];
+const MATCHED: &str =
+    "which CPU a task gets depends on who was matched before, and nothing is shifted back";
+const QUEUED: &str = "a thread stays on the CPU to which it was moved while the job was there";
+const PENDING: &str =
+    "jobs that arrive are treated by what pends then, and an idle instant ends a busy period";
+
+/// Each policy is tested at least so often.
+const LEAST: u32 = 10;
+/// So many times as many systems are drawn at most.
+const ROUNDS: u64 = 20;
+
+/// When about so many jobs have arrived.
+fn jobs(count: i64, system: &System) -> Time {
+    let per_time: f64 = system.tasks.values().map(|task| 1.0 / task.period.ns() as f64).sum();
+    Time::from_ns((count as f64 / per_time) as i64 + 1)
+}
+
+/// Until when a system is simulated.
+fn horizon(system: &System) -> Time {
+    jobs(60, system)
+}
+
+/// How many systems: more if the environment asks for it.
+fn cases() -> u32 {
+    #[expect(clippy::disallowed_methods, reason = "the user of the test asks for a longer run")]
+    let asked = std::env::var("CASES").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(120)
+}
+
+/// Runs a property for every policy, on random systems that the policy takes. The property says whether it
+/// had something to say.
+fn for_every_policy(
+    property: &str,
+    systems: impl Strategy<Value = System>,
+    holds: impl Fn(&str, &System, Box<dyn Policy>, u64) -> Result<bool, TestCaseError>,
+) {
+    let exempt = |policy: &str| EXEMPT.iter().any(|&(of, who, _)| (of, who) == (property, policy));
+    let said: RefCell<BTreeMap<&str, u32>> = RefCell::default();
+    let systems = (systems, any::<u64>());
+    let test = |(system, seed): (System, u64)| {
+        for info in registry().iter().filter(|info| !exempt(&info.name)) {
+            for spec in [info.name.to_string(), with_an_option(info, seed)] {
+                let Ok(policy) = registry().build(&spec, &system) else { continue };
+                let any = holds(&spec, &system, policy, seed)?;
+                *said.borrow_mut().entry(info.name.as_ref()).or_default() += u32::from(any);
+            }
+        }
+        Ok(())
+    };
+    let rarely = || {
+        let said = said.borrow();
+        let all = registry().iter().filter(|info| !exempt(&info.name));
+        let times =
+            all.map(|info| (&info.name, said.get(info.name.as_ref()).copied().unwrap_or(0)));
+        times
+            .filter(|&(_, times)| times < LEAST)
+            .map(|(name, times)| format!("{name} {times}"))
+            .collect()
+    };
+    // Some policies take few of the systems: by chance too few, and then more are drawn.
+    for round in 0..ROUNDS {
+        let mut config = ProptestConfig {
+            cases: cases(),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        };
+        // A seed that was asked for would draw the same systems again.
+        if let RngSeed::Fixed(seed) = &mut config.rng_seed {
+            *seed = seed.wrapping_add(round);
+        }
+        // A runner that has run its cases runs no more of them.
+        if let Err(error) = TestRunner::new(config).run(&systems, test) {
+            panic!("{property}: {error}");
+        }
+        if Vec::is_empty(&rarely()) {
+            return;
+        }
+    }
+    let rarely: Vec<String> = rarely();
+    panic!("{property}: tested too few times: {}", rarely.join(", "));
+}
+
+/// The policy with one of its options, if it has some that can be listed.
+fn with_an_option(info: &PolicyInfo, seed: u64) -> String {
+    let mut specs = Vec::new();
+    for option in &info.options {
+        let values: Vec<&str> = match &option.values {
+            Values::Switch => vec!["on", "off"],
+            Values::OneOf(words) => words.iter().map(AsRef::as_ref).collect(),
+            Values::Duration => vec!["4ns", "20ns"],
+            Values::Number | Values::Rate | Values::Cpus | Values::Bins => Vec::new(),
+        };
+        specs.extend(values.iter().map(|value| format!("{}:{}={value}", info.name, option.name)));
+    }
+    match specs.len() as u64 {
+        0 => info.name.to_string(),
+        count => specs.swap_remove((seed % count) as usize),
+    }
+}
+
+#[test]
+fn exemptions_are_of_policies_that_exist() {
+    for (property, policy, reason) in EXEMPT {
+        assert!(registry().find(policy).is_some(), "{property}: {policy}");
+        assert!(!reason.is_empty(), "{property}: why is {policy} exempt?");
+    }
+}
+
+// --- Systems of every kind -------------------------------------------------------------------------
+
+/// With deadlines that do not exceed periods.
+fn constrained(mut system: System) -> System {
+    for task in system.tasks.values_mut() {
+        task.deadline = task.deadline.min(task.period);
+    }
+    system
+}
+
+/// In the clusters, with the affinities and deadlines that one policy or another needs.
+fn of_every_form(
+    system: impl Strategy<Value = System> + Clone,
+) -> impl Strategy<Value = System> + Clone {
+    prop_oneof![
+        system.clone(),
+        system.clone().prop_map(constrained),
+        system.clone().prop_map(|system| clustered(system, 2)),
+        system.clone().prop_map(|system| masked(system, true)),
+        system.prop_map(|system| masked(system, false)),
+    ]
+}
+
+/// That use all that their CPUs have.
+fn full() -> impl Strategy<Value = System> + Clone {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(77, index, Aspect::Utilizations);
+        with_random_ranks(&draw::periodic(&mut random).system, index)
+    })
+}
+
+/// Of several criticality levels, periodic, some with jobs that exceed bounds of theirs.
+fn critical() -> impl Strategy<Value = System> + Clone {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(7, index, Aspect::Criticalities);
+        let mut system = draw_set(&mut random);
+        for task in system.tasks.values_mut() {
+            let demands = (0..1 + random.below(3)).map(|_| match random.below(3) {
+                0 => task.wcet[0],
+                1 => task.own_wcet(),
+                _ => Service::from_ns(random.between(0, 2 * task.own_wcet().ns())),
+            });
+            task.execution = ExecutionModel::List(demands.collect());
+            task.offset = Duration::from_ns(random.between(0, task.period.ns()));
+        }
+        system
+    })
+}
+
+/// The same in adversarial runs.
+fn critical_runs() -> impl Strategy<Value = System> {
+    any::<u64>().prop_map(|index| {
+        let mut random = Random::new(7, index, Aspect::Criticalities);
+        let system = draw_set(&mut random);
+        draw_run(&mut random, &system, horizon(&system).ns()).0
+    })
+}
+
+/// Whose state can recur: nothing is drawn, and no list of arrivals ends.
+fn periodic() -> impl Strategy<Value = System> {
+    let threads = threads().prop_map(|mut system| {
+        for task in system.tasks.values_mut() {
+            if let Behaviour::Explicit(_) = task.behaviour {
+                task.behaviour = Behaviour::Periodic;
+            }
+        }
+        system
+    });
+    prop_oneof![
+        4 => of_every_form(periodic_system().boxed()),
+        1 => threads,
+        1 => full(),
+        2 => critical(),
+    ]
+}
+
+/// With all that a task may do.
+fn any_kind() -> impl Strategy<Value = System> {
+    prop_oneof![
+        4 => of_every_form(rich_system().boxed()),
+        1 => threads(),
+        1 => full(),
+        2 => critical_runs(),
+    ]
+}
+
+fn run<P: Policy>(system: &System, policy: P, options: &SimOptions<'_>) -> Trace {
+    let mut trace = Trace::default();
+    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
+    trace
+}
+
+// --- Clean, and the same every time ----------------------------------------------------------------
+
+#[test]
+fn schedules_keep_every_rule() {
+    for_every_policy("rules", any_kind(), |spec, system, policy, seed| {
+        let rule = policy.rule();
+        for explore in [None, Some(seed)] {
+            let options = SimOptions { seed, explore, ..SimOptions::until(horizon(system)) };
+            let report = check(&run(system, policy.clone(), &options), system, &rule, 5);
+            prop_assert!(report.is_clean(), "{} {:?}: {}", spec, explore, report);
+        }
+        Ok(true)
+    });
+}
+
+/// Overheads, and CPUs that come and go: jobs are late, and what a schedule must be it still is.
+#[test]
+fn trouble_breaks_no_rule() {
+    let changes = prop::collection::vec((0i64..100, 0u32..4, any::<bool>()), 0..6);
+    let costs = prop::array::uniform6(0i64..3).prop_map(|costs| costs.map(Duration::from_ns));
+    let systems = (any_kind(), changes, costs).prop_map(|(mut system, changes, costs)| {
+        let cpus = system.platform.cpu_count() as u32;
+        let request = |(at, cpu, online): (i64, u32, bool)| {
+            let cpu = CpuId(cpu % cpus);
+            let kind = match online {
+                true => RequestKind::CpuOnline(cpu),
+                false => RequestKind::CpuOffline(cpu),
+            };
+            Request { at: Time::from_ns(at), kind }
+        };
+        system.requests = changes.into_iter().map(request).collect();
+        system.requests.sort_by_key(|request| request.at);
+        let [release, scheduling, context_switch, migration, interrupt, tick] = costs;
+        let tick_period = Duration::from_ns(7);
+        system.platform.overheads = Overheads {
+            release,
+            scheduling,
+            context_switch,
+            migration,
+            interrupt,
+            tick,
+            tick_period,
+        };
+        system
+    });
+    for_every_policy("trouble", systems, |spec, system, policy, seed| {
+        let rule = match policy.rule() {
+            // These promise deadlines, which trouble breaks.
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. } => ScheduleRule::None,
+            other => other,
+        };
+        let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
+        let report = check(&run(system, policy, &options), system, &rule, 5);
+        prop_assert!(report.is_clean(), "{}: {}", spec, report);
+        Ok(true)
+    });
+}
+
+#[test]
+fn clones_and_wrappers_do_the_same() {
+    for_every_policy("clones", any_kind(), |spec, system, policy, seed| {
+        let options = SimOptions { seed, ..SimOptions::until(horizon(system)) };
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let trace = run(system, logged, &options);
+        let boxed: Box<dyn Policy> = Box::new(policy.clone());
+        prop_assert_eq!(&trace, &run(system, boxed, &options), "{} does not repeat", spec);
+        // A clone that is fed the same events takes the same actions, from the middle as well.
+        let log = log.lock().unwrap();
+        let (first, rest) = log.split_at(log.len() / 2);
+        let mut copy = policy.clone();
+        prop_assert_eq!(first_divergence(&mut copy, first), None, "{}", spec);
+        let mut other = copy.clone();
+        prop_assert_eq!(first_divergence(&mut copy, rest), None, "{}", spec);
+        prop_assert_eq!(first_divergence(&mut other, rest), None, "{}", spec);
+        Ok(!rest.is_empty())
+    });
+}
+
+// --- Jobs that end while they are being preempted ----------------------------------------------------
+
+/// A policy never runs again a job of which it was told that it has ended, which the simulator would not take,
+/// and its schedule keeps its rule without that job.
+#[test]
+fn jobs_that_end_while_preempted_are_gone() {
+    for_every_policy("preempted", any_kind(), |spec, system, policy, seed| {
+        let rule = match policy.rule() {
+            // These promise deadlines of what their jobs were said to need, or compare how far jobs are
+            // when they hear of such an end, which is a moment later.
+            ScheduleRule::Optimal { .. }
+            | ScheduleRule::Shares { .. }
+            | ScheduleRule::MixedCriticality { .. }
+            | ScheduleRule::LeastLaxity { .. } => ScheduleRule::None,
+            other => other,
+        };
+        let mut ended = 0;
+        for explore in [None, Some(seed)] {
+            let options = SimOptions { seed, explore, ..SimOptions::until(horizon(system)) };
+            let mut trace = Trace::default();
+            let hasty = Hasty::new(policy.clone(), system, seed);
+            let outcome = simulate(system, hasty, &mut trace, &options).expect("it is short");
+            ended += outcome.policy.ended;
+            let report = check(&trace, system, &rule, 1000);
+            // The engine records that it was made to give the job up.
+            let made_up = |violation: &&Violation| {
+                !matches!(
+                    violation,
+                    Violation::Aborted { .. }
+                        | Violation::GivenUpEarly { .. }
+                        | Violation::GivenUpWithin { .. }
+                )
+            };
+            let found: Vec<_> = report.violations.iter().filter(made_up).collect();
+            prop_assert!(found.is_empty(), "{} {:?}: {:#?}", spec, explore, found);
+        }
+        Ok(ended > 0)
+    });
+}
+
+/// A policy that is told of such an end is where it would be had the job completed before it could be preempted, if
+/// what it decides does not depend on what was decided before.
+#[test]
+fn an_end_leaves_nothing_behind() {
+    for_every_policy("removed", any_kind(), |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        simulate(system, logged, &mut NoRecord, &options).expect("it is short");
+        let Comparison { compared, differing } =
+            removed_early(policy, system, &log.lock().unwrap());
+        prop_assert_eq!(differing, 0, "{}: {} of {}", spec, differing, compared);
+        Ok(compared > 0)
+    });
+}
+
+// --- Looking ahead ---------------------------------------------------------------------------------
+
+/// Policies of whose answers tables have every one: what happens to a task concerns its CPU alone.
+const ONE_CPU: &[&str] = &["p-edf", "p-rm", "p-dm", "p-fp"];
+
+/// What a table says that was filled for the time of an event is what the policy decides when the event comes, and
+/// the table leaves out nothing that is about one CPU.
+///
+/// `--nocapture` shows the share of the answers that tables have.
+#[test]
+fn a_table_says_what_the_policy_will_decide() {
+    let found: RefCell<BTreeMap<String, Shares>> = RefCell::default();
+    // Where CPUs have no time to spare, few instants have a single event: more of these.
+    let systems = prop_oneof![2 => any_kind(), 1 => full()];
+    for_every_policy("ahead", systems, |spec, system, policy, seed| {
+        let logged = Logged::new(policy.clone());
+        let log = logged.log();
+        let options = SimOptions { seed, ..SimOptions::until(jobs(200, system)) };
+        simulate(system, logged, &mut NoRecord, &options).expect("it is short");
+        let shares = compare(policy, system, &log.lock().unwrap());
+        let shares = shares.map_err(|how| TestCaseError::fail(format!("{spec}: {how}")))?;
+        let name = spec.split(':').next().unwrap_or(spec).to_owned();
+        let mut found = found.borrow_mut();
+        let all = found.entry(name).or_default();
+        all.successors = all.successors.plus(shares.successors);
+        all.wakes = all.wakes.plus(shares.wakes);
+        Ok(shares.successors.asked + shares.wakes.asked > 0)
+    });
+    for (name, Shares { successors, wakes }) in &*found.borrow() {
+        for (what, share) in [("completions", successors), ("releases", wakes)] {
+            let Share { asked, kept, idle, limited, with_timers, too_early } = share;
+            println!(
+                "{name}: {kept} of {asked} {what}, {idle} for nobody, {limited} with a budget, {with_timers} when a \
+                 timer was due, {too_early} too early"
+            );
+        }
+        let all = successors.plus(*wakes);
+        assert!(all.kept > 0, "{name}: {all:?}");
+        assert!(all.kept == all.asked || !ONE_CPU.contains(&name.as_str()), "{name}: {all:?}");
+    }
+}
+
+// --- What a policy saves ---------------------------------------------------------------------------
+
+#[test]
+fn a_found_cycle_repeats() {
+    for_every_policy("cycles", periodic(), |spec, system, policy, _| {
+        let horizon = Horizon::Recurrence { at_most: jobs(1_500, system) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
+        let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
+        let Ok(outcome) = simulate(system, policy.clone(), &mut counters, &options) else {
+            return Ok(false);
+        };
+        let Some(cycle) = outcome.cycle else { return Ok(false) };
+        let trace = run(system, policy, &SimOptions::until(cycle.from + 3 * cycle.length));
+        // What executes in the first cycle executes in the second and in the third.
+        let window = |index: i64| {
+            let (from, to) =
+                (cycle.from + index * cycle.length, cycle.from + (index + 1) * cycle.length);
+            let segments = trace.segments.iter();
+            let mut busy: Vec<_> = segments
+                .filter(|segment| segment.end > from && segment.start < to)
+                .map(|segment| {
+                    let (start, end) = (segment.start.max(from), segment.end.min(to));
+                    (segment.cpu, segment.job.task, start - from, end - from)
+                })
+                .collect();
+            busy.sort_unstable();
+            busy
+        };
+        prop_assert_eq!(window(0), window(1), "{} {:?}", spec, cycle);
+        prop_assert_eq!(window(0), window(2), "{} {:?}", spec, cycle);
+        Ok(true)
+    });
+}
+
+#[test]
+fn an_underloaded_system_recurs() {
+    let task = |(at, (c, t)): (usize, (i64, i64))| {
+        let name = format!("t{at}");
+        let mut task = Task::implicit(name, Service::from_ms(c), Duration::from_ms(t));
+        task.priority = Some(t);
+        task
+    };
+    let tasks = [(1, 4), (2, 6), (3, 10)].into_iter().enumerate().map(task);
+    let system = System::new(2, tasks.collect());
+    for info in registry() {
+        let policy = registry().build(&info.name, &system).expect("every policy takes it");
+        let horizon = Horizon::Recurrence { at_most: Time::from_ms(1000) };
+        let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
+        let outcome = simulate(&system, policy, &mut Trace::default(), &options).unwrap();
+        let cycle = outcome.cycle.expect("it recurs after a hyperperiod or two");
+        // Which CPU is which may take more than one hyperperiod to recur.
+        assert_eq!(cycle.length % Duration::from_ms(60), Duration::ZERO, "{}", info.name);
+    }
+}
+
+/// A copy of a policy, as it was after a decision.
+struct Snapshot {
+    policy: Box<dyn Policy>,
+    now: Time,
+    state: State,
+    /// How many jobs of each task it knew.
+    jobs: BTreeMap<TaskId, u64>,
+}
+
+/// Feeds a log to a policy, and keeps a copy after each decision.
+fn snapshots(mut policy: Box<dyn Policy>, log: &[Step]) -> Vec<Snapshot> {
+    let mut jobs = BTreeMap::new();
+    let mut actions = Vec::new();
+    let mut snapshots = Vec::new();
+    for Step { now, events, .. } in log {
+        for event in events {
+            if let Event::Release { job, .. } = event {
+                jobs.insert(job.task, job.seq + 1);
+            }
+            policy.on_event(*now, event.clone());
+        }
+        actions.clear();
+        policy.decide(*now, &mut actions);
+        for action in &actions {
+            if let Action::EndJob { job } = action {
+                jobs.insert(job.task, job.seq + 2);
+            }
+        }
+        let mut state = State::default();
+        policy.save(*now, &mut state);
+        snapshots.push(Snapshot { policy: policy.clone(), now: *now, state, jobs: jobs.clone() });
+    }
+    snapshots
+}
+
+/// What lies between two instants with the same state.
+struct Shift {
+    time: Duration,
+    jobs: BTreeMap<TaskId, u64>,
+}
+
+impl Shift {
+    fn between(early: &Snapshot, late: &Snapshot) -> Shift {
+        let known = |id: &TaskId| early.jobs.get(id).copied().unwrap_or(0);
+        let jobs = late.jobs.iter().map(|(id, jobs)| (*id, jobs - known(id))).collect();
+        Shift { time: late.now - early.now, jobs }
+    }
+
+    fn time(&self, at: Time) -> Time {
+        if at == Time::NEVER { at } else { at - self.time }
+    }
+
+    fn job(&self, job: JobId) -> JobId {
+        JobId { seq: job.seq - self.jobs.get(&job.task).copied().unwrap_or(0), ..job }
+    }
+
+    /// An event, as it would have come earlier.
+    fn event(&self, event: &Event) -> Event {
+        let mut event = event.clone();
+        match &mut event {
+            Event::Arrival { job, release, deadline }
+            | Event::Release { job, release, deadline } => {
+                *job = self.job(*job);
+                *release = self.time(*release);
+                *deadline = self.time(*deadline);
+            }
+            Event::Measured { job, .. }
+            | Event::Completion { job, .. }
+            | Event::Ended { job }
+            | Event::BudgetExhausted { job, .. } => *job = self.job(*job),
+            Event::Join { .. }
+            | Event::Leave { .. }
+            | Event::Reconfigure { .. }
+            | Event::SetClusterCpus { .. }
+            | Event::Timer { .. }
+            | Event::CpuOnline { .. }
+            | Event::CpuOffline { .. } => {}
+        }
+        event
+    }
+
+    /// An action, as it would have come earlier.
+    fn action(&self, action: &Action) -> Action {
+        let mut action = action.clone();
+        match &mut action {
+            Action::Run { job, .. } | Action::Abort { job } | Action::EndJob { job } => {
+                *job = self.job(*job);
+            }
+            Action::SetTimer { at, .. } => *at = self.time(*at),
+            Action::SetDates { job, release, deadline } => {
+                *job = self.job(*job);
+                *release = self.time(*release);
+                *deadline = self.time(*deadline);
+            }
+            Action::Note { note } => {
+                if let Note::Replenished { deadline, .. } = note {
+                    *deadline = self.time(*deadline);
+                }
+            }
+            Action::Idle { .. }
+            | Action::ClearTimer { .. }
+            | Action::SetSpeed { .. }
+            | Action::Refuse { .. } => {}
+        }
+        action
+    }
+}
+
+/// Two instants with the same state and the same future events have the same future decisions.
+#[test]
+fn the_same_state_has_the_same_future() {
+    for_every_policy("futures", periodic(), futures_agree);
+}
+
+/// A job of the low level may get nothing, and ends in the instant in which it is dispatched. What arrives in
+/// that instant waits for its end, and was once left out of the state.
+#[test]
+fn what_waits_within_an_instant_is_saved() {
+    let task = |name: &str, period, deadline, wcet: [i64; 2], offset, demands: &[i64]| {
+        let ns = Duration::from_ns;
+        let mut task = Task::implicit(name, Service::from_ns(wcet[1]), ns(period));
+        task.deadline = ns(deadline);
+        task.wcet = wcet.map(Service::from_ns).to_vec();
+        task.offset = ns(offset);
+        let demands = demands.iter().map(|&demand| Service::from_ns(demand)).collect();
+        task.execution = ExecutionModel::List(demands);
+        task
+    };
+    let mut tasks = vec![
+        task("a", 12, 12, [0, 1], 10, &[0]),
+        task("b", 8, 5, [1, 2], 2, &[1, 1]),
+        task("c", 10, 8, [1, 1], 1, &[1, 2, 2]),
+        task("d", 20, 20, [3, 3], 18, &[3, 3]),
+    ];
+    for high in &mut tasks[..2] {
+        high.criticality = Criticality(1);
+    }
+    for low in &mut tasks[2..] {
+        low.wcet.truncate(1);
+    }
+    let mut system = System::new(1, tasks);
+    system.levels = Levels::new(vec!["LO".to_owned(), "HI".to_owned()]);
+    let policy = registry().build("amc", &system).unwrap();
+    assert!(futures_agree("amc", &system, policy, 0).unwrap());
+}
+
+fn futures_agree(
+    spec: &str,
+    system: &System,
+    policy: Box<dyn Policy>,
+    seed: u64,
+) -> Result<bool, TestCaseError> {
+    let logged = Logged::new(policy.clone());
+    let log = logged.log();
+    run(system, logged, &SimOptions { seed, ..SimOptions::until(jobs(150, system)) });
+    let log = log.lock().unwrap();
+    let snapshots = snapshots(policy, &log);
+    let mut seen: BTreeMap<&State, usize> = BTreeMap::new();
+    let mut pairs = 0;
+    for (late, snapshot) in snapshots.iter().enumerate() {
+        let Some(&early) = seen.get(&snapshot.state) else {
+            seen.insert(&snapshot.state, late);
+            continue;
+        };
+        pairs += 1;
+        if pairs > 10 {
+            break;
+        }
+        let shift = Shift::between(&snapshots[early], snapshot);
+        let mut copy = snapshots[early].policy.clone();
+        for step in &log[late + 1..] {
+            let now = shift.time(step.now);
+            step.events.iter().for_each(|event| copy.on_event(now, shift.event(event)));
+            let mut actions = Vec::new();
+            copy.decide(now, &mut actions);
+            let expected: Vec<Action> =
+                step.actions.iter().map(|action| shift.action(action)).collect();
+            prop_assert_eq!(
+                &actions,
+                &expected,
+                "{} saves the same at {} and {}, and differs {} later",
+                spec,
+                snapshots[early].now,
+                snapshot.now,
+                now - snapshots[early].now
+            );
+        }
+    }
+    Ok(pairs > 0)
+}

@@ -1,0 +1,47 @@
+//! The tests of the test kit as one program, a module each: as programs of their own they share the most of their code,
+//! and took three times as long to build. What measures its whole process is a program of its own.
+
+mod admission;
+mod affinity;
+mod analysis;
+mod bounds;
+mod check;
+mod criticality;
+mod deadline;
+mod deferred;
+mod dp_wrap;
+mod edzl;
+mod every_policy;
+mod examples_bonifaci2016;
+mod examples_compagnin2015;
+mod examples_stevanato2021;
+mod examples_tang2021;
+mod exhaustive;
+mod explore;
+mod first_fit;
+mod guarantees;
+mod infer;
+mod kernels;
+mod least_laxity;
+mod logs;
+mod lre_tl;
+mod masks;
+mod mixed;
+mod optimal;
+mod overheads;
+mod pfair;
+mod policies;
+mod programs;
+mod reclaiming;
+mod requests;
+mod scale;
+mod split;
+mod stalls;
+mod states;
+mod ties;
+mod top_first;
+mod traces;
+mod vectors;
+mod virtual_deadlines;
+mod yields;
+mod zero_slack;

@@ -1,0 +1,16 @@
+//! Tests of the command that need no machine, as one program, a module each. What starts threads or holds CPUs are
+//! programs of their own, which run one after the other.
+
+mod certificates;
+mod command;
+#[path = "../common/mod.rs"]
+mod common;
+mod first_steps;
+mod large;
+mod lies;
+mod packaging;
+mod play;
+#[path = "../common/process.rs"]
+mod process;
+mod speed_page;
+mod sweeps;
