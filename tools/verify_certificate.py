@@ -158,7 +158,7 @@ def form_and_order(spec):
         return form, order
     if name in THREADS:
         return "threads", "edf"
-    if name in ("run", "qps", "dp-wrap", "lre-tl"):
+    if name in ("run", "qps", "dp-wrap", "lre-tl", "u-edf"):
         return "optimal", None
     # Where global EDF meets all deadlines, EDZL makes the same schedule.
     if name == "edzl":

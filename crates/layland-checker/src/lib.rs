@@ -57,6 +57,9 @@
 //! For [`ScheduleRule::Shares`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
 //! and no request comes, that jobs get exactly their shares in each slice (`shares.rs`).
 //!
+//! For [`ScheduleRule::Allotted`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
+//! and no request comes, that at every instant those jobs run that the allotments say (`allotted.rs`).
+//!
 //! For [`ScheduleRule::Split`] it also holds that the pieces are those of the set, and that every segment is on the
 //! CPU of a piece, in their order; and, if the machine has no overheads, that budgets and windows are kept and each
 //! CPU runs the piece that is due first; and if no request comes either, that none is late (`split.rs`).
@@ -76,6 +79,7 @@
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod affinity;
+mod allotted;
 mod contradictions;
 mod deferred;
 mod evidence;
@@ -305,6 +309,7 @@ impl<'a> Checker<'a> {
             ScheduleRule::Shares { groups, unit, slices } => {
                 self.check_shares(groups, *unit, *slices);
             }
+            ScheduleRule::Allotted { groups, unit } => self.check_allotted(groups, *unit),
             ScheduleRule::Split { pieces } => self.check_split(pieces),
             ScheduleRule::MixedCriticality { groups, guaranteed } => {
                 self.check_mixed_criticality(groups, guaranteed);

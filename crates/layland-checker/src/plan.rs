@@ -261,6 +261,7 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. } => true,
         ScheduleRule::None | ScheduleRule::Split { .. } | ScheduleRule::MixedCriticality { .. } => {

@@ -152,7 +152,7 @@ impl Checker<'_> {
 }
 
 /// The shortest window on the grid that a job of a task can have.
-fn window(task: &Task, unit: i64) -> i64 {
+pub(super) fn window(task: &Task, unit: i64) -> i64 {
     let period = task.period.ns();
     let is_regular = task.jitter == Duration::ZERO
         && match &task.behaviour {
@@ -169,7 +169,7 @@ fn window(task: &Task, unit: i64) -> i64 {
 }
 
 /// The rate of a task in units of the grid: `ceil(C Q / W)`.
-fn numerator(task: &Task, unit: i64) -> i64 {
+pub(super) fn numerator(task: &Task, unit: i64) -> i64 {
     let product = i128::from(task.own_wcet().ns()) * i128::from(unit);
     let rate = -(-product).div_euclid(i128::from(window(task, unit)));
     i64::try_from(rate).unwrap_or(NEVER)

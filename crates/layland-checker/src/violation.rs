@@ -147,6 +147,12 @@ pub enum Violation {
     /// The rule: a job does not get its share.
     #[error("{job} gets {got} from {from} to {to}, and its share is {share}")]
     OtherShare { job: JobName, from: Time, to: Time, got: Duration, share: Duration },
+    /// The rule: a job runs that the allotments let wait.
+    #[error("{job} runs at {at}, where the allotments let it wait")]
+    NotAllotted { job: JobName, at: Time },
+    /// The rule: a job waits that the allotments let run.
+    #[error("{job} does not run at {at}, where the allotments let it run")]
+    AllottedButWaits { job: JobName, at: Time },
     /// The rule: the pieces of a task are none.
     #[error("the pieces of `{task}` {what}")]
     WrongPieces { task: String, what: &'static str },

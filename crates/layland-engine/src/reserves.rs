@@ -74,6 +74,7 @@ impl Reserves {
                 ScheduleRule::Optimal { .. }
                 | ScheduleRule::Pfair { .. }
                 | ScheduleRule::Shares { .. }
+                | ScheduleRule::Allotted { .. }
                 | ScheduleRule::Split { .. }
                 | ScheduleRule::MixedCriticality { .. },
             ) => Reserves::Wcets,
@@ -224,10 +225,9 @@ mod tests {
                 let (more, wcet) = (task.own_wcet() + Service::from_ms(3), task.own_wcet());
                 let expected = match &*info.name {
                     "dl" | "dl-sp" | "apedf" | "a2pedf" => (wcet, Some(more)),
-                    "run" | "qps" | "pd2" | "er-pd2" | "dp-wrap" | "lre-tl" | "cd" | "edf-wm"
-                    | "smc" | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs" | "ocbp" | "edf-vd" => {
-                        (more, None)
-                    }
+                    "run" | "qps" | "pd2" | "er-pd2" | "dp-wrap" | "lre-tl" | "u-edf" | "cd"
+                    | "edf-wm" | "smc" | "rms" | "cms" | "amc" | "zss" | "pt" | "plrs" | "ocbp"
+                    | "edf-vd" => (more, None),
                     _ => (wcet, None),
                 };
                 let found = &larger.tasks[id];

@@ -483,6 +483,7 @@ pub(crate) fn verdict<'a>(
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::None,
@@ -553,6 +554,7 @@ pub(crate) fn verdict<'a>(
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
         | ScheduleRule::Split { .. }
         | ScheduleRule::None => false,
     };
@@ -731,6 +733,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,
@@ -819,6 +822,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,

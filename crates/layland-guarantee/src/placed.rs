@@ -21,6 +21,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
         | ScheduleRule::Split { .. }
         | ScheduleRule::None => {
             return None;

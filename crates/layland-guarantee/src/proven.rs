@@ -63,6 +63,7 @@ impl Proven {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,

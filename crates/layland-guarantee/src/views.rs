@@ -584,6 +584,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return algorithms,

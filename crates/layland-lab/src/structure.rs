@@ -63,6 +63,7 @@ pub(crate) fn structure(
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => return Ok(None),

@@ -96,6 +96,7 @@ fn slack(spec: &str, system: &System) -> Option<Margin> {
         ScheduleRule::Pfair { .. } => Some(Margin::Fraction(Rate::new(1, 4))),
         ScheduleRule::Optimal { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
         | ScheduleRule::Split { .. }
         | ScheduleRule::MixedCriticality { .. } => Some(Margin::Fraction(Rate::new(1, 10))),
         _ => None,
@@ -204,6 +205,7 @@ fn optimal_policies_meet_deadlines_on_a_quiet_machine() {
         "qps:master=edf",
         "dp-wrap",
         "lre-tl",
+        "u-edf",
         "pd2:quantum=1ms",
         "er-pd2:quantum=1ms",
     ] {

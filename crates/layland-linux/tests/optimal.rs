@@ -1,4 +1,4 @@
-//! RUN and QPS on real threads meet the deadlines that EDF meets on the same machine.
+//! RUN, QPS and U-EDF on real threads meet the deadlines that EDF meets on the same machine.
 //!
 //! What they plan, they plan to the nanosecond, and threads get less: each switch, each interrupt and the manager
 //! itself take some of it. The sets have one CPU, where EDF is optimal, too.
@@ -51,7 +51,7 @@ fn optimal_policies_are_as_good_as_edf_on_one_cpu() {
     for number in 0..SETS {
         let system = set(number);
         let with_margin = with_slack(&system, &Margin::default());
-        for spec in ["run", "qps"] {
+        for spec in ["run", "qps", "u-edf"] {
             let mut unexplained = 0;
             let met = (0..ATTEMPTS).any(|attempt| {
                 let edf = registry.build("g-edf", &system).unwrap();

@@ -124,6 +124,8 @@ pub enum Algorithm {
     DpWrap,
     /// LRE-TL: local remaining execution in T-L planes (Funk 2010).
     LreTl,
+    /// U-EDF: CPU after CPU is filled in the order of deadlines (Nelissen et al. 2012).
+    UEdf,
     /// Semi-partitioned EDF: tasks that fit on no CPU are split into pieces. How, and in which order tasks are placed.
     Split(Splitting, SplitOrder),
     /// Mixed criticality on each CPU: what protects tasks of higher criticality at run time.
@@ -273,6 +275,7 @@ impl fmt::Display for Algorithm {
             Algorithm::ErPd2 => "ER-PD2",
             Algorithm::DpWrap => "DP-WRAP",
             Algorithm::LreTl => "LRE-TL",
+            Algorithm::UEdf => "U-EDF",
             Algorithm::Split(Splitting::Windows, _) => "EDF-WM",
             Algorithm::Split(..) => "C=D",
             Algorithm::MixedCriticality(Protection::CutOff(_)) => "SMC",

@@ -62,6 +62,20 @@ impl Citation {
 }",
     };
 
+    /// Nelissen, Berten, Nelis, Goossens and Milojevic 2012.
+    pub const NELISSEN: Citation = Citation {
+        key: "nelissen2012uedf",
+        text: "G. Nelissen, V. Berten, V. Nelis, J. Goossens and D. Milojevic. U-EDF: an unfair but optimal \
+               multiprocessor scheduling algorithm for sporadic tasks. 24th Euromicro Conference on Real-Time Systems \
+               (ECRTS 2012).",
+        bibtex: "@inproceedings{nelissen2012uedf,
+  author    = {Geoffrey Nelissen and Vandy Berten and Vincent Nelis and Joel Goossens and Dragomir Milojevic},
+  title     = {{U-EDF}: An Unfair But Optimal Multiprocessor Scheduling Algorithm for Sporadic Tasks},
+  booktitle = {24th Euromicro Conference on Real-Time Systems (ECRTS)}, year = {2012},
+  doi       = {10.1109/ECRTS.2012.36}
+}",
+    };
+
     /// Burns, Davis, Wang and Zhang 2012.
     pub const BURNS: Citation = Citation {
         key: "burns2012partitioned",

@@ -94,6 +94,29 @@ pub enum ScheduleRule {
         /// Where slices end.
         slices: Slices,
     },
+    /// U-EDF. As [`Optimal`](ScheduleRule::Optimal); and at every instant those jobs run that allotments say, if
+    /// releases are at least a period apart: unless the machine has overheads or a request comes. For tasks with
+    /// deadlines at the ends of their periods. CPUs are lanes `1, .., m` here: who runs is promised, and not where.
+    ///
+    /// The *window* of a job begins at the first multiple of the unit `Q` at or after its release, and ends at the last
+    /// one at or before its deadline. It gives the job `ceil(C Q / W) / Q` times its length, with `W` as in
+    /// [`Shares`](ScheduleRule::Shares). Another window, of length `W`, begins where one ends before its job does; a
+    /// job that becomes ready by the end of another one within a window has what is left of that.
+    ///
+    /// When windows begin, at `t`, all tasks are taken in the order of `d`, the end of the window of the task, or `t`
+    /// where none is open; then by rank, then by id. Their rates are laid end to end, and lane `j` has of each task
+    /// what lies between `j - 1` and `j`: `u`. What a job has left is given anew: on lane `j` it gets what it still
+    /// needs, and at most `d - t`, less what it gets on lower lanes, less `a + (d - d') u'` of each task before it,
+    /// which has been given `a` on the lane, the share `u'`, and the end of window `d'`.
+    ///
+    /// From lane 1 on, each lane runs the first job in this order that has something left on it and runs on no lower
+    /// lane.
+    Allotted {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The unit of the grid.
+        unit: Duration,
+    },
     /// Semi-partitioned EDF. Each job runs in the pieces of its task, one after the other, each on one CPU and for no
     /// longer than its budget: a piece is ready when the job is, the one before is used up, and its window has begun,
     /// an offset after the arrival of the job. Each CPU runs, of the pieces that are ready there, the one that is due

@@ -1,10 +1,10 @@
 //! Optimal scheduling of independent tasks on identical CPUs: **RUN** ([`run`]), **QPS** ([`qps`]),
-//! **DP-WRAP** ([`dp_wrap`]), **LRE-TL** ([`lre_tl`]), **PD2** and **ER-PD2** ([`pd2`]).
+//! **DP-WRAP** ([`dp_wrap`]), **LRE-TL** ([`lre_tl`]), **U-EDF** ([`u_edf`]), **PD2** and **ER-PD2** ([`pd2`]).
 //!
 //! RUN and QPS place the tasks before the start, into parts that never interact: the proper subsystems of RUN,
 //! the processor hierarchies of QPS. A part keeps its own time and its own budgets, which are exact:
 //! rates are on a grid ([`RateGrid`](layland_offline::RateGrid)) on which every budget is a whole
-//! number of nanoseconds. DP-WRAP, LRE-TL and PD2 are one part of all CPUs; PD2 counts in slots.
+//! number of nanoseconds. DP-WRAP, LRE-TL, U-EDF and PD2 are one part of all CPUs; PD2 counts in slots.
 //!
 //! What happens beside the plan:
 //!
@@ -22,6 +22,7 @@ mod placing;
 pub(crate) mod preparation;
 pub mod qps;
 pub mod run;
+pub mod u_edf;
 
 pub use preparation::Prepared;
 
@@ -128,5 +129,5 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     .with_options([qps_fit(), master(), qps_packing()])
     .citing([Citation::MASSA, Citation::COMPAGNIN]);
     let [pd2, er_pd2] = pd2::policies();
-    vec![run, qps, dp_wrap::policy(), lre_tl::policy(), pd2, er_pd2]
+    vec![run, qps, dp_wrap::policy(), lre_tl::policy(), u_edf::policy(), pd2, er_pd2]
 }

@@ -30,7 +30,7 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 21] = [
+const SYNONYMS: [(&str, &str); 22] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -47,6 +47,7 @@ const SYNONYMS: [(&str, &str); 21] = [
     ("least-slack-time", "llf"),
     ("dp-fair", "dp-wrap"),
     ("lretl", "lre-tl"),
+    ("uedf", "u-edf"),
     ("c=d", "cd"),
     ("c-d", "cd"),
     ("edfwm", "edf-wm"),
@@ -132,9 +133,9 @@ const FAMILIES: [(&[&str], &str, &[&str]); 16] = [
         &["lre-tl"],
     ),
     (
-        &["bf", "bfair", "lltsp", "u-edf", "ekg"],
-        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP, LRE-TL and PD2",
-        &["run", "qps", "dp-wrap", "lre-tl", "pd2"],
+        &["bf", "bfair", "lltsp", "ekg"],
+        "this relative of Pfair is not there; optimal as well are RUN, QPS, DP-WRAP, LRE-TL, U-EDF and PD2",
+        &["run", "qps", "dp-wrap", "lre-tl", "u-edf", "pd2"],
     ),
     (
         &["cbs", "grub", "bws", "constant-bandwidth-server"],

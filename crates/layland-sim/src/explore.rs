@@ -70,6 +70,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => (system.clone(), system.clone()),

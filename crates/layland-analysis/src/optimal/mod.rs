@@ -1,4 +1,4 @@
-//! Optimal policies: **RUN**, **QPS**, **DP-WRAP** and **LRE-TL**. **Exact.**
+//! Optimal policies: **RUN**, **QPS**, **DP-WRAP**, **LRE-TL** and **U-EDF**. **Exact.**
 //!
 //! Assumes: (1) jobs of a task at least a period apart, (2) no release jitter, (3) `D_i = T_i`, (4) WCETs
 //! are kept, (5) overheads are part of `C_i`, (6) unit speeds, (7) one cluster, (8) no affinities, (9)
@@ -39,12 +39,13 @@ use layland_offline::RateGrid;
 /// ```
 pub const TEST: SchedulabilityTest = SchedulabilityTest {
     name: "OPTIMAL",
-    title: "the utilizations sum to no more than the number of CPUs: enough for RUN, QPS, DP-WRAP and LRE-TL",
+    title: "the utilizations sum to no more than the number of CPUs: enough for RUN, QPS, DP-WRAP, LRE-TL and U-EDF",
     subject: Subject::Algorithms(&[
         Algorithm::Run,
         Algorithm::Qps,
         Algorithm::DpWrap,
         Algorithm::LreTl,
+        Algorithm::UEdf,
     ]),
     kind: TestKind::Exact,
     assumptions: &[
@@ -58,7 +59,13 @@ pub const TEST: SchedulabilityTest = SchedulabilityTest {
         Assumption::WholeClusters,
         Assumption::NoRequests,
     ],
-    citations: &[&Citation::REGNIER, &Citation::MASSA, &Citation::LEVIN, &Citation::FUNK],
+    citations: &[
+        &Citation::REGNIER,
+        &Citation::MASSA,
+        &Citation::LEVIN,
+        &Citation::FUNK,
+        &Citation::NELISSEN,
+    ],
     certify: Certify::By(rates),
     shortcuts: Shortcuts::NONE,
     decide: fits,

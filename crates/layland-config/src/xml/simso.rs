@@ -29,7 +29,7 @@ const LOST: &str = "layland::simso::lost";
 const MS: i32 = 6;
 
 /// The policies that schedule as a class of SimSo does.
-const CLASSES: [(&str, &str); 13] = [
+const CLASSES: [(&str, &str); 14] = [
     ("DP_WRAP", "dp-wrap"),
     ("EDF", "g-edf"),
     ("EDF2", "g-edf"),
@@ -43,6 +43,7 @@ const CLASSES: [(&str, &str); 13] = [
     ("RM_mono", "p-rm"),
     ("P_RM", "p-rm:fit=wf"),
     ("RUN", "run"),
+    ("U_EDF", "u-edf"),
 ];
 
 /// The attributes that a field of a task comes from.

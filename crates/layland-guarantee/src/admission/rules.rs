@@ -79,6 +79,7 @@ impl Theory {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_) => {
                 return Err(nobody());
@@ -103,6 +104,7 @@ impl Theory {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
@@ -131,6 +133,7 @@ impl Theory {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
@@ -176,6 +179,7 @@ impl Theory {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => None,

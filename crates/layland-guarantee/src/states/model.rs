@@ -26,6 +26,7 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }
         | ScheduleRule::Shares { .. }
+        | ScheduleRule::Allotted { .. }
         | ScheduleRule::Split { .. }
         | ScheduleRule::MixedCriticality { .. } => {
             return Err("the policy does not run the jobs of the highest priorities".to_owned());
@@ -119,6 +120,7 @@ impl Model {
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. } => unreachable!("such a rule has no parts"),
         };

@@ -115,6 +115,7 @@ pub fn verify(log: &Log, system: &System, rule: &ScheduleRule) -> Vec<String> {
     if let ScheduleRule::Optimal { .. }
     | ScheduleRule::Pfair { .. }
     | ScheduleRule::Shares { .. }
+    | ScheduleRule::Allotted { .. }
     | ScheduleRule::Split { .. }
     | ScheduleRule::MixedCriticality { .. } = rule
     {

@@ -97,6 +97,7 @@ fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }
         | ScheduleRule::Shares { groups, .. }
+        | ScheduleRule::Allotted { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.clone(),
         ScheduleRule::None
         | ScheduleRule::Split { .. }

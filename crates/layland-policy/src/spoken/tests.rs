@@ -30,6 +30,7 @@ fn other_spellings_of_one_policy_are_taken_for_it() {
         ("ER_PD2", "er-pd2"),
         ("DP_WRAP", "dp-wrap"),
         ("LRE_TL", "lre-tl"),
+        ("U_EDF", "u-edf"),
         ("P-EDF:fit=wfd", "p-edf:fit=wfd"),
         (" g-edf ", "g-edf"),
     ] {
@@ -69,7 +70,7 @@ fn a_family_is_explained() {
     ] {
         assert_eq!(canonical(name), Err(message.to_owned()));
     }
-    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "llref", "u-edf"] {
+    for name in ["rm", "dm", "fp", "fifo", "fixed", "rr", "pfair", "llref", "ekg"] {
         let message = canonical(name).expect_err("a family is no policy");
         assert!(message.contains("did you mean"), "{message}");
     }

@@ -76,6 +76,7 @@ impl Draw {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_)
             | Algorithm::Other => false,
@@ -160,6 +161,7 @@ impl Draw {
             | Algorithm::ErPd2
             | Algorithm::DpWrap
             | Algorithm::LreTl
+            | Algorithm::UEdf
             | Algorithm::Split(..)
             | Algorithm::MixedCriticality(_) => match self.random.below(4) {
                 0 => single(self),

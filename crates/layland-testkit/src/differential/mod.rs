@@ -7,6 +7,7 @@
 //! | sets of CPUs ([`SlowAffinity`]) | the definitions of weak, strong and hierarchical affinities | these, while masks and CPUs change |
 //! | recursive trees ([`SlowRun`], [`SlowQps`]) | the papers of RUN and QPS | RUN, QPS at full load |
 //! | one nanosecond at a time ([`slow_wrap`](crate::optimal::slow_wrap), [`slow_planes`](crate::optimal::slow_planes)) | shares from deadline to deadline | DP-WRAP, LRE-TL |
+//! | the same ([`slow_lanes`](crate::optimal::slow_lanes)) | the formulas of the paper for allotments | U-EDF |
 //! | the same ([`split::schedule`](crate::split::schedule)) | pieces with windows and budgets | C=D and EDF-WM, in each order |
 //! | one time unit at a time ([`mixed::ticks`](crate::mixed::ticks)) | the rules of Huang, Gill and Lu 2014, and of EDF-VD | SMC, AMC, zero slack, period transformation, PLRS, EDF-VD with any parameters |
 //! | the checker | what the rule of a policy promises of every schedule | every policy of the registry |

@@ -2,7 +2,7 @@
 
 use super::{Agreement, clean, run};
 use crate::optimal::draw::{self, Drawn};
-use crate::optimal::{slow_planes, slow_wrap};
+use crate::optimal::{slow_lanes, slow_planes, slow_wrap};
 use crate::{registry, split};
 use layland_gen::{Aspect, Random};
 use layland_model::{Index, JobId, ScheduleRule, System, Time};
@@ -45,8 +45,8 @@ fn agrees(
     Err(format!("{spec} has {found:?} and its twin {expected:?}: {system:#?}"))
 }
 
-/// DP-WRAP and LRE-TL at full load, periodic or sporadic, as the index says. Those that do not take a system are left
-/// out.
+/// DP-WRAP, LRE-TL and U-EDF at full load, periodic or sporadic, as the index says. Those that do not take a system
+/// are left out.
 ///
 /// # Errors
 /// How one differs from its twin.
@@ -63,6 +63,7 @@ pub fn shares(seed: u64, index: u64) -> Agreement {
             agrees(spec, &system, until, |_, trace| slow_wrap::schedule(&system, mirror, trace))?;
     }
     agreed += agrees("lre-tl", &system, until, |_, trace| slow_planes::schedule(&system, trace))?;
+    agreed += agrees("u-edf", &system, until, |_, trace| slow_lanes::schedule(&system, trace))?;
     Ok(agreed)
 }
 

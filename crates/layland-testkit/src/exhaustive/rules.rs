@@ -63,6 +63,7 @@ impl Model {
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. } => return None,
         };

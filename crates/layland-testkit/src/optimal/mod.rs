@@ -1,10 +1,11 @@
 //! The optimal policies, held against what they promise: random systems that use all that their CPUs have
 //! ([`draw`]), simulated and checked ([`Claim`]); and their slow twins: [`slow_run`] and [`slow_qps`], which
 //! evaluate the whole tree with exact fractions at every decision, [`slow_pd2`], which goes by the definitions, slot
-//! by slot, and [`slow_wrap`] and [`slow_planes`], nanosecond by nanosecond.
+//! by slot, and [`slow_wrap`], [`slow_planes`] and [`slow_lanes`], nanosecond by nanosecond.
 
 pub mod draw;
 mod slow;
+pub mod slow_lanes;
 pub mod slow_pd2;
 pub mod slow_planes;
 pub mod slow_qps;
@@ -46,7 +47,7 @@ pub enum About {
 }
 
 /// Every claim.
-pub const CLAIMS: [Claim; 13] = [
+pub const CLAIMS: [Claim; 15] = [
     Claim { name: "run", policy: "run", about: About::Periodic },
     Claim { name: "stay", policy: "qps:master=stay", about: About::Periodic },
     Claim { name: "edf", policy: "qps:master=edf", about: About::Periodic },
@@ -56,6 +57,8 @@ pub const CLAIMS: [Claim; 13] = [
     Claim { name: "dp-wrap-plain", policy: "dp-wrap:mirror=off", about: About::Periodic },
     Claim { name: "lre-tl", policy: "lre-tl", about: About::Periodic },
     Claim { name: "sporadic-lre-tl", policy: "lre-tl", about: About::Sporadic },
+    Claim { name: "u-edf", policy: "u-edf", about: About::Periodic },
+    Claim { name: "sporadic-u-edf", policy: "u-edf", about: About::Sporadic },
     Claim { name: "pd2", policy: "pd2:quantum=1ns", about: About::PeriodicSlots },
     Claim { name: "er-pd2", policy: "er-pd2:quantum=1ns", about: About::PeriodicSlots },
     Claim { name: "sporadic-pd2", policy: "pd2:quantum=1ns", about: About::SporadicSlots },

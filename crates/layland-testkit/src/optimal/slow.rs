@@ -1,4 +1,4 @@
-//! What the slow twins have in common: what they are told, and how they say what runs.
+//! What the slow twins have in common: what they are told, how they say what runs, and where those go that they chose.
 
 use layland_model::{CpuId, Index, JobId, TaskId};
 use layland_policy::{Action, Event};
@@ -77,4 +77,44 @@ impl Shown {
 /// The place of a task in the order of ranks.
 pub(super) fn seat(order: &[TaskId], task: TaskId) -> usize {
     order.iter().position(|&other| other == task).expect("every task has joined")
+}
+
+/// Where a task runs, and where and when it stopped running last.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seat {
+    pub cpu: Option<usize>,
+    last: Option<(i64, usize)>,
+}
+
+impl Seat {
+    pub(super) fn stop(&mut self, now: i64) {
+        self.last = self.cpu.take().map(|cpu| (now, cpu)).or(self.last);
+    }
+}
+
+/// These tasks run from now on, and no others: who goes on stays, a free CPU prefers who ran on it last, and the others
+/// take the lowest free CPUs in this order.
+pub(super) fn place<T: AsMut<Seat>>(tasks: &mut [T], chosen: &[usize], now: i64, cpus: usize) {
+    let mut seats: Vec<&mut Seat> = tasks.iter_mut().map(AsMut::as_mut).collect();
+    for (at, seat) in seats.iter_mut().enumerate() {
+        if !chosen.contains(&at) {
+            seat.stop(now);
+        }
+    }
+    let used = |seats: &[&mut Seat], cpu: usize| seats.iter().any(|seat| seat.cpu == Some(cpu));
+    let free: Vec<usize> = (0..cpus).filter(|&cpu| !used(&seats, cpu)).collect();
+    let starts: Vec<usize> = chosen.iter().copied().filter(|&at| seats[at].cpu.is_none()).collect();
+    for &cpu in &free {
+        let was_here = |at: &&usize| seats[**at].last.is_some_and(|(_, last)| last == cpu);
+        // Of the most recent ones the first in the order.
+        let preferred = starts.iter().rev().filter(was_here).max_by_key(|&&at| seats[at].last);
+        if let Some(&at) = preferred {
+            seats[at].cpu = Some(cpu);
+        }
+    }
+    for &at in &starts {
+        if seats[at].cpu.is_none() {
+            seats[at].cpu = (0..cpus).find(|&cpu| !used(&seats, cpu));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The slow twin of LRE-TL: nanosecond by nanosecond, from plane to plane. It takes the jobs of a trace, and says who
 //! runs where in every nanosecond. Everything is decided anew in each of them, by sorting all tasks.
 
+use super::slow::{Seat, place};
 use layland_model::{JobId, System, TaskId};
 use layland_offline::RateGrid;
 use layland_trace::Trace;
@@ -24,14 +25,12 @@ struct State {
     deadline: i64,
     is_served: bool,
     share: i64,
-    cpu: Option<usize>,
-    /// When it stopped running last, and where.
-    last: Option<(i64, usize)>,
+    seat: Seat,
 }
 
-impl State {
-    fn stop(&mut self, now: i64) {
-        self.last = self.cpu.take().map(|cpu| (now, cpu)).or(self.last);
+impl AsMut<Seat> for State {
+    fn as_mut(&mut self) -> &mut Seat {
+        &mut self.seat
     }
 }
 
@@ -56,8 +55,7 @@ fn tasks(system: &System, grid: &RateGrid, trace: &Trace) -> Vec<State> {
             deadline: 0,
             is_served: false,
             share: 0,
-            cpu: None,
-            last: None,
+            seat: Seat::default(),
         }
     };
     system.by_rank().into_iter().map(state).collect()
@@ -76,7 +74,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
         for task in &mut tasks {
             let ends = task.job.is_some_and(|(_, needs)| needs == 0);
             if ends {
-                task.stop(now);
+                task.seat.stop(now);
                 task.job = None;
             }
             if task.job.is_none() && task.jobs.front().is_some_and(|job| job.release <= now) {
@@ -104,7 +102,7 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
         let chosen = chosen(&tasks, begins, time, cpus);
         place(&mut tasks, &chosen, now, cpus);
         for task in &mut tasks {
-            if let (Some(cpu), Some((job, needs))) = (task.cpu, &mut task.job) {
+            if let (Some(cpu), Some((job, needs))) = (task.seat.cpu, &mut task.job) {
                 runs.push((now, cpu, *job));
                 task.share -= 1;
                 *needs -= 1;
@@ -119,12 +117,12 @@ pub fn schedule(system: &System, trace: &Trace) -> Vec<(i64, usize, JobId)> {
 fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
     let mut all: Vec<usize> = (0..tasks.len()).filter(|&at| tasks[at].share > 0).collect();
     if begins {
-        all.sort_by_key(|&at| (tasks[at].share < time, tasks[at].cpu.is_none(), at));
+        all.sort_by_key(|&at| (tasks[at].share < time, tasks[at].seat.cpu.is_none(), at));
         all.truncate(cpus);
         return all;
     }
     let (mut running, mut waiting): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|&at| tasks[at].cpu.is_some());
+        all.into_iter().partition(|&at| tasks[at].seat.cpu.is_some());
     waiting.sort_by_key(|&at| (-tasks[at].share, at));
     for at in waiting {
         if running.len() < cpus {
@@ -136,28 +134,4 @@ fn chosen(tasks: &[State], begins: bool, time: i64, cpus: usize) -> Vec<usize> {
     }
     running.sort_unstable();
     running
-}
-
-fn place(tasks: &mut [State], chosen: &[usize], now: i64, cpus: usize) {
-    for (at, task) in tasks.iter_mut().enumerate() {
-        if !chosen.contains(&at) {
-            task.stop(now);
-        }
-    }
-    let used = |tasks: &[State], cpu: usize| tasks.iter().any(|task| task.cpu == Some(cpu));
-    let free: Vec<usize> = (0..cpus).filter(|&cpu| !used(tasks, cpu)).collect();
-    let starts: Vec<usize> = chosen.iter().copied().filter(|&at| tasks[at].cpu.is_none()).collect();
-    for &cpu in &free {
-        let was_here = |at: &&usize| tasks[**at].last.is_some_and(|(_, last)| last == cpu);
-        // Of the most recent ones the first in the order.
-        let preferred = starts.iter().rev().filter(was_here).max_by_key(|&&at| tasks[at].last);
-        if let Some(&at) = preferred {
-            tasks[at].cpu = Some(cpu);
-        }
-    }
-    for &at in &starts {
-        if tasks[at].cpu.is_none() {
-            tasks[at].cpu = (0..cpus).find(|&cpu| !used(tasks, cpu));
-        }
-    }
 }

@@ -43,8 +43,8 @@ fn agrees(
     }
     let known = found.bounds.values().any(|bound| *bound != Bound::Unknown);
     for system in [system.clone(), some_sporadic(system.clone(), sporadic)] {
-        // RUN and DP-WRAP take no sporadic task, and QPS and LRE-TL need more for one.
-        if matches!(spec, "run" | "qps" | "dp-wrap" | "lre-tl")
+        // RUN and DP-WRAP take no sporadic task, and QPS, LRE-TL and U-EDF need more for one.
+        if matches!(spec, "run" | "qps" | "dp-wrap" | "lre-tl" | "u-edf")
             && registry().build(spec, &system).is_err()
         {
             continue;

@@ -44,6 +44,7 @@ const EXEMPT: &[(&str, &str, &str)] = &[
     ("removed", "apedf", QUEUED),
     ("removed", "a2pedf", QUEUED),
     ("removed", "qps", "a set remembers which of its clients it picked last"),
+    ("removed", "u-edf", "who got the lane of the job before its end was told was last on its CPU"),
     ("removed", "amc", PENDING),
     ("removed", "ocbp", PENDING),
     ("removed", "plrs", PENDING),
@@ -299,6 +300,7 @@ fn trouble_breaks_no_rule() {
             // These promise deadlines, which trouble breaks.
             ScheduleRule::Optimal { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::MixedCriticality { .. } => ScheduleRule::None,
             other => other,
         };
@@ -342,6 +344,7 @@ fn jobs_that_end_while_preempted_are_gone() {
             // when they hear of such an end, which is a moment later.
             ScheduleRule::Optimal { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::LeastLaxity { .. } => ScheduleRule::None,
             other => other,

@@ -56,6 +56,7 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }
         | ScheduleRule::Shares { groups, .. }
+        | ScheduleRule::Allotted { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => groups.as_slice(),
         ScheduleRule::None
         | ScheduleRule::Split { .. }

@@ -41,6 +41,7 @@ mod states;
 mod ties;
 mod top_first;
 mod traces;
+mod u_edf;
 mod vectors;
 mod virtual_deadlines;
 mod yields;

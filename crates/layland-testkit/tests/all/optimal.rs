@@ -16,6 +16,7 @@ use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::{About, CLAIMS};
 use layland_testkit::registry;
 use layland_trace::{Counters, Trace};
+use std::collections::BTreeMap;
 
 fn traced(system: &System, policy: impl Policy, options: &SimOptions<'_>) -> Trace {
     let mut trace = Trace::default();
@@ -96,8 +97,8 @@ fn qps_of_many_tasks_is_its_twin() {
     assert!(compared >= 12, "{compared}");
 }
 
-const POLICIES: [&str; 6] =
-    ["run", "qps", "qps:master=edf", "dp-wrap", "dp-wrap:mirror=off", "lre-tl"];
+const POLICIES: [&str; 7] =
+    ["run", "qps", "qps:master=edf", "dp-wrap", "dp-wrap:mirror=off", "lre-tl", "u-edf"];
 
 #[test]
 fn any_order_of_simultaneous_events_will_do() {
@@ -165,7 +166,7 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     for Drawn { mut system, until } in systems(40, false) {
         system.tasks.values_mut().next().unwrap().execution =
             ExecutionModel::Fraction(Rate::new(3, 2));
-        for spec in ["run", "dp-wrap", "lre-tl"] {
+        for spec in ["run", "dp-wrap", "lre-tl", "u-edf"] {
             let trace = traced(&system, build(spec, &system), &SimOptions::until(until));
             let late = trace.jobs.iter().filter(|record| record.missed(until));
             let others: Vec<_> = late.filter(|record| record.job.id.task != TaskId(0)).collect();
@@ -174,32 +175,76 @@ fn an_overrun_is_the_problem_of_its_task_alone() {
     }
 }
 
+/// Policies that place jobs where they find room: who runs recurs, and it may take many hyperperiods until every task
+/// was last on the CPU on which it was before.
+const PLACED: [&str; 2] = ["lre-tl", "u-edf"];
+
+/// Who runs where from one time to another, counted from the first.
+fn busy(trace: &Trace, from: Time, to: Time) -> Vec<(CpuId, Duration, Duration, TaskId)> {
+    let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
+    let mut busy: Vec<_> = in_it
+        .map(|seg| {
+            let (start, end) = (seg.start.max(from) - from, seg.end.min(to) - from);
+            (seg.cpu, start, end, seg.job.task)
+        })
+        .collect();
+    busy.sort_unstable();
+    busy
+}
+
 #[test]
 fn a_schedule_recurs_with_the_hyperperiod() {
+    let mut found = 0;
     for Drawn { system, .. } in systems(40, false).filter(|drawn| draw::is_full(&drawn.system)) {
-        // Under LRE-TL it takes many hyperperiods until every task was last on the CPU on which it was before.
-        for spec in POLICIES.into_iter().filter(|&spec| spec != "lre-tl") {
-            let horizon = Horizon::Recurrence { at_most: Time::from_ns(1 << 40) };
+        let hyperperiod = system.hyperperiod().expect("it is short");
+        for spec in POLICIES {
+            let is_placed = PLACED.contains(&spec);
+            let at_most = match is_placed {
+                true => Time::ZERO + 8 * hyperperiod,
+                false => Time::from_ns(1 << 40),
+            };
+            let horizon = Horizon::Recurrence { at_most };
             let options = SimOptions { horizon, ..SimOptions::until(Time::ZERO) };
             let mut counters = Counters::new(system.tasks.len(), system.platform.cpu_count());
             let outcome = simulate(&system, build(spec, &system), &mut counters, &options).unwrap();
-            let cycle = outcome.cycle.expect("there are few states");
+            let Some(cycle) = outcome.cycle else {
+                assert!(is_placed, "{spec}: there are few states");
+                continue;
+            };
+            found += usize::from(is_placed);
             let until = cycle.from + 2 * cycle.length;
             let trace = traced(&system, build(spec, &system), &SimOptions::until(until));
-            let window = |from: Time| {
-                let to = from + cycle.length;
-                let in_it = trace.segments.iter().filter(|seg| seg.end > from && seg.start < to);
-                let mut busy: Vec<_> = in_it
-                    .map(|seg| {
-                        let (start, end) = (seg.start.max(from) - from, seg.end.min(to) - from);
-                        (seg.cpu, start, end, seg.job.task)
-                    })
-                    .collect();
-                busy.sort_unstable();
-                busy
-            };
-            assert_eq!(window(cycle.from), window(cycle.from + cycle.length), "{spec}");
+            let middle = cycle.from + cycle.length;
+            assert_eq!(busy(&trace, cycle.from, middle), busy(&trace, middle, until), "{spec}");
         }
+    }
+    assert!(found >= 10, "{found} schedules of {PLACED:?} recur soon");
+}
+
+/// Who runs when, whatever the CPU, is the same in every hyperperiod: at its end all jobs have ended.
+#[test]
+fn who_runs_recurs_with_the_hyperperiod() {
+    for Drawn { system, .. } in systems(40, false).filter(|drawn| draw::is_full(&drawn.system)) {
+        let hyperperiod = system.hyperperiod().expect("it is short");
+        let until = Time::ZERO + hyperperiod;
+        let over = SimOptions::until(until + 2 * hyperperiod);
+        let trace = traced(&system, build("u-edf", &system), &over);
+        let who = |from: Time| {
+            // A job that changes its CPU has two segments.
+            let mut runs: BTreeMap<(TaskId, Duration), Duration> = BTreeMap::new();
+            for (_, start, end, task) in busy(&trace, from, from + hyperperiod) {
+                runs.insert((task, start), end);
+            }
+            runs.into_iter().fold(Vec::new(), |mut all, ((task, start), end)| {
+                match all.last_mut() {
+                    Some((of, _, until)) if (*of, *until) == (task, start) => *until = end,
+                    _ => all.push((task, start, end)),
+                }
+                all
+            })
+        };
+        assert_eq!(who(Time::ZERO), who(until), "{system:#?}");
+        assert_eq!(who(until), who(until + hyperperiod), "{system:#?}");
     }
 }
 
@@ -214,7 +259,7 @@ fn refusals_name_the_task_and_the_reason() {
             Err(error) => error.to_string(),
         }
     };
-    for name in ["run", "qps", "dp-wrap", "lre-tl"] {
+    for name in ["run", "qps", "dp-wrap", "lre-tl", "u-edf"] {
         let short =
             refusal(name, &|system| system.tasks[TaskId(1)].deadline = Duration::from_ms(3));
         assert_eq!(

@@ -107,6 +107,7 @@ fn run(name: &str, seed: u64) -> Churn {
         ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }
+            | ScheduleRule::Allotted { .. }
             | ScheduleRule::Split { .. }
             | ScheduleRule::MixedCriticality { .. }
             | ScheduleRule::HighestFirst { order: JobOrder::TopFirst { .. }, .. }

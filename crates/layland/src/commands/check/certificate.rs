@@ -110,6 +110,7 @@ fn of_witness(
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => false,

@@ -89,6 +89,7 @@ fn is_for_others(registry: &Registry, spec: &str, system: &System) -> bool {
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::Split(..)
         | Algorithm::Other => false,
     }

@@ -73,6 +73,7 @@ pub(crate) fn structure(
         | Algorithm::ErPd2
         | Algorithm::DpWrap
         | Algorithm::LreTl
+        | Algorithm::UEdf
         | Algorithm::MixedCriticality(_)
         | Algorithm::Other => {
             return Err(Failure::usage(format!(
