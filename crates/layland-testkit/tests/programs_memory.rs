@@ -1,5 +1,5 @@
-//! Memory stays flat while programs come and go: the short form of the campaign `soak`. A test binary of its own, because
-//! the peak memory of a process is that of all of its tests.
+//! Memory stays flat while programs come and go: the short form of the campaign `soak`. A test binary of its own,
+//! because the peak memory of a process is that of all of its tests.
 
 use layland_model::{Duration, Service, System, Task, TaskId, Time};
 use layland_policy::Registry;

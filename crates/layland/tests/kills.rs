@@ -1,5 +1,5 @@
-//! Some kills and a few overlaps, drawn anew each time: the campaign `kills` of the test kit, in short. And
-//! overlaps that once left the machine changed.
+//! Some kills and a few overlaps, drawn anew each time: the campaign `kills` of the test kit, in short. And overlaps
+//! that once left the machine changed.
 #![cfg(target_os = "linux")]
 
 mod common;

@@ -1,5 +1,5 @@
-//! Who is admitted keeps its deadlines: a short form of the campaign `admission`, the examples of Tang, Anderson and Abeni
-//! (2021) that make SCHED_DEADLINE late, and cases that the campaign found.
+//! Who is admitted keeps its deadlines: a short form of the campaign `admission`, the examples of Tang, Anderson and
+//! Abeni (2021) that make SCHED_DEADLINE late, and cases that the campaign found.
 
 use layland_config::{Format, Host, demo, read};
 use layland_guarantee::Effort;

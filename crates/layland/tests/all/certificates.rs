@@ -1,5 +1,6 @@
-//! What `layland check --certificate` writes is valid to its verifier, and what is false is not: the campaign `certificates`
-//! of the test kit, in short. And every analysis has a certificate, or stands in the list of those without.
+//! What `layland check --certificate` writes is valid to its verifier, and what is false is not: the campaign
+//! `certificates` of the test kit, in short. And every analysis has a certificate, or stands in the list of those
+//! without.
 #![cfg(target_os = "linux")]
 
 use crate::common::skipped;
