@@ -1,5 +1,5 @@
-//! The tests of the test kit as one program, a module each: as programs of their own they share the most of their code,
-//! and took three times as long to build. What measures its whole process is a program of its own.
+//! The tests of the test kit as one program, a module each: they share most of the code that a program of each would
+//! build and link again. What measures its whole process is a program of its own.
 
 mod admission;
 mod affinity;
@@ -30,6 +30,7 @@ mod mixed;
 mod optimal;
 mod overheads;
 mod pfair;
+mod planned;
 mod policies;
 mod programs;
 mod reclaiming;

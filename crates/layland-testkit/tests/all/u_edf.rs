@@ -1,46 +1,11 @@
 //! U-EDF: the worked examples, its rule and its slow twin on random systems, and what it does beside the plan.
 
+use crate::planned::{at, build, compare_with_twin, make_good, rows, run, task};
 use layland_checker::check;
-use layland_gen::{Aspect, Random};
-use layland_model::{
-    Behaviour, CpuId, Duration, ExecutionModel, JobId, Rate, Separation, Service, System, Task,
-    TaskId, Time,
-};
-use layland_policy::{Action, Event, Policy, TimerId};
+use layland_model::{Behaviour, Duration, Separation, Service, System, TaskId, Time};
 use layland_sim::{SimOptions, simulate};
-use layland_testkit::differential::nanoseconds;
-use layland_testkit::optimal::draw::{self, Drawn};
 use layland_testkit::optimal::slow_lanes::schedule;
-use layland_testkit::registry;
-use layland_trace::{NoRecord, Segment, Trace};
-
-fn build(spec: &str, system: &System) -> Box<dyn Policy> {
-    registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
-}
-
-fn run(system: &System, policy: impl Policy, options: &SimOptions<'_>) -> Trace {
-    let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, options).expect("it is short");
-    trace
-}
-
-fn task(name: &str, wcet: i64, period: i64) -> Task {
-    Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period))
-}
-
-fn at(times: &[i64]) -> Behaviour {
-    Behaviour::Explicit(times.iter().map(|&at| Time::from_ns(at)).collect())
-}
-
-/// Who runs, as (start, end, CPU, task), in the order of starts and CPUs.
-fn rows(trace: &Trace) -> Vec<(i64, i64, u32, u32)> {
-    let row = |segment: &Segment| {
-        (segment.start.ns(), segment.end.ns(), segment.cpu.0, segment.job.task.0)
-    };
-    let mut rows: Vec<_> = trace.segments.iter().map(row).collect();
-    rows.sort_unstable();
-    rows
-}
+use layland_trace::NoRecord;
 
 /// Utilizations of 1/2, 3/4 and 3/4 on two CPUs, with times in microseconds.
 fn halves() -> System {
@@ -100,64 +65,9 @@ fn on_one_cpu_it_is_edf() {
     assert_eq!(of("u-edf"), of("g-edf"));
 }
 
-/// Tasks of a few units each: periodic, with releases of their own, or sporadic; some jobs end early or need more than
-/// their WCETs; releases are on the grid, or anywhere.
-fn systems() -> impl Iterator<Item = Drawn> {
-    (0..240).map(|index| {
-        let mut random = Random::new(11, index, Aspect::Utilizations);
-        let is_sporadic = index % 3 == 2;
-        let Drawn { mut system, until } = match is_sporadic {
-            true => draw::sporadic(&mut random),
-            false => draw::in_slots(&mut random, false),
-        };
-        match index % 4 {
-            0 => {
-                let first = system.tasks.values_mut().next().expect("there are tasks");
-                first.execution = ExecutionModel::Fraction(Rate::new(3, 2));
-            }
-            // Room for rates that are rounded up a lot.
-            1 if !is_sporadic => {
-                for task in system.tasks.values_mut() {
-                    let max = Duration::from_ns(random.between(0, 40));
-                    let wcet = 6 * task.wcet[0].ns();
-                    task.period = Duration::from_ns(11 * task.period.ns() + random.between(0, 9));
-                    task.deadline = task.period;
-                    task.wcet = vec![Service::from_ns(wcet)];
-                    task.execution = ExecutionModel::Wcet;
-                    task.behaviour = match random.below(2) {
-                        0 => Behaviour::Periodic,
-                        _ => Behaviour::Sporadic(Separation::Uniform { max }),
-                    };
-                }
-            }
-            _ => {}
-        }
-        Drawn { system, until: until.min(Time::from_ns(2_000)) }
-    })
-}
-
 #[test]
 fn its_schedule_is_that_of_its_twin() {
-    let (mut compared, mut coarse) = (0, 0);
-    for (index, Drawn { system, until }) in (0..).zip(systems()) {
-        let Ok(policy) = registry().build("u-edf", &system) else { continue };
-        let rule = policy.rule();
-        let trace = run(&system, policy, &SimOptions { seed: index, ..SimOptions::until(until) });
-        let report = check(&trace, &system, &rule, 3);
-        assert!(report.is_clean(), "{report}\n{system:#?}");
-        let found = nanoseconds(&trace);
-        let expected = schedule(&system, &trace);
-        let differs = found.iter().zip(&expected).find(|(found, expected)| found != expected);
-        assert_eq!(differs, None, "{system:#?}");
-        assert_eq!(found.len(), expected.len(), "{system:#?}");
-        compared += found.len();
-        let is_sporadic =
-            |task: &Task| matches!(task.behaviour, Behaviour::Sporadic(_) | Behaviour::Explicit(_));
-        let grid = layland_offline::RateGrid::of(&system).expect("the policy was built");
-        let on_grid = grid.unit > Duration::from_ns(1);
-        coarse += usize::from(on_grid && system.tasks.values().any(is_sporadic));
-    }
-    assert!(compared > 100_000 && coarse > 20, "{compared} nanoseconds, {coarse} on a grid");
+    compare_with_twin("u-edf", schedule);
 }
 
 /// While no job is there it asks for nothing.
@@ -175,42 +85,9 @@ fn it_sleeps_while_there_is_nothing_to_do() {
     assert!(count("updates").is_some_and(|updates| updates <= 7), "{counts:?}");
 }
 
-/// What a machine gave less than was planned is part of what is left.
 #[test]
 fn what_a_machine_did_not_give_is_made_good() {
-    let mut system = System::new(1, vec![task("a", 2, 4), task("b", 4, 12)]);
-    system.tasks.values_mut().for_each(|task| {
-        task.wcet = vec![Service::from_ns(task.wcet[0].ns() * 1_000_000)];
-        task.period = Duration::from_ns(task.period.ns() * 1_000_000);
-        task.deadline = task.period;
-    });
-    let mut policy = build("u-edf", &system);
-    let ms = |ms: i64| Time::from_ns(ms * 1_000_000);
-    let job = |task| JobId { task: TaskId(task), seq: 0 };
-    let mut tell = |now: Time, events: Vec<Event>| {
-        let mut actions = Vec::new();
-        events.into_iter().for_each(|event| policy.on_event(now, event));
-        policy.decide(now, &mut actions);
-        actions
-    };
-    let runs = |actions: &[Action]| {
-        let mut runs = actions.iter().filter_map(|action| match *action {
-            Action::Run { job, .. } => Some(job.task.0),
-            _ => None,
-        });
-        runs.next()
-    };
-    let release = |task, due| Event::Release { job: job(task), release: ms(0), deadline: ms(due) };
-    let start = vec![Event::CpuOnline { cpu: CpuId(0) }, release(0, 4), release(1, 12)];
-    assert_eq!(runs(&tell(ms(0), start)), Some(0));
-    // Its share of 2 ms is over, but it got 1 ms of them, so it goes on.
-    let got = |task, ms: i64| Event::Measured {
-        job: job(task),
-        executed: Service::from_ns(ms * 1_000_000),
-    };
-    let timer = Event::Timer { id: TimerId(0) };
-    assert_eq!(runs(&tell(ms(2), vec![timer.clone(), got(0, 1)])), None);
-    assert_eq!(runs(&tell(ms(3), vec![timer, got(0, 2)])), Some(1));
+    make_good("u-edf");
 }
 
 /// Who runs is promised at every instant: under EDF others run, and one job that runs a little later is found.
