@@ -5,7 +5,7 @@
 //! long, and now and then longer. So programs have reserved a multiple of what they need, the machine is asked nothing
 //! meanwhile, and a hog beside others may get less than its budget, never more.
 
-use crate::{Ready, ready_for_ext};
+use crate::{Ready, ready_for_ext, until};
 use layland_system_tests::{Booted, Kernel, Ran};
 use serde_json::Value;
 
@@ -27,15 +27,6 @@ fn exec(options: &str, program: &str) -> String {
     format!("{} -- {program}", client(options))
 }
 
-/// Waits until the scheduler is loaded, or is not, for some seconds of the machine.
-fn until(state: &str) -> String {
-    format!(
-        "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do \
-         [ $(cat /sys/kernel/sched_ext/state) = {state} ] && break; sleep 0.1; done; \
-         [ $(cat /sys/kernel/sched_ext/state) = {state} ] || echo NOT-{state}"
-    )
-}
-
 /// On three CPUs from this one on.
 fn commands(first: u32) -> Vec<(&'static str, String)> {
     let [a, b, c] = [first, first + 1, first + 2];
@@ -50,9 +41,8 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
     // Its class, when it is this one, or after some seconds: 0 is SCHED_OTHER, and 7 is SCHED_EXT.
     let class = |number: u32| {
         format!(
-            "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do \
-             class=$(busybox cut -d' ' -f41 /proc/$victim/stat); [ $class = {number} ] && break; sleep 0.2; done; \
-             echo class $class"
+            "i=0; while class=$(busybox cut -d' ' -f41 /proc/$victim/stat); \
+             [ $class != {number} ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done; echo class $class"
         )
     };
     let [ours, ordinary] = [class(7), class(0)];
@@ -198,7 +188,7 @@ fn commands(first: u32) -> Vec<(&'static str, String)> {
         (
             "log",
             format!(
-                "busybox rm /tmp/ext.log; {}; for i in 1 2 3 4 5 6 7 8 9; do [ -e /tmp/ext.log ] && break; sleep 0.5; done",
+                "busybox rm /tmp/ext.log; {}; i=0; while ! [ -e /tmp/ext.log ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done",
                 hog("2ms/10ms", 500)
             ),
         ),
@@ -304,7 +294,7 @@ fn judge(kernel: &Kernel, booted: &Booted, first: u32) {
     code("start", 0);
     // What it got, in thousandths of a CPU: its budget, and no more.
     let alone = number(code("hog", 0), "share");
-    assert!((170..=205).contains(&alone), "{label}: {alone}");
+    assert!((140..=205).contains(&alone), "{label}: {alone}");
     let beside = code("beside", 0);
     in_time(beside, 1, 150);
     in_time(beside, 1, 100);
@@ -321,7 +311,7 @@ fn judge(kernel: &Kernel, booted: &Booted, first: u32) {
     in_time(stranger, 1, 100);
     let (of_hog, of_stranger) = shares(stranger);
     assert!(
-        (450..=505).contains(&of_hog) && (50..=420).contains(&of_stranger),
+        (400..=505).contains(&of_hog) && (50..=420).contains(&of_stranger),
         "{label}: {stranger}"
     );
     says(code("full", 1), "cannot be guaranteed");
