@@ -60,6 +60,10 @@
 //! For [`ScheduleRule::Allotted`] the same holds as for [`ScheduleRule::Optimal`]; and, if the machine has no overheads
 //! and no request comes, that at every instant those jobs run that the allotments say (`allotted.rs`).
 //!
+//! For [`ScheduleRule::Served`] it also holds that every segment is on a CPU of its group; and, if the machine has no
+//! overheads and no request comes, that at every instant the job runs that comes first, of those whose servers have
+//! budget (`served.rs`).
+//!
 //! For [`ScheduleRule::Split`] it also holds that the pieces are those of the set, and that every segment is on the
 //! CPU of a piece, in their order; and, if the machine has no overheads, that budgets and windows are kept and each
 //! CPU runs the piece that is due first; and if no request comes either, that none is late (`split.rs`).
@@ -91,6 +95,7 @@ mod mixed;
 mod pfair;
 mod plan;
 mod segments;
+mod served;
 mod shares;
 mod split;
 mod violation;
@@ -297,6 +302,9 @@ impl<'a> Checker<'a> {
             ScheduleRule::Deferred { groups, order, regions } => {
                 self.check_deferred(groups, order, regions);
                 self.check_highest_first(groups, None);
+            }
+            ScheduleRule::Served { groups, order, kind, servers } => {
+                self.check_servers(groups, order, *kind, servers);
             }
             ScheduleRule::LeastLaxity { groups, rule } => {
                 self.check_least_laxity(groups, *rule);

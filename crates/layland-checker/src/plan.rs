@@ -257,6 +257,7 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
     match rule {
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Deferred { .. }
+        | ScheduleRule::Served { .. }
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }

@@ -188,6 +188,9 @@ pub enum Violation {
     /// The rule: a job loses its CPU within a region.
     #[error("{job} loses CPU {cpu} at {at}, within a region that has begun")]
     WithinRegion { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job runs without budget.
+    #[error("{job} runs on CPU {cpu} at {at}, and its server has no budget")]
+    WithoutBudget { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a CPU runs somebody else while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} runs `{thread}`, which is not in the set")]
     Occupied { job: JobName, cpu: CpuId, at: Time, thread: String },

@@ -82,6 +82,7 @@ impl Reserves {
                 Schedules::ReadyJobs | Schedules::ArrivingJobs,
                 ScheduleRule::HighestFirst { .. }
                 | ScheduleRule::Deferred { .. }
+                | ScheduleRule::Served { .. }
                 | ScheduleRule::LeastLaxity { .. }
                 | ScheduleRule::Weak { .. }
                 | ScheduleRule::Strong { .. }

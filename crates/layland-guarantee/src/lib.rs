@@ -478,6 +478,7 @@ pub(crate) fn verdict<'a>(
         | (
             ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
+            | ScheduleRule::Served { .. }
             | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
@@ -515,14 +516,19 @@ pub(crate) fn verdict<'a>(
     };
     let top_first = views::of_top_class(&analysed, &rule);
     let pieces = views::of_pieces(&analysed, &rule);
+    let servers = views::of_servers(&analysed, algorithm, &rule);
     let mut views = vec![match views::with_regions(&analysed, &rule) {
         Some(regions) => View { algorithms: theory, ..regions },
         None => View::plain(theory, analysed),
     }];
     views.extend(top_first);
     views.extend(pieces);
+    views.extend(servers);
     // Why there is nothing to analyse but what is said of the algorithm itself.
-    let mut nothing_more = None;
+    let has_servers = views.iter().any(|view| view.answers == Answers::None);
+    let mut nothing_more = has_servers.then_some(
+        "when the jobs of servers end, nobody promises; bounds are of the tasks beside them",
+    );
     let is_admitted = |finding: &Finding| finding.verdict != Verdict::No;
     let turned_away = asks_for_admission(algorithm, &asked.options)
         && !admission(algorithm, system, &asked.options).as_ref().is_ok_and(is_admitted);
@@ -548,6 +554,7 @@ pub(crate) fn verdict<'a>(
         }
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Deferred { .. }
+        | ScheduleRule::Served { .. }
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. }
@@ -725,6 +732,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         | Algorithm::AdaptivePartitioning => true,
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
+        | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::Run
@@ -777,11 +785,12 @@ fn on_views<'s, 'a>(
     tells: bool,
 ) -> Option<(Arc<Stated>, &'s Seen<'a>)> {
     let mut first: Option<(Arc<Stated>, &Seen<'_>)> = None;
-    for seen in views.iter().filter(|seen| seen.is_about(about)) {
+    let speaks = |seen: &&Seen<'_>| seen.is_about(about) && seen.answers != Answers::None;
+    for seen in views.iter().filter(speaks) {
         let mut finding = said(&seen.known, test, tells);
         let holds = |finding: &Finding| match finding.verdict {
-            Verdict::Yes => seen.answers != Answers::No,
-            Verdict::No => seen.answers != Answers::Yes,
+            Verdict::Yes => matches!(seen.answers, Answers::All | Answers::Yes),
+            Verdict::No => matches!(seen.answers, Answers::All | Answers::No),
             Verdict::Unknown => true,
         };
         let is_told = tells && !seen.tells.is_empty();
@@ -813,6 +822,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         Algorithm::SemiPartitionedDeadline => options.switch("ac", true).unwrap_or(true),
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
+        | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::AdaptivePartitioning
@@ -888,13 +898,19 @@ fn bounds(
                 continue;
             }
             for response in responses.values().flatten() {
+                let is_served = system.tasks[response.task].budget.is_some();
+                if seen.bounds == Bounds::Unserved && is_served {
+                    continue;
+                }
                 let bound = &mut bounds[response.task];
                 let within = response.response + sooner(response.task);
                 if !matches!(bound, Bound::Response { within: known, .. } if *known <= within) {
                     let by = analysis.name;
                     let kind = match seen.bounds {
                         Bounds::All => analysis.kind,
-                        Bounds::Above | Bounds::InTime | Bounds::None => TestKind::Sufficient,
+                        Bounds::Above | Bounds::Unserved | Bounds::InTime | Bounds::None => {
+                            TestKind::Sufficient
+                        }
                     };
                     let per_level = response.per_level.clone();
                     *bound = Bound::Response { within, by, kind, per_level };

@@ -15,6 +15,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
+        | ScheduleRule::Served { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),

@@ -52,6 +52,7 @@ impl Proven {
             }
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline

@@ -103,8 +103,9 @@
 
 use layland_analysis::longest_execution;
 use layland_model::{
-    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, Order,
-    Preemption, Rate, RateSum, Releases, ScheduleRule, Service, System, Task,
+    Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, OnMiss, Order,
+    Preemption, Rate, RateSum, Releases, ScheduleRule, Server, ServerKind, Service, System, Task,
+    TaskId,
 };
 use layland_policy::PolicyOptions;
 use layland_policy::fair::pd2;
@@ -119,6 +120,8 @@ pub(crate) enum Answers {
     Yes,
     /// *No*.
     No,
+    /// Neither: no test is asked.
+    None,
 }
 
 /// Which bounds for a view hold for the policy.
@@ -128,6 +131,8 @@ pub(crate) enum Bounds {
     All,
     /// Response times and tardiness, from above.
     Above,
+    /// Response times from above, of tasks without a server.
+    Unserved,
     /// Response times, if all are within the deadlines of the view.
     InTime,
     /// None.
@@ -261,6 +266,46 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
         answers: Answers::Yes,
         bounds: Bounds::None,
         tells: PIECES,
+    })
+}
+
+/// What servers of fixed priority take of the others: each is a task of its budget. One that is deferrable can have
+/// kept all of it until the end of a period, which is what a task with that much jitter does.
+pub(crate) fn of_servers(
+    system: &System,
+    algorithm: Algorithm,
+    rule: &ScheduleRule,
+) -> Option<View<'static>> {
+    let (Algorithm::Served(_, order), ScheduleRule::Served { kind, servers, .. }) =
+        (algorithm, rule)
+    else {
+        return None;
+    };
+    let mut tasks = system.clone();
+    tasks.provenance = None;
+    let mut in_order: Vec<TaskId> = tasks.tasks.ids().collect();
+    in_order.sort_by_key(|&id| (order.fixed_key(&tasks.tasks[id]), tasks.tasks[id].rank, id));
+    for (place, id) in in_order.into_iter().enumerate() {
+        let task = &mut tasks.tasks[id];
+        task.priority = Some(place as i64);
+        let Some(Server { budget, period }) = servers.get(id).copied().flatten() else { continue };
+        task.wcet = vec![budget; task.wcet.len()];
+        (task.behaviour, task.execution) = (Behaviour::Periodic, ExecutionModel::Wcet);
+        (task.offset, task.jobs, task.on_miss) = (Duration::ZERO, None, OnMiss::Continue);
+        task.jitter = match kind {
+            ServerKind::Deferrable => period - budget.at_unit_speed(),
+            ServerKind::Sporadic | ServerKind::Polling => Duration::ZERO,
+        };
+        // Its own jobs are not what is asked.
+        task.deadline = period + task.jitter;
+    }
+    let is_served = servers.values().any(Option::is_some);
+    Some(View {
+        algorithms: vec![Algorithm::Ordered(Form::Partitioned, Order::Given)],
+        system: Cow::Owned(tasks),
+        answers: if is_served { Answers::None } else { Answers::All },
+        bounds: if is_served { Bounds::Unserved } else { Bounds::All },
+        tells: "",
     })
 }
 
@@ -573,6 +618,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         }
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Deferred(..)
+        | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -54,6 +54,7 @@ pub(crate) fn structure(
         }
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
+        | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

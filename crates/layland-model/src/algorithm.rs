@@ -1,7 +1,7 @@
 //! What a scheduling policy is, in the terms of the literature. Analyses say with these types what
 //! they are about, and policies what they are, so that neither needs to know the other.
 
-use crate::Task;
+use crate::{ServerKind, Task};
 use std::fmt;
 
 /// Which CPUs the ready jobs of a policy compete for.
@@ -101,6 +101,8 @@ pub enum Algorithm {
     /// The same with preemptions deferred to the ends of non-preemptive regions, as the tasks have them
     /// ([`Preemption`](crate::Preemption)).
     Deferred(Form, Order),
+    /// Fixed priorities on each CPU, in this order, where tasks with a budget are served.
+    Served(ServerKind, Order),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
     /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
@@ -257,6 +259,9 @@ impl fmt::Display for Algorithm {
             Algorithm::Deferred(form, order) => {
                 let (form, order) = (form.abbreviation(), order.abbreviation());
                 return write!(f, "{form}-{order} with non-preemptive regions");
+            }
+            Algorithm::Served(kind, order) => {
+                return write!(f, "p-{} with {} servers", order.abbreviation(), kind.name());
             }
             Algorithm::Edzl => "EDZL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",

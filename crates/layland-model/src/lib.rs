@@ -45,6 +45,7 @@ pub mod note;
 mod platform;
 mod rate;
 mod rule;
+mod server;
 mod system;
 mod task;
 mod time;
@@ -63,6 +64,7 @@ pub use note::Note;
 pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
+pub use server::{Server, ServerKind};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{
     Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,

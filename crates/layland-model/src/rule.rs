@@ -1,7 +1,9 @@
 //! The promise of a policy about every schedule that it makes, as data: a trace checker can hold a trace to it
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
-use crate::{CpuId, CpuSet, Duration, Order, Preemption, Service, Task, TaskId, TaskMap};
+use crate::{
+    CpuId, CpuSet, Duration, Order, Preemption, Server, ServerKind, Service, Task, TaskId, TaskMap,
+};
 
 /// A property of a schedule, at every instant.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -29,6 +31,28 @@ pub enum ScheduleRule {
         order: JobOrder,
         /// Where the jobs of each task may be preempted.
         regions: TaskMap<Preemption>,
+    },
+    /// In each group, of one CPU, the ready job runs that comes first in the order, of those that may run: jobs of
+    /// tasks with a server may while that has budget: unless the machine is real or has overheads, or a request comes.
+    ///
+    /// A server has a budget `Q` and a period `T`, and work while a job of its task is ready. Of what happens at one
+    /// instant what it has executed and the ends of jobs come first, then replenishments, then arrivals.
+    /// - Deferrable: at every multiple of `T` the budget is `Q`; what its jobs execute is taken from it. Polling: also,
+    ///   where there is no work it is 0.
+    /// - Sporadic: the budget is a list of chunks by their times, at first (0, `Q`). A server with work that is not
+    ///   active becomes active when the time of the first chunk has come: the chunks whose times have come become one
+    ///   of now. It has the amount of the first chunk. What is executed of that is added at the end, with the time of
+    ///   the first chunk and `T` more. When the first is used up the server stays active if the time of the next one
+    ///   has come. A server without work is not active.
+    Served {
+        /// Disjoint sets of CPUs, each with the tasks that it serves.
+        groups: Vec<Group>,
+        /// The order of ready jobs.
+        order: JobOrder,
+        /// When budgets come back.
+        kind: ServerKind,
+        /// The servers of the tasks that have one.
+        servers: TaskMap<Option<Server>>,
     },
     /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
     /// those are is a matter of the system.

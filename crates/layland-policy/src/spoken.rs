@@ -30,7 +30,7 @@ const ABBREVIATIONS: [(&str, &str); 8] = [
 ];
 
 /// Other names of one policy.
-const SYNONYMS: [(&str, &str); 22] = [
+const SYNONYMS: [(&str, &str); 28] = [
     ("sched-deadline", "dl"),
     ("deadline", "dl"),
     ("linux", "dl"),
@@ -45,6 +45,12 @@ const SYNONYMS: [(&str, &str); 22] = [
     ("least-laxity-first", "llf"),
     ("lst", "llf"),
     ("least-slack-time", "llf"),
+    ("sporadic-server", "ss"),
+    ("deferrable-server", "ds"),
+    ("polling-server", "ps"),
+    ("sporadic-servers", "ss"),
+    ("deferrable-servers", "ds"),
+    ("polling-servers", "ps"),
     ("dp-fair", "dp-wrap"),
     ("lretl", "lre-tl"),
     ("uedf", "u-edf"),

@@ -20,6 +20,7 @@
 //! - [`optimal`]: RUN and QPS at full load, and their slow twins;
 //! - [`preempted`]: jobs that end while they are being preempted;
 //! - [`programs`]: programs that come and go at random;
+//! - [`served`]: servers of fixed priority one time unit at a time;
 //! - [`ticks`]: a simulator that moves one time unit at a time;
 //! - [`traces`]: traces that lie, and whether the checker finds it;
 //! - [`strategies`]: random task sets for property tests;
@@ -45,6 +46,7 @@ pub mod mixed;
 pub mod optimal;
 pub mod preempted;
 pub mod programs;
+pub mod served;
 pub mod split;
 pub mod strategies;
 pub mod ticks;

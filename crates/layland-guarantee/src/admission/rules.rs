@@ -72,6 +72,7 @@ impl Theory {
                 Placing::Clusters
             }
             Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -96,6 +97,7 @@ impl Theory {
             // Its tests rest on global EDF, which the sum of densities is about; but they count jobs that keep to
             // their WCETs alone.
             Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -125,6 +127,7 @@ impl Theory {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -168,6 +171,7 @@ impl Theory {
         match self.algorithm {
             Algorithm::Ordered(_, order) => Some(order),
             Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline

@@ -16,6 +16,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         ScheduleRule::Weak { .. } => {
             return Err("with weak affinities shorter jobs can delay others".to_owned());
         }
+        ScheduleRule::Served { .. } => {
+            return Err("jobs of servers wait for budget".to_owned());
+        }
         ScheduleRule::Deferred { .. } => {
             return Err("preemptions are deferred to the ends of regions".to_owned());
         }
@@ -116,6 +119,7 @@ impl Model {
             ScheduleRule::Weak { .. }
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
+            | ScheduleRule::Served { .. }
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }

@@ -93,6 +93,7 @@ fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
     match rule {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
+        | ScheduleRule::Served { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

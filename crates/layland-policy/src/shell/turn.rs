@@ -271,6 +271,13 @@ impl Turn<'_> {
         }
     }
 
+    /// Stops a running job, and its CPU stays idle: no job is started there in this turn.
+    pub fn stop(&mut self, job: Priority) {
+        let cpu = self.tasks.of(self.tasks.task(job)).cpu();
+        self.preempt(job);
+        self.actions.extend(cpu.map(|cpu| Action::Idle { cpu }));
+    }
+
     /// Starts a job that waits, on an idle CPU that is chosen by the locality rule at the end of the turn.
     /// Jobs are to be started in the order of their priorities.
     #[inline]

@@ -26,6 +26,8 @@ fn other_spellings_of_one_policy_are_taken_for_it() {
         ("EDF^(k)", "edf-k"),
         ("RMUS", "rm-us"),
         ("least laxity first", "llf"),
+        ("Sporadic Server", "ss"),
+        ("deferrable_server", "ds"),
         ("apEDF", "apedf"),
         ("ER_PD2", "er-pd2"),
         ("DP_WRAP", "dp-wrap"),

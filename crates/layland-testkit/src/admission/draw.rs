@@ -68,6 +68,7 @@ impl Draw {
             | Algorithm::AdaptivePartitioning => true,
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -155,6 +156,7 @@ impl Draw {
             },
             Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
             | Algorithm::Deferred(..)
+            | Algorithm::Served(..)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2

@@ -60,6 +60,7 @@ impl Model {
             ScheduleRule::None
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
+            | ScheduleRule::Served { .. }
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }

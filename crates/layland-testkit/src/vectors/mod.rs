@@ -9,6 +9,7 @@ mod mixed;
 mod mixed_runtime;
 mod reservations;
 mod run_qps;
+mod servers;
 mod split;
 mod verdict;
 mod virtual_deadlines;
@@ -77,6 +78,7 @@ pub fn run(vector: &Value) -> Verdict {
         Some("mc_partition") => virtual_deadlines::partition(vector),
         Some("mc_levels") => virtual_deadlines::levels(vector),
         Some("mc_runtime") => virtual_deadlines::runtime(vector),
+        Some("fp_server") => servers::run(vector),
         Some("split") => split::assignment(vector),
         Some("split_runtime") => split::runtime(vector),
         Some(_) | None => Verdict::Failed("no known schema".to_owned()),

@@ -52,6 +52,7 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
     let groups = match rule {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
+        | ScheduleRule::Served { groups, .. }
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

@@ -10,7 +10,7 @@ fn every_shipped_vector_passes() {
         ("edf-affinity", 93),
         ("run-qps", 44),
         ("mixed-criticality", 102),
-        ("reservations", 47),
+        ("reservations", 52),
         ("global-classics", 42),
     ] {
         let mut report = Report::default();
@@ -54,6 +54,8 @@ fn a_wrong_expectation_fails() {
             "[2, 1, 3, 4], [0, 0, 4, 12]",
             "[2, 1, 3, 5], [0, 0, 4, 12]",
         ),
+        ("reservations/fp_server", "[[0, 1, 2], [1, 3, 14]]", "[[0, 1, 2], [1, 3, 15]]"),
+        ("reservations/fp_server", "\"bounds\": [7]", "\"bounds\": [8]"),
         ("reservations/split_runtime", "[1, 1, 12, 22, 15]", "[1, 1, 12, 22, 16]"),
         ("global-classics/gc-01", "[0, 0, 0, 3, 2]", "[0, 0, 0, 3, 3]"),
         ("global-classics/gc-01", "\"busy_time\": 11", "\"busy_time\": 12"),

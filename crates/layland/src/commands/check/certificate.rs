@@ -99,6 +99,7 @@ fn of_witness(
             })
         }
         Algorithm::Deferred(..)
+        | Algorithm::Served(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

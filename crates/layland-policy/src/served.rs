@@ -1,0 +1,398 @@
+//! Servers of fixed priority on each CPU: **sporadic** (SS), **deferrable** (DS) and **polling** (PS), for streams of
+//! jobs that come when they like and are as long as they like.
+//!
+//! A task that has a budget `Q` is served: its jobs wait in the order in which they arrive, and get `Q` in each period
+//! `T` of the task, at its priority. Nobody else sees more of it than of a periodic task (`Q`, `T`), nearly: a
+//! deferrable server can take `2 Q` at a stretch. All other tasks are scheduled as under `p-rm` (or by `order`).
+//!
+//! | papers | here | meaning |
+//! |---|---|---|
+//! | capacity, `C_s` | [`Server::budget`], `Account::left` | what the server may still execute |
+//! | replenishment: `RT`, `RA` | `Chunk::from`, `Chunk::amount` | from when on there is how much |
+//! | `T_s` | [`Server::period`] | |
+//! | active | `is_active` | there is work, and budget for it |
+//!
+//! - Deferrable (Strosnider, Lehoczky and Sha 1995): the budget is full again at every multiple of `T`, whatever is
+//!   left of it. Polling: the same, but while there is no work it is nothing.
+//! - Sporadic (Sprunt, Sha and Lehoczky 1989), in the form with chunks that Stanovich, Baker, Wang and González
+//!   Harbour 2010 corrected: the budget is a list of chunks, each with the time from which it counts; at first all of
+//!   it from 0. When work comes to a server that is not active, and the first chunk counts already, all chunks that
+//!   count become one that counts from now, and the server is active. What it executes of the first chunk counts
+//!   again a period after that chunk began to count. When that is used up the next one serves, from its own time on.
+//!   Without work the server is not active. Time goes on from the activation, also while a higher job runs; POSIX's
+//!   `SCHED_SPORADIC` replenishes too early and too much there.
+//!
+//! Ties: equal priorities go to the smaller rank, then to the smaller id. Simultaneous events: what ends, then what is
+//! replenished, then what arrives. So a polling server whose work arrives at a multiple of `T` has lost its budget by
+//! then, unless earlier work waits; and work that arrives as the last work ends activates a sporadic server anew.
+//!
+//! What the papers leave out:
+//! - a budget is the time that a job holds its CPU, with overheads. On a real machine the end of a budget comes a
+//!   moment late: what was too much is missing from the next chunk, or the next budget;
+//! - a server that a request moves to another CPU begins anew there.
+
+mod account;
+
+use self::account::Account;
+use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Values};
+use crate::queue::Queue;
+use crate::shell::groups::{self, PACKED, UNIT_SPEED};
+use crate::shell::{Grouped, Priority, Progress, Scheduler, Scope, Turn};
+use crate::{Refusal, State};
+use layland_model::{
+    Algorithm, Citation, Duration, Group, JobOrder, Order, ScheduleRule, Server, ServerKind,
+    Service, System, TaskId, TaskMap, Time,
+};
+use std::sync::Arc;
+
+/// Sprunt, Sha and Lehoczky 1989.
+pub const SPRUNT: Citation = Citation {
+    key: "sprunt1989aperiodic",
+    text: "B. Sprunt, L. Sha and J. Lehoczky. Aperiodic task scheduling for hard-real-time systems. \
+           Real-Time Systems 1(1):27-60, 1989.",
+    bibtex: "@article{sprunt1989aperiodic,
+  author  = {Brinkley Sprunt and Lui Sha and John Lehoczky},
+  title   = {Aperiodic Task Scheduling for Hard-Real-Time Systems},
+  journal = {Real-Time Systems}, volume = {1}, number = {1}, pages = {27--60}, year = {1989},
+  doi     = {10.1007/BF02341920}
+}",
+};
+
+/// Strosnider, Lehoczky and Sha 1995.
+pub const STROSNIDER: Citation = Citation {
+    key: "strosnider1995deferrable",
+    text: "J. K. Strosnider, J. P. Lehoczky and L. Sha. The deferrable server algorithm for enhanced aperiodic \
+           responsiveness in hard real-time environments. IEEE Transactions on Computers 44(1):73-91, 1995.",
+    bibtex: "@article{strosnider1995deferrable,
+  author  = {Jay K. Strosnider and John P. Lehoczky and Lui Sha},
+  title   = {The Deferrable Server Algorithm for Enhanced Aperiodic Responsiveness in Hard Real-Time Environments},
+  journal = {IEEE Transactions on Computers}, volume = {44}, number = {1}, pages = {73--91}, year = {1995},
+  doi     = {10.1109/12.368008}
+}",
+};
+
+/// Stanovich, Baker, Wang and González Harbour 2010.
+pub const STANOVICH: Citation = Citation {
+    key: "stanovich2010defects",
+    text: "M. Stanovich, T. P. Baker, A.-I. Wang and M. González Harbour. Defects of the POSIX sporadic server and how \
+           to correct them. RTAS 2010.",
+    bibtex: "@inproceedings{stanovich2010defects,
+  author    = {Mark Stanovich and Theodore P. Baker and An-I Wang and Michael {Gonz{\\'a}lez Harbour}},
+  title     = {Defects of the {POSIX} Sporadic Server and How to Correct Them},
+  booktitle = {16th IEEE Real-Time and Embedded Technology and Applications Symposium (RTAS)}, year = {2010}
+}",
+};
+
+/// Every kind.
+pub(crate) fn policies() -> Vec<PolicyInfo> {
+    ServerKind::ALL.map(policy).into()
+}
+
+fn policy(kind: ServerKind) -> PolicyInfo {
+    let summary = match kind {
+        ServerKind::Sporadic => {
+            "tasks with a budget get what they have used of it back a period after they began to use it"
+        }
+        ServerKind::Deferrable => {
+            "tasks with a budget have all of it anew in each of their periods"
+        }
+        ServerKind::Polling => {
+            "tasks with a budget have all of it anew in each of their periods, and lose it where they have no work"
+        }
+    };
+    let citation = match kind {
+        ServerKind::Sporadic => vec![SPRUNT, STANOVICH],
+        ServerKind::Deferrable => vec![STROSNIDER],
+        ServerKind::Polling => vec![SPRUNT],
+    };
+    PolicyInfo::new(
+        kind.abbreviation(),
+        format!("{} servers under partitioned fixed priorities", kind.name()),
+        summary,
+        move |system, options| Ok(Box::new(served(kind, system, options)?)),
+    )
+    .implementing_by(move |options| {
+        Algorithm::Served(kind, order(options).unwrap_or(Order::RateMonotonic))
+    })
+    .refusing([PACKED, "with order=fp tasks without a `priority`", UNIT_SPEED])
+    .with_options([groups::fit(), by_order()])
+    .breaking_ties("equal priorities go to the smaller rank, then to the task that comes first")
+    .citing(citation)
+}
+
+fn by_order() -> OptionInfo {
+    OptionInfo::new(
+        "order",
+        "what has the higher priority: the shorter period (rm, the default), the shorter relative deadline (dm), or as \
+         the tasks say (fp)",
+        Values::one_of(["rm", "dm", "fp"]),
+    )
+}
+
+fn order(options: &PolicyOptions) -> Result<Order, Refusal> {
+    let orders = [Order::RateMonotonic, Order::DeadlineMonotonic, Order::Given];
+    let named = orders.map(|order| (order.abbreviation(), order));
+    Ok(options.one_of("order", &named)?.unwrap_or(Order::RateMonotonic))
+}
+
+/// Fixed priorities on each CPU, where tasks with a budget are served.
+///
+/// # Errors
+/// If the tasks cannot be packed, where a task with a budget counts with that; a priority is missing; a task has
+/// non-preemptive regions; or a CPU has another speed than 1.
+pub fn served(
+    kind: ServerKind,
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Grouped<Served>, SystemRefusal> {
+    let name = kind.abbreviation();
+    if !system.platform.is_unit_speed() {
+        return Err(Refusal::invalid(format!("{name} needs CPUs of unit speed")).into());
+    }
+    let servers: TaskMap<Option<Server>> = system.tasks.values().map(Server::of).collect();
+    // A server takes a CPU by its budget, however long its jobs are.
+    let mut reserved = system.clone();
+    for (id, server) in servers.iter() {
+        if let Some(server) = server {
+            reserved.tasks[id].wcet = vec![server.budget];
+        }
+    }
+    let scheduler = Served {
+        kind,
+        accounts: Vec::new(),
+        working: Vec::new(),
+        worked: Vec::new(),
+        decided_at: Time::ZERO,
+        deadlines: Arc::new(system.tasks.values().map(|task| task.deadline).collect()),
+        servers: Arc::new(servers),
+        waiting: Queue::default(),
+        fresh: Vec::new(),
+        held: Vec::new(),
+        ran: None,
+    };
+    Grouped::new(name, Scope::Partitioned, order(options)?, &reserved, options, scheduler)
+}
+
+/// Runs the job of highest priority on one CPU, and those of servers only as far as they have budget: see the file
+/// header.
+#[derive(Clone, Debug)]
+pub struct Served {
+    kind: ServerKind,
+    servers: Arc<TaskMap<Option<Server>>>,
+    deadlines: Arc<TaskMap<Duration>>,
+    /// Of the servers that have had a job here, by task.
+    accounts: Vec<(TaskId, Account)>,
+    /// The servers with work as of the last decision; of those of earlier instants; and the time of that decision.
+    working: Vec<TaskId>,
+    worked: Vec<TaskId>,
+    decided_at: Time,
+    /// The ready jobs that do not run and are not served.
+    waiting: Queue,
+    /// Those of which it is not known yet whether they are served.
+    fresh: Vec<Priority>,
+    /// The ready jobs of servers that do not run.
+    held: Vec<Held>,
+    /// What runs since the last decision.
+    ran: Option<Ran>,
+}
+
+/// A ready job of a server.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    job: Priority,
+    task: TaskId,
+    /// The first decision that saw it; or its arrival, if the server had work until then.
+    since: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ran {
+    task: TaskId,
+    /// As of the job in [`Held`], if it is served.
+    since: Time,
+    /// Up to here its budget is charged.
+    from: Time,
+}
+
+impl Served {
+    fn server(&self, task: TaskId) -> Option<Server> {
+        *self.servers.get(task)?
+    }
+
+    fn account(&self, task: TaskId) -> Option<&Account> {
+        let (_, account) = self.accounts.iter().find(|(of, _)| *of == task)?;
+        Some(account)
+    }
+
+    /// Charges what ran, and sorts the jobs that wait since the last decision.
+    fn absorb(&mut self, turn: &Turn<'_>) {
+        let now = turn.now();
+        if self.decided_at < now {
+            // What happens at one instant may come in several rounds, in which a job ends and the next one is told.
+            self.worked.clone_from(&self.working);
+            self.decided_at = now;
+        }
+        if let Some(ran) = &mut self.ran {
+            let executed = (now - ran.from).at_unit_speed();
+            ran.from = now;
+            let task = ran.task;
+            if let Some(server) = self.servers.get(task).copied().flatten()
+                && let Some((_, account)) = self.accounts.iter_mut().find(|(of, _)| *of == task)
+            {
+                account.charge(server, executed);
+            }
+        }
+        for job in std::mem::take(&mut self.fresh) {
+            let task = turn.task(job);
+            let Some(server) = self.server(task) else {
+                self.waiting.push(job);
+                continue;
+            };
+            // It may have lost its CPU without a decision, or have waited for another one to end. If there was no work,
+            // it has not come before: what delayed it was jitter.
+            let arrival = self.deadlines.get(task).map(|&d| turn.deadline(job) - d);
+            let arrival = arrival.filter(|_| self.worked.contains(&task));
+            self.held.push(Held { job, task, since: arrival.unwrap_or(now).min(now) });
+            if self.account(task).is_none() {
+                self.accounts.push((task, Account::new(self.kind, server)));
+                self.accounts.sort_by_key(|(task, _)| *task);
+            }
+        }
+    }
+
+    /// Brings the accounts to this instant. `running`: the task that runs, and since when its job is known.
+    fn settle(&mut self, now: Time, running: Option<(TaskId, Time)>) {
+        let Self { kind, servers, accounts, held, .. } = self;
+        for (task, account) in accounts {
+            let Some(server) = servers[*task] else { continue };
+            let held = held.iter().filter(|held| held.task == *task).map(|held| held.since);
+            let running = running.filter(|(of, _)| of == task).map(|(_, since)| since);
+            let since = held.chain(running).min();
+            account.settle(*kind, server, now, since.is_some_and(|since| since >= now));
+            if since.is_some() {
+                account.activate(now);
+            }
+        }
+    }
+
+    fn has_budget(&self, task: TaskId) -> bool {
+        self.account(task).is_none_or(|account| account.left() > Service::ZERO)
+    }
+
+    /// The highest job that waits and may run.
+    fn highest(&self) -> Option<Priority> {
+        let served = self.held.iter().filter(|held| self.has_budget(held.task));
+        served.map(|held| held.job).chain(self.waiting.highest()).min()
+    }
+
+    fn put_back(&mut self, job: Priority, task: TaskId, since: Time) {
+        match self.server(task) {
+            Some(_) => self.held.push(Held { job, task, since }),
+            None => self.waiting.push(job),
+        }
+    }
+}
+
+impl Scheduler for Served {
+    const PROGRESS: Progress = Progress::Tracked;
+
+    fn wait(&mut self, job: Priority) {
+        self.fresh.push(job);
+    }
+
+    fn forget(&mut self, job: Priority) {
+        let held = self.held.len();
+        self.held.retain(|held| held.job != job);
+        let fresh = self.fresh.len();
+        self.fresh.retain(|&other| other != job);
+        if self.held.len() == held && self.fresh.len() == fresh {
+            self.waiting.remove(job);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.waiting.clear();
+        self.fresh.clear();
+        self.held.clear();
+    }
+
+    fn decide(&mut self, turn: &mut Turn<'_>) {
+        let now = turn.now();
+        self.absorb(turn);
+        let running = turn.running().next().map(|job| {
+            let task = turn.task(job);
+            let since = self.ran.filter(|ran| ran.task == task).map_or(now, |ran| ran.since);
+            (job, task, since)
+        });
+        self.settle(now, running.map(|(_, task, since)| (task, since)));
+        let running = running.filter(|&(job, task, since)| {
+            let highest = self.highest();
+            let stays =
+                self.has_budget(task) && highest.is_none_or(|first| job.is_higher_than(first));
+            if !stays {
+                self.put_back(job, task, since);
+                match self.highest() {
+                    Some(_) => turn.preempt(job),
+                    None => turn.stop(job),
+                }
+            }
+            stays
+        });
+        self.ran = running.map(|(_, task, since)| Ran { task, since, from: now });
+        if turn.has_idle_cpu()
+            && let Some(job) = self.highest()
+        {
+            let task = turn.task(job);
+            let served = self.held.iter().position(|held| held.job == job);
+            let since = match served {
+                Some(at) => self.held.swap_remove(at).since,
+                None => self.waiting.pop().map_or(now, |_| now),
+            };
+            turn.start(job);
+            self.ran = Some(Ran { task, since, from: now });
+        }
+        self.working.clear();
+        self.working.extend(self.held.iter().map(|held| held.task));
+        self.working.extend(self.ran.map(|ran| ran.task));
+        let mut wake_at = Time::NEVER;
+        if let Some(Ran { task, .. }) = self.ran
+            && let Some(account) = self.account(task)
+        {
+            wake_at = now + account.left().at_unit_speed();
+            if let Account::Multiples { full_at, .. } = account {
+                wake_at = wake_at.min(*full_at);
+            }
+        }
+        for held in self.held.iter().filter(|held| !self.has_budget(held.task)) {
+            let at = self.account(held.task).map_or(Time::NEVER, Account::replenished_at);
+            wake_at = wake_at.min(at);
+        }
+        turn.wake_at(wake_at);
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        for (task, server) in self.servers.iter() {
+            let Some(server) = *server else { continue };
+            let ran = self.ran.filter(|ran| ran.task == task);
+            let has_work = ran.is_some() || self.held.iter().any(|held| held.task == task);
+            let mut account =
+                self.account(task).cloned().unwrap_or_else(|| Account::new(self.kind, server));
+            if let Some(ran) = ran {
+                account.charge(server, (now - ran.from).at_unit_speed());
+            }
+            account.save(self.kind, server, now, has_work, state);
+            // It counts for what else happens at this instant.
+            let is_now = self.decided_at == now;
+            state.number(i64::from(is_now && self.worked.contains(&task)));
+        }
+    }
+
+    fn rule(&self, groups: Vec<Group>, order: JobOrder) -> ScheduleRule {
+        ScheduleRule::Served {
+            groups,
+            order,
+            kind: self.kind,
+            servers: self.servers.as_ref().clone(),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a server has, and gets back: the rules of the file header of `served.rs`.
+
+use crate::State;
+use layland_model::{Duration, Server, ServerKind, Service, Time};
+use std::collections::VecDeque;
+
+/// What a server has, and gets back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Account {
+    Chunks {
+        /// In the order of their times. They sum to the budget.
+        chunks: VecDeque<Chunk>,
+        is_active: bool,
+    },
+    Multiples {
+        left: Service,
+        /// When it is full next.
+        full_at: Time,
+    },
+}
+
+/// A part of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub(super) from: Time,
+    pub(super) amount: Service,
+}
+
+impl Account {
+    pub(super) fn new(kind: ServerKind, server: Server) -> Account {
+        match kind {
+            ServerKind::Sporadic => Account::Chunks {
+                chunks: [Chunk { from: Time::ZERO, amount: server.budget }].into(),
+                is_active: false,
+            },
+            ServerKind::Deferrable | ServerKind::Polling => {
+                Account::Multiples { left: server.budget, full_at: Time::ZERO }
+            }
+        }
+    }
+
+    pub(super) fn charge(&mut self, server: Server, executed: Service) {
+        match self {
+            Account::Multiples { left, .. } => *left -= executed,
+            Account::Chunks { chunks, .. } => {
+                let Some(first) = chunks.front_mut() else { return };
+                first.amount -= executed;
+                let from = first.from + server.period;
+                match chunks.back_mut() {
+                    Some(last) if last.from == from => last.amount += executed,
+                    _ => chunks.push_back(Chunk { from, amount: executed }),
+                }
+                spend(chunks);
+            }
+        }
+    }
+
+    /// What is replenished at an instant. `is_new`: there is work, and there was none before; what a server without
+    /// work has lost, it sees when work comes.
+    pub(super) fn settle(&mut self, kind: ServerKind, server: Server, now: Time, is_new: bool) {
+        match self {
+            Account::Multiples { left, full_at } => {
+                if *full_at <= now {
+                    *left = server.budget + (*left).min(Service::ZERO);
+                    *full_at = next_multiple(server.period, now);
+                }
+                if kind == ServerKind::Polling && is_new {
+                    *left = (*left).min(Service::ZERO);
+                }
+            }
+            Account::Chunks { chunks, is_active } => {
+                *is_active &= !is_new && chunks.front().is_some_and(|first| first.from <= now);
+            }
+        }
+    }
+
+    /// There is work.
+    pub(super) fn activate(&mut self, now: Time) {
+        let Account::Chunks { chunks, is_active } = self else { return };
+        if *is_active || chunks.front().is_none_or(|first| first.from > now) {
+            return;
+        }
+        let mut amount = Service::ZERO;
+        while let Some(chunk) = take_first(chunks, |chunk| chunk.from <= now) {
+            amount += chunk.amount;
+        }
+        chunks.push_front(Chunk { from: now, amount });
+        spend(chunks);
+        *is_active = chunks.front().is_some_and(|first| first.from <= now);
+    }
+
+    /// What a job of the server may execute now.
+    pub(super) fn left(&self) -> Service {
+        match self {
+            Account::Multiples { left, .. } => *left,
+            Account::Chunks { is_active: false, .. } => Service::ZERO,
+            Account::Chunks { chunks, .. } => {
+                chunks.front().map_or(Service::ZERO, |first| first.amount)
+            }
+        }
+    }
+
+    /// When there will be more, if it executes nothing.
+    pub(super) fn replenished_at(&self) -> Time {
+        match self {
+            Account::Multiples { full_at, .. } => *full_at,
+            Account::Chunks { chunks, .. } => {
+                chunks.front().map_or(Time::NEVER, |first| first.from)
+            }
+        }
+    }
+
+    pub(super) fn save(
+        &self,
+        kind: ServerKind,
+        server: Server,
+        now: Time,
+        has_work: bool,
+        state: &mut State,
+    ) {
+        let mut account = self.clone();
+        account.settle(kind, server, now, !has_work);
+        match account {
+            Account::Multiples { left, full_at } => {
+                state.number(left.ns());
+                state.time(full_at, now);
+            }
+            Account::Chunks { mut chunks, is_active } => {
+                state.number(i64::from(is_active));
+                if !is_active {
+                    // Those that count already become one when work comes.
+                    let mut amount = Service::ZERO;
+                    while let Some(chunk) = take_first(&mut chunks, |chunk| chunk.from <= now) {
+                        amount += chunk.amount;
+                    }
+                    chunks.push_front(Chunk { from: now, amount });
+                }
+                state.number(chunks.len() as i64);
+                for Chunk { from, amount } in chunks {
+                    state.time(from, now);
+                    state.number(amount.ns());
+                }
+            }
+        }
+    }
+}
+
+/// Removes chunks that are used up. What was too much is missing from the next one.
+fn spend(chunks: &mut VecDeque<Chunk>) {
+    while chunks.len() > 1
+        && let Some(first) = take_first(chunks, |first| first.amount <= Service::ZERO)
+    {
+        if let Some(next) = chunks.front_mut() {
+            next.amount += first.amount;
+        }
+    }
+}
+
+/// The first chunk, taken out if it is so.
+fn take_first(chunks: &mut VecDeque<Chunk>, is_so: impl FnOnce(&Chunk) -> bool) -> Option<Chunk> {
+    chunks.front().is_some_and(is_so).then(|| chunks.pop_front()).flatten()
+}
+
+/// The first multiple of a period after now.
+fn next_multiple(period: Duration, now: Time) -> Time {
+    Time::from_ns((now.ns().div_euclid(period.ns()) + 1).saturating_mul(period.ns()))
+}
