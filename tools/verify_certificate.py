@@ -74,7 +74,8 @@ class Task:
             self.by_level = [given.get(level, given[self.level]) for level in range(len(levels))]
         self.grows = any(c != self.by_level[self.level] for c in self.by_level[self.level :])
         self.C = self.by_level[self.level]
-        self.budget = time(table["budget"]) if "budget" in table else self.C
+        self.has_budget = "budget" in table
+        self.budget = time(table["budget"]) if self.has_budget else self.C
         self.cluster = table.get("cluster", 0)
         self.allowed = cpu_set(table["affinity"]) if "affinity" in table else clusters[self.cluster]
         self.cpus = self.allowed
@@ -146,6 +147,7 @@ class Set:
 # ---- What is analysed -----------------------------------------------------------------------------------------------
 
 ORDERS = ("edf", "rm", "dm", "fp")
+SERVERS = ("ss", "ds", "ps")
 THREADS = ("dl", "dl-sp", "apedf", "a2pedf")
 MIXED = ("smc", "rms", "cms", "amc")
 
@@ -156,6 +158,10 @@ def form_and_order(spec):
     form, _, order = name.partition("-")
     if order in ORDERS and form in ("g", "c", "p", "weak", "strong", "hpa"):
         return form, order
+    # Where no task has a budget, nobody is served.
+    if name in SERVERS:
+        orders = [part.removeprefix("order=") for part in spec.split(":")[1:] if part.startswith("order=")]
+        return "p", orders[-1] if orders else "rm"
     if name in THREADS:
         return "threads", "edf"
     if name in ("run", "qps", "dp-wrap", "lre-tl", "u-edf"):
@@ -901,6 +907,8 @@ def verify(system, answer):
         need(not system.costs or test == "CAPACITY", "overheads are not analysed")
         return {"CAPACITY": too_much, "AFFINITY": confined}[test](system, comparisons(proof))
     need(form is not None, "the verifier does not know this policy")
+    served = spec.split(":")[0] in SERVERS and any(task.has_budget for task in system.tasks)
+    need(not served, "the verifier does not know servers")
     with_affinities = test == "HPA-SPEED" or (test or "").startswith("APA-")
     tasks = analysed_tasks(system, spec, form, answer, test == "LOPEZ-ADAPTIVE" or with_affinities)
     groups, yes = groups_of(tasks), answer["verdict"] == "yes"

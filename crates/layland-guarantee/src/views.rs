@@ -270,7 +270,8 @@ pub(crate) fn of_pieces(system: &System, rule: &ScheduleRule) -> Option<View<'st
 }
 
 /// What servers of fixed priority take of the others: each is a task of its budget. One that is deferrable can have
-/// kept all of it until the end of a period, which is what a task with that much jitter does.
+/// kept all of it until the end of a period, which is what a task with that much jitter does. Without servers there are
+/// the fixed priorities alone.
 pub(crate) fn of_servers(
     system: &System,
     algorithm: Algorithm,
@@ -281,6 +282,10 @@ pub(crate) fn of_servers(
     else {
         return None;
     };
+    if servers.values().all(Option::is_none) {
+        let algorithms = vec![Algorithm::Ordered(Form::Partitioned, order)];
+        return Some(View::plain(algorithms, Cow::Owned(system.clone())));
+    }
     let mut tasks = system.clone();
     tasks.provenance = None;
     let mut in_order: Vec<TaskId> = tasks.tasks.ids().collect();
@@ -299,12 +304,11 @@ pub(crate) fn of_servers(
         // Its own jobs are not what is asked.
         task.deadline = period + task.jitter;
     }
-    let is_served = servers.values().any(Option::is_some);
     Some(View {
         algorithms: vec![Algorithm::Ordered(Form::Partitioned, Order::Given)],
         system: Cow::Owned(tasks),
-        answers: if is_served { Answers::None } else { Answers::All },
-        bounds: if is_served { Bounds::Unserved } else { Bounds::All },
+        answers: Answers::None,
+        bounds: Bounds::Unserved,
         tells: "",
     })
 }
