@@ -346,7 +346,10 @@ impl Scheduler for Served {
             let served = self.held.iter().position(|held| held.job == job);
             let since = match served {
                 Some(at) => self.held.swap_remove(at).since,
-                None => self.waiting.pop().map_or(now, |_| now),
+                None => {
+                    self.waiting.pop();
+                    now
+                }
             };
             turn.start(job);
             self.ran = Some(Ran { task, since, from: now });

@@ -144,7 +144,7 @@ fn document(ran: &Ran) -> Value {
     serde_json::from_str(&ran.output).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
-/// A run in the background, something that is done to it in the midst of it, and how it ended.
+/// A run in the background, something that is done to it while it runs, and how it ended.
 fn disturbed(deed: &str) -> String {
     // Its first job comes some time after its scheduler is loaded: the longer, the slower the machine.
     format!(

@@ -51,8 +51,8 @@ fn ready_for_ext() -> Option<&'static Ready> {
     ready()
 }
 
-/// Waits in a guest until a scheduler is loaded, or none is, and says so where that never comes. How long that takes is
-/// the machine's: a load takes a second or three.
+/// Waits in a guest until a scheduler is loaded, or none is, and says so where that never comes. A slow machine needs
+/// several seconds to load one.
 fn until(state: &str) -> String {
     format!(
         "i=0; while [ $(cat /sys/kernel/sched_ext/state) != {state} ] && [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done; \

@@ -36,6 +36,7 @@ mod programs;
 mod reclaiming;
 mod requests;
 mod scale;
+mod schedules;
 mod served;
 mod split;
 mod stalls;

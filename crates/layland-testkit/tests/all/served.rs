@@ -1,20 +1,19 @@
 //! Servers of fixed priority: the policies against their rule and their tick-by-tick twin, and what is guaranteed of
 //! the tasks beside them against runs in which servers take what they can.
 
+use crate::schedules::{build, finished, run, run_repeated, violations};
 use layland_checker::check;
 use layland_guarantee::{AssessOptions, Bound, assess};
 use layland_model::{
     Behaviour, Duration, ExecutionModel, Order, ScheduleRule, Separation, Service, System, Task,
     TaskId, Time,
 };
-use layland_policy::Policy;
 use layland_sim::{SimOptions, simulate, with_random_ranks};
 use layland_testkit::cases::{Deadlines, on_random, systems};
-use layland_testkit::logged::{Logged, first_divergence};
+use layland_testkit::registry;
 use layland_testkit::served::{self, with_servers};
 use layland_testkit::strategies::{periodic_system, rich_system};
-use layland_testkit::{registry, ticks};
-use layland_trace::{Counters, Trace};
+use layland_trace::Counters;
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -30,36 +29,6 @@ const POLICIES: [(&str, Order); 6] = [
 
 fn draws() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(any::<u64>(), 8)
-}
-
-fn run(system: &System, policy: Box<dyn Policy>, options: &SimOptions<'_>) -> Trace {
-    let mut trace = Trace::default();
-    simulate(system, policy, &mut trace, options).expect("the horizon is in range");
-    trace
-}
-
-fn build(spec: &str, system: &System) -> Box<dyn Policy> {
-    registry().build(spec, system).unwrap_or_else(|error| panic!("{spec}: {error}"))
-}
-
-fn violations(spec: &str, trace: &Trace, system: &System) -> String {
-    let report = check(trace, system, &build(spec, system).rule(), 5);
-    if report.is_clean() { String::new() } else { format!("{spec}: {report}\n{system:#?}") }
-}
-
-fn finished(trace: &Trace) -> Vec<ticks::Finished> {
-    let mut finished: Vec<ticks::Finished> = (trace.jobs.iter())
-        .filter_map(|record| {
-            Some(ticks::Finished {
-                finish: record.completion()?.ns(),
-                task: record.job.id.task,
-                seq: record.job.id.seq,
-                deadline: record.job.deadline.ns(),
-            })
-        })
-        .collect();
-    finished.sort_unstable();
-    finished
 }
 
 /// A server of 2 in each 5 and a task of 2 in each 6 below it: `(start, end, task)`.
@@ -187,16 +156,8 @@ proptest! {
             let Ok(policy) = registry().build(spec, &system) else { continue };
             for explore in [None, Some(seed)] {
                 let options = SimOptions { seed, explore, ..SimOptions::until(HORIZON) };
-                let logged = Logged::new(policy.clone());
-                let log = logged.log();
-                let trace = run(&system, Box::new(logged), &options);
+                let trace = run_repeated(&system, policy.clone(), &options);
                 prop_assert_eq!(violations(spec, &trace, &system), "");
-                prop_assert_eq!(&trace, &run(&system, policy.clone(), &options));
-                let log = log.lock().unwrap();
-                let (first, rest) = log.split_at(log.len() / 2);
-                let mut copy = policy.clone();
-                prop_assert_eq!(first_divergence(&mut copy, first), None);
-                prop_assert_eq!(first_divergence(&mut copy.clone(), rest), None);
             }
         }
     }
