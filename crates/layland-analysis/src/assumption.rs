@@ -90,12 +90,13 @@ impl Refusal {
     /// The task that breaks the assumption, if it is one.
     pub fn task(&self) -> Option<TaskId> {
         match self.part {
-            SystemPart::Task(task, _) => Some(task),
+            SystemPart::Task(task, _) | SystemPart::Step(task, _) => Some(task),
             SystemPart::Set
             | SystemPart::Cpus
             | SystemPart::Speed(_)
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
+            | SystemPart::Resource(_)
             | SystemPart::Request(_) => None,
         }
     }

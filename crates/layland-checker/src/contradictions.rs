@@ -331,7 +331,11 @@ impl<'t> Checker<'t> {
                     }
                     continue;
                 }
-                MarkKind::BudgetExhausted(..) | MarkKind::Note(_) => continue,
+                MarkKind::BudgetExhausted(..)
+                | MarkKind::Lock(..)
+                | MarkKind::Suspended(_)
+                | MarkKind::Resumed(_)
+                | MarkKind::Note(_) => continue,
             };
             let asked = self.system.requests.iter().any(|request| {
                 let kind = match request.kind {

@@ -157,8 +157,11 @@ impl Checker<'_> {
             // On a CPU of another speed the last nanosecond may be paid for and not worked.
             Some((_, JobEnd::Aborted | JobEnd::Left)) | None => {
                 let surplus = (executed - most).ns();
-                let has_all =
-                    record.end.is_none() && surplus == 0 && most > Service::ZERO && self.is_exact();
+                let has_all = record.end.is_none()
+                    && surplus == 0
+                    && most > Service::ZERO
+                    && self.is_exact()
+                    && self.find(id).is_none_or(|index| self.ends_by_executing(index));
                 if surplus > slack || has_all {
                     self.violated(|this| Violation::Unfinished {
                         job: this.name(id),

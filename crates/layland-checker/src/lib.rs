@@ -91,6 +91,7 @@ mod foreign;
 mod highest_first;
 mod jobs;
 mod least_laxity;
+mod locking;
 mod mixed;
 mod pfair;
 mod plan;
@@ -167,6 +168,7 @@ pub fn check_with(
     evidence: &Evidence<'_>,
 ) -> Report {
     let mut checker = Checker::of(trace, system, limit, evidence);
+    checker.allow_homes(rule);
     let corrected = checker.held_to_set(rule, evidence);
     checker.check_jobs();
     checker.check_segments();
@@ -175,6 +177,7 @@ pub fn check_with(
     // The rule is held by the dates of the set. What is wrong with those of the trace has been said.
     if let Cow::Owned(corrected) = &corrected {
         let mut by_set = Checker::of(corrected, system, 0, evidence);
+        by_set.allow_homes(rule);
         by_set.check_jobs();
         by_set.check_segments();
         by_set.report = checker.report;
@@ -263,7 +266,12 @@ impl<'a> Checker<'a> {
             let (cpu, goes_offline) = match mark.kind {
                 MarkKind::CpuOnline(cpu) => (cpu, false),
                 MarkKind::CpuOffline(cpu) => (cpu, true),
-                MarkKind::BudgetExhausted(..) | MarkKind::Speed(..) | MarkKind::Note(_) => continue,
+                MarkKind::BudgetExhausted(..)
+                | MarkKind::Speed(..)
+                | MarkKind::Lock(..)
+                | MarkKind::Suspended(_)
+                | MarkKind::Resumed(_)
+                | MarkKind::Note(_) => continue,
             };
             if let Some(switches) = switches.get_mut(cpu)
                 && switches.len().is_multiple_of(2) == goes_offline
@@ -306,6 +314,7 @@ impl<'a> Checker<'a> {
             ScheduleRule::Served { groups, order, kind, servers } => {
                 self.check_servers(groups, order, *kind, servers);
             }
+            ScheduleRule::Locking(rule) => self.check_locking(rule),
             ScheduleRule::LeastLaxity { groups, rule } => {
                 self.check_least_laxity(groups, *rule);
                 self.check_highest_first(groups, None);

@@ -258,6 +258,7 @@ pub(crate) fn completes_all(rule: &ScheduleRule) -> bool {
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Deferred { .. }
         | ScheduleRule::Served { .. }
+        | ScheduleRule::Locking(_)
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Optimal { .. }
         | ScheduleRule::Pfair { .. }

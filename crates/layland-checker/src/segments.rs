@@ -1,7 +1,7 @@
 //! The segments of a trace: their form, who shares a CPU, and whether they fit their jobs (items 1, 2, 3, 5, 6).
 
 use super::{Checker, Sound, Violation};
-use layland_model::{CpuId, CpuMap, Duration, JobId, Rate, Speed, Time};
+use layland_model::{CpuId, CpuMap, Duration, JobId, Rate, Speed, Step, Time};
 use layland_trace::{MarkKind, Segment};
 
 impl Checker<'_> {
@@ -212,6 +212,7 @@ impl Checker<'_> {
                 && last.end < at
                 && !self.is_real
                 && self.system.platform.overheads.is_zero()
+                && self.ends_by_executing(index)
             {
                 let (cpu, until) = (last.cpu, last.end);
                 let job = self.name_at(index);
@@ -229,6 +230,19 @@ impl Checker<'_> {
                 });
             }
         }
+    }
+
+    /// Whether the last thing that a job does before its end is to execute: it may also wait for a lock, or suspend
+    /// itself, and then end at once.
+    pub(super) fn ends_by_executing(&self, index: usize) -> bool {
+        let record = &self.trace.jobs[index];
+        let task = &self.system.tasks[record.job.id.task];
+        if task.steps.is_some() && record.executed < task.own_wcet() {
+            // Its last step may be so short that nothing is left of it.
+            return false;
+        }
+        let after = task.steps().iter().rev().take_while(|step| !matches!(step, Step::Run(_)));
+        !after.into_iter().any(|step| matches!(step, Step::Lock(_) | Step::Suspend(_)))
     }
 }
 

@@ -191,6 +191,18 @@ pub enum Violation {
     /// The rule: a job runs without budget.
     #[error("{job} runs on CPU {cpu} at {at}, and its server has no budget")]
     WithoutBudget { job: JobName, cpu: CpuId, at: Time },
+    /// The marks of a job are not what its task does, or not when.
+    #[error("{job} does at {at} what is not its next step, or not the one that is due")]
+    Steps { job: JobName, at: Time },
+    /// The rule: a job gets a lock that it may not have yet.
+    #[error("{job} gets `{resource}` at {at}, which another job holds or is to have before it")]
+    Granted { job: JobName, resource: String, at: Time },
+    /// The rule: a job does not get a lock that it could have.
+    #[error("{job} comes first on CPU {cpu} at {at} and does not get what it has asked for")]
+    NotGranted { job: JobName, cpu: CpuId, at: Time },
+    /// The rule: a job holds a CPU while it waits for a lock, suspends itself or may not begin.
+    #[error("{job} runs on CPU {cpu} at {at}, where it has to wait")]
+    RunsWaiting { job: JobName, cpu: CpuId, at: Time },
     /// The rule: a CPU runs somebody else while a job waits.
     #[error("{job} waits at {at} while CPU {cpu} runs `{thread}`, which is not in the set")]
     Occupied { job: JobName, cpu: CpuId, at: Time, thread: String },

@@ -8,7 +8,7 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Name => &["name"],
         Field::Period => &["period"],
         Field::Deadline => &["deadline", "period"],
-        Field::Wcet => &["wcet"],
+        Field::Wcet => &["wcet", "steps"],
         Field::Criticality => &["criticality"],
         Field::Budget => &["budget"],
         Field::Offset => &["offset"],
@@ -19,5 +19,6 @@ pub(crate) fn keys_of(field: Field) -> &'static [&'static str] {
         Field::Priority => &["priority"],
         Field::Execution => &["exec"],
         Field::Preemption => &["segments", "nonpreemptive"],
+        Field::Steps => &["steps"],
     }
 }

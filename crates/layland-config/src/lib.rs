@@ -58,6 +58,7 @@ mod problem;
 mod read;
 mod rtapp;
 mod schema;
+mod steps;
 mod taskset;
 mod xml;
 

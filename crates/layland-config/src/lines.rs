@@ -229,7 +229,7 @@ pub fn to_line(system: &System) -> String {
 
 /// Whether [`plain_line`] writes all that there is.
 fn is_plain(system: &System) -> bool {
-    let System { platform, levels, tasks, requests, provenance: _ } = system;
+    let System { platform, levels, tasks, resources, requests, provenance: _ } = system;
     let of_task = |(at, task): (usize, &Task)| {
         let Task {
             name: _,
@@ -250,12 +250,14 @@ fn is_plain(system: &System) -> bool {
             on_miss,
             reclaim,
             preemption,
+            steps,
             thread,
         } = task;
         wcet.len() == 1
             && *criticality == Criticality::default()
             && (thread.is_none()
                 && preemption.is_anywhere()
+                && steps.is_none()
                 && budget.is_none()
                 && affinity.is_none()
                 && priority.is_none()
@@ -267,6 +269,7 @@ fn is_plain(system: &System) -> bool {
     };
     *platform == Platform::identical(platform.cpu_count())
         && *levels == Levels::default()
+        && resources.is_empty()
         && requests.is_empty()
         && tasks.values().enumerate().all(of_task)
 }

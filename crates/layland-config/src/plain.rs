@@ -110,7 +110,8 @@ pub(crate) fn read(
                 | Field::Behaviour
                 | Field::Execution
                 | Field::Priority
-                | Field::Preemption => 0,
+                | Field::Preemption
+                | Field::Steps => 0,
             };
             Some((spans[place].clone(), "here"))
         }));

@@ -120,11 +120,13 @@ impl Problem {
         let problem = Problem::error(code, invalid.message).help(invalid.help);
         let place = match invalid.part {
             SystemPart::Task(task, field) => place(task, field),
+            SystemPart::Step(task, _) => place(task, Field::Steps),
             SystemPart::Set
             | SystemPart::Cpus
             | SystemPart::Speed(_)
             | SystemPart::Cluster(_)
             | SystemPart::Overheads
+            | SystemPart::Resource(_)
             | SystemPart::Request(_) => None,
         };
         match place {

@@ -38,6 +38,16 @@ struct RepeatedTimeText(
 #[schemars(transparent)]
 struct RateText(#[schemars(regex(pattern = r"^\s*-?[0-9_./ ]+\s*$"))] String);
 
+/// A step of a job: "run" or "suspend" with a time, "lock" or "unlock" with the name of a resource.
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+struct StepText(
+    #[schemars(regex(
+        pattern = r"^\s*((run|suspend)\s+-?[0-9_./ ]+\s*(ns|us|µs|μs|ms|s)|(lock|unlock)\s+\S+)\s*$"
+    ))]
+    String,
+);
+
 /// A task set: the machine, its tasks, and what happens to them while they run.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -51,6 +61,9 @@ struct TaskSetFile {
     criticality: Option<CriticalityTable>,
     /// What tasks have that do not say otherwise.
     defaults: Option<DefaultsTable>,
+    /// What jobs of several tasks lock.
+    #[schemars(default)]
+    resource: Vec<ResourceTable>,
     /// The tasks.
     #[schemars(default)]
     task: Vec<TaskTable>,
@@ -168,9 +181,22 @@ struct DefaultsTable {
     exec: Option<Exec>,
 }
 
+/// Something that one job at a time holds: a bus, a buffer, a lock.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ResourceTable {
+    /// Its name, without blanks; no two resources have the same.
+    #[schemars(length(min = 1), regex(pattern = r"^\S+$"))]
+    name: String,
+    /// The CPU on which its critical sections execute, for protocols that have one (DPCP).
+    #[schemars(range(max = 4095))]
+    home: Option<u32>,
+}
+
 /// A task.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{ "required": ["wcet"] }, { "required": ["steps"] }]))]
 struct TaskTable {
     /// Its name; no two tasks have the same.
     #[schemars(length(min = 1))]
@@ -182,8 +208,9 @@ struct TaskTable {
     period: TimeText,
     /// How long after its arrival a job has to be done. The period if left out.
     deadline: Option<TimeText>,
-    /// The longest execution time of a job, on a CPU of speed 1.
-    wcet: Wcet,
+    /// The longest execution time of a job, on a CPU of speed 1. The sum of the `run` steps if left out by a task that
+    /// has `steps`; a task without steps has no default.
+    wcet: Option<Wcet>,
     /// The processor time that is reserved per period. The WCET at the task's own level if left
     /// out.
     budget: Option<TimeText>,
@@ -215,6 +242,11 @@ struct TaskTable {
     /// priorities. Preempted anywhere if left out.
     #[schemars(length(min = 1))]
     segments: Option<Vec<TimeText>>,
+    /// What each job does, step by step: "run 1ms", "lock bus", "unlock bus", "suspend 3ms". Its `run` steps sum to the
+    /// WCET, critical sections are nested, and what it locks is listed under `[[resource]]`. A job only executes if it
+    /// is left out.
+    #[schemars(length(min = 1))]
+    steps: Option<Vec<StepText>>,
     /// Which threads of a program it is about (`layland exec`): "main", or a regular expression that a whole name must
     /// match. The name of the task if left out.
     thread: Option<String>,
@@ -443,33 +475,4 @@ enum Seed {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::taskset;
-    use serde_json::Value;
-    use std::collections::BTreeSet;
-
-    /// The keys of a structure of the schema, and those that the reader takes, are the same.
-    #[test]
-    fn schema_and_reader_know_the_same_keys() {
-        let schema = schema();
-        let keys = |of: &Value| -> BTreeSet<String> {
-            of["properties"].as_object().unwrap().keys().cloned().collect()
-        };
-        let known = |keys: &[&str]| -> BTreeSet<String> {
-            keys.iter().map(|&key| key.to_owned()).collect()
-        };
-        assert_eq!(keys(&schema), known(taskset::TOP));
-        for (name, of) in [
-            ("PlatformTable", taskset::PLATFORM),
-            ("OverheadTable", taskset::OVERHEAD),
-            ("CriticalityTable", taskset::CRITICALITY),
-            ("DefaultsTable", taskset::DEFAULTS),
-            ("TaskTable", taskset::TASK),
-            ("RequestTable", taskset::REQUEST),
-            ("ProvenanceTable", taskset::PROVENANCE),
-        ] {
-            assert_eq!(keys(&schema["$defs"][name]), known(of), "{name}");
-        }
-    }
-}
+mod tests;

@@ -330,6 +330,7 @@ impl Answer {
                 | Action::SetDates { .. }
                 | Action::Note { .. } => {}
                 Action::Abort { .. }
+                | Action::Grant { .. }
                 | Action::EndJob { .. }
                 | Action::SetSpeed { .. }
                 | Action::Refuse { .. } => return Err(Unkept::MoreThanCpus),

@@ -46,6 +46,9 @@ pub trait Engine {
     fn vacate(&mut self, cpu: CpuId);
     /// The ready job of a task is taken off its CPU at once, if it is on one: it is over, or a hog leaves.
     fn withdraw(&mut self, task: TaskId);
+    /// The ready job of a task, which has done all that it could, executes so much before its next
+    /// [step](crate::steps), and so much after that; at once, if it is on a CPU.
+    fn stretch(&mut self, task: TaskId, work: i64, after: i64);
     /// From now on a CPU has this speed.
     fn set_speed(&mut self, cpu: CpuId, speed: Speed);
 

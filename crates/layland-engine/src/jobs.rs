@@ -2,7 +2,7 @@
 
 use crate::ledger::Status;
 use crate::tell::tell;
-use crate::{Asked, ENDLESS, Engine};
+use crate::{Asked, ENDLESS, Engine, steps};
 use layland_model::{OnMiss, TaskId};
 use layland_policy::{AfterJob, Event, Schedules};
 use layland_trace::{Job, JobEnd};
@@ -166,6 +166,9 @@ fn tell_release(engine: &mut impl Engine, id: TaskId, job: Job) {
     let Job { id: job, release, deadline, .. } = job;
     tell(engine, Event::Release { job, release, deadline });
     engine.released(id);
+    if engine.ledger().steps.is_some() {
+        steps::begin(engine, id);
+    }
 }
 
 /// The ready job of a task, which is on no CPU any more, has completed. What its thread does next: a
@@ -187,6 +190,9 @@ fn end(engine: &mut impl Engine, id: TaskId, how: JobEnd) -> AfterJob {
     engine.ledger_mut().tasks[id].status = Status::Idle;
     engine.ended(id, how);
     let ledger = engine.ledger_mut();
+    if ledger.steps.is_some() {
+        steps::end(ledger, id);
+    }
     if ledger.tasks[id].on_miss == OnMiss::Abort {
         ledger.expiries.clear(ledger.tasks[id].position as usize);
     }

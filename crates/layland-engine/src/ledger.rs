@@ -1,6 +1,7 @@
 //! [`Ledger`]: what every engine keeps of its tasks, of requests, and of what is due next.
 
 use crate::Agenda;
+use crate::steps::Steps;
 use crate::streams::{Arrival, Stream};
 use layland_gen::Random;
 use layland_model::{
@@ -187,6 +188,8 @@ pub struct Ledger<P, T> {
     seed: u64,
     pub(crate) actions: Vec<Action>,
     pub(crate) exploration: Option<Exploration>,
+    /// Where jobs are, if any has steps.
+    pub(crate) steps: Option<Box<Steps>>,
 }
 
 /// How simultaneous events are dealt at random.
@@ -228,6 +231,7 @@ impl<P: Policy, T: Default> Ledger<P, T> {
             seed,
             actions: Vec::with_capacity(2 * m),
             exploration: None,
+            steps: Steps::of(system),
         };
         for (id, task) in system.tasks.iter() {
             ledger.tasks[id].endless =
@@ -277,7 +281,10 @@ impl<P: Policy, T> Ledger<P, T> {
     /// When something is due next that the ledger knows of: an arrival, a timer, a request.
     #[inline]
     pub fn next_time(&self) -> Time {
-        let next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
+        let mut next = self.arrivals.next().min(self.timers.next()).min(self.expiries.next());
+        if let Some(steps) = &self.steps {
+            next = next.min(steps.next());
+        }
         match self.requests.get(self.next_request) {
             Some(request) => next.min(request.at),
             None => next,

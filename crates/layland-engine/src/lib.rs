@@ -24,6 +24,8 @@
 //! [`streams`] draw what tasks ask for. Every engine draws from the same streams in the same order, so that the
 //! jobs of a run on real threads are those of the simulation with the same seed.
 //!
+//! Jobs that lock resources and suspend themselves are taken through their [`steps`].
+//!
 //! What a run on a real machine reserves for its jobs is more than a set says ([`reserves`]).
 //!
 //! An engine whose CPUs can act before their manager has been woken asks clones of the policy beforehand
@@ -104,6 +106,9 @@
 //!     fn ended(&mut self, task: TaskId, _end: JobEnd) {
 //!         self.completed.push((self.ledger.now, task));
 //!     }
+//!     fn stretch(&mut self, _task: TaskId, _work: i64, _after: i64) {
+//!         unreachable!("its tasks have no steps");
+//!     }
 //!     // What one CPU in virtual time does not have, or does not write down.
 //!     fn visit(&mut self) -> Option<Visit> {
 //!         None
@@ -146,6 +151,7 @@ pub mod record;
 mod requests;
 pub mod reserves;
 pub mod rounds;
+pub mod steps;
 pub mod streams;
 mod tell;
 

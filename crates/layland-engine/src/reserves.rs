@@ -83,6 +83,7 @@ impl Reserves {
                 ScheduleRule::HighestFirst { .. }
                 | ScheduleRule::Deferred { .. }
                 | ScheduleRule::Served { .. }
+                | ScheduleRule::Locking(_)
                 | ScheduleRule::LeastLaxity { .. }
                 | ScheduleRule::Weak { .. }
                 | ScheduleRule::Strong { .. }

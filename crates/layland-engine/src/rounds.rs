@@ -1,14 +1,14 @@
 //! Rounds: the policy is told what is due, decides, and its decision is passed on.
 //!
 //! A round keeps the order of the contract of [`Policy`](layland_policy::Policy): completions and exhausted
-//! budgets by CPU; jobs that have completed on no CPU; jobs that are given up at their deadlines; timers; arrivals;
+//! budgets and steps by CPU; jobs that have completed on no CPU; jobs that are given up at their deadlines; timers; arrivals;
 //! requests; what was measured. Timers and arrivals come in the order in which they were due; those due at the same
 //! time by id, and by the rank of the task.
 
 pub use crate::tell::tell;
 
 use crate::ledger::Status;
-use crate::{ENDLESS, Engine, jobs, requests};
+use crate::{ENDLESS, Engine, jobs, requests, steps};
 use layland_model::{JobId, Time};
 use layland_policy::{Action, Event, TimerId};
 use layland_trace::JobEnd;
@@ -35,6 +35,9 @@ pub fn round(engine: &mut impl Engine) -> bool {
             if let Some(timer) = engine.ledger().timers.first() {
                 fire(engine, timer);
             }
+        }
+        if engine.ledger().steps.is_some() {
+            steps::resume(engine);
         }
         while engine.ledger().arrivals.next() <= engine.ledger().now {
             if let Some(position) = engine.ledger().arrivals.first() {
@@ -74,6 +77,7 @@ enum Due {
 /// Deals a random batch of what is due, in random order; the rest has another round.
 #[cold]
 fn explore(engine: &mut impl Engine, events_before: u64) {
+    steps::resume(engine);
     let ledger = engine.ledger_mut();
     let now = ledger.now;
     let mut due = Vec::new();
@@ -185,6 +189,7 @@ fn act_otherwise(engine: &mut impl Engine, action: &Action) {
             );
             jobs::stop(engine, job.task, JobEnd::Aborted);
         }
+        Action::Grant { job, resource } => steps::grant(engine, job, resource),
         Action::EndJob { job } => end_job(engine, job),
         Action::SetDates { job, release, deadline } => set_dates(engine, job, release, deadline),
         Action::SetSpeed { cpu, speed } => engine.set_speed(cpu, speed),

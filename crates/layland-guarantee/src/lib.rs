@@ -57,8 +57,8 @@ use layland_analysis::{
     Verdict, catalogue, semi_partitioned,
 };
 use layland_model::{
-    Algorithm, Behaviour, Duration, JobOrder, OnMiss, Rate, ScheduleRule, SplitOrder, System, Task,
-    TaskId, TaskMap,
+    Algorithm, Behaviour, Duration, Form, JobOrder, OnMiss, Rate, ScheduleRule, SplitOrder, System,
+    Task, TaskId, TaskMap,
 };
 use layland_policy::{BuildError, PolicyInfo, RefusalKind, Registry, SystemRefusal};
 use margin::margin;
@@ -479,6 +479,7 @@ pub(crate) fn verdict<'a>(
             ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
             | ScheduleRule::Served { .. }
+            | ScheduleRule::Locking(_)
             | ScheduleRule::Weak { .. }
             | ScheduleRule::Strong { .. }
             | ScheduleRule::Optimal { .. }
@@ -495,6 +496,13 @@ pub(crate) fn verdict<'a>(
         // The tasks ask for regions.
         (ScheduleRule::Deferred { .. }, Algorithm::Ordered(form, order)) => {
             Algorithm::Deferred(form, order)
+        }
+        // The tasks have steps; or there is nothing to lock.
+        (ScheduleRule::Locking(rule), Algorithm::Ordered(Form::Partitioned, order)) => {
+            Algorithm::Locking(order, rule.protocol)
+        }
+        (ScheduleRule::HighestFirst { .. }, Algorithm::Locking(order, _)) => {
+            Algorithm::Ordered(Form::Partitioned, order)
         }
         (_, algorithm) => algorithm,
     };
@@ -555,6 +563,7 @@ pub(crate) fn verdict<'a>(
         ScheduleRule::HighestFirst { .. }
         | ScheduleRule::Deferred { .. }
         | ScheduleRule::Served { .. }
+        | ScheduleRule::Locking(_)
         | ScheduleRule::LeastLaxity { .. }
         | ScheduleRule::Weak { .. }
         | ScheduleRule::Strong { .. }
@@ -733,6 +742,7 @@ fn is_of_threads(algorithm: Algorithm) -> bool {
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::Run
@@ -823,6 +833,7 @@ fn asks_for_admission(algorithm: Algorithm, options: &layland_policy::PolicyOpti
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::AdaptivePartitioning

@@ -1,5 +1,6 @@
 //! What a policy makes of a system before it starts: which CPUs serve which tasks.
 
+use layland_model::rule::Locking;
 use layland_model::{CpuSet, Group, ScheduleRule, System, TaskId};
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::Served { groups, .. }
+        | ScheduleRule::Locking(Locking { groups, .. })
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::MixedCriticality { groups, .. } => Cow::Borrowed(groups),
         ScheduleRule::Weak { .. } | ScheduleRule::Strong { .. } => Cow::Owned(disjoint(system)?),
@@ -40,11 +42,12 @@ pub(crate) fn placed_anew(system: &System, rule: &ScheduleRule) -> Option<System
         return None;
     }
     // Where the set comes from is told of the set, and not of what a policy makes of it.
-    let System { platform, levels, tasks, requests, provenance: _ } = system;
+    let System { platform, levels, tasks, resources, requests, provenance: _ } = system;
     let mut placed = System {
         platform: platform.clone(),
         levels: levels.clone(),
         tasks: tasks.clone(),
+        resources: resources.clone(),
         requests: requests.clone(),
         provenance: None,
     };

@@ -53,6 +53,7 @@ impl Proven {
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline

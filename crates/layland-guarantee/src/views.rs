@@ -623,6 +623,7 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

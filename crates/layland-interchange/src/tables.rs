@@ -335,7 +335,9 @@ impl Row {
                 Detail::Speed(speed) => {
                     row.speed = Some(format!("{}/{}", speed.numerator(), speed.denominator()));
                 }
-                Detail::Why(_) | Detail::Level(_) => row.text = Some(detail.to_string()),
+                Detail::Why(_) | Detail::Level(_) | Detail::Resource(_) => {
+                    row.text = Some(detail.to_string());
+                }
             }
         }
         row

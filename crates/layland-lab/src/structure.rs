@@ -55,6 +55,7 @@ pub(crate) fn structure(
         Algorithm::Ordered(..)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -412,6 +412,7 @@ impl Policy for Enforcer {
             | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

@@ -50,6 +50,7 @@ impl Policy for Broken {
             | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::Leave { .. }
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }

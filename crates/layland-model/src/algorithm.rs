@@ -1,7 +1,7 @@
 //! What a scheduling policy is, in the terms of the literature. Analyses say with these types what
 //! they are about, and policies what they are, so that neither needs to know the other.
 
-use crate::{ServerKind, Task};
+use crate::{Protocol, ServerKind, Task};
 use std::fmt;
 
 /// Which CPUs the ready jobs of a policy compete for.
@@ -103,6 +103,8 @@ pub enum Algorithm {
     Deferred(Form, Order),
     /// Fixed priorities on each CPU, in this order, where tasks with a budget are served.
     Served(ServerKind, Order),
+    /// This order on each CPU, where jobs lock resources by this protocol and suspend themselves.
+    Locking(Order, Protocol),
     /// EDZL: global EDF in which a job without laxity comes before all others (Lee 1994).
     Edzl,
     /// Global scheduling in which the jobs of some tasks come first, whatever their deadlines.
@@ -262,6 +264,13 @@ impl fmt::Display for Algorithm {
             }
             Algorithm::Served(kind, order) => {
                 return write!(f, "p-{} with {} servers", order.abbreviation(), kind.name());
+            }
+            Algorithm::Locking(order, protocol) => {
+                let order = order.abbreviation();
+                return match protocol {
+                    Protocol::Plain => write!(f, "p-{order} with plain locks"),
+                    protocol => write!(f, "p-{order} with locks by {}", protocol.abbreviation()),
+                };
             }
             Algorithm::Edzl => "EDZL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",

@@ -8,6 +8,7 @@
 //!   platform   CPUs with speeds, clusters, overheads
 //!   levels     the names of the criticality levels
 //!   tasks      C, T, D of each task, affinity, criticality, priority, ..
+//!   resources  what jobs share, one at a time
 //!   requests   what changes while the system runs
 //!
 //!      arrival   release           completion      absolute deadline
@@ -44,8 +45,9 @@ mod id;
 pub mod note;
 mod platform;
 mod rate;
-mod rule;
+pub mod rule;
 mod server;
+mod steps;
 mod system;
 mod task;
 mod time;
@@ -65,6 +67,7 @@ pub use platform::{Overheads, Platform, Speed};
 pub use rate::{Rate, RateSum};
 pub use rule::{Group, JobOrder, LaxityRule, MoveReason, Piece, Releases, ScheduleRule, Slices};
 pub use server::{Server, ServerKind};
+pub use steps::{Protocol, Resource, ResourceId, Section, Step};
 pub use system::{Change, Provenance, Request, RequestKind, System, Tasks};
 pub use task::{
     Behaviour, Criticality, ExecutionModel, Levels, OnMiss, Preemption, Separation, Task,

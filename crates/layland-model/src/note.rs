@@ -3,7 +3,7 @@
 //!
 //! A new kind is a variant, an arm of [`Note::describe`] and an arm of [`Note::read`].
 
-use crate::{CpuId, Criticality, MoveReason, Speed, TaskId, Time};
+use crate::{CpuId, Criticality, MoveReason, ResourceId, Speed, TaskId, Time};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::fmt;
@@ -213,6 +213,8 @@ pub enum Detail {
     Task(TaskId),
     /// The number of the job of that task.
     Job(u64),
+    /// A resource.
+    Resource(ResourceId),
     /// The CPU before.
     From(CpuId),
     /// The CPU.
@@ -233,6 +235,7 @@ impl Detail {
         match self {
             Detail::Task(_) => "task",
             Detail::Job(_) => "seq",
+            Detail::Resource(_) => "resource",
             Detail::From(_) => "from",
             Detail::Cpu(_) => "cpu",
             Detail::Deadline(_) => "deadline",
@@ -247,6 +250,7 @@ impl Detail {
         match *self {
             Detail::Task(task) => Value::Number(task.0.into()),
             Detail::Job(seq) => Value::Number(seq.into()),
+            Detail::Resource(resource) => Value::Number(resource.0.into()),
             Detail::From(cpu) | Detail::Cpu(cpu) => Value::Number(cpu.0.into()),
             Detail::Deadline(at) => Value::Number(at.ns().into()),
             Detail::Speed(speed) => Value::Word(speed.to_string().into()),
@@ -263,6 +267,7 @@ impl Detail {
             Detail::Why(MoveReason::Pulled) => "«".to_owned(),
             Detail::Task(_)
             | Detail::Job(_)
+            | Detail::Resource(_)
             | Detail::From(_)
             | Detail::Cpu(_)
             | Detail::Deadline(_)
@@ -332,6 +337,13 @@ pub trait ReadDetails {
     /// If it is none.
     fn seq(&mut self) -> Result<u64, Self::Error> {
         self.number("seq")
+    }
+    /// A resource.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn resource(&mut self) -> Result<ResourceId, Self::Error> {
+        self.number("resource").map(ResourceId)
     }
     /// The CPU before.
     ///

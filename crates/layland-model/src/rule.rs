@@ -2,7 +2,8 @@
 //! without knowing the policy. Also the reasons for which a policy moves threads.
 
 use crate::{
-    CpuId, CpuSet, Duration, Order, Preemption, Server, ServerKind, Service, Task, TaskId, TaskMap,
+    CpuId, CpuSet, Duration, Order, Preemption, Protocol, Server, ServerKind, Service, Task,
+    TaskId, TaskMap,
 };
 
 /// A property of a schedule, at every instant.
@@ -54,6 +55,10 @@ pub enum ScheduleRule {
         /// The servers of the tasks that have one.
         servers: TaskMap<Option<Server>>,
     },
+    /// In each group, of one CPU, the job runs that has the highest effective priority of those that can go on, and
+    /// locks go to whom the protocol says. Which sections jobs have is a matter of the system: [`rule::Locking`](Locking) says
+    /// which priorities those are. Unless the machine is real.
+    Locking(Locking),
     /// Every CPU that a waiting job may use runs a job that comes before it in the order. Which CPUs
     /// those are is a matter of the system.
     Weak {
@@ -165,6 +170,41 @@ pub enum ScheduleRule {
         /// The CPUs for which an analysis has shown that.
         guaranteed: CpuSet,
     },
+}
+
+/// Which job runs on each CPU, and who gets a lock, under a protocol.
+///
+/// A job is *ready* if it is released, not over, does not suspend itself, and does not wait for a lock. Where no more is
+/// said its key is that of the order, ties by the smaller rank, then by the smaller id; the smallest key runs. The
+/// *base priority* of a task is its place in the order, or the relative deadline under SRP. The *ceiling* of a resource
+/// is the highest base priority of its users. A resource is *global* if its users are on several CPUs (under DPCP also
+/// if one is not on its home), and *local* otherwise. A lock that is free can be granted when its job is selected:
+/// jobs ask in later rounds of an instant, once everything that is due has been told.
+///
+/// - Plain, PIP: a free lock is granted. PIP: a holder has the smallest key of its own and those that wait for what it
+///   holds, transitively. Who waits tries again when it is selected after an unlock.
+/// - PCP: as PIP, but a lock is only granted to a job whose effective priority is higher than the ceilings of all that
+///   other jobs on its CPU hold. A job that is denied one passes its priority to the holder of the resource of the
+///   highest of these ceilings; of equal ones to the last that was granted.
+/// - Immediate ceilings; local resources under MPCP, DPCP, FMLP+ and MSRP with fixed priorities: a holder has the
+///   priority of the highest ceiling of what it holds, if that is higher than its own, and comes before others of it.
+/// - SRP: a job that has not begun may begin only if it has the smallest key of all jobs on its CPU that are not over,
+///   and its relative deadline is shorter than the ceilings of all that is held there.
+/// - MPCP: the holder of a global resource comes before all that hold none; among holders the highest *remote* ceiling
+///   does (of the users on other CPUs), then who was granted first. The highest base priority in the queue is next.
+/// - FMLP+: holders of global resources come before all others, by their requests. Queues are in the order of requests.
+/// - MSRP: from the request for a global resource to its unlock nobody preempts; jobs that wait spin. Queues are in the
+///   order of requests.
+/// - DPCP: a job that asks for a global resource is on the home CPU until its unlock. There it comes before all others,
+///   by its base priority until it is selected and granted, then by the ceiling.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locking {
+    /// CPUs, each with the tasks that it serves.
+    pub groups: Vec<Group>,
+    /// The order of jobs without locks.
+    pub order: JobOrder,
+    /// Who gets a lock, and what comes with it.
+    pub protocol: Protocol,
 }
 
 /// Where the slices of [`ScheduleRule::Shares`] end.

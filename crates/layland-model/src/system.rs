@@ -1,8 +1,8 @@
 //! [`System`]: everything that a task-set file says.
 
 use crate::{
-    CpuId, CpuSet, Duration, Levels, Platform, RateSum, Service, TIME_LIMIT, Task, TaskId, TaskMap,
-    Time,
+    CpuId, CpuSet, Duration, Levels, Platform, RateSum, Resource, Service, TIME_LIMIT, Task,
+    TaskId, TaskMap, Time,
 };
 use num_integer::Integer;
 use std::collections::BTreeMap;
@@ -67,6 +67,8 @@ pub struct System {
     pub levels: Levels,
     /// The tasks.
     pub tasks: Tasks,
+    /// What the jobs of several tasks lock.
+    pub resources: Vec<Resource>,
     /// Requests in the order of their times; those at one instant in this order.
     pub requests: Vec<Request>,
     /// How the set was made, if it was generated.
@@ -140,6 +142,7 @@ impl System {
             platform: Platform::identical(cpus),
             levels: Levels::default(),
             tasks: tasks.into(),
+            resources: Vec::new(),
             requests: Vec::new(),
             provenance: None,
         }

@@ -1,7 +1,8 @@
 //! Tasks: how often jobs come, how long they run, where they may run.
 
-use crate::{CpuSet, Duration, Rate, RateSum, Service, Time};
+use crate::{CpuSet, Duration, Rate, RateSum, Service, Step, Time};
 use std::fmt;
+use std::sync::Arc;
 
 /// A criticality level: 0 is the lowest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -219,6 +220,8 @@ pub struct Task {
     pub reclaim: bool,
     /// Where its jobs may be preempted.
     pub preemption: Preemption,
+    /// What each job does besides executing, and when, if it does anything else: see [`Step`].
+    pub steps: Option<Arc<[Step]>>,
     /// Which threads of a program it is about, for whoever runs programs: `main`, or a pattern for their names.
     pub thread: Option<Box<str>>,
 }
@@ -251,6 +254,7 @@ impl Task {
             on_miss: OnMiss::Continue,
             reclaim: false,
             preemption: Preemption::Anywhere,
+            steps: None,
             thread: None,
         }
     }

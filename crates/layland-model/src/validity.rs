@@ -1,5 +1,7 @@
 //! The rules that make a [`System`] valid, and what is wrong with one that is not.
 
+mod steps;
+
 use crate::{
     Behaviour, Change, CpuId, CpuSet, Duration, ExecutionModel, Index, Preemption, Request,
     RequestKind, Separation, Service, Speed, System, TIME_LIMIT, Task, TaskId, Time,
@@ -25,6 +27,7 @@ pub enum Field {
     Execution,
     Priority,
     Preemption,
+    Steps,
 }
 
 /// The part of a system that is invalid.
@@ -42,6 +45,10 @@ pub enum SystemPart {
     Overheads,
     /// A field of a task.
     Task(TaskId, Field),
+    /// A step of a task, by index.
+    Step(TaskId, usize),
+    /// A resource, by index.
+    Resource(usize),
     /// A request, by index.
     Request(usize),
 }
@@ -86,7 +93,9 @@ impl System {
                 );
             }
             self.validate_task(id, task, &mut wrong);
+            self.validate_steps(id, task, &mut wrong);
         }
+        self.validate_resources(&mut wrong);
         for (index, request) in self.requests.iter().enumerate() {
             self.validate_request(index, request, &mut wrong);
         }

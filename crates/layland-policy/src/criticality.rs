@@ -164,6 +164,8 @@ impl<M: Mechanism> Policy for PerCpu<M> {
                     processor.exhausted(job);
                 }
             }
+            // It takes no task with steps.
+            Event::Step { .. } => {}
             Event::Measured { job, executed } => {
                 if let Some((processor, member)) = self.of(job) {
                     processor.measured(member, job, executed);

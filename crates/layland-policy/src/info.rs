@@ -43,6 +43,7 @@ pub struct PolicyInfo {
     /// Whom to cite.
     pub citations: Vec<Citation>,
     keeps_regions: bool,
+    follows_steps: bool,
     algorithm: Arc<dyn Fn(&PolicyOptions) -> Algorithm + Send + Sync>,
     build: Arc<Constructor>,
 }
@@ -70,6 +71,7 @@ impl PolicyInfo {
             ties: Text::default(),
             citations: Vec::new(),
             keeps_regions: false,
+            follows_steps: false,
             algorithm: Arc::new(|_| Algorithm::Other),
             build: Arc::new(build),
         }
@@ -121,6 +123,13 @@ impl PolicyInfo {
         PolicyInfo { keeps_regions: true, ..self }
     }
 
+    /// It knows what to do when jobs lock resources and suspend themselves ([`Step`](layland_model::Step)). A policy
+    /// that does not say so takes no task with steps.
+    #[must_use]
+    pub fn following_steps(self) -> PolicyInfo {
+        PolicyInfo { follows_steps: true, ..self }
+    }
+
     /// The algorithm that it implements with these options.
     pub fn algorithm(&self, options: &PolicyOptions) -> Algorithm {
         (self.algorithm)(options)
@@ -129,7 +138,8 @@ impl PolicyInfo {
     /// Builds the policy for a system.
     ///
     /// # Errors
-    /// If the policy cannot schedule it, or a task has non-preemptive regions and the policy does not keep them.
+    /// If the policy cannot schedule it, a task has non-preemptive regions and the policy does not keep them, or a task
+    /// has steps and the policy does not follow them.
     pub fn build(
         &self,
         system: &System,
@@ -140,6 +150,11 @@ impl PolicyInfo {
             && let Some((id, task)) = system.tasks.iter().find(with_regions)
         {
             return Err(SystemRefusal::of_regions(&self.name, id, task));
+        }
+        if !self.follows_steps
+            && let Some((id, task)) = system.tasks.iter().find(|(_, task)| task.steps.is_some())
+        {
+            return Err(SystemRefusal::of_steps(&self.name, id, task));
         }
         (self.build)(system, options)
     }
@@ -170,6 +185,18 @@ impl SystemRefusal {
             format!(
                 "task `{}` has non-preemptive regions, and {who} preempts anywhere: use EDF or fixed priorities \
                  (global, clustered or partitioned), or leave out `nonpreemptive` and `segments`",
+                task.name
+            )
+        };
+        Refusal::not_permitted(reason(policy)).about(id).in_general(reason("it"))
+    }
+
+    /// Why a policy does not take a task with steps.
+    pub(crate) fn of_steps(policy: &str, id: TaskId, task: &Task) -> SystemRefusal {
+        let reason = |who: &str| {
+            format!(
+                "task `{}` has `steps`, and {who} knows no locks and no suspensions: use partitioned EDF or fixed \
+                 priorities (p-edf, p-rm, p-dm, p-fp)",
                 task.name
             )
         };

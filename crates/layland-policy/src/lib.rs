@@ -65,6 +65,7 @@ pub mod fair;
 mod highest_first;
 mod info;
 pub mod least_laxity;
+pub mod locking;
 pub mod ordered;
 mod policy;
 mod queue;
@@ -80,6 +81,6 @@ pub use info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal, Text, Value
 pub use layland_model::Note;
 pub use policy::{
     Action, AfterJob, ClonePolicy, Count, Event, Needs, Policy, Progress, Refusal, RefusalKind,
-    RequestId, Schedules, Speeds, State, TimerId,
+    RequestId, Schedules, Speeds, State, StepEvent, TimerId,
 };
 pub use registry::{BuildError, RegisterError, Registry};

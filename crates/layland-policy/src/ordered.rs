@@ -5,15 +5,16 @@
 //! deadline-monotonic priorities; Dhall and Liu 1978 for the global and the partitioned form; Calandrino,
 //! Anderson and Baumberger 2007 for the clustered one. The schedule is that of [`HighestFirst`]: see there
 //! for ties and placement. Where tasks have non-preemptive regions, or the option `nonpreemptive` asks for them, it is
-//! that of [`deferred`].
+//! that of [`deferred`]; where jobs lock resources or suspend themselves, on each CPU that of [`locking`].
 
 use crate::Policy;
 use crate::deferred;
 use crate::highest_first::{HighestFirst, Ties};
 use crate::info::{OptionInfo, PolicyInfo, PolicyOptions, SystemRefusal};
+use crate::locking;
 use crate::shell::groups::{self, ONE_CLUSTER, PACKED, PRIORITIES, WHOLE_CLUSTER};
 use crate::shell::{Grouped, Scope};
-use layland_model::{Algorithm, Citation, Form, Order, System};
+use layland_model::{Algorithm, Citation, Form, Order, Protocol, System};
 
 /// Dhall and Liu 1978.
 pub const DHALL_LIU: Citation = Citation {
@@ -111,6 +112,11 @@ fn info(
     let build =
         move |system: &System, options: &PolicyOptions| -> Result<Box<dyn Policy>, SystemRefusal> {
             let (name, ties) = (algorithm.to_string(), ties(order, options)?);
+            if form == Form::Partitioned
+                && let Some(locking) = locking::locking(&name, order, system, options)?
+            {
+                return Ok(Box::new(locking));
+            }
             Ok(match deferred::grouped(name, scope, order, system, options, ties)? {
                 Some(deferred) => Box::new(deferred),
                 None => Box::new(build(order, system, options)?),
@@ -118,6 +124,10 @@ fn info(
         };
     let with_regions = move |options: &PolicyOptions| match deferred::is_asked(options) {
         Ok(true) => Algorithm::Deferred(form, order),
+        Ok(false) | Err(_) if form == Form::Partitioned && options.text("locks").is_some() => {
+            let protocol = locking::protocol(order, options).unwrap_or(Protocol::Plain);
+            Algorithm::Locking(order, protocol)
+        }
         Ok(false) | Err(_) => algorithm,
     };
     PolicyInfo::new(algorithm.to_string(), title, summary, build)
@@ -185,7 +195,10 @@ fn p(order: Order) -> PolicyInfo {
     let summary = format!("{} on each CPU; {placed}", algorithm(order));
     info(Form::Partitioned, order, title("partitioned", order), summary, partitioned)
         .refusing(refuses(PACKED, order))
-        .with_options([groups::fit()].into_iter().chain(options_of(order)))
+        .with_options(
+            [groups::fit()].into_iter().chain(options_of(order)).chain([locking::option(order)]),
+        )
+        .following_steps()
         .citing(citations(order))
 }
 

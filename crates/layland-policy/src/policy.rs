@@ -1,7 +1,8 @@
 //! The boundary between policies and engines: [`Policy`], [`Event`], [`Action`].
 
 use layland_model::{
-    Change, CpuId, CpuSet, JobId, Note, ScheduleRule, Service, Speed, Task, TaskId, Time,
+    Change, CpuId, CpuSet, JobId, Note, ResourceId, ScheduleRule, Service, Speed, Task, TaskId,
+    Time,
 };
 use std::sync::Arc;
 
@@ -125,6 +126,14 @@ pub enum Event {
         /// The CPU that runs it.
         cpu: CpuId,
     },
+    /// A job has come to one of its [steps](layland_model::Step). Only a policy that
+    /// [follows steps](crate::PolicyInfo::following_steps) gets this event.
+    Step {
+        /// The job.
+        job: JobId,
+        /// What it does.
+        step: StepEvent,
+    },
     /// A point in time that the policy asked for has come. The timer is no longer set.
     Timer {
         /// The timer.
@@ -140,6 +149,38 @@ pub enum Event {
         /// The CPU.
         cpu: CpuId,
     },
+}
+
+/// What a job does besides executing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum StepEvent {
+    /// The running job asks for a resource. It goes on holding its CPU and makes no progress, until the policy
+    /// [grants](Action::Grant) it: where it is left on its CPU it spins, and where it is taken off it waits.
+    Requests {
+        /// What it asks for.
+        resource: ResourceId,
+        /// The CPU that runs it.
+        cpu: CpuId,
+    },
+    /// The running job gives back what it holds, and goes on running.
+    Unlocks {
+        /// What it held.
+        resource: ResourceId,
+        /// The CPU that runs it.
+        cpu: CpuId,
+    },
+    /// The running job suspends itself; its CPU runs nothing.
+    Suspends {
+        /// The CPU that ran it.
+        cpu: CpuId,
+    },
+    /// A job that suspended itself is ready again.
+    Resumes,
 }
 
 /// Something that a policy wants done.
@@ -160,6 +201,13 @@ pub enum Action {
     Idle {
         /// The CPU.
         cpu: CpuId,
+    },
+    /// The job holds from now on what it has asked for, and makes progress again where it runs.
+    Grant {
+        /// The job.
+        job: JobId,
+        /// What it asked for.
+        resource: ResourceId,
     },
     /// Asks for `Timer { id }` at `at`, in place of any earlier setting of this timer.
     SetTimer {
@@ -274,9 +322,10 @@ impl Refusal {
 /// 1. `now` never decreases. All events of one instant come before its `decide`; after the actions
 ///    of a `decide` are carried out, the same instant may have a further round of events and
 ///    another `decide` (a job with nothing to execute completes at once; a timer was set for now).
-/// 2. Within a round, events come in this order: `Completion` and `BudgetExhausted` by CPU;
+/// 2. Within a round, events come in this order: `Completion`, `BudgetExhausted` and `Step` by CPU;
 ///    `Ended` of jobs that have completed, then of those that are given up, each by the rank and id of the
-///    task; `Timer` by id; `Join`, `Arrival` and `Release` by the rank
+///    task; `Timer` by id; `Step` of jobs that resume, by the rank and id of the task; `Join`, `Arrival` and
+///    `Release` by the rank
 ///    and id of the task; then requests (`Leave`, `Reconfigure`, `SetClusterCpus`, `CpuOnline`,
 ///    `CpuOffline`) in their order; then
 ///    `Measured`.
@@ -309,6 +358,10 @@ impl Refusal {
 /// 11. A job completes only if it has run. Where decisions take effect after their time, a job may complete between
 ///     the decision that preempts it and the moment at which it loses its CPU: this is an `Ended`, told in
 ///     a later round. If the policy runs the job again before it is told, the CPU signals a `Completion` at once.
+/// 12. Only a policy that [follows steps](crate::PolicyInfo::following_steps) is driven with tasks that have some, and
+///     hears of them. A job asks for a resource in a round in which it holds its CPU by an earlier
+///     decision of the same instant or before, and never in the round in which it gets to that step by executing: a
+///     decision comes between in which other jobs of the instant are known. It asks again for nothing.
 ///
 /// A policy promises:
 ///

@@ -349,7 +349,7 @@ impl Policy for Split {
                 self.touch(cpu);
             }
             // Arrivals are not asked for, and there is one timer.
-            Event::Arrival { .. } | Event::Timer { .. } => {}
+            Event::Arrival { .. } | Event::Timer { .. } | Event::Step { .. } => {}
         }
     }
 

@@ -63,6 +63,7 @@ pub fn explored(system: &System, algorithm: Algorithm, seed: u64) -> Explored {
         | Algorithm::Ordered(_, Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::Run

@@ -24,7 +24,7 @@ use crate::grains::Grains;
 use crate::options::{Horizon, Outcome, SimError, SimOptions};
 use layland_engine::programs::{NoPrograms, Programs};
 use layland_engine::{Agenda, Ledger, Status, rounds};
-use layland_model::{CpuMap, Duration, Overheads, Service, System, Time};
+use layland_model::{CpuId, CpuMap, Duration, Overheads, Service, System, Time};
 use layland_policy::Policy;
 use layland_trace::Recorder;
 use recurrence::Checkpoints;
@@ -103,6 +103,8 @@ struct Simulator<'a, P, R, G> {
     /// For each CPU: when its job or the budget of its job ends.
     ends: Agenda,
     next_tick: Time,
+    /// The CPUs whose jobs come to a step in the next round of this instant.
+    due: Vec<CpuId>,
     /// The CPUs whose open segment may differ from what they run.
     dirty: Marked,
 }
@@ -119,7 +121,8 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
         let grains = Grains::new(&platform.speeds);
         let mut ledger = Ledger::new(system, policy, options.seed, |work| grains.from(work));
         if let Some(seed) = options.explore {
-            ledger.explore(seed, platform.overheads.is_zero());
+            let alone = system.tasks.values().all(|task| task.steps.is_none());
+            ledger.explore(seed, platform.overheads.is_zero() && alone);
         }
         let cpus =
             platform.speeds.values().map(|&speed| CpuRun::new(grains.per_ns(speed))).collect();
@@ -137,6 +140,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
             cpus,
             ends: Agenda::new(platform.cpu_count()),
             next_tick,
+            due: Vec::new(),
             dirty: Marked::new(platform.cpu_count()),
         }
     }
@@ -204,7 +208,7 @@ impl<'a, P: Policy, R: Recorder, G: Programs> Simulator<'a, P, R, G> {
             if task.status != Status::Ready || (task.endless && !task.dated) {
                 continue;
             }
-            let executed = self.grains.to_service(task.demand - task.own.remaining.max(0));
+            let executed = self.grains.to_service(task.own.executed(task.demand));
             self.recorder.pending(&task.job, now, executed);
             while let Some(job) = self.ledger.next_unready(id) {
                 self.recorder.released(&job);

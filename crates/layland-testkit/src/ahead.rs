@@ -223,6 +223,7 @@ fn can_be_kept(actions: &[Action], before: &On, after: &On, asks: Asks) -> bool 
         | Action::SetDates { .. }
         | Action::Note { .. } => true,
         Action::Abort { .. }
+        | Action::Grant { .. }
         | Action::EndJob { .. }
         | Action::SetSpeed { .. }
         | Action::Refuse { .. } => false,
@@ -285,6 +286,7 @@ impl Due {
                     self.budgets.remove(&cpu);
                 }
                 Action::Abort { .. }
+                | Action::Grant { .. }
                 | Action::EndJob { .. }
                 | Action::SetDates { .. }
                 | Action::SetSpeed { .. }
@@ -337,6 +339,7 @@ impl Coming {
             | Event::SetClusterCpus { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::Completion { .. }
             | Event::Ended { .. }
             | Event::BudgetExhausted { .. }

@@ -41,6 +41,7 @@ pub mod kernel_text;
 #[cfg(target_os = "linux")]
 pub mod kills;
 pub mod least_laxity;
+pub mod locks;
 pub mod logged;
 pub mod mixed;
 pub mod optimal;

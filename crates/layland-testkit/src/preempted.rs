@@ -44,6 +44,7 @@ impl Seen {
             | Event::SetClusterCpus { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::BudgetExhausted { .. }
             | Event::Timer { .. }
             | Event::CpuOnline { .. } => {}
@@ -77,6 +78,7 @@ impl Seen {
                 Action::SetTimer { .. }
                 | Action::ClearTimer { .. }
                 | Action::SetDates { .. }
+                | Action::Grant { .. }
                 | Action::SetSpeed { .. }
                 | Action::Note { .. } => {}
             }

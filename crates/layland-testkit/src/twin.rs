@@ -120,7 +120,8 @@ impl Policy for SlowHighestFirst {
             Event::BudgetExhausted { .. }
             | Event::Timer { .. }
             | Event::Arrival { .. }
-            | Event::Measured { .. } => {}
+            | Event::Measured { .. }
+            | Event::Step { .. } => {}
         }
     }
 

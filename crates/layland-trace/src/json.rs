@@ -221,7 +221,11 @@ fn verify(trace: &Trace, labels: &Labels) -> Result<(), ReadError> {
                 Detail::Task(of) => task(of)?,
                 Detail::From(on) | Detail::Cpu(on) => cpu(on)?,
                 Detail::Deadline(at) => time(at)?,
-                Detail::Job(_) | Detail::Speed(_) | Detail::Why(_) | Detail::Level(_) => {}
+                Detail::Job(_)
+                | Detail::Resource(_)
+                | Detail::Speed(_)
+                | Detail::Why(_)
+                | Detail::Level(_) => {}
             }
         }
     }

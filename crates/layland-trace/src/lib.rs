@@ -70,7 +70,7 @@ mod window;
 
 pub use indicator::{LevelStretch, level_stretches, raised};
 pub use labels::Labels;
-pub use mark::{Mark, MarkKind};
+pub use mark::{LockMark, Mark, MarkKind};
 pub use record::{
     Answer, Both, Errno, Foreign, Job, JobEnd, JobRecord, NoRecord, Recorder, Segment, Trace,
 };

@@ -2,7 +2,7 @@
 //! and charts match no kind.
 
 use layland_model::note::{Description, Detail, NoteKind, ReadDetails};
-use layland_model::{CpuId, JobId, Note, Speed, Time};
+use layland_model::{CpuId, JobId, Note, ResourceId, Speed, Time};
 use smallvec::smallvec;
 
 /// A point in time worth showing.
@@ -25,8 +25,25 @@ pub enum MarkKind {
     CpuOffline(CpuId),
     /// A CPU has another speed from now on.
     Speed(CpuId, Speed),
+    /// A job asked for a resource, got it or gave it back.
+    Lock(JobId, ResourceId, LockMark),
+    /// A job suspends itself from now on.
+    Suspended(JobId),
+    /// A job that suspended itself is ready again.
+    Resumed(JobId),
     /// The policy noted this.
     Note(Note),
+}
+
+/// What happened between a job and a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMark {
+    /// The job asked for it.
+    Requested,
+    /// It holds it from now on.
+    Granted,
+    /// It holds it no longer.
+    Unlocked,
 }
 
 impl MarkKind {
@@ -75,6 +92,53 @@ impl MarkKind {
                 },
                 smallvec![Detail::Cpu(cpu), Detail::Speed(speed)],
             ),
+            MarkKind::Lock(job, resource, mark) => {
+                let kind = match mark {
+                    LockMark::Requested => &NoteKind {
+                        name: "requested",
+                        text: "asks for resource {resource}",
+                        sign: "?{resource}",
+                        legend: "asks for a resource",
+                        state: None,
+                    },
+                    LockMark::Granted => &NoteKind {
+                        name: "granted",
+                        text: "holds resource {resource}",
+                        sign: "+{resource}",
+                        legend: "holds a resource from now on",
+                        state: None,
+                    },
+                    LockMark::Unlocked => &NoteKind {
+                        name: "unlocked",
+                        text: "gives resource {resource} back",
+                        sign: "-{resource}",
+                        legend: "gives a resource back",
+                        state: None,
+                    },
+                };
+                let (task, seq) = (Detail::Task(job.task), Detail::Job(job.seq));
+                of(kind, smallvec![task, seq, Detail::Resource(resource)])
+            }
+            MarkKind::Suspended(job) => of(
+                &NoteKind {
+                    name: "suspended",
+                    text: "suspends itself",
+                    sign: "z",
+                    legend: "suspends itself",
+                    state: None,
+                },
+                smallvec![Detail::Task(job.task), Detail::Job(job.seq)],
+            ),
+            MarkKind::Resumed(job) => of(
+                &NoteKind {
+                    name: "resumed",
+                    text: "is ready again",
+                    sign: "!",
+                    legend: "ready after a suspension",
+                    state: None,
+                },
+                smallvec![Detail::Task(job.task), Detail::Job(job.seq)],
+            ),
             MarkKind::Note(note) => note.describe(),
         }
     }
@@ -92,8 +156,17 @@ impl MarkKind {
             }
             "cpu_online" => MarkKind::CpuOnline(from.cpu()?),
             "cpu_offline" => MarkKind::CpuOffline(from.cpu()?),
+            "requested" => of_lock(from, LockMark::Requested)?,
+            "granted" => of_lock(from, LockMark::Granted)?,
+            "unlocked" => of_lock(from, LockMark::Unlocked)?,
+            "suspended" => MarkKind::Suspended(JobId { task: from.task()?, seq: from.seq()? }),
+            "resumed" => MarkKind::Resumed(JobId { task: from.task()?, seq: from.seq()? }),
             "speed" => MarkKind::Speed(from.cpu()?, from.speed()?),
             _ => return Ok(Note::read(kind, from)?.map(MarkKind::Note)),
         }))
     }
+}
+fn of_lock<D: ReadDetails>(from: &mut D, mark: LockMark) -> Result<MarkKind, D::Error> {
+    let job = JobId { task: from.task()?, seq: from.seq()? };
+    Ok(MarkKind::Lock(job, from.resource()?, mark))
 }

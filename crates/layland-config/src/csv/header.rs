@@ -127,7 +127,10 @@ impl TableReader<'_> {
         };
         for key in ["name", "period", "wcet"] {
             let there = columns.iter().flatten().any(|column| column.key == key);
-            if !there && !meant.contains(&key) {
+            // What the steps of a job run is its execution time.
+            let follows =
+                key == "wcet" && columns.iter().flatten().any(|column| column.key == "steps");
+            if !there && !follows && !meant.contains(&key) {
                 let message = format!("the table has no column `{key}`");
                 let help = "name, period and wcet are required";
                 self.error("layland::csv::header", whole.clone(), message, help);

@@ -3,7 +3,8 @@
 //! The first line names the columns with the keys of the task-set file, in any case, or with other names that are
 //! common (`Task`, `C`, `T`). A time is a text with a unit, or a plain number under a header with a unit (`period_ms`,
 //! `Period (ms)`), or in the unit that the user says ([`Host::unit`]). `wcet.LO` and `wcet.HI` are
-//! execution times by criticality level. An empty cell is a key that is left out. Comments before
+//! execution times by criticality level. The steps of a job are one cell (`run 1ms; lock bus; run 2ms; unlock bus`), and
+//! the resources are those that steps name. An empty cell is a key that is left out. Comments before
 //! the header say what is not about a task:
 //!
 //! ```text
@@ -16,6 +17,7 @@
 
 mod header;
 mod rows;
+mod steps;
 mod task;
 mod write;
 
@@ -28,6 +30,7 @@ use crate::problem::{Problem, Problems, Span};
 use header::Column;
 use layland_model::{CpuSet, Field, Index, Platform, System, SystemPart, Task};
 use rows::{Cell, RawRow, Rows, separator};
+use steps::Named;
 
 pub(crate) const COLUMNS: &[&str] = &[
     "name",
@@ -47,6 +50,7 @@ pub(crate) const COLUMNS: &[&str] = &[
     "reclaim",
     "nonpreemptive",
     "segments",
+    "steps",
     "thread",
 ];
 const TIMES: &[&str] = &["period", "deadline", "wcet", "budget", "offset", "jitter"];
@@ -57,7 +61,7 @@ pub(crate) fn read(
     host: &Host,
     problems: &mut Problems,
 ) -> Option<(System, Vec<Span>)> {
-    let mut reader = TableReader { problems, host, without_unit: None };
+    let mut reader = TableReader { problems, host, without_unit: None, named: Named::default() };
     let (preamble, header_at) = reader.preamble(text);
     let rest = &text[header_at..];
     let header_line = rest.lines().next().unwrap_or_default();
@@ -112,6 +116,7 @@ pub(crate) fn read(
             })
             .collect(),
         platform,
+        resources: std::mem::take(&mut reader.named.resources),
         requests: Vec::new(),
         provenance: None,
     };
@@ -125,6 +130,14 @@ pub(crate) fn read(
                 let row = RowSpans::at(text, separator, &columns, &spans[task.index()]);
                 problem.at(row.field(field), "here")
             }
+            SystemPart::Step(task, _) => {
+                let row = RowSpans::at(text, separator, &columns, &spans[task.index()]);
+                problem.at(row.field(Field::Steps), "here")
+            }
+            SystemPart::Resource(index) => match reader.named.spans.get(index) {
+                Some(span) => problem.at(span.clone(), "here"),
+                None => problem,
+            },
             SystemPart::Cluster(index) => match preamble.clusters.get(index) {
                 Some((_, span)) => problem.at(span.clone(), "here"),
                 None => problem,
@@ -177,6 +190,8 @@ struct TableReader<'p> {
     host: &'p Host,
     /// The first number without a unit, its column, and its place.
     without_unit: Option<(String, Column, Span)>,
+    /// The resources that steps name.
+    named: Named,
 }
 
 impl TableReader<'_> {

@@ -4,6 +4,7 @@ use super::header::Column;
 use super::rows::Cell;
 use super::{TIMES, TableReader};
 use crate::cpus::Choice;
+use crate::steps::execution;
 use layland_model::{
     Behaviour, Criticality, Duration, ExecutionModel, Levels, OnMiss, ParseTimeError, Preemption,
     Service, Task,
@@ -62,8 +63,11 @@ impl TableReader<'_> {
             self.error("layland::csv::missing", row, "the row has no name".to_owned(), "name it");
             return None;
         };
+        let steps = self.steps(texts.get("steps").copied(), &mut ok);
         let has_wcet = times.contains_key("wcet") || by_level.iter().any(Option::is_some);
-        for (key, there) in [("period", times.contains_key("period")), ("wcet", has_wcet)] {
+        for (key, there) in
+            [("period", times.contains_key("period")), ("wcet", has_wcet || steps.is_some())]
+        {
             if !there && ok {
                 let message = format!("task `{name}` has no {key}");
                 let help = "fill the cell: there is no default";
@@ -128,10 +132,8 @@ impl TableReader<'_> {
                 self.error("layland::csv::row", row, message, help);
                 return None;
             }
+            None if !has_wcet => vec![execution(steps.as_ref()?); levels.count()],
             None => {
-                if !has_wcet {
-                    return None;
-                }
                 let own = by_level[..=criticality.level()].iter().try_fold(0, |_, time| *time);
                 let Some(own) = own else {
                     let message = format!("task `{name}` has no wcet for each level up to its own");
@@ -166,6 +168,7 @@ impl TableReader<'_> {
                 on_miss,
                 reclaim,
                 preemption,
+                steps: steps.map(Into::into),
                 thread,
             },
         })

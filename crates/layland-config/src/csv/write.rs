@@ -1,5 +1,6 @@
 //! A system as a table.
 
+use super::steps;
 use crate::problem::Problem;
 use layland_model::{
     Behaviour, CpuSet, ExecutionModel, Index, Levels, OnMiss, Overheads, Preemption, System, Task,
@@ -93,6 +94,11 @@ pub fn to_csv(system: &System) -> (String, Vec<Problem>) {
             }
         });
     }
+    let steps: Text<'_> = &|_, t| steps::cell_text(t, &system.resources);
+    if any(&|_, t| !steps::cell_text(t, &system.resources).is_empty()) {
+        titles.push("steps".to_owned());
+        columns.push(steps);
+    }
     if any(&|_, t| t.thread.is_some()) {
         titles.push("thread".to_owned());
         columns.push(&|_, t| t.thread.as_deref().unwrap_or_default().to_owned());
@@ -128,6 +134,7 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(platform.overheads != Overheads::default(), "the overheads are".to_owned());
     lose(!system.requests.is_empty(), format!("{} requests are", system.requests.len()));
     lose(system.provenance.is_some(), "the provenance is".to_owned());
+    steps::lost(system, &mut lose);
     for task in system.tasks.values() {
         let name = &task.name;
         lose(task.behaviour != Behaviour::Periodic, format!("the release of `{name}` is"));

@@ -102,6 +102,7 @@ pub(crate) fn read(
             .enumerate()
             .map(|(rank, (task, _))| Task { rank: rank as i64, ..task })
             .collect(),
+        resources: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };

@@ -10,6 +10,7 @@ mod behaviour;
 mod platform;
 mod request;
 mod short;
+mod steps;
 mod task;
 mod value;
 mod write;
@@ -24,20 +25,30 @@ use crate::problem::{Problem, Problems, Span};
 use layland_model::{Field, Index, Invalid, Levels, Platform, Provenance, System, SystemPart};
 use platform::PlatformSpans;
 use std::collections::BTreeMap;
+use steps::Resources;
 use task::TaskTable;
 use toml::de::{DeTable, DeValue};
 
 /// The version that this reader understands.
 pub(crate) const VERSION: i64 = 1;
 
-pub(crate) const TOP: &[&str] =
-    &["layland", "platform", "criticality", "defaults", "task", "request", "provenance"];
+pub(crate) const TOP: &[&str] = &[
+    "layland",
+    "platform",
+    "criticality",
+    "defaults",
+    "resource",
+    "task",
+    "request",
+    "provenance",
+];
 pub(crate) const CRITICALITY: &[&str] = &["levels"];
 pub(crate) const PROVENANCE: &[&str] = &["generator", "seed", "parameters"];
 #[cfg(test)]
 pub(crate) use {
     platform::{OVERHEAD, PLATFORM},
     request::REQUEST,
+    steps::RESOURCE,
     task::{DEFAULTS, TASK},
 };
 
@@ -153,18 +164,29 @@ impl<'p, 'h> Decoder<'p, 'h> {
         let mut broken = Broken::default();
         let (platform, platform_spans) = self.platform(top, &mut broken);
         let levels = self.levels(top, &mut broken);
+        let resources = self.resources(top, &platform, &broken);
         let tables = self.task_tables(top);
         let defaults = self.defaults(top, &platform, &levels);
-        let (tasks, origin) = self.tasks(&tables, defaults, &platform, &levels, &mut broken);
+        let (tasks, origin) =
+            self.tasks(&tables, defaults, (&platform, &levels, &resources), &mut broken);
         let (requests, request_spans, all_requests) = self.requests(top, &platform, &tasks);
         let provenance = value_of(top, "provenance").and_then(|entry| self.provenance(&entry));
-        let system = System { platform, levels, tasks: tasks.into(), requests, provenance };
+        let Resources { listed, spans: resource_spans, .. } = resources;
+        let system = System {
+            platform,
+            levels,
+            tasks: tasks.into(),
+            resources: listed,
+            requests,
+            provenance,
+        };
         for invalid in system.validate() {
             let spans_of = SystemSpans {
                 tables: &tables,
                 defaults,
                 origin: &origin,
                 platform: &platform_spans,
+                resources: &resource_spans,
                 requests: &request_spans,
                 requests_complete: all_requests,
                 broken: &broken,
@@ -307,6 +329,7 @@ struct SystemSpans<'a, 't> {
     /// For each task the index of its table, and whether it is a further copy.
     origin: &'a [(u32, bool)],
     platform: &'a PlatformSpans,
+    resources: &'a [Span],
     requests: &'a [Span],
     requests_complete: bool,
     broken: &'a Broken,
@@ -342,6 +365,14 @@ impl SystemSpans<'_, '_> {
                 return None;
             }
             SystemPart::Request(index) => self.requests.get(index).cloned(),
+            SystemPart::Resource(index) => self.resources.get(index).cloned(),
+            SystemPart::Step(task, index) => {
+                let (table, copy) = self.origin[task.index()];
+                if copy {
+                    return None;
+                }
+                Some(self.step(table as usize, index))
+            }
             SystemPart::Task(task, field) => {
                 let (table, copy) = self.origin[task.index()];
                 let table = table as usize;
@@ -372,7 +403,7 @@ impl SystemSpans<'_, '_> {
         let others = match field {
             Field::Budget => bit(Field::Deadline) | bit(Field::Period),
             Field::Wcet => bit(Field::Criticality),
-            Field::Preemption => bit(Field::Wcet) | bit(Field::Criticality),
+            Field::Preemption | Field::Steps => bit(Field::Wcet) | bit(Field::Criticality),
             Field::Affinity => bit(Field::Cluster),
             Field::Name
             | Field::Period
@@ -387,9 +418,11 @@ impl SystemSpans<'_, '_> {
         };
         let section = match field {
             Field::Affinity | Field::Cluster => self.broken.platform,
-            Field::Wcet | Field::Criticality | Field::Execution | Field::Preemption => {
-                self.broken.levels
-            }
+            Field::Wcet
+            | Field::Criticality
+            | Field::Execution
+            | Field::Preemption
+            | Field::Steps => self.broken.levels,
             Field::Name
             | Field::Period
             | Field::Deadline
@@ -400,6 +433,13 @@ impl SystemSpans<'_, '_> {
             | Field::Priority => false,
         };
         section || self.broken.fields[table] & (bit(field) | others) != 0
+    }
+
+    /// An element of `steps`.
+    fn step(&self, table: usize, index: usize) -> Span {
+        let steps = value_of(self.tables[table].table, "steps");
+        let element = steps.and_then(|entry| Some(entry.value.as_array()?.get(index)?.span()));
+        element.unwrap_or_else(|| self.field(table, Field::Steps))
     }
 
     /// The value of a field, or else the header of the table.

@@ -1,9 +1,11 @@
 //! The `[[task]]` tables and `[defaults]`.
 
+use super::steps::Resources;
 use super::{Broken, Decoder, bit};
 use crate::document::{KeyValue, value_of};
 use crate::host::MAX_TASKS;
 use crate::problem::{Problem, Span};
+use crate::steps::execution;
 use layland_model::{
     Behaviour, CpuSet, Criticality, Duration, ExecutionModel, Field, Levels, OnMiss, Platform,
     Preemption, Service, Task, nearest,
@@ -29,6 +31,7 @@ pub(crate) const TASK: &[&str] = &[
     "reclaim",
     "nonpreemptive",
     "segments",
+    "steps",
     "thread",
     "release",
     "exec",
@@ -138,8 +141,7 @@ impl Decoder<'_, '_> {
         &mut self,
         tables: &[TaskTable<'t>],
         defaults: Option<&'t DeTable<'t>>,
-        platform: &Platform,
-        levels: &Levels,
+        set: (&Platform, &Levels, &Resources),
         broken: &mut Broken,
     ) -> (Vec<Task>, Vec<(u32, bool)>) {
         let (mut tasks, mut origin) = (Vec::new(), Vec::new());
@@ -147,7 +149,7 @@ impl Decoder<'_, '_> {
         for (index, table) in tables.iter().enumerate() {
             let lookup = Lookup { table: table.table, defaults };
             let mut faults = Faults::default();
-            let task = self.task(table, &lookup, platform, levels, &mut faults);
+            let task = self.task(table, &lookup, set, &mut faults);
             broken.fields.push(faults.0);
             let count = match value_of(table.table, "count") {
                 None => Some(None),
@@ -187,8 +189,7 @@ impl Decoder<'_, '_> {
         &mut self,
         here: &TaskTable<'_>,
         lookup: &Lookup<'_>,
-        platform: &Platform,
-        levels: &Levels,
+        (platform, levels, resources): (&Platform, &Levels, &Resources),
         faults: &mut Faults,
     ) -> Task {
         self.reader.only(here.table, TASK, "a task");
@@ -206,9 +207,12 @@ impl Decoder<'_, '_> {
             let found = lookup.get(key);
             // A misspelt key is reported as unknown already.
             let meant = |other: &str| {
-                !TASK.contains(&other) && nearest(other, TASK.iter().copied()) == Some(key)
+                let near = nearest(other, TASK.iter().copied());
+                let is_it = near == Some(key) || near == Some("steps") && key == "wcet";
+                !TASK.contains(&other) && is_it
             };
-            if found.is_none() && !here.table.keys().any(|other| meant(other.get_ref())) {
+            let mut keys = here.table.keys().map(|other| -> &str { other.get_ref() });
+            if found.is_none() && !keys.any(meant) {
                 self.reader.missing(here.span.clone(), &what, key, help);
             }
             found
@@ -217,10 +221,15 @@ impl Decoder<'_, '_> {
             "period",
             "give the least time between two jobs: period = \"5ms\"; there is no default",
         );
-        let wcet = required(
-            "wcet",
-            "give the longest execution time of a job: wcet = \"1ms\"; there is no default",
-        );
+        // What a job runs in its steps is its WCET.
+        let steps = lookup.get("steps");
+        let wcet = match steps {
+            Some(_) => lookup.get("wcet"),
+            None => required(
+                "wcet",
+                "give the longest execution time of a job: wcet = \"1ms\"; there is no default",
+            ),
+        };
         let period = period.and_then(|entry| self.reader.time(&entry));
         let period = faults.or(period, Field::Period, Duration::from_secs(1));
         let deadline = match lookup.get("deadline") {
@@ -229,8 +238,14 @@ impl Decoder<'_, '_> {
         };
         let criticality = self.criticality(lookup, levels, faults);
         let known = faults.0 & bit(Field::Criticality) == 0;
-        let wcet =
-            wcet.and_then(|entry| self.wcet(&entry, &what, levels, known.then_some(criticality)));
+        let steps = steps.and_then(|entry| {
+            let steps = self.steps(&entry, resources).map(Some);
+            faults.or(steps, Field::Steps, None)
+        });
+        let wcet = match &wcet {
+            Some(entry) => self.wcet(entry, &what, levels, known.then_some(criticality)),
+            None => steps.as_ref().map(|steps| vec![execution(steps); levels.count()]),
+        };
         let wcet = faults.or(wcet, Field::Wcet, vec![Service::from_ns(1); levels.count()]);
         let budget = lookup
             .get("budget")
@@ -263,6 +278,7 @@ impl Decoder<'_, '_> {
             on_miss: self.on_miss(lookup),
             reclaim: self.reclaim(lookup),
             preemption: faults.or(self.preemption(lookup), Field::Preemption, Preemption::Anywhere),
+            steps: steps.map(Into::into),
             thread: self.thread(lookup),
         }
     }
@@ -461,5 +477,6 @@ fn size(task: &Task) -> usize {
         Preemption::Anywhere | Preemption::Never | Preemption::Delayed(_) => 0,
         Preemption::Between(segments) => segments.len(),
     };
-    8 + task.name.len() / 8 + task.wcet.len() + list + releases + cpus + segments
+    let steps = 2 * task.steps().len();
+    8 + task.name.len() / 8 + task.wcet.len() + list + releases + cpus + segments + steps
 }

@@ -35,7 +35,12 @@ impl Reader<'_> {
                 return None;
             }
         };
-        parsed.map_err(|fault| self.problems.push(time_fault(&fault, entry))).ok()
+        parsed.map_err(|fault| self.time_fault(&fault, entry)).ok()
+    }
+
+    /// Reports what is wrong with a time.
+    pub(super) fn time_fault(&mut self, fault: &ParseTimeError, entry: &KeyValue<'_>) {
+        self.problems.push(time_fault(fault, entry));
     }
 
     /// A number that is kept exactly: a text.

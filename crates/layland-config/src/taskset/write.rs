@@ -67,6 +67,13 @@ pub fn to_toml_with(system: &System, comments: &Comments) -> String {
         out.table("[criticality]");
         out.key("levels", list(system.levels.names().iter().map(|name| quoted(name))));
     }
+    for resource in &system.resources {
+        out.table("[[resource]]");
+        out.key("name", quoted(&resource.name));
+        if let Some(home) = resource.home {
+            out.key("home", home);
+        }
+    }
     let none = TaskComments::default();
     for (id, task) in system.tasks.iter() {
         let of_task = comments.tasks.get(id.index()).unwrap_or(&none);
@@ -197,6 +204,7 @@ impl Out<'_> {
             on_miss,
             reclaim,
             preemption,
+            steps,
             thread,
         } = task;
         let level = |index: usize| match system.levels.names().get(index) {
@@ -220,6 +228,11 @@ impl Out<'_> {
                     by_level.map(|(at, c)| format!("{} = {}", bare_or_quoted(&level(at)), time(c))),
                 ),
             );
+        }
+        if let Some(steps) = steps {
+            let texts =
+                steps.iter().map(|&step| quoted(&crate::steps::text(step, &system.resources)));
+            self.key("steps", list(texts));
         }
         if let Some(budget) = budget {
             self.key("budget", time(budget));

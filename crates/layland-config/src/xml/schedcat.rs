@@ -34,7 +34,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Behaviour
         | Field::Execution
         | Field::Priority
-        | Field::Preemption => &[],
+        | Field::Preemption
+        | Field::Steps => &[],
     }
 }
 
@@ -174,6 +175,8 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
     lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    let resources = system.resources.len();
+    lose(resources > 0, format!("{resources} resources are lost"), no_place);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
@@ -194,6 +197,12 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
         let regions = !task.preemption.is_anywhere();
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
+        let steps = task.steps.is_some();
+        lose(
+            steps,
+            format!("what the jobs of `{name}` lock, and when they suspend, is lost"),
+            no_place,
+        );
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);

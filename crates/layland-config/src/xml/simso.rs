@@ -62,7 +62,8 @@ fn names(field: Field) -> &'static [&'static str] {
         | Field::Cluster
         | Field::Execution
         | Field::Priority
-        | Field::Preemption => &[],
+        | Field::Preemption
+        | Field::Steps => &[],
     }
 }
 
@@ -98,6 +99,7 @@ pub(crate) fn read(text: &str, problems: &mut Problems) -> Option<Found> {
         platform: platform?,
         levels: Levels::default(),
         tasks: tasks.into_iter().collect::<Option<Vec<Task>>>()?.into(),
+        resources: Vec::new(),
         requests: Vec::new(),
         provenance: None,
     };
@@ -392,6 +394,8 @@ fn lost(system: &System) -> Vec<Problem> {
     lose(mixed, "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
+    let resources = system.resources.len();
+    lose(resources > 0, format!("{resources} resources are lost"), no_place);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
@@ -410,6 +414,12 @@ fn lost(system: &System) -> Vec<Problem> {
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
         let regions = !task.preemption.is_anywhere();
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
+        let steps = task.steps.is_some();
+        lose(
+            steps,
+            format!("what the jobs of `{name}` lock, and when they suspend, is lost"),
+            no_place,
+        );
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         let ranked = task.rank != id.index() as i64;

@@ -72,8 +72,53 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
     ]
 }
 
-/// A task, given the platform and the number of levels. Its name is not yet unique.
-fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
+/// What a job does, in numbers that [`steps`] turns into steps.
+fn moves() -> impl Strategy<Value = Option<Vec<(u8, u32, i64)>>> {
+    let moves = prop::collection::vec((0u8..4, any::<u32>(), length(0)), 0..8);
+    prop_oneof![2 => Just(None), 1 => moves.prop_map(Some)]
+}
+
+/// Steps that execute for `c`, with sections that are nested.
+fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<Step> {
+    let (mut steps, mut held, mut left) = (Vec::new(), Vec::new(), c);
+    for &(kind, number, length) in moves {
+        match kind {
+            0 if left > 1 => {
+                let length = 1 + length % (left - 1);
+                left -= length;
+                steps.push(Step::Run(Service::from_ns(length)));
+            }
+            1 if resources > 0 => {
+                let resource = ResourceId(number % resources as u32);
+                if !held.contains(&resource) {
+                    held.push(resource);
+                    steps.push(Step::Lock(resource));
+                }
+            }
+            2 => steps.extend(held.pop().map(Step::Unlock)),
+            3 => steps.push(Step::Suspend(Duration::from_ns(length))),
+            _ => {}
+        }
+    }
+    steps.push(Step::Run(Service::from_ns(left)));
+    steps.extend(held.into_iter().rev().map(Step::Unlock));
+    steps
+}
+
+/// Resources, each with a name of its own.
+fn resources(cpus: usize) -> impl Strategy<Value = Vec<Resource>> {
+    let one = ("[a-z;,\"@\\PC]{0,4}", prop::option::of(0..cpus));
+    prop::collection::vec(one, 0..4).prop_map(|drawn| {
+        let resource = |(index, (text, home)): (usize, (String, Option<usize>))| Resource {
+            name: name(index, text.split_whitespace().collect()),
+            home: home.map(CpuId::from_index),
+        };
+        drawn.into_iter().enumerate().map(resource).collect()
+    })
+}
+
+/// A task, given the platform, the number of levels and that of resources. Its name is not yet unique.
+fn task(platform: Platform, levels: u8, resources: usize) -> impl Strategy<Value = Task> {
     let clusters = platform.clusters.clone();
     let place = (0..clusters.len()).prop_flat_map(move |cluster| {
         (Just(cluster), prop::option::of(cpus(clusters[cluster].clone())))
@@ -88,44 +133,48 @@ fn task(platform: Platform, levels: u8) -> impl Strategy<Value = Task> {
         prop::option::of(any::<u64>()),
         prop::option::of(1i64..1000),
     );
-    ("[a-zA-Z\\PC\"\\\\ ]{0,6}", times, place, rest, behaviour(), execution(levels)).prop_map(
-        move |(
-            name,
-            (own, period, deadline, mut wcet),
-            (cluster, affinity),
-            rest,
-            behaviour,
-            execution,
-        )| {
-            let (offset, jitter, rank, priority, jobs, budget) = rest;
-            wcet.sort();
-            let mut task = Task::implicit(name, Service::ZERO, Duration::from_ns(period));
-            task.wcet = wcet.into_iter().map(Service::from_ns).collect();
-            task.criticality = Criticality(own);
-            if deadline % 2 == 0 {
-                task.deadline = Duration::from_ns(deadline);
-            }
-            task.budget = budget.map(|part| Service::from_ns((task.deadline.ns() / part).max(1)));
-            task.offset = Duration::from_ns(offset);
-            task.jitter = Duration::from_ns(jitter);
-            task.rank = rank.unwrap_or(i64::MIN);
-            (task.priority, task.jobs) = (priority, jobs);
-            // Drawn with the jitter: the two have nothing to do with each other.
-            task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
-            task.reclaim = jitter.unsigned_abs() % 4 >= 2;
-            let c = task.own_wcet().ns();
-            task.preemption = match jitter.unsigned_abs() % 7 {
-                0 => Preemption::Never,
-                1 => Preemption::Delayed(Duration::from_ns(1 + jitter.abs() / 2)),
-                2 if c > 1 => Preemption::Between([1, c - 1].map(Service::from_ns).into()),
-                _ => Preemption::Anywhere,
-            };
-            task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
-            (task.cluster, task.affinity) = (cluster, affinity);
-            (task.behaviour, task.execution) = (behaviour, execution);
-            task
-        },
-    )
+    ("[a-zA-Z\\PC\"\\\\ ]{0,6}", times, place, rest, behaviour(), execution(levels), moves())
+        .prop_map(
+            move |(
+                name,
+                (own, period, deadline, mut wcet),
+                (cluster, affinity),
+                rest,
+                behaviour,
+                execution,
+                moves,
+            )| {
+                let (offset, jitter, rank, priority, jobs, budget) = rest;
+                wcet.sort();
+                let mut task = Task::implicit(name, Service::ZERO, Duration::from_ns(period));
+                task.wcet = wcet.into_iter().map(Service::from_ns).collect();
+                task.criticality = Criticality(own);
+                if deadline % 2 == 0 {
+                    task.deadline = Duration::from_ns(deadline);
+                }
+                task.budget =
+                    budget.map(|part| Service::from_ns((task.deadline.ns() / part).max(1)));
+                task.offset = Duration::from_ns(offset);
+                task.jitter = Duration::from_ns(jitter);
+                task.rank = rank.unwrap_or(i64::MIN);
+                (task.priority, task.jobs) = (priority, jobs);
+                // Drawn with the jitter: the two have nothing to do with each other.
+                task.on_miss = OnMiss::ALL[(jitter.unsigned_abs() % 3) as usize];
+                task.reclaim = jitter.unsigned_abs() % 4 >= 2;
+                let c = task.own_wcet().ns();
+                task.preemption = match jitter.unsigned_abs() % 7 {
+                    0 => Preemption::Never,
+                    1 => Preemption::Delayed(Duration::from_ns(1 + jitter.abs() / 2)),
+                    2 if c > 1 => Preemption::Between([1, c - 1].map(Service::from_ns).into()),
+                    _ => Preemption::Anywhere,
+                };
+                task.steps = moves.map(|moves| steps(&moves, c, resources).into());
+                task.thread = (jitter.unsigned_abs() % 5 == 1).then(|| "ctrl.*".into());
+                (task.cluster, task.affinity) = (cluster, affinity);
+                (task.behaviour, task.execution) = (behaviour, execution);
+                task
+            },
+        )
 }
 
 fn platform() -> impl Strategy<Value = Platform> {
@@ -206,14 +255,19 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
         ("\\PC{0,8}", any::<u64>(), prop::collection::btree_map("\\PC{0,4}", "\\PC{0,4}", 0..3));
     (platform(), 1u8..4, prop::option::of(provenance))
         .prop_flat_map(|(platform, levels, provenance)| {
-            let tasks = prop::collection::vec(task(platform.clone(), levels), 1..5);
-            (Just(platform), Just(levels), Just(provenance), tasks)
+            let resources = resources(platform.cpu_count());
+            (Just(platform), Just(levels), Just(provenance), resources)
         })
-        .prop_flat_map(|(platform, levels, provenance, tasks)| {
+        .prop_flat_map(|(platform, levels, provenance, resources)| {
+            let task = task(platform.clone(), levels, resources.len());
+            let tasks = prop::collection::vec(task, 1..5);
+            (Just(platform), Just(levels), Just(provenance), Just(resources), tasks)
+        })
+        .prop_flat_map(|(platform, levels, provenance, resources, tasks)| {
             let requests = prop::collection::vec(request(platform.clone(), tasks.len()), 0..4);
-            (Just(platform), Just(levels), Just(provenance), Just(tasks), requests)
+            (Just(platform), Just(levels), Just(provenance), Just(resources), Just(tasks), requests)
         })
-        .prop_map(|(platform, levels, provenance, tasks, mut requests)| {
+        .prop_map(|(platform, levels, provenance, resources, tasks, mut requests)| {
             requests.sort_by_key(|request| request.at);
             let names = ["LO", "a mid", "HI"];
             let levels = match levels {
@@ -232,6 +286,6 @@ pub(crate) fn system() -> impl Strategy<Value = System> {
                 seed,
                 parameters,
             });
-            System { platform, levels, tasks: tasks.collect(), requests, provenance }
+            System { platform, levels, tasks: tasks.collect(), resources, requests, provenance }
         })
 }

@@ -73,6 +73,7 @@ impl Theory {
             }
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::TopFirst(_)
             | Algorithm::Run
             | Algorithm::Qps
@@ -98,6 +99,7 @@ impl Theory {
             // their WCETs alone.
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -128,6 +130,7 @@ impl Theory {
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -172,6 +175,7 @@ impl Theory {
             Algorithm::Ordered(_, order) => Some(order),
             Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::SchedDeadline

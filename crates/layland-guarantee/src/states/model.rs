@@ -19,6 +19,9 @@ pub(super) fn parts(system: &System, rule: &ScheduleRule) -> Result<Vec<Part>, S
         ScheduleRule::Served { .. } => {
             return Err("jobs of servers wait for budget".to_owned());
         }
+        ScheduleRule::Locking(_) => {
+            return Err("jobs wait for locks, and suspend themselves".to_owned());
+        }
         ScheduleRule::Deferred { .. } => {
             return Err("preemptions are deferred to the ends of regions".to_owned());
         }
@@ -120,6 +123,7 @@ impl Model {
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
             | ScheduleRule::Served { .. }
+            | ScheduleRule::Locking(_)
             | ScheduleRule::None
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }

@@ -71,6 +71,9 @@ pub fn write(trace: &Trace, labels: &Labels, start_ns: i64) -> String {
             MarkKind::CpuOnline(_)
             | MarkKind::CpuOffline(_)
             | MarkKind::Speed(..)
+            | MarkKind::Lock(..)
+            | MarkKind::Suspended(_)
+            | MarkKind::Resumed(_)
             | MarkKind::Note(_) => {}
         }
     }

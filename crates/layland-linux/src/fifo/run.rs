@@ -76,6 +76,12 @@ pub fn supports(system: &System, policy: &dyn Policy) -> Result<(), RunError> {
             "the platform has CPUs of other speeds than 1, and real CPUs have the speed that they have",
         ));
     }
+    if let Some(task) = system.tasks.values().find(|task| task.steps.is_some()) {
+        return Err(RunError::unsupported(format!(
+            "task `{}` has `steps`, and the threads of a run do not lock and do not suspend themselves within a job",
+            task.name
+        )));
+    }
     Ok(())
 }
 

@@ -203,6 +203,7 @@ impl<'a> Contract<'a> {
                 }
                 Ok(())
             }
+            Event::Step { .. } => Err("no thread is told to take steps".to_owned()),
             Event::Timer { id } => match self.timers.remove(&id.0) {
                 Some(due) if due <= self.now => Ok(()),
                 Some(due) => Err(format!("timer {} is due at {due}", id.0)),
@@ -268,7 +269,7 @@ impl<'a> Contract<'a> {
             Action::SetSpeed { cpu, .. } => {
                 self.budget_ends.get_mut(cpu).into_iter().for_each(|end| *end = Time::NEVER);
             }
-            Action::SetDates { .. } | Action::Note { .. } => {}
+            Action::SetDates { .. } | Action::Grant { .. } | Action::Note { .. } => {}
         }
     }
 

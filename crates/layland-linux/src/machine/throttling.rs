@@ -5,6 +5,7 @@
 //! | before 6.12, or with `RT_GROUP_SCHED` | *throttling*: the real-time threads of a CPU that have had `sched_rt_runtime_us` within `sched_rt_period_us` are stopped for the rest of the period |
 //! | since 6.12 | the *fair server*: where ordinary threads wait for a CPU, they get 50 ms of every second of it, whatever the priority of the real-time threads |
 
+use layland_model::rule::Locking;
 use layland_model::{CpuId, Duration, Group, Rate, RateSum, ScheduleRule, System, TaskId};
 use std::fs;
 
@@ -94,6 +95,7 @@ fn groups(system: &System, rule: &ScheduleRule) -> Vec<Group> {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::Served { groups, .. }
+        | ScheduleRule::Locking(Locking { groups, .. })
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

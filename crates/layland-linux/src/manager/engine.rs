@@ -138,6 +138,10 @@ impl<C: Carrier> Engine for Manager<'_, C> {
         });
     }
 
+    fn stretch(&mut self, _task: TaskId, _work: i64, _after: i64) {
+        unreachable!("sets whose jobs have steps are refused before the start");
+    }
+
     fn told(&mut self, event: &Event) {
         let entry = match *event {
             Event::Join { task, request, ref parameters } => match self.ledger.asked(request) {
@@ -164,6 +168,8 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             Event::Completion { job, cpu, then } => Entry::Completion { job, cpu, then },
             Event::Ended { job } => Entry::Ended { job },
             Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
+            // See `stretch`.
+            Event::Step { .. } => return,
             Event::Timer { id } => Entry::Timer { id },
             Event::CpuOnline { cpu } => Entry::Online { cpu },
             Event::CpuOffline { cpu } => Entry::Offline { cpu },
@@ -187,6 +193,7 @@ impl<C: Carrier> Engine for Manager<'_, C> {
             }
             Action::SetSpeed { cpu, speed } => Entry::SetSpeed { cpu, speed },
             Action::Note { note } => Entry::Note(note),
+            Action::Grant { .. } => return,
             Action::Refuse { request, ref reason } => {
                 Entry::Refuse { request, reason: self.log.refusal(reason) }
             }

@@ -391,7 +391,8 @@ impl<M: Matcher> Policy for Affine<M> {
             Event::BudgetExhausted { .. }
             | Event::Timer { .. }
             | Event::Arrival { .. }
-            | Event::Measured { .. } => {}
+            | Event::Measured { .. }
+            | Event::Step { .. } => {}
         }
     }
 

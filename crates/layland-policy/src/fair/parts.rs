@@ -341,7 +341,7 @@ impl<P: Part> Policy for Parts<P> {
                 }
             }
             // A budget is never granted, and arrivals are not asked for.
-            Event::BudgetExhausted { .. } | Event::Arrival { .. } => {}
+            Event::BudgetExhausted { .. } | Event::Arrival { .. } | Event::Step { .. } => {}
             Event::CpuOnline { cpu } => {
                 self.online.insert(cpu);
                 self.touch_cpu(cpu, true);

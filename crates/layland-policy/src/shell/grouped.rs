@@ -243,8 +243,8 @@ impl<S: Scheduler> Policy for Grouped<S> {
                 let group = self.tasks.of(job.task).group as usize;
                 self.touch(group);
             }
-            // No budget is granted.
-            Event::BudgetExhausted { .. } | Event::Measured { .. } => {}
+            // No budget is granted, and no task has steps.
+            Event::BudgetExhausted { .. } | Event::Measured { .. } | Event::Step { .. } => {}
         }
     }
 

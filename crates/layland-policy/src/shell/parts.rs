@@ -77,6 +77,7 @@ pub(crate) fn fixed_answer(
         | Event::Completion { .. }
         | Event::Ended { .. }
         | Event::BudgetExhausted { .. }
+        | Event::Step { .. }
         | Event::Timer { .. }
         | Event::CpuOnline { .. }
         | Event::CpuOffline { .. } => None,

@@ -3,10 +3,11 @@
 use super::Simulator;
 use super::state::{NONE, TaskState};
 use layland_engine::programs::{Programs, Visit};
+use layland_engine::steps::{self, Reached};
 use layland_engine::{Asked, ENDLESS, Engine, Ledger, jobs, record, rounds};
 use layland_model::{CpuId, Index, JobId, Service, Speed, TaskId, Time};
-use layland_policy::{Action, Event, Policy, Refusal, TimerId};
-use layland_trace::{Job, JobEnd, Mark, MarkKind, Recorder};
+use layland_policy::{Action, Event, Policy, Refusal, StepEvent, TimerId};
+use layland_trace::{Job, JobEnd, LockMark, Mark, MarkKind, Recorder};
 
 impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     type Policy = P;
@@ -36,6 +37,9 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
             if let Some(cpu) = self.ends.first() {
                 self.end_on(CpuId::from_index(cpu));
             }
+        }
+        for cpu in self.due.drain(..) {
+            self.ends.set(cpu.index(), now);
         }
     }
 
@@ -84,6 +88,23 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         }
     }
 
+    fn stretch(&mut self, id: TaskId, work: i64, after: i64) {
+        let own = &mut self.ledger.tasks[id].own;
+        if !own.has_steps || own.remaining > 0 {
+            // The job has just been released.
+            (own.has_steps, own.remaining) = (true, 0);
+        }
+        // On a CPU that does several grains in a nanosecond, it may have begun this stretch already.
+        own.remaining += work;
+        own.after = after;
+        let cpu = CpuId(own.cpu);
+        if cpu.0 != NONE {
+            let run = &mut self.cpus[cpu];
+            run.progress_from = self.ledger.now.max(run.busy_until);
+            self.schedule_end(cpu);
+        }
+    }
+
     #[cold]
     fn set_speed(&mut self, cpu: CpuId, speed: Speed) {
         self.charge(cpu);
@@ -102,6 +123,16 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     fn told(&mut self, event: &Event) {
         let kind = match *event {
             Event::BudgetExhausted { job, cpu } => MarkKind::BudgetExhausted(job, cpu),
+            Event::Step { job, step } => match step {
+                StepEvent::Requests { resource, .. } => {
+                    MarkKind::Lock(job, resource, LockMark::Requested)
+                }
+                StepEvent::Unlocks { resource, .. } => {
+                    MarkKind::Lock(job, resource, LockMark::Unlocked)
+                }
+                StepEvent::Suspends { .. } => MarkKind::Suspended(job),
+                StepEvent::Resumes => MarkKind::Resumed(job),
+            },
             // CPUs that are online before the first decision are the platform.
             Event::CpuOnline { cpu } if self.ledger.decisions > 0 => MarkKind::CpuOnline(cpu),
             Event::CpuOffline { cpu } => MarkKind::CpuOffline(cpu),
@@ -125,6 +156,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
         let kind = match *action {
             Action::SetSpeed { cpu, speed } => MarkKind::Speed(cpu, speed),
             Action::Note { note } => MarkKind::Note(note),
+            Action::Grant { job, resource } => MarkKind::Lock(job, resource, LockMark::Granted),
             Action::Run { .. }
             | Action::Idle { .. }
             | Action::SetTimer { .. }
@@ -172,7 +204,7 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
     fn ended(&mut self, id: TaskId, end: JobEnd) {
         let task = &mut self.ledger.tasks[id];
         task.own.cpu = NONE;
-        let executed = self.grains.to_service(task.demand - task.own.remaining.max(0));
+        let executed = self.grains.to_service(task.own.executed(task.demand));
         self.recorder.ended(&task.job, self.ledger.now, end, executed);
     }
 
@@ -220,11 +252,33 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
             rounds::tell(self, Event::BudgetExhausted { job, cpu });
             return;
         }
+        if task.own.has_steps && self.step_on(cpu, id) {
+            return;
+        }
         self.cpus[cpu].task = NONE;
         self.ends.clear(cpu.index());
         self.dirty.mark(cpu);
         let then = jobs::complete(self, id);
         rounds::tell(self, Event::Completion { job, cpu, then });
+    }
+
+    /// The job on a CPU has come to a step. Whether it is there still.
+    #[cold]
+    fn step_on(&mut self, cpu: CpuId, id: TaskId) -> bool {
+        match steps::reach(self, cpu, id) {
+            Reached::Next | Reached::Suspended => true,
+            Reached::Due => {
+                self.ends.clear(cpu.index());
+                self.due.push(cpu);
+                true
+            }
+            Reached::Waits => {
+                self.cpus[cpu].progress_from = Time::NEVER;
+                self.ends.clear(cpu.index());
+                true
+            }
+            Reached::Ends => false,
+        }
     }
 
     /// Every grain becomes `factor` grains.
@@ -241,6 +295,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
                 grains.checked_mul(factor).expect("execution times fit the speeds of the policy")
             };
             task.own.remaining = scale(task.own.remaining);
+            task.own.after = scale(task.own.after);
             task.demand = scale(task.demand);
             task.waiting.iter_mut().for_each(|(_, demand)| *demand = scale(*demand));
             task.regular = task.regular.map(|(period, demand)| (period, scale(demand)));

@@ -14,7 +14,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
         let run = &mut self.cpus[cpu];
         run.busy_until = run.busy_until.max(self.ledger.now) + cost;
         if run.task != NONE {
-            run.progress_from = run.progress_from.max(self.ledger.now) + cost;
+            run.progress_from = run.progress_from.max(self.ledger.now).saturating_add(cost);
             self.schedule_end(cpu);
         }
     }

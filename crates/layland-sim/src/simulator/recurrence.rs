@@ -66,6 +66,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
                 state.number(i64::from(own.last_cpu));
                 // What a hog has left of its budget is the policy's to say.
                 state.number(if task.endless { 0 } else { own.remaining - progress });
+                state.number(own.after);
                 state.time(task.job.deadline, now);
             }
             if ledger.schedules == Schedules::ArrivingJobs {
@@ -85,6 +86,7 @@ impl<P: Policy, R: Recorder, G: Programs> Simulator<'_, P, R, G> {
                 i64::from(job.task.0) << 1 | i64::from(ledger.tasks[job.task].is_ready(job))
             }));
         }
+        ledger.save_steps(state);
         for (timer, at) in ledger.timers() {
             state.number(timer as i64);
             state.time(at, now);

@@ -11,13 +11,24 @@ pub(super) struct TaskState {
     pub(super) cpu: u32,
     /// The CPU that the ready job ran on last, or [`NONE`].
     pub(super) last_cpu: u32,
-    /// What the ready job still needs, in grains.
+    /// What the ready job still needs, in grains: up to its next step, if it has some.
     pub(super) remaining: i64,
+    /// What it needs after that.
+    pub(super) after: i64,
+    /// Whether it has steps.
+    pub(super) has_steps: bool,
+}
+
+impl TaskState {
+    /// What the ready job has got, of so much in all.
+    pub(super) fn executed(&self, demand: i64) -> i64 {
+        demand - self.remaining.max(0) - self.after
+    }
 }
 
 impl Default for TaskState {
     fn default() -> Self {
-        Self { cpu: NONE, last_cpu: NONE, remaining: 0 }
+        Self { cpu: NONE, last_cpu: NONE, remaining: 0, after: 0, has_steps: false }
     }
 }
 

@@ -69,6 +69,7 @@ impl Draw {
             Algorithm::Ordered(..)
             | Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Edzl
             | Algorithm::TopFirst(_)
             | Algorithm::Run
@@ -157,6 +158,7 @@ impl Draw {
             Algorithm::Ordered(Form::Weak | Form::Strong | Form::Hierarchical, _)
             | Algorithm::Deferred(..)
             | Algorithm::Served(..)
+            | Algorithm::Locking(..)
             | Algorithm::Run
             | Algorithm::Qps
             | Algorithm::Pd2

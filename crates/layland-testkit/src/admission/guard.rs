@@ -353,6 +353,7 @@ impl Policy for Guard {
             Event::Arrival { job, .. } | Event::Measured { job, .. } if !self.knows(job.task) => {}
             Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::BudgetExhausted { .. }
             | Event::Timer { .. }
             | Event::CpuOnline { .. }

@@ -189,6 +189,7 @@ impl Policy for SlowAffinity {
             Event::Join { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::BudgetExhausted { .. }
             | Event::Timer { .. } => {}
             Event::Leave { task } => self.retire(now, task),

@@ -61,6 +61,7 @@ impl Model {
             | ScheduleRule::LeastLaxity { .. }
             | ScheduleRule::Deferred { .. }
             | ScheduleRule::Served { .. }
+            | ScheduleRule::Locking(_)
             | ScheduleRule::Optimal { .. }
             | ScheduleRule::Pfair { .. }
             | ScheduleRule::Shares { .. }

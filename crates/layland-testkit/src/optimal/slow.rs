@@ -37,6 +37,7 @@ impl Shown {
             Event::Join { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::Timer { .. }
             | Event::CpuOnline { .. } => Told::Nothing,
             Event::Leave { .. }

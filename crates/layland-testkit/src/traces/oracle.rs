@@ -86,7 +86,11 @@ pub fn is_true(trace: &Trace, system: &System, order: Order, hides_waiting: bool
     let mut truth = schedule(system, order, over);
     let changes_platform = |mark: &layland_trace::Mark| match mark.kind {
         MarkKind::CpuOnline(_) | MarkKind::CpuOffline(_) | MarkKind::Speed(..) => true,
-        MarkKind::BudgetExhausted(..) | MarkKind::Note(_) => false,
+        MarkKind::BudgetExhausted(..)
+        | MarkKind::Lock(..)
+        | MarkKind::Suspended(_)
+        | MarkKind::Resumed(_)
+        | MarkKind::Note(_) => false,
     };
     if trace.marks.iter().any(changes_platform) {
         return false;

@@ -5,6 +5,7 @@ mod analysis;
 mod classics;
 mod decision;
 mod edf_affinity;
+mod locks;
 mod mixed;
 mod mixed_runtime;
 mod reservations;
@@ -67,6 +68,11 @@ pub fn run(vector: &Value) -> Verdict {
             None => mixed::run(vector),
             Some(_) => mixed_runtime::run(vector),
         };
+    }
+    match vector["kind"].as_str() {
+        Some("runtime") => return locks::runtime(vector),
+        Some("invalid") => return locks::invalid(vector),
+        Some(_) | None => {}
     }
     match vector["type"].as_str() {
         Some("schedule") => edf_affinity::schedule(vector),

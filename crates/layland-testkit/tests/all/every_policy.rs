@@ -555,6 +555,7 @@ impl Shift {
             Event::Measured { job, .. }
             | Event::Completion { job, .. }
             | Event::Ended { job }
+            | Event::Step { job, .. }
             | Event::BudgetExhausted { job, .. } => *job = self.job(*job),
             Event::Join { .. }
             | Event::Leave { .. }
@@ -571,7 +572,10 @@ impl Shift {
     fn action(&self, action: &Action) -> Action {
         let mut action = action.clone();
         match &mut action {
-            Action::Run { job, .. } | Action::Abort { job } | Action::EndJob { job } => {
+            Action::Run { job, .. }
+            | Action::Abort { job }
+            | Action::Grant { job, .. }
+            | Action::EndJob { job } => {
                 *job = self.job(*job);
             }
             Action::SetTimer { at, .. } => *at = self.time(*at),

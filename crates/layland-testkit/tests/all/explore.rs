@@ -6,6 +6,7 @@
 use layland_analysis::Verdict;
 use layland_gen::Random;
 use layland_guarantee::{AssessOptions, Bound, assess};
+use layland_model::rule::Locking;
 use layland_model::{
     Algorithm, CpuSet, Duration, Form, Order, Overheads, ScheduleRule, Service, System, Task,
     TaskId,
@@ -53,6 +54,7 @@ fn who(rule: &ScheduleRule) -> Vec<(CpuSet, Vec<TaskId>)> {
         ScheduleRule::HighestFirst { groups, .. }
         | ScheduleRule::Deferred { groups, .. }
         | ScheduleRule::Served { groups, .. }
+        | ScheduleRule::Locking(Locking { groups, .. })
         | ScheduleRule::LeastLaxity { groups, .. }
         | ScheduleRule::Optimal { groups }
         | ScheduleRule::Pfair { groups, .. }

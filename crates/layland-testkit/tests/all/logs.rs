@@ -44,6 +44,7 @@ fn told(event: &Event, system: &System) -> Entry {
         Event::Ended { job } => Entry::Ended { job },
         Event::BudgetExhausted { job, cpu } => Entry::Budget { job, cpu },
         Event::Timer { id } => Entry::Timer { id },
+        Event::Step { .. } => panic!("logs are of threads, which have no steps"),
     }
 }
 
@@ -58,6 +59,7 @@ fn decided(action: &Action, log: &mut Log) -> Entry {
         Action::SetDates { job, release, deadline } => Entry::SetDates { job, release, deadline },
         Action::SetSpeed { cpu, speed } => Entry::SetSpeed { cpu, speed },
         Action::Note { note } => Entry::Note(note),
+        Action::Grant { .. } => panic!("logs are of threads, which have no steps"),
         Action::Refuse { request, reason } => {
             Entry::Refuse { request, reason: log.refusal(&reason) }
         }

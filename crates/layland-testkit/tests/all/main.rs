@@ -23,6 +23,7 @@ mod guarantees;
 mod infer;
 mod kernels;
 mod least_laxity;
+mod locks;
 mod logs;
 mod lre_tl;
 mod masks;

@@ -153,6 +153,7 @@ impl Policy for Quanta {
             | Event::Ended { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::Leave { .. }
             | Event::Release { .. }
             | Event::Reconfigure { .. }

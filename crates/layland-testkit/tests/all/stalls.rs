@@ -155,6 +155,9 @@ impl Engine for Stalling {
     fn idle(&mut self, cpu: CpuId) {
         self.take(cpu);
     }
+    fn stretch(&mut self, _task: TaskId, _work: i64, _after: i64) {
+        unreachable!("its tasks have no steps");
+    }
     fn vacate(&mut self, cpu: CpuId) {
         self.take(cpu);
     }

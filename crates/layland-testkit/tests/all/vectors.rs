@@ -11,6 +11,7 @@ fn every_shipped_vector_passes() {
         ("run-qps", 44),
         ("mixed-criticality", 102),
         ("reservations", 52),
+        ("resources", 0),
         ("global-classics", 42),
     ] {
         let mut report = Report::default();

@@ -161,6 +161,7 @@ impl<R: Rules> Threads<R> {
             | Event::CpuOnline { .. }
             | Event::Arrival { .. }
             | Event::Measured { .. }
+            | Event::Step { .. }
             | Event::CpuOffline { .. } => {}
         }
     }
@@ -256,7 +257,7 @@ impl<R: Rules> Threads<R> {
     fn handle(&mut self, event: &Event) {
         let Self { rq, rules, .. } = self;
         match event {
-            Event::Arrival { .. } | Event::Measured { .. } => {}
+            Event::Arrival { .. } | Event::Measured { .. } | Event::Step { .. } => {}
             Event::Completion { .. } | Event::BudgetExhausted { .. } | Event::Ended { .. } => {
                 self.handle_due(event);
             }
@@ -431,6 +432,7 @@ impl<R: Rules> Policy for Threads<R> {
             | Event::Reconfigure { .. }
             | Event::SetClusterCpus { .. }
             | Event::Timer { .. }
+            | Event::Step { .. }
             | Event::Arrival { .. }
             | Event::CpuOnline { .. } => {}
         }
@@ -465,6 +467,7 @@ impl<R: Rules> Policy for Threads<R> {
                 | Event::CpuOnline { .. }
                 | Event::Arrival { .. }
                 | Event::Measured { .. }
+                | Event::Step { .. }
                 | Event::CpuOffline { .. } => u32::MAX,
             };
             self.due_timers_before(seat);

@@ -100,6 +100,7 @@ fn of_witness(
         }
         Algorithm::Deferred(..)
         | Algorithm::Served(..)
+        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

@@ -1,0 +1,436 @@
+//! The rule [`ScheduleRule::Locking`](layland_model::ScheduleRule::Locking): who runs on each CPU, and who gets a lock.
+//!
+//! Marks say which job asked for what, got it and gave it back, and when jobs suspended themselves. They are held to the
+//! steps of the set (`steps_are_kept`); then a sweep over the instants at which something changes holds grants and CPUs
+//! to the protocol. What a job holds is known from its marks alone: on a real machine or with overheads a trace does not
+//! tell when a policy knew of what, and there only the CPUs of tasks are checked.
+
+mod steps;
+
+use super::{Checker, Violation};
+use layland_model::rule::Locking;
+use layland_model::{
+    CpuId, Duration, Index, JobId, JobOrder, Protocol, ResourceId, ScheduleRule, Section, System,
+    TaskId, Time,
+};
+use layland_trace::{LockMark, MarkKind};
+use std::collections::BTreeMap;
+
+/// A job at an instant. Jobs are indices into `Trace::jobs`.
+#[derive(Clone, Debug)]
+struct Live {
+    job: usize,
+    task: TaskId,
+    deadline: Time,
+    sleeps: bool,
+    begun: bool,
+    /// What it has asked for and not got, with the number of the mark.
+    asked: Option<(ResourceId, usize)>,
+    /// What it holds, with the number of the mark of the grant (of the request under FMLP+).
+    held: Vec<(ResourceId, usize)>,
+}
+
+/// Smaller comes first: boosted jobs, then a number, a number of a mark or whether it holds nothing, the place.
+type Key = (bool, i64, usize, i64);
+
+/// What is known before the start.
+struct Shared<'a> {
+    protocol: Protocol,
+    by_deadline: bool,
+    cpu: Vec<Option<CpuId>>,
+    place: Vec<i64>,
+    users: Vec<Vec<TaskId>>,
+    ceiling: Vec<i64>,
+    system: &'a System,
+}
+
+impl<'a> Shared<'a> {
+    fn new(rule: &Locking, system: &'a System) -> Shared<'a> {
+        let mut cpu = vec![None; system.tasks.len()];
+        for group in &rule.groups {
+            for task in &group.tasks {
+                if let Some(of) = cpu.get_mut(task.index()) {
+                    *of = group.cpus.lowest();
+                }
+            }
+        }
+        let number = |task: TaskId| match &rule.order {
+            JobOrder::Fixed(numbers) => numbers.get(task).copied().unwrap_or(i64::MAX),
+            JobOrder::Deadline
+            | JobOrder::DeadlineThenRunning
+            | JobOrder::ZeroLaxity
+            | JobOrder::TopFirst { .. } => 0,
+        };
+        let mut order: Vec<TaskId> = system.tasks.ids().collect();
+        order.sort_by_key(|&task| (number(task), system.tasks[task].rank, task));
+        let mut place = vec![0; order.len()];
+        for (at, task) in order.iter().enumerate() {
+            place[task.index()] = at as i64;
+        }
+        let mut users = vec![Vec::new(); system.resources.len()];
+        for (id, task) in system.tasks.iter() {
+            for Section { resource, .. } in task.sections() {
+                users[resource.index()].push(id);
+            }
+        }
+        let base = |task: TaskId| match rule.protocol {
+            Protocol::Stack => system.tasks[task].deadline.ns(),
+            _ => place[task.index()],
+        };
+        let ceiling = |users: &Vec<TaskId>| users.iter().map(|&task| base(task)).min();
+        let ceiling = users.iter().map(|users| ceiling(users).unwrap_or(i64::MAX)).collect();
+        let by_deadline = rule.order == JobOrder::Deadline;
+        Shared { protocol: rule.protocol, by_deadline, cpu, place, users, ceiling, system }
+    }
+
+    fn home(&self, resource: ResourceId) -> Option<CpuId> {
+        let home = self.system.resources[resource.index()].home;
+        home.filter(|_| self.protocol == Protocol::Dpcp)
+    }
+
+    /// Whether a resource is shared between CPUs.
+    fn is_global(&self, resource: ResourceId) -> bool {
+        let mut cpus = self.users[resource.index()].iter().map(|task| self.cpu[task.index()]);
+        let home = self.home(resource);
+        let Some(first) = cpus.next().filter(|_| self.protocol.is_between_cpus()) else {
+            return false;
+        };
+        home.is_some() && home != first || cpus.any(|cpu| cpu != first)
+    }
+
+    fn remote_ceiling(&self, resource: ResourceId, task: TaskId) -> i64 {
+        let own = self.cpu[task.index()];
+        let remote =
+            self.users[resource.index()].iter().filter(|user| self.cpu[user.index()] != own);
+        remote.map(|user| self.place[user.index()]).min().unwrap_or(i64::MAX)
+    }
+
+    /// Where a job competes for a CPU.
+    fn cpu_of(&self, live: &Live) -> Option<CpuId> {
+        let away = live.held.iter().chain(&live.asked).map(|&(resource, _)| resource);
+        let home = away.filter(|&resource| self.is_global(resource)).find_map(|it| self.home(it));
+        home.or(self.cpu[live.task.index()])
+    }
+
+    /// What other jobs of its CPU hold: the highest ceiling, and who holds that, last granted first.
+    fn others_hold(&self, live: &Live, all: &[Live]) -> Option<(i64, usize)> {
+        let cpu = self.cpu[live.task.index()];
+        let others = all.iter().filter(|other| other.job != live.job);
+        let others = others.filter(|other| self.cpu[other.task.index()] == cpu);
+        let held = others.flat_map(|other| {
+            let ceiling = |held: &(ResourceId, usize)| self.ceiling[held.0.index()];
+            other.held.iter().map(move |held| (ceiling(held), usize::MAX - held.1, other.job))
+        });
+        held.min().map(|(ceiling, _, job)| (ceiling, job))
+    }
+
+    /// Who is in the way of a job that has asked for a resource, where it tries again; itself, if it has to wait for
+    /// its turn.
+    fn blocker(&self, live: &Live, all: &[Live]) -> Option<usize> {
+        let (resource, _) = live.asked?;
+        let holder = all.iter().find(|other| other.held.iter().any(|held| held.0 == resource));
+        match self.protocol {
+            Protocol::Plain | Protocol::Inheritance => holder.map(|holder| holder.job),
+            Protocol::Ceiling => holder.map(|holder| holder.job).or_else(|| {
+                let (ceiling, holder) = self.others_hold(live, all)?;
+                (self.key(live, all).1 >= ceiling).then_some(holder)
+            }),
+            Protocol::Mpcp | Protocol::FmlpPlus if self.is_global(resource) => Some(live.job),
+            Protocol::Mpcp
+            | Protocol::FmlpPlus
+            | Protocol::ImmediateCeiling
+            | Protocol::Stack
+            | Protocol::Msrp
+            | Protocol::Dpcp => None,
+        }
+    }
+
+    fn key(&self, live: &Live, all: &[Live]) -> Key {
+        let own = self.own_key(live);
+        match self.protocol {
+            Protocol::Inheritance | Protocol::Ceiling if !live.held.is_empty() => {}
+            _ => return own,
+        }
+        let mut least = own;
+        let mut found = vec![live.job];
+        let mut at = 0;
+        while let Some(&holder) = found.get(at) {
+            at += 1;
+            for other in all.iter().filter(|other| other.asked.is_some()) {
+                if found.contains(&other.job) {
+                    continue;
+                }
+                // A holder that waits itself is asked about without what it inherits, or this would not end.
+                let resource = other.asked.map(|asked| asked.0);
+                let holds =
+                    all.iter().find(|one| one.held.iter().any(|held| Some(held.0) == resource));
+                let waits_for = match (holds, self.protocol) {
+                    (Some(one), _) => Some(one.job),
+                    (None, Protocol::Ceiling) => self
+                        .others_hold(other, all)
+                        .filter(|&(ceiling, _)| self.own_key(other).1 >= ceiling)
+                        .map(|(_, job)| job),
+                    (None, _) => None,
+                };
+                if waits_for == Some(holder) {
+                    least = least.min(self.own_key(other));
+                    found.push(other.job);
+                }
+            }
+        }
+        least
+    }
+
+    fn own_key(&self, live: &Live) -> Key {
+        let place = self.place[live.task.index()];
+        let held = live.held.iter().copied().find(|held| self.is_global(held.0));
+        let asked = live.asked.filter(|asked| self.is_global(asked.0));
+        let boosted = |number, then| (false, number, then, place);
+        match (self.protocol, held) {
+            (Protocol::Mpcp, Some((resource, mark))) => {
+                return boosted(self.remote_ceiling(resource, live.task), mark);
+            }
+            (Protocol::FmlpPlus, Some((_, mark))) => return boosted(0, mark),
+            (Protocol::Dpcp, Some((resource, _))) => {
+                return boosted(self.ceiling[resource.index()], 0);
+            }
+            (Protocol::Dpcp, None) if asked.is_some() => return boosted(place, 1),
+            (Protocol::Msrp, _) if held.is_some() || asked.is_some() => return boosted(0, 0),
+            (_, _) => {}
+        }
+        if self.by_deadline {
+            return (true, live.deadline.ns(), 0, place);
+        }
+        let raises = match self.protocol {
+            Protocol::Plain | Protocol::Inheritance | Protocol::Ceiling | Protocol::Stack => false,
+            Protocol::ImmediateCeiling
+            | Protocol::Mpcp
+            | Protocol::Dpcp
+            | Protocol::FmlpPlus
+            | Protocol::Msrp => true,
+        };
+        let ceilings = live.held.iter().map(|held| self.ceiling[held.0.index()]);
+        match ceilings.min().filter(|_| raises) {
+            Some(ceiling) => (true, place.min(ceiling), 0, place),
+            None => (true, place, 1, place),
+        }
+    }
+
+    /// The job that a CPU has to run.
+    fn expected<'b>(&self, cpu: CpuId, all: &'b [Live]) -> Option<&'b Live> {
+        let here = all.iter().filter(|live| {
+            !live.sleeps && self.cpu_of(live) == Some(cpu) && self.blocker(live, all).is_none()
+        });
+        let least = here.clone().min_by_key(|live| self.key(live, all))?;
+        if self.protocol != Protocol::Stack || least.begun {
+            return Some(least);
+        }
+        let on_it = all.iter().filter(|live| self.cpu_of(live) == Some(cpu));
+        let held = on_it.flat_map(|live| live.held.iter().map(|held| self.ceiling[held.0.index()]));
+        let deadline = self.system.tasks[least.task].deadline.ns();
+        if held.min().is_none_or(|ceiling| deadline < ceiling) {
+            return Some(least);
+        }
+        here.filter(|live| live.begun).min_by_key(|live| self.key(live, all))
+    }
+}
+
+impl Checker<'_> {
+    /// Under DPCP a job executes its sections on the home CPUs, wherever else its task may run.
+    pub(super) fn allow_homes(&mut self, rule: &ScheduleRule) {
+        if !matches!(rule, ScheduleRule::Locking(rule) if rule.protocol == Protocol::Dpcp) {
+            return;
+        }
+        for (id, task) in self.system.tasks.iter() {
+            for section in task.sections() {
+                if let Some(home) = self.system.resources[section.resource.index()].home {
+                    self.allowed[id].insert(home);
+                }
+            }
+        }
+    }
+
+    pub(super) fn check_locking(&mut self, rule: &Locking) {
+        let system = self.system;
+        let shared = Shared::new(rule, system);
+        let segments = std::mem::take(&mut self.sound);
+        for segment in &segments {
+            let task = self.trace.jobs[segment.job].job.id.task;
+            let homes = system.tasks[task].sections().into_iter().filter_map(|section| {
+                let resource = Some(section.resource).filter(|&it| shared.is_global(it))?;
+                shared.home(resource)
+            });
+            let own = shared.cpu[task.index()];
+            if own.into_iter().chain(homes).all(|cpu| cpu != segment.cpu) {
+                self.violated(|this| Violation::OutsideGroup {
+                    job: this.name_at(segment.job),
+                    cpu: segment.cpu,
+                    at: segment.start,
+                });
+            }
+        }
+        let is_told = !self.is_real
+            && self.latency == Duration::ZERO
+            && system.platform.overheads.is_zero()
+            && system.requests.is_empty();
+        if is_told && self.steps_are_kept(&segments) {
+            self.sweep_locks(&shared, &segments);
+        }
+    }
+
+    fn sweep_locks(&mut self, shared: &Shared<'_>, segments: &[super::Sound]) {
+        let trace = self.trace;
+        let mut times: Vec<Time> = trace.marks.iter().map(|mark| mark.at).collect();
+        let mut starts: BTreeMap<Time, Vec<(CpuId, usize)>> = BTreeMap::new();
+        let mut stops: BTreeMap<Time, Vec<(CpuId, usize)>> = BTreeMap::new();
+        for segment in segments {
+            starts.entry(segment.start).or_default().push((segment.cpu, segment.job));
+            stops.entry(segment.end).or_default().push((segment.cpu, segment.job));
+        }
+        let mut ready: BTreeMap<Time, Vec<usize>> = BTreeMap::new();
+        let mut done: BTreeMap<Time, Vec<usize>> = BTreeMap::new();
+        for (index, record) in trace.jobs.iter().enumerate() {
+            let end = record.end.map_or(Time::NEVER, |(at, _)| at);
+            let (from, _) = self.ready[index];
+            // One that is skipped comes and goes at once, and never waits for a CPU.
+            if from <= end && (from < end || record.completion().is_some()) {
+                ready.entry(from).or_default().push(index);
+                done.entry(end).or_default().push(index);
+            }
+        }
+        times.extend(starts.keys().chain(stops.keys()).chain(ready.keys()).chain(done.keys()));
+        times.sort_unstable();
+        times.dedup();
+        let mut all: Vec<Live> = Vec::new();
+        let mut running: Vec<(CpuId, usize)> = Vec::new();
+        let mut marks = trace.marks.iter().enumerate().peekable();
+        let mut reported = None;
+        for now in times.into_iter().take_while(|&at| at < trace.over) {
+            for stop in stops.remove(&now).unwrap_or_default() {
+                running.retain(|&other| other != stop);
+            }
+            for job in ready.remove(&now).unwrap_or_default() {
+                let (task, deadline) = (trace.jobs[job].job.id.task, trace.jobs[job].job.deadline);
+                let (sleeps, begun, asked, held) = (false, false, None, Vec::new());
+                all.push(Live { job, task, deadline, sleeps, begun, asked, held });
+            }
+            while let Some((number, mark)) = marks.next_if(|(_, mark)| mark.at <= now) {
+                self.apply(shared, &mut all, number, mark.at, &mark.kind);
+            }
+            for job in done.remove(&now).unwrap_or_default() {
+                all.retain(|live| live.job != job);
+            }
+            let started = starts.remove(&now).unwrap_or_default();
+            for cpu in self.system.platform.cpus() {
+                let on = started.iter().chain(&running).find(|(on, _)| *on == cpu);
+                let on = on.map(|&(_, job)| job);
+                let expected = shared.expected(cpu, &all);
+                let is_due = expected.filter(|live| {
+                    live.asked.is_some_and(|asked| {
+                        shared.protocol != Protocol::Msrp || !shared.is_global(asked.0)
+                    })
+                });
+                let expected_job = expected.map(|live| live.job);
+                if expected_job == on && is_due.is_none() || reported == Some((expected_job, on)) {
+                    continue;
+                }
+                reported = Some((expected_job, on));
+                let (due, job) = (is_due.is_some(), expected_job);
+                self.violated(|this| match (job, on) {
+                    (Some(waiting), _) if due => {
+                        Violation::NotGranted { job: this.name_at(waiting), cpu, at: now }
+                    }
+                    (Some(waiting), None) => {
+                        Violation::IdleWhileWaiting { job: this.name_at(waiting), cpu, at: now }
+                    }
+                    (Some(waiting), Some(running)) => Violation::Overtaken {
+                        waiting: this.name_at(waiting),
+                        running: this.name_at(running),
+                        cpu,
+                        at: now,
+                    },
+                    (None, on) => Violation::RunsWaiting {
+                        job: this.name_at(on.unwrap_or_default()),
+                        cpu,
+                        at: now,
+                    },
+                });
+            }
+            running.extend(started);
+            for &(_, job) in &running {
+                all.iter_mut().filter(|live| live.job == job).for_each(|live| live.begun = true);
+            }
+        }
+    }
+
+    /// A mark takes effect, and is held to the protocol.
+    fn apply(
+        &mut self,
+        shared: &Shared<'_>,
+        all: &mut [Live],
+        number: usize,
+        at: Time,
+        kind: &MarkKind,
+    ) {
+        let trace = self.trace;
+        let find = |all: &[Live], id: JobId| {
+            all.iter().position(|live| self.trace.jobs[live.job].job.id == id)
+        };
+        match *kind {
+            MarkKind::Lock(id, resource, what) => {
+                let Some(index) = find(all, id) else { return };
+                all[index].begun = true;
+                match what {
+                    LockMark::Requested => all[index].asked = Some((resource, number)),
+                    LockMark::Unlocked => all[index].held.retain(|held| held.0 != resource),
+                    LockMark::Granted => {
+                        let asked = all[index].asked.map_or(number, |asked| asked.1);
+                        let is_held =
+                            all.iter().any(|live| live.held.iter().any(|held| held.0 == resource));
+                        let comes_first = |other: &Live| match shared.protocol {
+                            // Requests of one instant may have come after a grant that is told later.
+                            Protocol::Mpcp => {
+                                shared.place[other.task.index()] < shared.place[id.task.index()]
+                                    && other.asked.is_some_and(|asked| trace.marks[asked.1].at < at)
+                            }
+                            Protocol::FmlpPlus | Protocol::Msrp => {
+                                other.asked.is_some_and(|other| other.1 < asked)
+                            }
+                            _ => false,
+                        };
+                        let is_passed_over = shared.is_global(resource)
+                            && all.iter().any(|other| {
+                                other.asked.is_some_and(|asked| asked.0 == resource)
+                                    && comes_first(other)
+                            });
+                        let below_ceiling = shared.protocol == Protocol::Ceiling
+                            && shared.blocker(&all[index], all).is_some();
+                        if is_held || is_passed_over || below_ceiling {
+                            let name = self.system.resources[resource.index()].name.clone();
+                            self.violated(|this| Violation::Granted {
+                                job: this.name(id),
+                                resource: name,
+                                at,
+                            });
+                        }
+                        let fifo = shared.protocol == Protocol::FmlpPlus;
+                        let live = &mut all[index];
+                        live.asked = None;
+                        live.held.push((resource, if fifo { asked } else { number }));
+                    }
+                }
+            }
+            MarkKind::Suspended(id) | MarkKind::Resumed(id) => {
+                let sleeps = matches!(kind, MarkKind::Suspended(_));
+                if let Some(index) = find(all, id) {
+                    (all[index].sleeps, all[index].begun) = (sleeps, sleeps);
+                }
+            }
+            MarkKind::BudgetExhausted(..)
+            | MarkKind::CpuOnline(_)
+            | MarkKind::CpuOffline(_)
+            | MarkKind::Speed(..)
+            | MarkKind::Note(_) => {}
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The cell of the column `steps`: `run 1ms; lock bus; run 2ms; unlock bus`.
+//!
+//! A table has no rows for resources: they are what the steps name, in the order in which they first occur.
+
+use super::TableReader;
+use super::rows::Cell;
+use crate::problem::Span;
+use crate::steps::{Fault, parse, text, used};
+use layland_model::{Index, Resource, ResourceId, Step, System, Task};
+use std::collections::BTreeMap;
+
+/// What stands between two steps.
+const BETWEEN: char = ';';
+
+/// The resources that were named so far.
+#[derive(Default)]
+pub(super) struct Named {
+    pub resources: Vec<Resource>,
+    /// The cell that names each first.
+    pub spans: Vec<Span>,
+    ids: BTreeMap<String, ResourceId>,
+}
+
+impl Named {
+    fn id(&mut self, name: &str, span: &Span) -> ResourceId {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = ResourceId::from_index(self.resources.len());
+        self.ids.insert(name.to_owned(), id);
+        self.resources.push(Resource { name: name.to_owned(), home: None });
+        self.spans.push(span.clone());
+        id
+    }
+}
+
+impl TableReader<'_> {
+    /// The steps of a row, if it has a cell for them.
+    pub(super) fn steps(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Option<Vec<Step>> {
+        let cell = cell?;
+        let mut steps = Vec::new();
+        for part in cell.text.split(BETWEEN) {
+            let time = |text: &str| self.host.time(text);
+            let named = &mut self.named;
+            let step = parse(part, time, |name| Some(named.id(name, &cell.span)));
+            let (message, help) = match step {
+                Ok(step) => {
+                    steps.push(step);
+                    continue;
+                }
+                Err(Fault::Time(fault)) => (fault.to_string(), fault.help().replace('"', "")),
+                Err(Fault::Other { message, help }) => (message, help.replace('"', "")),
+                // Every name makes a resource.
+                Err(Fault::Unlisted(_)) => continue,
+            };
+            self.error("layland::csv::steps", cell.span.clone(), message, &help);
+            *ok = false;
+            return None;
+        }
+        Some(steps)
+    }
+}
+
+/// The cell of a task. Empty, if it has no steps or they cannot be written.
+pub(super) fn cell_text(task: &Task, resources: &[Resource]) -> String {
+    let texts: Vec<String> = task.steps().iter().map(|&step| text(step, resources)).collect();
+    if texts.iter().any(|text| text.contains(BETWEEN)) {
+        return String::new();
+    }
+    texts.join("; ")
+}
+
+/// What becomes of the resources of a system in a table.
+pub(super) fn lost(system: &System, lose: &mut impl FnMut(bool, String)) {
+    let resources = &system.resources;
+    let used = used(system);
+    for (index, resource) in resources.iter().enumerate() {
+        let name = &resource.name;
+        let is_used = used.contains(&ResourceId::from_index(index));
+        lose(!is_used, format!("the resource `{name}`, which no task uses, is"));
+        lose(is_used && resource.home.is_some(), format!("the home of `{name}` is"));
+    }
+    lose(!used.is_sorted(), "the order of the resources is".to_owned());
+    for task in system.tasks.values().filter(|task| !task.steps().is_empty()) {
+        let unwritten = cell_text(task, resources).is_empty();
+        let what =
+            format!("as the name of a resource has a semicolon, the steps of `{}` are", task.name);
+        lose(unwritten, what);
+    }
+}

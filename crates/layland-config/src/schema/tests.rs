@@ -1,0 +1,30 @@
+//! The schema against the reader.
+
+use super::*;
+use crate::taskset;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The keys of a structure of the schema, and those that the reader takes, are the same.
+#[test]
+fn schema_and_reader_know_the_same_keys() {
+    let schema = schema();
+    let keys = |of: &Value| -> BTreeSet<String> {
+        of["properties"].as_object().unwrap().keys().cloned().collect()
+    };
+    let known =
+        |keys: &[&str]| -> BTreeSet<String> { keys.iter().map(|&key| key.to_owned()).collect() };
+    assert_eq!(keys(&schema), known(taskset::TOP));
+    for (name, of) in [
+        ("PlatformTable", taskset::PLATFORM),
+        ("OverheadTable", taskset::OVERHEAD),
+        ("CriticalityTable", taskset::CRITICALITY),
+        ("DefaultsTable", taskset::DEFAULTS),
+        ("ResourceTable", taskset::RESOURCE),
+        ("TaskTable", taskset::TASK),
+        ("RequestTable", taskset::REQUEST),
+        ("ProvenanceTable", taskset::PROVENANCE),
+    ] {
+        assert_eq!(keys(&schema["$defs"][name]), known(of), "{name}");
+    }
+}

@@ -1,0 +1,103 @@
+//! A step of a job as a text: `run 1ms`, `lock bus`, `unlock bus`, `suspend 3ms`.
+//!
+//! The name of a resource has no blanks, so that what follows the verb is one time or one name.
+
+use layland_model::{
+    Duration, Index, ParseTimeError, Resource, ResourceId, Service, Step, System, nearest,
+};
+
+/// The verbs.
+const VERBS: [&str; 4] = ["run", "lock", "unlock", "suspend"];
+
+/// Why a text is not a step.
+pub(crate) enum Fault {
+    /// Its time is not one.
+    Time(ParseTimeError),
+    /// Anything else, with what to do.
+    Other { message: String, help: String },
+    /// The resource of this name is not there.
+    Unlisted(String),
+}
+
+/// A step, if the text is one. `time` reads its time, and `resource` knows the names.
+pub(crate) fn parse(
+    text: &str,
+    time: impl FnOnce(&str) -> Result<Duration, ParseTimeError>,
+    resource: impl FnOnce(&str) -> Option<ResourceId>,
+) -> Result<Step, Fault> {
+    let text = text.trim();
+    let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    let other = |message: String, help: String| Fault::Other { message, help };
+    let found = VERBS.iter().copied().find(|known| *known == verb);
+    let Some(found) = found else {
+        let message = match verb {
+            "" => "a step is empty".to_owned(),
+            _ => format!("`{verb}` is nothing that a job does"),
+        };
+        let forms = "\"run 1ms\", \"lock bus\", \"unlock bus\", \"suspend 3ms\"";
+        let help = match nearest(verb, VERBS.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the steps are {forms}"),
+        };
+        return Err(other(message, help));
+    };
+    let is_time = matches!(found, "run" | "suspend");
+    if rest.is_empty() {
+        let (what, example) = if is_time { ("a time", "1ms") } else { ("a resource", "bus") };
+        let message = format!("`{found}` is without {what}");
+        return Err(other(message, format!("write \"{found} {example}\"")));
+    }
+    if is_time {
+        let length = time(rest).map_err(Fault::Time)?;
+        return Ok(match found {
+            "run" => Step::Run(Service::from_ns(length.ns())),
+            _ => Step::Suspend(length),
+        });
+    }
+    if rest.contains(char::is_whitespace) {
+        let message = format!("`{found}` is followed by more than one name");
+        return Err(other(message, "write each step as a text of its own".to_owned()));
+    }
+    let resource = resource(rest).ok_or_else(|| Fault::Unlisted(rest.to_owned()))?;
+    Ok(if found == "lock" { Step::Lock(resource) } else { Step::Unlock(resource) })
+}
+
+/// A step as a text.
+pub(crate) fn text(step: Step, resources: &[Resource]) -> String {
+    let name = |id: ResourceId| match resources.get(id.index()) {
+        Some(resource) => resource.name.clone(),
+        None => id.to_string(),
+    };
+    match step {
+        Step::Run(length) => format!("run {length}"),
+        Step::Lock(resource) => format!("lock {}", name(resource)),
+        Step::Unlock(resource) => format!("unlock {}", name(resource)),
+        Step::Suspend(length) => format!("suspend {length}"),
+    }
+}
+
+/// How long the steps execute.
+pub(crate) fn execution(steps: &[Step]) -> Service {
+    let run = |step: &Step| match *step {
+        Step::Run(length) => i128::from(length.ns()),
+        Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => 0,
+    };
+    // A sum that does not fit is longer than what is valid.
+    Service::from_ns(i64::try_from(steps.iter().map(run).sum::<i128>()).unwrap_or(i64::MAX))
+}
+
+/// The resources that tasks use, in the order in which they first occur.
+pub(crate) fn used(system: &System) -> Vec<ResourceId> {
+    let mut seen = vec![false; system.resources.len()];
+    let mut used = Vec::new();
+    for step in system.tasks.values().flat_map(|task| task.steps()) {
+        if let Step::Lock(resource) = *step
+            && let Some(seen) = seen.get_mut(resource.index())
+            && !std::mem::replace(seen, true)
+        {
+            used.push(resource);
+        }
+    }
+    used
+}

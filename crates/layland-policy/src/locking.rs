@@ -1,0 +1,526 @@
+//! Locks and self-suspension on each CPU, under partitioned EDF and fixed priorities: plain locks, priority inheritance
+//! (**PIP**), priority ceilings (**PCP**) and immediate ones (**IPCP**), the stack resource policy (**SRP**); and
+//! between CPUs **MPCP**, **DPCP**, **FMLP+** and **MSRP**.
+//!
+//! Every CPU runs the job with the least *key* of those that can go on. A key is that of the order, unless a lock
+//! changes it:
+//!
+//! | protocol | a lock is granted | key |
+//! |---|---|---|
+//! | plain (`none`) | if it is free | that of the order |
+//! | PIP, Sha, Rajkumar and Lehoczky 1990 | if it is free | the least of the own one and those of all that wait for what the job holds |
+//! | PCP, the same | if it is free and the priority of the job is higher than the ceilings of all that others hold | as PIP; who is denied waits for the holder of the highest ceiling |
+//! | IPCP | always | the highest ceiling of what the job holds |
+//! | SRP, Baker 1991 | always | that of the order; a job begins only if it is due before the ceilings of all that is held |
+//! | MPCP, Rajkumar 1990 | if it is free; then by priority | boosted: the remote ceiling |
+//! | DPCP, Rajkumar, Sha and Lehoczky 1988 | when the job has the CPU that is the home of the resource | boosted there: the ceiling |
+//! | FMLP+, Brandenburg 2011 | if it is free; then first in, first out | boosted: the order of requests |
+//! | MSRP, Gai, Lipari and Di Natale 2001 | if it is free; then first in, first out | nobody preempts from the request on; who waits spins |
+//!
+//! *Boosted* keys come before all others. The ceiling of a resource is the highest priority of its users, the remote
+//! ceiling that of its users on other CPUs; under SRP it is the shortest relative deadline. What is used on one CPU
+//! alone is locked by immediate ceilings under the last four.
+//!
+//! A job asks for a lock only when it is selected. On one CPU nothing is handed over either: those that wait try again
+//! when they are selected after an unlock. With shortcuts a lower job gets a lock while a higher one is about to run,
+//! and the bounds of the papers do not hold. Between CPUs locks are handed over in the instant of the unlock.
+//!
+//! Ties: as the order breaks them, and the smaller key of two with equal numbers is that of a holder. Simultaneous
+//! events: requests of one round count in the order of CPUs.
+//!
+//! What the papers leave out: under SRP a job that has suspended itself has to be let in anew, as if it had not begun:
+//! otherwise it could meet a lock that a later job has taken meanwhile. Under EDF, MSRP and FMLP+ know no local resources; nobody knows what a nested global
+//! section means. Such systems are refused. DPCP's home CPU uses immediate ceilings. A deadlock of plain locks or PIP
+//! stays one: those jobs never end.
+//!
+//! A decision costs O(n) for the `n` tasks of a CPU.
+
+mod keys;
+mod plan;
+
+use self::keys::Key;
+use self::plan::{Plan, Scheme};
+use crate::deferred;
+use crate::info::{OptionInfo, PolicyOptions, SystemRefusal, Values};
+use crate::shell::{Refusals, fixed_answer};
+use crate::{Action, Count, Event, Needs, Policy, Refusal, State, StepEvent};
+use layland_model::{
+    Citation, CpuId, CpuMap, CpuSet, IdVec, JobId, Order, Protocol, ResourceId, ScheduleRule,
+    System, TaskId, TaskMap, Time,
+};
+use std::sync::Arc;
+
+/// Sha, Rajkumar and Lehoczky 1990.
+pub const SHA_RAJKUMAR: Citation = Citation {
+    key: "sha1990priority",
+    text: "L. Sha, R. Rajkumar and J. P. Lehoczky. Priority inheritance protocols: an approach to real-time \
+           synchronization. IEEE Transactions on Computers 39(9):1175-1185, 1990.",
+    bibtex: "@article{sha1990priority,
+  author  = {Lui Sha and Ragunathan Rajkumar and John P. Lehoczky},
+  title   = {Priority Inheritance Protocols: An Approach to Real-Time Synchronization},
+  journal = {IEEE Transactions on Computers}, volume = {39}, number = {9}, pages = {1175--1185}, year = {1990},
+  doi     = {10.1109/12.57058}
+}",
+};
+
+/// The option that says how jobs share resources.
+pub(crate) fn option(order: Order) -> OptionInfo {
+    let (help, words) = match order {
+        Order::Deadline => (
+            "how jobs with `steps` share resources: none (plain locks, the default), srp, fmlp+ or msrp",
+            plan::protocols(order),
+        ),
+        Order::RateMonotonic | Order::DeadlineMonotonic | Order::Given => (
+            "how jobs with `steps` share resources: none (plain locks, the default), pip, pcp or ipcp on each CPU; \
+             mpcp, dpcp, fmlp+ or msrp between CPUs",
+            plan::protocols(order),
+        ),
+    };
+    OptionInfo::new("locks", help, Values::one_of(words.map(Protocol::abbreviation)))
+}
+
+/// The protocol that the options ask for.
+///
+/// # Errors
+/// If there is no such protocol for the order.
+pub(crate) fn protocol(order: Order, options: &PolicyOptions) -> Result<Protocol, Refusal> {
+    let named: Vec<_> = plan::protocols(order).map(|one| (one.abbreviation(), one)).collect();
+    Ok(options.one_of("locks", &named)?.unwrap_or(Protocol::Plain))
+}
+
+/// The policy for a system whose jobs have steps; none if they have not.
+///
+/// # Errors
+/// - The tasks cannot be packed; a priority is missing.
+/// - A resource is shared between CPUs, and the protocol is for one; it has no home, and the protocol needs one.
+/// - A section is nested and global, or local where the protocol has no rule for that; a job suspends itself within one.
+/// - Tasks have regions, late jobs are given up, or requests come: no protocol says what becomes of locks then.
+pub(crate) fn locking(
+    name: &str,
+    order: Order,
+    system: &System,
+    options: &PolicyOptions,
+) -> Result<Option<Locking>, SystemRefusal> {
+    let protocol = protocol(order, options)?;
+    if system.tasks.values().all(|task| task.steps.is_none()) {
+        return Ok(None);
+    }
+    if deferred::is_asked(options)? {
+        let reason =
+            format!("{name}:nonpreemptive knows no `steps`: leave out the option, or the steps");
+        return Err(Refusal::not_permitted(reason).into());
+    }
+    let plan = Plan::new(name, order, protocol, system, options)?;
+    let (cpus, tasks, resources) =
+        (system.platform.cpu_count(), system.tasks.len(), system.resources.len());
+    Ok(Some(Locking {
+        name: name.to_owned(),
+        jobs: TaskMap::filled(None, tasks),
+        holders: IdVec::filled(None, resources),
+        queues: IdVec::filled(Vec::new(), resources),
+        waiting: CpuMap::filled(Vec::new(), cpus),
+        asked: 0,
+        granted: Vec::new(),
+        running: CpuMap::filled(None, cpus),
+        online: CpuMap::filled(false, cpus),
+        touched: CpuSet::new(),
+        refusals: Refusals::default(),
+        plan: Arc::new(plan),
+    }))
+}
+
+/// See the file header.
+#[derive(Clone, Debug)]
+pub struct Locking {
+    name: String,
+    plan: Arc<Plan>,
+    /// The job of each task that is not over.
+    jobs: TaskMap<Option<Job>>,
+    holders: IdVec<ResourceId, Option<TaskId>>,
+    /// Who waits for a global resource that is handed over, in the order of requests.
+    queues: IdVec<ResourceId, Vec<TaskId>>,
+    /// Who waits on each CPU to try again after an unlock.
+    waiting: CpuMap<Vec<TaskId>>,
+    /// Counts requests and grants: what came first has the smaller number.
+    asked: u64,
+    /// What the next decision tells the engine.
+    granted: Vec<(JobId, ResourceId)>,
+    running: CpuMap<Option<JobId>>,
+    online: CpuMap<bool>,
+    touched: CpuSet,
+    refusals: Refusals,
+}
+
+/// A job that is not over.
+#[derive(Clone, Debug)]
+struct Job {
+    id: JobId,
+    deadline: Time,
+    doing: Doing,
+    /// Whether it was selected since its release, or since its last suspension.
+    begun: bool,
+    /// What it holds, in the order of its grants.
+    held: Vec<Held>,
+    /// What it has asked for and does not hold yet, and when.
+    asked: Option<Held>,
+}
+
+/// A resource, and the number of the request or the grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    resource: ResourceId,
+    at: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    /// It can have a CPU: it executes there, spins, or tries to get what it has asked for.
+    Ready,
+    /// It waits for what another job holds: for this one, if that inherits its priority.
+    Waits(Option<TaskId>),
+    /// It suspends itself.
+    Suspends,
+}
+
+impl Locking {
+    fn job(&self, task: TaskId) -> Option<&Job> {
+        self.jobs.get(task)?.as_ref()
+    }
+
+    fn touch(&mut self, task: TaskId) {
+        self.touched.insert(self.cpu_of(task));
+    }
+
+    /// Where a job competes for a CPU: under DPCP on that of the global resource that it has asked for or holds.
+    fn cpu_of(&self, task: TaskId) -> CpuId {
+        let plan = &self.plan;
+        let away = self.job(task).filter(|_| plan.protocol == Protocol::Dpcp).and_then(|job| {
+            let all = job.asked.iter().chain(&job.held).map(|one| one.resource);
+            all.filter(|&resource| plan.scheme(resource) == Scheme::AtHome).last()
+        });
+        away.map_or(plan.cpu[task], |resource| plan.home[resource])
+    }
+
+    /// A job asks for a resource.
+    fn request(&mut self, task: TaskId, resource: ResourceId) {
+        self.touch(task);
+        self.asked += 1;
+        let at = self.asked;
+        let Some(job) = &mut self.jobs[task] else { return };
+        job.asked = Some(Held { resource, at });
+        match self.plan.scheme(resource) {
+            Scheme::Always => self.grant(task),
+            Scheme::Retried => {
+                self.attempt(task);
+            }
+            Scheme::HandedOver if self.holders[resource].is_none() => self.grant(task),
+            Scheme::HandedOver => {
+                if self.plan.protocol != Protocol::Msrp {
+                    job.doing = Doing::Waits(None);
+                }
+                self.queues[resource].push(task);
+            }
+            // Once it has the CPU there.
+            Scheme::AtHome => self.touch(task),
+        }
+    }
+
+    /// It holds from now on what it has asked for.
+    fn grant(&mut self, task: TaskId) {
+        self.touch(task);
+        self.asked += 1;
+        let at = self.asked;
+        let fifo = self.plan.protocol == Protocol::FmlpPlus;
+        let Some(job) = &mut self.jobs[task] else { return };
+        let Some(asked) = job.asked.take() else { return };
+        self.holders[asked.resource] = Some(task);
+        job.held.push(if fifo { asked } else { Held { at, ..asked } });
+        job.doing = Doing::Ready;
+        self.granted.push((job.id, asked.resource));
+    }
+
+    /// Grants a job what it has asked for, or lets it wait for the job that is in its way. Whether it was granted.
+    fn attempt(&mut self, task: TaskId) -> bool {
+        let Some(Held { resource, .. }) = self.job(task).and_then(|job| job.asked) else {
+            return true;
+        };
+        let blocker = self.holders[resource].or_else(|| self.ceiling_holder(task));
+        if blocker.is_none() {
+            self.grant(task);
+            return true;
+        }
+        let inherits = self.plan.protocol != Protocol::Plain;
+        if let Some(job) = &mut self.jobs[task] {
+            job.doing = Doing::Waits(blocker.filter(|_| inherits));
+        }
+        self.waiting[self.plan.cpu[task]].push(task);
+        false
+    }
+
+    /// PCP: who holds, of what other jobs of its CPU hold, the resource of the highest ceiling, if that is not lower
+    /// than the priority of the job; of several who was granted last.
+    fn ceiling_holder(&self, task: TaskId) -> Option<TaskId> {
+        if self.plan.protocol != Protocol::Ceiling {
+            return None;
+        }
+        let mut highest = None;
+        for &other in &self.plan.on[self.plan.cpu[task]] {
+            let Some(job) = self.job(other).filter(|_| other != task) else { continue };
+            for held in &job.held {
+                let rank = (self.plan.ceiling[held.resource], std::cmp::Reverse(held.at));
+                if highest.is_none_or(|(highest, _)| rank < highest) {
+                    highest = Some((rank, other));
+                }
+            }
+        }
+        let ((ceiling, _), holder) = highest?;
+        (self.key(task).number() >= ceiling).then_some(holder)
+    }
+
+    /// A job gives a resource back.
+    fn unlock(&mut self, task: TaskId, resource: ResourceId) {
+        self.touch(task);
+        self.holders[resource] = None;
+        if let Some(job) = &mut self.jobs[task] {
+            job.held.retain(|held| held.resource != resource);
+        }
+        self.touch(task);
+        match self.plan.scheme(resource) {
+            Scheme::Always | Scheme::AtHome => {}
+            Scheme::Retried => {
+                let any = self.plan.protocol == Protocol::Ceiling;
+                let jobs = &mut self.jobs;
+                self.waiting[self.plan.cpu[task]].retain(|&waits| {
+                    let Some(job) = &mut jobs[waits] else { return false };
+                    let asked = job.asked.is_some_and(|asked| asked.resource == resource);
+                    if any || asked {
+                        job.doing = Doing::Ready;
+                    }
+                    !any && !asked
+                });
+            }
+            Scheme::HandedOver => {
+                let queue = &self.queues[resource];
+                let next = match self.plan.protocol {
+                    Protocol::Mpcp => {
+                        queue.iter().copied().min_by_key(|&task| self.plan.base[task])
+                    }
+                    _ => queue.first().copied(),
+                };
+                if let Some(next) = next {
+                    self.queues[resource].retain(|&waits| waits != next);
+                    self.grant(next);
+                }
+            }
+        }
+    }
+
+    /// The job of a task is over.
+    fn retire(&mut self, task: TaskId) {
+        let Some(job) = self.job(task) else { return };
+        let (id, held): (JobId, Vec<Held>) = (job.id, job.held.clone());
+        // Only of a task that leaves.
+        held.iter().rev().for_each(|held| self.unlock(task, held.resource));
+        self.touch(task);
+        self.jobs[task] = None;
+        self.waiting[self.plan.cpu[task]].retain(|&waits| waits != task);
+        self.queues.values_mut().for_each(|queue| queue.retain(|&waits| waits != task));
+        self.vacate(id);
+    }
+
+    /// A job is on no CPU any more.
+    fn vacate(&mut self, job: JobId) {
+        for running in self.running.values_mut() {
+            *running = running.filter(|&on| on != job);
+        }
+    }
+
+    /// The job that a CPU is to run. Jobs that are selected get what they have asked for, or wait.
+    fn select(&mut self, cpu: CpuId) -> Option<TaskId> {
+        loop {
+            let task = self.least(cpu)?;
+            let job = self.job(task)?;
+            let Some(asked) = job.asked else { return Some(task) };
+            match self.plan.scheme(asked.resource) {
+                Scheme::Retried => {
+                    if self.attempt(task) {
+                        return Some(task);
+                    }
+                }
+                Scheme::AtHome => {
+                    self.grant(task);
+                    return Some(task);
+                }
+                // It spins.
+                Scheme::HandedOver | Scheme::Always => return Some(task),
+            }
+        }
+    }
+
+    /// The job with the least key of those that can go on, on a CPU.
+    fn least(&self, cpu: CpuId) -> Option<TaskId> {
+        let all = self.plan.on[cpu].iter().copied().filter_map(|task| {
+            let job = self.job(task)?;
+            let is_here = job.doing == Doing::Ready && self.cpu_of(task) == cpu;
+            is_here.then(|| (self.key(task), task, job.begun))
+        });
+        if self.plan.protocol != Protocol::Stack {
+            return all.min_by_key(|&(key, ..)| key).map(|(_, task, _)| task);
+        }
+        let (mut least, mut begun): (Option<(Key, TaskId, bool)>, Option<(Key, TaskId, bool)>) =
+            (None, None);
+        for one in all {
+            if least.is_none_or(|least| one.0 < least.0) {
+                least = Some(one);
+            }
+            if one.2 && begun.is_none_or(|begun| one.0 < begun.0) {
+                begun = Some(one);
+            }
+        }
+        let (_, task, has_begun) = least?;
+        let held = self.plan.on[cpu].iter().filter_map(|&task| self.job(task));
+        let held =
+            held.flat_map(|job| job.held.iter().map(|held| self.plan.ceiling[held.resource]));
+        if has_begun || held.min().is_none_or(|ceiling| self.plan.base[task] < ceiling) {
+            return Some(task);
+        }
+        begun.map(|(_, task, _)| task)
+    }
+}
+
+impl Policy for Locking {
+    fn on_event(&mut self, _now: Time, event: Event) {
+        match event {
+            Event::Release { job: id, release: _, deadline } => {
+                let (held, asked) = (Vec::new(), None);
+                let job = Job { id, deadline, doing: Doing::Ready, begun: false, held, asked };
+                self.jobs[id.task] = Some(job);
+                self.touch(id.task);
+            }
+            Event::Completion { job, .. } | Event::Ended { job } => self.retire(job.task),
+            Event::Step { job, step } => match step {
+                StepEvent::Requests { resource, .. } => self.request(job.task, resource),
+                StepEvent::Unlocks { resource, .. } => self.unlock(job.task, resource),
+                StepEvent::Suspends { .. } => {
+                    self.touch(job.task);
+                    self.vacate(job);
+                    if let Some(job) = &mut self.jobs[job.task] {
+                        job.doing = Doing::Suspends;
+                    }
+                }
+                StepEvent::Resumes => {
+                    if let Some(job) = &mut self.jobs[job.task] {
+                        (job.doing, job.begun) = (Doing::Ready, false);
+                    }
+                    self.touch(job.task);
+                }
+            },
+            Event::Join { .. } | Event::Reconfigure { .. } | Event::SetClusterCpus { .. } => {
+                let reason = || format!("{} places its tasks before the start", self.name);
+                let may_use = |task| self.plan.cpu.get(task).map(|&cpu| CpuSet::single(cpu));
+                if let Some((request, refusal)) = fixed_answer(&event, reason, may_use) {
+                    self.refusals.push(request, refusal);
+                }
+            }
+            Event::Leave { task } => self.retire(task),
+            Event::CpuOnline { cpu } => {
+                self.online[cpu] = true;
+                self.touched.insert(cpu);
+            }
+            Event::CpuOffline { cpu } => {
+                (self.online[cpu], self.running[cpu]) = (false, None);
+                self.touched.insert(cpu);
+            }
+            // It hears of ready jobs alone, and grants no budgets.
+            Event::Arrival { .. }
+            | Event::Measured { .. }
+            | Event::BudgetExhausted { .. }
+            | Event::Timer { .. } => {}
+        }
+    }
+
+    fn decide(&mut self, _now: Time, actions: &mut Vec<Action>) {
+        self.refusals.emit(actions);
+        let mut decided: Vec<(CpuId, Option<JobId>)> = Vec::new();
+        while let Some(cpu) = self.touched.lowest() {
+            self.touched.remove(cpu);
+            if !self.online[cpu] {
+                continue;
+            }
+            let selected = self.select(cpu);
+            // Whoever was granted something or waits now is where it was looked for.
+            self.touched.remove(cpu);
+            let job = selected.and_then(|task| {
+                let job = self.jobs[task].as_mut()?;
+                job.begun = true;
+                Some(job.id)
+            });
+            decided.push((cpu, job));
+        }
+        for (job, resource) in self.granted.drain(..) {
+            actions.push(Action::Grant { job, resource });
+        }
+        for &(cpu, job) in &decided {
+            if self.running[cpu] != job
+                && let Some(job) = job
+            {
+                actions.push(Action::Run { cpu, job, budget: None });
+            }
+        }
+        for &(cpu, job) in &decided {
+            if self.running[cpu] != job && job.is_none() {
+                actions.push(Action::Idle { cpu });
+            }
+        }
+        for (cpu, job) in decided {
+            self.running[cpu] = job;
+        }
+    }
+
+    fn save(&self, now: Time, state: &mut State) {
+        // Numbers of requests and grants matter by their order alone.
+        let mut numbers: Vec<u64> = Vec::new();
+        let pending = || self.jobs.values().flatten();
+        for job in pending() {
+            numbers.extend(job.held.iter().chain(&job.asked).map(|held| held.at));
+        }
+        numbers.sort_unstable();
+        let save = |held: &Held, state: &mut State| {
+            state.number(i64::from(held.resource.0));
+            state.number(numbers.partition_point(|&at| at < held.at) as i64);
+        };
+        for job in self.jobs.values() {
+            let Some(job) = job else {
+                state.number(-1);
+                continue;
+            };
+            state.number(match job.doing {
+                Doing::Ready => 0,
+                Doing::Suspends => 1,
+                Doing::Waits(None) => 2,
+                Doing::Waits(Some(task)) => 3 + i64::from(task.0),
+            });
+            state.time(job.deadline, now);
+            state.number(i64::from(job.begun));
+            state.number(job.held.len() as i64);
+            job.held.iter().for_each(|held| save(held, state));
+            state.number(i64::from(job.asked.is_some()));
+            job.asked.iter().for_each(|asked| save(asked, state));
+        }
+        for online in self.online.values() {
+            state.number(i64::from(*online));
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::READY_JOBS
+    }
+
+    fn rule(&self) -> ScheduleRule {
+        ScheduleRule::Locking(self.plan.rule())
+    }
+
+    fn counts(&self) -> Vec<Count> {
+        Vec::new()
+    }
+}

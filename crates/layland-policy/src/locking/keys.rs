@@ -1,0 +1,103 @@
+//! Keys: which job a CPU runs. The least one comes first.
+
+use super::plan::Scheme;
+use super::{Doing, Held, Job, Locking};
+use layland_model::{Protocol, TaskId};
+
+/// Compared from the first field on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    class: Class,
+    number: i64,
+    /// A number of a request or a grant; or whether it holds nothing.
+    then: u64,
+    /// Its place in the order breaks ties.
+    place: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Boosted,
+    Plain,
+}
+
+impl Key {
+    /// The priority.
+    pub(super) fn number(self) -> i64 {
+        self.number
+    }
+}
+
+impl Locking {
+    /// The key of a job now.
+    pub(super) fn key(&self, task: TaskId) -> Key {
+        let own = self.own_key(task);
+        let inherits = matches!(self.plan.protocol, Protocol::Inheritance | Protocol::Ceiling);
+        if !inherits || self.job(task).is_none_or(|job| job.held.is_empty()) {
+            return own;
+        }
+        // All that wait for this job, or for another one that does. In a deadlock they may wait for each other.
+        let mut least = own;
+        let mut found = vec![task];
+        let mut next = 0;
+        while let Some(&holder) = found.get(next) {
+            next += 1;
+            for &waits in &self.waiting[self.plan.cpu[task]] {
+                let for_it =
+                    self.job(waits).is_some_and(|job| job.doing == Doing::Waits(Some(holder)));
+                if for_it && !found.contains(&waits) {
+                    least = least.min(self.own_key(waits));
+                    found.push(waits);
+                }
+            }
+        }
+        least
+    }
+
+    /// The same without what it inherits.
+    fn own_key(&self, task: TaskId) -> Key {
+        let plan = &self.plan;
+        let place = plan.place[task];
+        let job = self.job(task);
+        if let Some((number, then)) = job.and_then(|job| self.boost(task, job)) {
+            return Key { class: Class::Boosted, number, then, place };
+        }
+        let Some(job) = job else {
+            return Key { class: Class::Plain, number: i64::MAX, then: 0, place };
+        };
+        if plan.by_deadline {
+            return Key { class: Class::Plain, number: job.deadline.ns(), then: 0, place };
+        }
+        let ceilings = job.held.iter().filter(|held| plan.scheme(held.resource) == Scheme::Always);
+        let ceiling = ceilings.map(|held| plan.ceiling[held.resource]).min();
+        let number = ceiling.map_or(plan.base[task], |ceiling| plan.base[task].min(ceiling));
+        Key { class: Class::Plain, number, then: u64::from(ceiling.is_none()), place }
+    }
+
+    /// What a boosted job is compared by.
+    fn boost(&self, task: TaskId, job: &Job) -> Option<(i64, u64)> {
+        let plan = &self.plan;
+        let is_global = |held: &&Held| {
+            matches!(plan.scheme(held.resource), Scheme::HandedOver | Scheme::AtHome)
+        };
+        let held = job.held.iter().find(is_global);
+        let asked = job.asked.as_ref().filter(is_global);
+        match plan.protocol {
+            Protocol::Mpcp => {
+                held.map(|held| (plan.remote_ceiling(held.resource, plan.cpu[task]), held.at))
+            }
+            Protocol::FmlpPlus => held.map(|held| (0, held.at)),
+            Protocol::Msrp => held.or(asked).map(|_| (0, 0)),
+            // The holder comes first on a tie.
+            Protocol::Dpcp => match held {
+                Some(held) => Some((plan.ceiling[held.resource], 0)),
+                None => asked.map(|_| (plan.base[task], 1)),
+            },
+            Protocol::Plain
+            | Protocol::Inheritance
+            | Protocol::Ceiling
+            | Protocol::ImmediateCeiling
+            | Protocol::Stack => None,
+        }
+    }
+}

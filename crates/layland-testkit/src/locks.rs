@@ -1,0 +1,549 @@
+//! Locks and self-suspension one nanosecond at a time: at each tick every CPU compares all its jobs, and what happens
+//! between two ticks is a list of rounds. Nothing is kept but what jobs hold and have asked for.
+
+use layland_gen::Random;
+use layland_model::{
+    CpuId, CpuSet, Duration, JobOrder, OnMiss, Protocol, Resource, ResourceId, ScheduleRule,
+    Service, Step, System, TaskId, Time,
+};
+use layland_trace::{LockMark, MarkKind, Trace};
+use std::collections::VecDeque;
+
+/// The system with steps drawn from a seed, as a protocol takes them: tasks are tied to CPUs, in turns. What they share
+/// is shared on one CPU where the protocol is for one, and sections on what may be shared between CPUs are not nested.
+pub fn with_steps(mut system: System, protocol: Protocol, seed: u64) -> System {
+    let cpus = system.platform.cpu_count() as i64;
+    let mut random = Random::of_task(seed, 0);
+    let between = protocol.is_between_cpus();
+    let count = if between { 3 } else { 2 * cpus };
+    system.resources = (0..count)
+        .map(|index| Resource {
+            name: format!("r{index}"),
+            home: between.then(|| CpuId(random.between(0, cpus - 1) as u32)),
+        })
+        .collect();
+    for (id, task) in system.tasks.clone().iter() {
+        let mut random = Random::of_task(seed, 1 + u64::from(id.0));
+        let cpu = i64::from(id.0) % cpus;
+        let mut steps = Vec::new();
+        let mut open: Vec<ResourceId> = Vec::new();
+        let mut left = task.own_wcet().ns();
+        while left > 0 || !open.is_empty() {
+            let one = if between { random.between(0, 2) } else { 2 * cpu + random.between(0, 1) };
+            let resource = ResourceId(one as u32);
+            match random.between(0, 5) {
+                0 | 1
+                    if left > 0 && !open.contains(&resource) && !(between && !open.is_empty()) =>
+                {
+                    open.push(resource);
+                    steps.push(Step::Lock(resource));
+                }
+                2 if open.is_empty() => {
+                    steps.push(Step::Suspend(Duration::from_ns(random.between(0, 3))));
+                }
+                3 if !open.is_empty() => steps.extend(open.pop().map(Step::Unlock)),
+                _ if left > 0 => {
+                    let length = random.between(1, left);
+                    left -= length;
+                    steps.push(Step::Run(Service::from_ns(length)));
+                }
+                _ => {}
+            }
+        }
+        let task = &mut system.tasks[id];
+        task.affinity = Some(CpuSet::single(CpuId(cpu as u32)));
+        if random.between(0, 5) > 0 {
+            task.steps = Some(steps.into());
+            if task.on_miss == OnMiss::Abort {
+                task.on_miss = OnMiss::Continue;
+            }
+        }
+    }
+    system
+}
+
+/// What a CPU does in a tick: a task with the number of its job, and whether it only waits for a lock.
+pub type Tick = Option<(TaskId, u64, bool)>;
+
+/// What happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// For each tick what each CPU does.
+    pub ticks: Vec<Vec<Tick>>,
+    /// When which job ended.
+    pub ends: Vec<(i64, TaskId, u64)>,
+    /// When which job asked for what, got it and gave it back: by time, then in any order.
+    pub locks: Vec<(i64, TaskId, u64, ResourceId, &'static str)>,
+}
+
+struct Job {
+    seq: u64,
+    deadline: i64,
+    at: usize,
+    left: i64,
+    begun: bool,
+    /// What it has asked for, when, and whether it tries again or has to wait.
+    asked: Option<(ResourceId, u64, bool)>,
+    held: Vec<(ResourceId, u64)>,
+    wakes: Option<i64>,
+}
+
+struct Ticker<'a> {
+    system: &'a System,
+    protocol: Protocol,
+    by_deadline: bool,
+    cpu: Vec<usize>,
+    /// The place of each task in the order.
+    place: Vec<i64>,
+    jobs: Vec<Option<Job>>,
+    numbers: u64,
+    ran: Ran,
+    now: i64,
+}
+
+type Key = (u8, i64, i64, i64);
+
+/// Simulates jobs that need their WCETs, up to a time.
+///
+/// # Panics
+/// If the rule is not [`ScheduleRule::Locking`].
+pub fn simulate(system: &System, rule: &ScheduleRule, until: Time) -> Ran {
+    let ScheduleRule::Locking(rule) = rule else { panic!("only locks are simulated here") };
+    let n = system.tasks.len();
+    let mut cpu = vec![0; n];
+    for group in &rule.groups {
+        for task in &group.tasks {
+            cpu[task.0 as usize] = group.cpus.lowest().expect("a group has a CPU").0 as usize;
+        }
+    }
+    let number = |id: TaskId| match &rule.order {
+        JobOrder::Fixed(numbers) => numbers[id],
+        _ => 0,
+    };
+    let mut order: Vec<TaskId> = system.tasks.ids().collect();
+    order.sort_by_key(|&id| (number(id), system.tasks[id].rank, id));
+    let mut place = vec![0; n];
+    for (at, id) in order.iter().enumerate() {
+        place[id.0 as usize] = at as i64;
+    }
+    let by_deadline = rule.order == JobOrder::Deadline;
+    let mut ticker = Ticker {
+        system,
+        protocol: rule.protocol,
+        by_deadline,
+        cpu,
+        place,
+        jobs: (0..n).map(|_| None).collect(),
+        numbers: 0,
+        ran: Ran::default(),
+        now: 0,
+    };
+    ticker.run(until.ns());
+    let Ticker { mut ran, .. } = ticker;
+    ran.ends.sort_unstable();
+    ran.locks.sort_unstable();
+    ran
+}
+
+/// The same of a trace of the simulator.
+pub fn of_trace(trace: &Trace, cpus: usize) -> Ran {
+    let until = trace.over.ns() as usize;
+    let mut ran = Ran { ticks: vec![vec![None; cpus]; until], ..Ran::default() };
+    for segment in &trace.segments {
+        for tick in segment.start.ns()..segment.end.ns() {
+            ran.ticks[tick as usize][segment.cpu.0 as usize] =
+                Some((segment.job.task, segment.job.seq, false));
+        }
+    }
+    let mut since = std::collections::BTreeMap::new();
+    for mark in &trace.marks {
+        let MarkKind::Lock(job, resource, what) = mark.kind else { continue };
+        let name = match what {
+            LockMark::Requested => "asks",
+            LockMark::Granted => "holds",
+            LockMark::Unlocked => "gives back",
+        };
+        ran.locks.push((mark.at.ns(), job.task, job.seq, resource, name));
+        match what {
+            LockMark::Requested => drop(since.insert(job, mark.at)),
+            LockMark::Granted => {
+                if let Some(since) = since.remove(&job) {
+                    spin(&mut ran, job, since, mark.at);
+                }
+            }
+            LockMark::Unlocked => {}
+        }
+    }
+    for (job, since) in since {
+        spin(&mut ran, job, since, trace.over);
+    }
+    for record in &trace.jobs {
+        if let Some(end) = record.completion() {
+            ran.ends.push((end.ns(), record.job.id.task, record.job.id.seq));
+        }
+    }
+    ran.ends.sort_unstable();
+    ran.locks.sort_unstable();
+    ran
+}
+
+fn spin(ran: &mut Ran, job: layland_model::JobId, since: Time, until: Time) {
+    for tick in since.ns()..until.ns() {
+        for doing in ran.ticks[tick as usize].iter_mut().flatten() {
+            doing.2 |= (doing.0, doing.1) == (job.task, job.seq);
+        }
+    }
+}
+
+impl Ticker<'_> {
+    fn run(&mut self, until: i64) {
+        let mut waiting: Vec<VecDeque<(u64, i64)>> = vec![VecDeque::new(); self.jobs.len()];
+        let mut arrived = vec![0u64; self.jobs.len()];
+        let mut selected: Vec<Option<usize>> = vec![None; self.system.platform.cpu_count()];
+        for now in 0..=until {
+            self.now = now;
+            for &task in selected.iter().flatten() {
+                if self.jobs[task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
+                {
+                    self.proceed(task);
+                }
+            }
+            for task in 0..self.jobs.len() {
+                if let Some(job) = &mut self.jobs[task]
+                    && job.wakes == Some(now)
+                {
+                    job.wakes = None;
+                    // Under SRP it has to be let in anew.
+                    job.begun = false;
+                    self.load(task);
+                }
+            }
+            for (id, task) in self.system.tasks.iter() {
+                let since = now - task.offset.ns();
+                if since >= 0 && since % task.period.ns() == 0 {
+                    let at = id.0 as usize;
+                    let skips = self.jobs[at].is_some() || !waiting[at].is_empty();
+                    if !(task.on_miss == OnMiss::Skip && skips) {
+                        waiting[at].push_back((arrived[at], now + task.deadline.ns()));
+                    }
+                    arrived[at] += 1;
+                }
+            }
+            loop {
+                for task in 0..self.jobs.len() {
+                    if self.jobs[task].is_none()
+                        && let Some((seq, deadline)) = waiting[task].pop_front()
+                    {
+                        self.jobs[task] = Some(Job {
+                            seq,
+                            deadline,
+                            at: 0,
+                            left: 0,
+                            begun: false,
+                            asked: None,
+                            held: Vec::new(),
+                            wakes: None,
+                        });
+                        self.load(task);
+                    }
+                }
+                let mut did = false;
+                selected = (0..selected.len()).map(|cpu| self.select(cpu)).collect();
+                for &task in selected.iter().flatten() {
+                    if let Some(job) = &mut self.jobs[task] {
+                        job.begun = true;
+                    }
+                }
+                for &task in selected.iter().flatten() {
+                    did |= self.act(task);
+                }
+                if !did {
+                    break;
+                }
+            }
+            if now == until {
+                break;
+            }
+            let mut tick = vec![None; selected.len()];
+            for (cpu, &task) in selected.iter().enumerate() {
+                let Some(task) = task else { continue };
+                let Some(job) = &mut self.jobs[task] else { continue };
+                let spins = job.asked.is_some();
+                job.left -= i64::from(!spins);
+                tick[cpu] = Some((TaskId(task as u32), job.seq, spins));
+            }
+            self.ran.ticks.push(tick);
+        }
+    }
+
+    fn steps(&self, task: usize) -> Vec<Step> {
+        let task = &self.system.tasks[TaskId(task as u32)];
+        match &task.steps {
+            Some(steps) => steps.to_vec(),
+            None => vec![Step::Run(task.own_wcet())],
+        }
+    }
+
+    /// The step that a job is at, if it is to execute, is at hand.
+    fn load(&mut self, task: usize) {
+        let steps = self.steps(task);
+        if let Some(job) = &mut self.jobs[task]
+            && let Some(Step::Run(length)) = steps.get(job.at)
+        {
+            job.left = length.ns();
+            job.at += 1;
+        }
+    }
+
+    fn log(&mut self, task: usize, resource: ResourceId, what: &'static str) {
+        let seq = self.jobs[task].as_ref().map_or(0, |job| job.seq);
+        self.ran.locks.push((self.now, TaskId(task as u32), seq, resource, what));
+    }
+
+    /// All unlocks, suspensions and the end, up to the next step that executes or locks.
+    fn proceed(&mut self, task: usize) {
+        let steps = self.steps(task);
+        loop {
+            let Some(job) = &mut self.jobs[task] else { return };
+            match steps.get(job.at) {
+                None => {
+                    self.ran.ends.push((self.now, TaskId(task as u32), job.seq));
+                    self.jobs[task] = None;
+                    return;
+                }
+                Some(Step::Run(_)) => return self.load(task),
+                Some(Step::Lock(_)) => return,
+                Some(&Step::Unlock(resource)) => {
+                    job.at += 1;
+                    job.held.retain(|held| held.0 != resource);
+                    self.log(task, resource, "gives back");
+                    self.released(task, resource);
+                }
+                Some(&Step::Suspend(length)) => {
+                    job.at += 1;
+                    if length > Duration::ZERO {
+                        job.wakes = Some(self.now + length.ns());
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn users(&self, resource: ResourceId) -> Vec<usize> {
+        let uses = |&task: &usize| self.steps(task).contains(&Step::Lock(resource));
+        (0..self.jobs.len()).filter(uses).collect()
+    }
+
+    fn is_global(&self, resource: ResourceId) -> bool {
+        let users = self.users(resource);
+        let home = self.system.resources[resource.0 as usize].home.map(|cpu| cpu.0 as usize);
+        let between = users.iter().any(|&task| self.cpu[task] != self.cpu[users[0]]);
+        let away = self.protocol == Protocol::Dpcp
+            && users.iter().any(|&task| home.is_some_and(|home| home != self.cpu[task]));
+        self.protocol.is_between_cpus() && (between || away)
+    }
+
+    fn holder(&self, resource: ResourceId) -> Option<usize> {
+        let holds = |&task: &usize| {
+            let job = self.jobs[task].as_ref();
+            job.is_some_and(|job| job.held.iter().any(|held| held.0 == resource))
+        };
+        (0..self.jobs.len()).find(holds)
+    }
+
+    /// After an unlock.
+    fn released(&mut self, by: usize, resource: ResourceId) {
+        if self.protocol == Protocol::Dpcp || !self.protocol.is_between_cpus() {
+            for task in 0..self.jobs.len() {
+                let is_here = self.cpu[task] == self.cpu[by];
+                let Some(job) = &mut self.jobs[task] else { continue };
+                if let Some((asked, _, waits)) = &mut job.asked
+                    && (*asked == resource || self.protocol == Protocol::Ceiling && is_here)
+                {
+                    *waits = false;
+                }
+            }
+            return;
+        }
+        let mut queue: Vec<(u64, i64, usize)> = Vec::new();
+        for (task, job) in self.jobs.iter().enumerate() {
+            let asked = job.as_ref().and_then(|job| job.asked);
+            if let Some((asked, at, _)) = asked
+                && asked == resource
+            {
+                queue.push((at, self.place[task], task));
+            }
+        }
+        let next = match self.protocol {
+            Protocol::Mpcp => queue.iter().min_by_key(|waits| waits.1),
+            _ => queue.iter().min_by_key(|waits| waits.0),
+        };
+        if let Some(&(_, _, next)) = next {
+            self.grant(next);
+        }
+    }
+
+    fn grant(&mut self, task: usize) {
+        self.numbers += 1;
+        let numbers = self.numbers;
+        let fifo = self.protocol == Protocol::FmlpPlus;
+        let Some(job) = &mut self.jobs[task] else { return };
+        let Some((resource, at, _)) = job.asked.take() else { return };
+        job.held.push((resource, if fifo { at } else { numbers }));
+        job.at += 1;
+        self.log(task, resource, "holds");
+        self.load(task);
+    }
+
+    /// What a selected job does that does not execute. Whether it did something.
+    fn act(&mut self, task: usize) -> bool {
+        let steps = self.steps(task);
+        let Some(job) = &mut self.jobs[task] else { return false };
+        if job.left > 0 || job.wakes.is_some() {
+            return false;
+        }
+        let Some(&Step::Lock(resource)) = steps.get(job.at) else {
+            self.proceed(task);
+            return true;
+        };
+        let is_global = self.is_global(resource);
+        let is_new = self.jobs[task].as_ref().is_some_and(|job| job.asked.is_none());
+        if is_new {
+            self.numbers += 1;
+            let numbers = self.numbers;
+            self.log(task, resource, "asks");
+            if let Some(job) = &mut self.jobs[task] {
+                job.asked = Some((resource, numbers, false));
+            }
+            if is_global && self.protocol == Protocol::Dpcp {
+                return true;
+            }
+        } else if is_global && self.protocol != Protocol::Dpcp {
+            // It spins.
+            return false;
+        }
+        let is_free = self.holder(resource).is_none();
+        let is_granted = match self.protocol {
+            Protocol::Ceiling => is_free && self.is_above_ceilings(task),
+            _ => is_free,
+        };
+        if is_granted {
+            self.grant(task);
+        } else if self.protocol != Protocol::Msrp
+            && let Some(job) = &mut self.jobs[task]
+            && let Some((_, _, waits)) = &mut job.asked
+        {
+            *waits = true;
+        }
+        true
+    }
+
+    fn ceiling(&self, resource: ResourceId) -> i64 {
+        let deadline = |task: usize| self.system.tasks[TaskId(task as u32)].deadline.ns();
+        let users = self.users(resource);
+        match self.protocol {
+            Protocol::Stack => users.into_iter().map(deadline).min().unwrap_or(i64::MAX),
+            _ => users.into_iter().map(|task| self.place[task]).min().unwrap_or(i64::MAX),
+        }
+    }
+
+    /// What other jobs of its CPU hold: the ceiling, minus the number of the grant, the holder.
+    fn others_hold(&self, task: usize) -> Option<(i64, i64, usize)> {
+        let others = (0..self.jobs.len())
+            .filter(|&other| other != task && self.cpu[other] == self.cpu[task]);
+        let held = others.flat_map(|other| {
+            let held = self.jobs[other].iter().flat_map(|job| &job.held);
+            held.map(move |&(resource, at)| (self.ceiling(resource), -(at as i64), other))
+        });
+        held.min()
+    }
+
+    fn is_above_ceilings(&self, task: usize) -> bool {
+        self.others_hold(task).is_none_or(|(ceiling, ..)| self.key(task, 0).1 < ceiling)
+    }
+
+    /// For whom a job waits that passes on its priority.
+    fn waits_for(&self, task: usize) -> Option<usize> {
+        let (resource, _, waits) = self.jobs[task].as_ref()?.asked?;
+        if !waits {
+            return None;
+        }
+        match self.protocol {
+            Protocol::Inheritance => self.holder(resource),
+            Protocol::Ceiling => {
+                self.holder(resource).or_else(|| self.others_hold(task).map(|held| held.2))
+            }
+            _ => None,
+        }
+    }
+
+    fn key(&self, task: usize, depth: usize) -> Key {
+        let place = self.place[task];
+        let Some(job) = &self.jobs[task] else { return (9, 0, 0, place) };
+        let global = job.held.iter().find(|held| self.is_global(held.0));
+        let asks = job.asked.is_some_and(|asked| self.is_global(asked.0));
+        let remote = |resource: ResourceId| {
+            let users = self.users(resource).into_iter();
+            let users = users.filter(|&user| self.cpu[user] != self.cpu[task]);
+            users.map(|user| self.place[user]).min().unwrap_or(i64::MAX)
+        };
+        match (self.protocol, global) {
+            (Protocol::Mpcp, Some(&(resource, at))) => {
+                return (0, remote(resource), at as i64, place);
+            }
+            (Protocol::FmlpPlus, Some(&(_, at))) => return (0, at as i64, 0, place),
+            (Protocol::Dpcp, Some(&(resource, _))) => return (0, self.ceiling(resource), 0, place),
+            (Protocol::Dpcp, None) if asks => return (0, place, 1, place),
+            (Protocol::Msrp, _) if asks || global.is_some() => return (0, 0, 0, place),
+            _ => {}
+        }
+        if self.by_deadline {
+            return (1, job.deadline, 0, place);
+        }
+        let mut key = (1, place, 1, place);
+        match self.protocol {
+            Protocol::Plain | Protocol::Stack => {}
+            Protocol::Inheritance | Protocol::Ceiling => {
+                for other in 0..self.jobs.len() {
+                    if depth < self.jobs.len() && self.waits_for(other) == Some(task) {
+                        key = key.min(self.key(other, depth + 1));
+                    }
+                }
+            }
+            _ => {
+                if let Some(least) = job.held.iter().map(|held| self.ceiling(held.0)).min() {
+                    key = (1, place.min(least), 0, place);
+                }
+            }
+        }
+        key
+    }
+
+    fn select(&self, cpu: usize) -> Option<usize> {
+        let competes = |&task: &usize| {
+            let Some(job) = &self.jobs[task] else { return false };
+            let away = job.held.iter().map(|held| held.0).chain(job.asked.map(|asked| asked.0));
+            let home = away
+                .filter(|&resource| self.protocol == Protocol::Dpcp && self.is_global(resource))
+                .find_map(|resource| self.system.resources[resource.0 as usize].home);
+            let on = home.map_or(self.cpu[task], |home| home.0 as usize);
+            let waits = job.asked.is_some_and(|(_, _, waits)| waits);
+            on == cpu && job.wakes.is_none() && !waits
+        };
+        let ready: Vec<usize> = (0..self.jobs.len()).filter(competes).collect();
+        let least = ready.iter().copied().min_by_key(|&task| self.key(task, 0))?;
+        if self.protocol != Protocol::Stack {
+            return Some(least);
+        }
+        let begun = |&task: &usize| self.jobs[task].as_ref().is_some_and(|job| job.begun);
+        let held = (0..self.jobs.len()).filter(|&task| self.cpu[task] == cpu);
+        let held = held.flat_map(|task| self.jobs[task].iter().flat_map(|job| &job.held));
+        let ceiling = held.map(|held| self.ceiling(held.0)).min().unwrap_or(i64::MAX);
+        let deadline = self.system.tasks[TaskId(least as u32)].deadline.ns();
+        if begun(&least) || deadline < ceiling {
+            return Some(least);
+        }
+        ready.into_iter().filter(begun).min_by_key(|&task| self.key(task, 0))
+    }
+}
