@@ -5,6 +5,7 @@
 use layland_model::{
     Duration, Index, ParseTimeError, Resource, ResourceId, Service, Step, System, nearest,
 };
+use std::sync::Arc;
 
 /// The verbs.
 const VERBS: [&str; 4] = ["run", "lock", "unlock", "suspend"];
@@ -100,4 +101,32 @@ pub(crate) fn used(system: &System) -> Vec<ResourceId> {
         }
     }
     used
+}
+
+/// Keeps the resources that tasks use, in the order in which they first occur.
+pub(crate) fn keep_used(system: &mut System) {
+    let used = used(system);
+    let mut new = vec![ResourceId(0); system.resources.len()];
+    for (at, old) in used.iter().enumerate() {
+        new[old.index()] = ResourceId::from_index(at);
+    }
+    // Copies of one task go on sharing their steps.
+    let mut before: Option<(Arc<[Step]>, Arc<[Step]>)> = None;
+    for task in system.tasks.values_mut() {
+        let Some(steps) = &task.steps else { continue };
+        let renumbered = match &before {
+            Some((old, renumbered)) if Arc::ptr_eq(old, steps) => Arc::clone(renumbered),
+            Some(_) | None => {
+                let step = |step: &Step| match *step {
+                    Step::Lock(old) => Step::Lock(new[old.index()]),
+                    Step::Unlock(old) => Step::Unlock(new[old.index()]),
+                    Step::Run(_) | Step::Suspend(_) => *step,
+                };
+                steps.iter().map(step).collect()
+            }
+        };
+        before = Some((Arc::clone(steps), Arc::clone(&renumbered)));
+        task.steps = Some(renumbered);
+    }
+    system.resources = used.iter().map(|old| system.resources[old.index()].clone()).collect();
 }

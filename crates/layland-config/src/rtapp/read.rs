@@ -13,6 +13,7 @@
 //! | phases with one period | jobs with a list of execution times |
 //! | `dl-runtime`, `dl-deadline`, `dl-period` | budget, deadline, period; the period is the budget if left out, the deadline the period, as rt-app has it |
 //! | `priority` of SCHED_FIFO and SCHED_RR | the negated priority: here the smaller number is more important |
+//! | `lock`, `unlock`, and `sleep` before the timer | steps of the job: critical sections and suspensions |
 //! | `cpus`, `instance`, `delay`, `loop` | affinity, copies, offset, number of jobs |
 //!
 //! Everything else is a warning that names the thread and the event. A thread that no task can
@@ -23,6 +24,7 @@
 mod cycle;
 mod phase;
 mod policy;
+mod program;
 mod task;
 mod value;
 
@@ -30,7 +32,11 @@ use self::phase::PHASE;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
-use layland_model::{CpuSet, Duration, Index, Levels, Platform, System, TIME_LIMIT, Task, nearest};
+use crate::steps::keep_used;
+use layland_model::{
+    CpuSet, Duration, Index, Levels, Platform, Resource, ResourceId, System, TIME_LIMIT, Task,
+    nearest,
+};
 use std::collections::BTreeSet;
 
 const THREAD: &[&str] = &[
@@ -75,11 +81,12 @@ pub(crate) fn read(
         nice: Vec::new(),
         tasks: Vec::new(),
         names: BTreeSet::new(),
+        mutexes: Vec::new(),
     };
     let until = importer.global(members);
     importer.threads(members, json.span.clone());
     importer.summaries();
-    let Importer { tasks, .. } = importer;
+    let Importer { tasks, mutexes, .. } = importer;
     if problems.has_errors() {
         return None;
     }
@@ -94,7 +101,8 @@ pub(crate) fn read(
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = default_cpus(host, used, "an rt-app file", problems)?;
     let spans: Vec<Span> = tasks.iter().map(|(_, span)| span.clone()).collect();
-    let system = System {
+    let resources = mutexes.into_iter().map(|name| Resource { name, home: None }).collect();
+    let mut system = System {
         platform: Platform::identical(cpus),
         levels: Levels::default(),
         tasks: tasks
@@ -102,10 +110,11 @@ pub(crate) fn read(
             .enumerate()
             .map(|(rank, (task, _))| Task { rank: rank as i64, ..task })
             .collect(),
-        resources: Vec::new(),
+        resources,
         requests: Vec::new(),
         provenance: None,
     };
+    keep_used(&mut system);
     for invalid in system.validate() {
         problems.push(Problem::invalid("layland::rtapp::invalid", invalid, |task, _| {
             Some((spans[task.index()].clone(), "this thread"))
@@ -123,6 +132,8 @@ enum Step {
     /// Waits for a timer with this period.
     Timer(i64),
     Yield,
+    Lock(ResourceId),
+    Unlock(ResourceId),
 }
 
 /// A phase: steps that are repeated.
@@ -142,6 +153,8 @@ struct Thread {
     phases: Vec<Phase>,
     /// Events that no task can stand for.
     lost: Vec<(String, Span)>,
+    /// Where it locks and unlocks.
+    locks: Vec<Span>,
     /// The first event that waits for another thread; a barrier, only if there is nothing else.
     /// A thread that sleeps sets its own pace, even if it waits for others at barriers.
     waits: Option<(String, Span)>,
@@ -177,6 +190,8 @@ struct Importer<'p> {
     nice: Vec<(String, Span)>,
     tasks: Vec<(Task, Span)>,
     names: BTreeSet<String>,
+    /// The mutexes that were named, also by threads that are left out.
+    mutexes: Vec<String>,
 }
 
 impl Importer<'_> {
@@ -283,6 +298,7 @@ impl Importer<'_> {
             times: None,
             phases: Vec::new(),
             lost: Vec::new(),
+            locks: Vec::new(),
             waits: None,
             deadline: None,
             reservation: Reservation::default(),

@@ -1,8 +1,10 @@
 //! A system as rt-app JSON. What rt-app cannot say is a warning that names it.
 
 use crate::problem::Problem;
+use crate::steps::used;
 use layland_model::{
-    Behaviour, Duration, ExecutionModel, OnMiss, Order, Overheads, Service, System, Task,
+    Behaviour, Duration, ExecutionModel, Index, OnMiss, Order, Overheads, ResourceId, Service,
+    Step, System, Task,
 };
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -124,6 +126,16 @@ impl Writer {
             let help = "the execution time at each task's own level is written";
             self.lose("the criticality levels are lost".to_owned(), help);
         }
+        let used = used(system);
+        for (index, resource) in system.resources.iter().enumerate() {
+            if !used.contains(&ResourceId::from_index(index)) {
+                let message = format!("the resource `{}` is lost: no task uses it", resource.name);
+                self.lose(message, "rt-app makes mutexes where they are locked");
+            } else if resource.home.is_some() {
+                let message = format!("the home of `{}` is lost", resource.name);
+                self.lose(message, "a thread of rt-app locks a mutex where it runs");
+            }
+        }
         if !system.requests.is_empty() {
             let message = format!("{} requests are lost", system.requests.len());
             self.lose(message, "rt-app changes nothing while it runs");
@@ -171,15 +183,17 @@ impl Writer {
         let period = self.micros(name, "the period", task.period.ns());
         let end = self.end(task, period);
         let times = self.times(task);
+        let jobs: Vec<Map<String, Value>> =
+            times.into_iter().map(|time| self.job(task, time, system)).collect();
         // Without phases rt-app 1.0 repeats a thread for ever, whatever its `loop` says.
-        if let ([run], None) = (&times[..], task.jobs) {
+        if let ([job], None) = (&jobs[..], task.jobs) {
             thread.insert("loop".to_owned(), json!(-1));
-            thread.insert("run".to_owned(), json!(run));
+            thread.extend(job.clone());
             if let Some((key, value)) = end {
                 thread.insert(key.to_owned(), value);
             }
         } else {
-            let count = times.len() as u64;
+            let count = jobs.len() as u64;
             let turns = task.jobs.map(|jobs| jobs.div_ceil(count));
             if task.jobs.is_some_and(|jobs| jobs % count != 0) {
                 let message = format!("`{name}` ends after a whole turn of its {count} jobs");
@@ -188,10 +202,10 @@ impl Writer {
             let loops = turns.map_or(-1, |turns| i64::try_from(turns).unwrap_or(i64::MAX));
             thread.insert("loop".to_owned(), json!(loops));
             let mut phases = Map::new();
-            for (index, run) in times.into_iter().enumerate() {
+            for (index, job) in jobs.into_iter().enumerate() {
                 let mut phase = Map::new();
                 phase.insert("loop".to_owned(), json!(1));
-                phase.insert("run".to_owned(), json!(run));
+                phase.extend(job);
                 if let Some((key, value)) = &end {
                     phase.insert((*key).to_owned(), value.clone());
                 }
@@ -299,8 +313,8 @@ impl Writer {
         }
     }
 
-    /// The execution times of the jobs, in microseconds; one if all are the same.
-    fn times(&mut self, task: &Task) -> Vec<i64> {
+    /// The execution times of the jobs; one if all are the same.
+    fn times(&mut self, task: &Task) -> Vec<Service> {
         let name = &task.name;
         let own = task.own_wcet();
         let drawn = |writer: &mut Self| {
@@ -308,7 +322,7 @@ impl Writer {
             writer.lose(message, "rt-app draws no times");
             vec![own]
         };
-        let times: Vec<Service> = match &task.execution {
+        match &task.execution {
             ExecutionModel::Wcet => vec![own],
             ExecutionModel::Level(level) => {
                 vec![task.wcet.get(level.level()).copied().unwrap_or(own)]
@@ -324,7 +338,38 @@ impl Writer {
             }
             ExecutionModel::Uniform { .. } | ExecutionModel::Discrete(_) => drawn(self),
             ExecutionModel::List(values) => values.clone(),
+        }
+    }
+
+    /// The events of a job that executes for so long. Its `run` steps are longer or shorter in proportion.
+    fn job(&mut self, task: &Task, time: Service, system: &System) -> Map<String, Value> {
+        let name = &task.name;
+        let mut job = Map::new();
+        let Some(steps) = &task.steps else {
+            let run = self.micros(name, "an execution time", time.ns());
+            job.insert("run".to_owned(), json!(run));
+            return job;
         };
-        times.iter().map(|time| self.micros(name, "an execution time", time.ns())).collect()
+        let mutex = |resource: ResourceId| match system.resources.get(resource.index()) {
+            Some(resource) => json!(resource.name),
+            None => json!(resource.to_string()),
+        };
+        let (c, time) = (i128::from(task.own_wcet().ns().max(1)), i128::from(time.ns()));
+        for (index, step) in steps.iter().enumerate() {
+            let (event, value) = match *step {
+                Step::Run(length) => {
+                    let product = i128::from(length.ns()) * time;
+                    let ns = product.div_euclid(c) + i128::from(product.rem_euclid(c) != 0);
+                    let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+                    ("run", json!(self.micros(name, "a step", ns)))
+                }
+                Step::Suspend(length) => ("sleep", json!(self.micros(name, "a step", length.ns()))),
+                Step::Lock(resource) => ("lock", mutex(resource)),
+                Step::Unlock(resource) => ("unlock", mutex(resource)),
+            };
+            // A key of an object is there once.
+            job.insert(format!("{event}{index}"), value);
+        }
+        job
     }
 }

@@ -73,13 +73,13 @@ fn behaviour() -> impl Strategy<Value = Behaviour> {
 }
 
 /// What a job does, in numbers that [`steps`] turns into steps.
-fn moves() -> impl Strategy<Value = Option<Vec<(u8, u32, i64)>>> {
+pub(crate) fn moves() -> impl Strategy<Value = Option<Vec<(u8, u32, i64)>>> {
     let moves = prop::collection::vec((0u8..4, any::<u32>(), length(0)), 0..8);
     prop_oneof![2 => Just(None), 1 => moves.prop_map(Some)]
 }
 
 /// Steps that execute for `c`, with sections that are nested.
-fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<Step> {
+pub(crate) fn steps(moves: &[(u8, u32, i64)], c: i64, resources: usize) -> Vec<Step> {
     let (mut steps, mut held, mut left) = (Vec::new(), Vec::new(), c);
     for &(kind, number, length) in moves {
         match kind {

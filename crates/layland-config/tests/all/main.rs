@@ -6,5 +6,7 @@ mod lines;
 mod messages;
 mod robustness;
 mod rtapp;
+mod rtapp_steps;
+mod steps;
 mod taskset;
 mod xml;

@@ -8,8 +8,6 @@ pub(super) struct Job {
     pub(super) run: i64,
     /// The period of the timer, or the length of the sleep, that ends it.
     pub(super) wait: i64,
-    /// Sleeps inside, where timers end jobs.
-    pub(super) slept: i64,
 }
 
 /// One turn through the phases, cut into jobs.
@@ -36,14 +34,15 @@ impl Cycle {
                         jobs.push(Job { wait: ns, ..open });
                         open = Job::default();
                     }
-                    Step::Sleep(ns) if ns > 0 && by_timer => {
-                        open.slept = open.slept.saturating_add(ns);
-                    }
-                    Step::Sleep(ns) if ns > 0 => {
+                    Step::Sleep(ns) if ns > 0 && !by_timer => {
                         jobs.push(Job { wait: ns, ..open });
                         open = Job::default();
                     }
-                    Step::Timer(_) | Step::Sleep(_) | Step::Yield => {}
+                    Step::Timer(_)
+                    | Step::Sleep(_)
+                    | Step::Yield
+                    | Step::Lock(_)
+                    | Step::Unlock(_) => {}
                 }
             }
             if let Some(first) = jobs.first().copied() {
@@ -52,12 +51,7 @@ impl Cycle {
                 if times > 1 {
                     // In a further turn the first job begins with the end of the turn before.
                     let own = first.run.saturating_sub(before.run);
-                    let slept = first.slept.saturating_sub(before.slept);
-                    jobs[0] = Job {
-                        run: own.saturating_add(tail.run),
-                        slept: slept.saturating_add(tail.slept),
-                        ..first
-                    };
+                    jobs[0] = Job { run: own.saturating_add(tail.run), ..first };
                     cycle.blocks.push((jobs, times - 1));
                 }
             } else {
@@ -95,7 +89,7 @@ impl Cycle {
             });
             blocks.fold(0, i64::saturating_add)
         };
-        let job = Job { run: sum(|job| job.run), wait: limited(sum(|job| job.wait)), slept: 0 };
+        let job = Job { run: sum(|job| job.run), wait: limited(sum(|job| job.wait)) };
         Cycle { blocks: vec![(vec![job], 1)], tail: self.tail }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{Importer, NOT_MODELLED, OLD, Phase, Step, Thread};
 use crate::json::{Json, Member, Value};
+use layland_model::{Index, ResourceId};
 use std::collections::BTreeSet;
 
 pub(super) const PHASE: &[&str] =
@@ -67,6 +68,13 @@ impl Importer<'_> {
                     timers.insert(reference);
                     Step::Timer(period)
                 }),
+                Some(kind @ ("lock" | "unlock")) => {
+                    thread.locks.push(key_span.clone());
+                    self.mutex(kind, value).map(|resource| match kind {
+                        "lock" => Step::Lock(resource),
+                        _ => Step::Unlock(resource),
+                    })
+                }
                 Some(other) => {
                     thread.lost.push((other.to_owned(), key_span.clone()));
                     let only_barriers =
@@ -106,6 +114,22 @@ impl Importer<'_> {
             self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
         }
         phase
+    }
+
+    /// The mutex that an event names.
+    fn mutex(&mut self, key: &str, json: &Json) -> Option<ResourceId> {
+        let name = self.text(key, json)?;
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            let message = format!("`{key}` names the mutex {name:?}");
+            let help = "give it a name without blanks, as in \"bus\"";
+            self.error("layland::rtapp::form", &json.span, message, help);
+            return None;
+        }
+        let known = self.mutexes.iter().position(|mutex| mutex == name);
+        Some(ResourceId::from_index(known.unwrap_or_else(|| {
+            self.mutexes.push(name.to_owned());
+            self.mutexes.len() - 1
+        })))
     }
 
     /// Period and reference of a timer.

@@ -1,7 +1,9 @@
 //! From a thread to a task: by its timer, by its sleep, or as one that never blocks.
 
 use super::cycle::Cycle;
+use super::program::{End, Unlike, program};
 use super::{Importer, Phase, Reservation, Step, Thread, limited};
+use crate::steps::execution;
 use layland_model::{Behaviour, Duration, ExecutionModel, Service, Task};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,12 +42,11 @@ impl Importer<'_> {
         let endless = thread.times.is_none() || phases.iter().any(|phase| phase.times.is_none());
         let cycle = Cycle::of(&phases, has_timer);
         let task = if has_timer {
-            self.by_timer(thread, cycle, endless)
+            self.by_timer(thread, &phases, cycle, endless)
         } else if has_sleep {
-            Some(self.by_sleep(thread, cycle, endless))
+            self.by_sleep(thread, &phases, cycle, endless)
         } else {
-            let yields = all().any(|step| matches!(step, Step::Yield));
-            Some(self.without_end(thread, &cycle, endless, yields))
+            self.without_end(thread, &phases, &cycle, endless)
         };
         task.map(|task| self.reserve(thread, task, has_timer || has_sleep))
     }
@@ -70,6 +71,7 @@ impl Importer<'_> {
     pub(super) fn by_timer(
         &mut self,
         thread: &Thread,
+        phases: &[&Phase],
         mut cycle: Cycle,
         endless: bool,
     ) -> Option<Task> {
@@ -83,11 +85,6 @@ impl Importer<'_> {
             let help = "a task has one period: make a thread of each, or use one period";
             self.skip(thread, &why, help);
             return None;
-        }
-        if cycle.jobs().any(|job| job.slept > 0) {
-            let message = format!("`{name}` sleeps inside of a job");
-            let help = "the sleep is not modelled: the job's execution time does not include it";
-            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
         }
         let mut offset = 0;
         if cycle.tail > 0 {
@@ -107,27 +104,46 @@ impl Importer<'_> {
         let mut task = self.with_times(thread, &cycle, period);
         task.offset = Duration::from_ns(offset);
         task.jobs = jobs(thread, &cycle, endless);
-        Some(task)
+        self.with_steps(thread, task, program(phases, End::Timer, 1), End::Timer)
     }
 
     /// A thread with sleeps and without timers: a self-suspending task.
-    fn by_sleep(&mut self, thread: &Thread, mut cycle: Cycle, endless: bool) -> Task {
+    fn by_sleep(
+        &mut self,
+        thread: &Thread,
+        phases: &[&Phase],
+        mut cycle: Cycle,
+        endless: bool,
+    ) -> Option<Task> {
         let name = &thread.name;
         let tail = std::mem::take(&mut cycle.tail);
         if let Some(first) = cycle.first_mut() {
             first.run = first.run.saturating_add(tail);
         }
         let gaps: BTreeSet<i64> = cycle.jobs().map(|job| job.wait).collect();
-        if gaps.len() > 1 || cycle.jobs().any(|job| job.run == 0) {
-            let message = format!("`{name}` sleeps in several places");
-            let help = "one turn of its loop is taken as one job, with all sleeps at its end";
-            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+        // Without critical sections the jobs may differ in how long they run.
+        let of_jobs = program(phases, End::Sleep, 1);
+        let is_alike = gaps.len() == 1 && cycle.jobs().all(|job| job.run > 0);
+        let (mut steps, end) = if is_alike && of_jobs.is_ok() {
+            (of_jobs, End::Sleep)
+        } else {
             cycle = cycle.merged();
-        }
-        let gap = cycle.jobs().next().map_or(0, |job| job.wait);
+            (program(phases, End::Turn, 1), End::Turn)
+        };
         let longest = cycle.jobs().map(|job| job.run).max().unwrap_or(0);
-        let period = limited(longest.saturating_add(gap));
+        let wait = cycle.jobs().next().map_or(0, |job| job.wait);
+        let period = limited(longest.saturating_add(wait));
         let mut task = self.with_times(thread, &cycle, period);
+        let mut gap = wait;
+        if end == End::Turn {
+            let message = format!("`{name}` sleeps in several places");
+            let mut help = "one turn of its loop is taken as one job, with all sleeps at its end";
+            if let Some(last) = steps.as_mut().ok().and_then(last_sleep) {
+                gap = last.ns();
+                help = "one turn of its loop is taken as one job, which suspends itself";
+            }
+            self.warn("layland::rtapp::not_modelled", &thread.span, message, help);
+        }
         task.behaviour = Behaviour::SelfSuspending { gap: Duration::from_ns(gap) };
         task.jobs = jobs(thread, &cycle, endless);
         let message = format!(
@@ -136,18 +152,22 @@ impl Importer<'_> {
         );
         let help = format!("its period is taken as run plus sleep, {}", Duration::from_ns(period));
         self.warn("layland::rtapp::no_period", &thread.span, message, &help);
-        task
+        self.with_steps(thread, task, steps, end)
     }
 
     /// A thread that neither sleeps nor waits.
-    fn without_end(&mut self, thread: &Thread, cycle: &Cycle, endless: bool, yields: bool) -> Task {
+    fn without_end(
+        &mut self,
+        thread: &Thread,
+        phases: &[&Phase],
+        cycle: &Cycle,
+        endless: bool,
+    ) -> Option<Task> {
         let name = &thread.name;
-        let run = if endless {
-            cycle.tail
-        } else {
-            let turns = i64::try_from(thread.times.unwrap_or(1)).unwrap_or(i64::MAX);
-            cycle.tail.saturating_mul(turns)
-        };
+        let turns = if endless { 1 } else { thread.times.unwrap_or(1) };
+        let run = cycle.tail.saturating_mul(i64::try_from(turns).unwrap_or(i64::MAX));
+        let mut steps = phases.iter().flat_map(|phase| &phase.steps);
+        let yields = steps.any(|step| matches!(step, Step::Yield));
         let wcet = limited(run);
         let period = thread.reservation.period().filter(|&ns| ns > 0).unwrap_or(wcet);
         let (length, shown) = (Duration::from_ns(period), Duration::from_ns(period));
@@ -166,7 +186,33 @@ impl Importer<'_> {
             (message, format!("it is taken as a single job of {}", Duration::from_ns(wcet)))
         };
         self.warn("layland::rtapp::no_period", &thread.span, message, &help);
-        task
+        self.with_steps(thread, task, program(phases, End::Turn, turns), End::Turn)
+    }
+
+    /// The task with the steps of its jobs, if they do more than execute; none, if no task can have them.
+    fn with_steps(
+        &mut self,
+        thread: &Thread,
+        mut task: Task,
+        steps: Result<Vec<layland_model::Step>, Unlike>,
+        end: End,
+    ) -> Option<Task> {
+        match steps {
+            Ok(steps) if steps.iter().all(|step| matches!(step, layland_model::Step::Run(_))) => {}
+            Ok(steps) => {
+                if !self.is_nested(thread, &steps, end) {
+                    return None;
+                }
+                // Lengths beyond what a system can have were cut.
+                if execution(&steps) == task.own_wcet() {
+                    task.steps = Some(steps.into());
+                } else {
+                    self.without_program(thread, &Unlike::Long);
+                }
+            }
+            Err(why) => self.without_program(thread, &why),
+        }
+        Some(task)
     }
 
     /// A task with the execution times of the jobs of a cycle.
@@ -235,6 +281,16 @@ impl Importer<'_> {
         }
         task
     }
+}
+
+/// Takes the last sleep out of the steps of a turn: the job ends with it, and begins with what follows it.
+fn last_sleep(steps: &mut Vec<layland_model::Step>) -> Option<Duration> {
+    let at = steps.iter().rposition(|step| matches!(step, layland_model::Step::Suspend(_)))?;
+    let mut job = steps.split_off(at + 1);
+    let Some(layland_model::Step::Suspend(length)) = steps.pop() else { return None };
+    job.append(steps);
+    *steps = job;
+    Some(length)
 }
 
 /// How many jobs a thread has.

@@ -1,0 +1,225 @@
+//! What each job of a thread does, step by step: `lock` and `unlock`, `run`, and `sleep` inside of the job.
+//!
+//! A task has one program for all of its jobs. So the jobs of one turn through the phases have to be the same, or else
+//! the turn as a whole is one job, which is possible for threads without timers only.
+
+use super::{Importer, Phase, Step, Thread};
+use layland_model::{Duration, Index, ResourceId, Service};
+
+/// Longer programs are not taken.
+const MAX_STEPS: usize = 10_000;
+
+/// A step of a task, which is not one of a thread.
+type Done = layland_model::Step;
+
+/// What ends a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its timer.
+    Timer,
+    /// Any sleep.
+    Sleep,
+    /// The end of one turn through the phases, or the last sleep in it.
+    Turn,
+}
+
+/// Why there is no program.
+pub(super) enum Unlike {
+    /// The jobs do different things.
+    Differ,
+    /// It has too many steps.
+    Long,
+}
+
+/// The steps of the jobs of one turn.
+#[derive(Default)]
+struct Programs {
+    jobs: Vec<Vec<Done>>,
+    /// What is done after the last wait.
+    open: Vec<Done>,
+    /// How many steps were taken.
+    taken: usize,
+}
+
+impl Programs {
+    /// Of two runs in a row one step is made.
+    fn push(&mut self, step: Done) -> Result<(), Unlike> {
+        self.taken += 1;
+        if self.taken > MAX_STEPS {
+            return Err(Unlike::Long);
+        }
+        match (self.open.last_mut(), step) {
+            (Some(Done::Run(before)), Done::Run(length)) => {
+                let sum = before.ns().checked_add(length.ns()).ok_or(Unlike::Long)?;
+                *before = Service::from_ns(sum);
+            }
+            (_, step) => self.open.push(step),
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: Step, end: End) -> Result<(), Unlike> {
+        match step {
+            Step::Run(ns) if ns > 0 => self.push(Done::Run(Service::from_ns(ns))),
+            Step::Lock(resource) => self.push(Done::Lock(resource)),
+            Step::Unlock(resource) => self.push(Done::Unlock(resource)),
+            step if step.ends(end) => {
+                self.jobs.push(std::mem::take(&mut self.open));
+                Ok(())
+            }
+            Step::Sleep(ns) if ns > 0 => self.push(Done::Suspend(Duration::from_ns(ns))),
+            Step::Run(_) | Step::Sleep(_) | Step::Timer(_) | Step::Yield => Ok(()),
+        }
+    }
+
+    /// The jobs of one turn through these phases, each distinct one at least once.
+    fn of(phases: &[&Phase], end: End) -> Result<Programs, Unlike> {
+        let mut programs = Programs::default();
+        for phase in phases {
+            let times = phase.times.unwrap_or(1);
+            let only_runs = phase.steps.iter().all(|step| match step {
+                Step::Run(_) | Step::Yield => true,
+                Step::Timer(ns) | Step::Sleep(ns) => *ns == 0,
+                Step::Lock(_) | Step::Unlock(_) => false,
+            });
+            if only_runs {
+                let run = |step: &Step| match *step {
+                    Step::Run(ns) => ns,
+                    Step::Sleep(_)
+                    | Step::Timer(_)
+                    | Step::Yield
+                    | Step::Lock(_)
+                    | Step::Unlock(_) => 0,
+                };
+                let once = phase.steps.iter().map(run).fold(0, i64::saturating_add);
+                let times = i64::try_from(times).unwrap_or(i64::MAX);
+                programs.step(Step::Run(once.saturating_mul(times)), end)?;
+                continue;
+            }
+            // The first job of a phase begins with the end of the phase before, in a further turn with that of its
+            // own. All further turns are the same.
+            let ends = phase.steps.iter().any(|step| step.ends(end));
+            for _ in 0..if ends { times.min(2) } else { times } {
+                for &step in &phase.steps {
+                    programs.step(step, end)?;
+                }
+            }
+        }
+        Ok(programs)
+    }
+}
+
+impl Step {
+    /// Whether it ends a job.
+    fn ends(self, end: End) -> bool {
+        match (self, end) {
+            (Step::Timer(ns), End::Timer) | (Step::Sleep(ns), End::Sleep) => ns > 0,
+            (Step::Timer(_) | Step::Sleep(_), End::Timer | End::Sleep | End::Turn)
+            | (Step::Run(_) | Step::Yield | Step::Lock(_) | Step::Unlock(_), _) => false,
+        }
+    }
+}
+
+/// The steps of each job, `turns` times through the phases, if all jobs have the same; none, if the jobs only execute.
+/// What follows the last wait is at the beginning of the first job of the next turn.
+pub(super) fn program(phases: &[&Phase], end: End, turns: u64) -> Result<Vec<Done>, Unlike> {
+    let does_more = |step: &Step| match *step {
+        Step::Lock(_) | Step::Unlock(_) => true,
+        Step::Sleep(ns) => ns > 0 && !step.ends(end),
+        Step::Run(_) | Step::Timer(_) | Step::Yield => false,
+    };
+    if !phases.iter().flat_map(|phase| &phase.steps).any(does_more) {
+        return Ok(Vec::new());
+    }
+    let Programs { mut jobs, open, .. } = Programs::of(phases, end)?;
+    if end == End::Turn {
+        let once = open.clone();
+        let mut all = Programs { open, ..Programs::default() };
+        for _ in 1..turns {
+            for &step in &once {
+                all.push(step)?;
+            }
+        }
+        return Ok(all.open);
+    }
+    if let Some(first) = jobs.first_mut() {
+        let mut whole = Programs { open, ..Programs::default() };
+        for step in std::mem::take(first) {
+            whole.push(step)?;
+        }
+        *first = whole.open;
+    }
+    jobs.dedup();
+    match &mut jobs[..] {
+        [only] => Ok(std::mem::take(only)),
+        _ => Err(Unlike::Differ),
+    }
+}
+
+impl Importer<'_> {
+    /// Whether sections are nested, and closed at the end. If not, the thread is left out.
+    pub(super) fn is_nested(&mut self, thread: &Thread, steps: &[Done], end: End) -> bool {
+        let name = |importer: &Self, resource: ResourceId| {
+            importer.mutexes.get(resource.index()).cloned().unwrap_or_default()
+        };
+        let mut held: Vec<ResourceId> = Vec::new();
+        for step in steps {
+            match *step {
+                Done::Lock(resource) if held.contains(&resource) => {
+                    let why = format!("it locks `{}`, which it holds", name(self, resource));
+                    self.skip(thread, &why, "it would wait for itself: unlock it before");
+                    return false;
+                }
+                Done::Lock(resource) => held.push(resource),
+                Done::Unlock(resource) if held.is_empty() => {
+                    let why = format!(
+                        "a job unlocks `{}`, which it has not locked",
+                        name(self, resource)
+                    );
+                    self.skip(
+                        thread,
+                        &why,
+                        "unlock it in the job that locks it: before `timer`, or `sleep`",
+                    );
+                    return false;
+                }
+                Done::Unlock(resource) if held.pop() != Some(resource) => {
+                    let why = format!(
+                        "it unlocks `{}`, which is not what it locked last",
+                        name(self, resource)
+                    );
+                    self.skip(thread, &why, "sections are nested: unlock in the reverse order");
+                    return false;
+                }
+                Done::Unlock(_) | Done::Run(_) | Done::Suspend(_) => {}
+            }
+        }
+        let Some(&resource) = held.last() else { return true };
+        let held = name(self, resource);
+        let why = match end {
+            End::Timer => format!("it holds `{held}` while it waits for its timer"),
+            End::Sleep => format!("it holds `{held}` while it sleeps after a job"),
+            End::Turn => format!("it holds `{held}` at the end of its loop"),
+        };
+        self.skip(thread, &why, "unlock it before a job ends");
+        false
+    }
+
+    /// Says that a program is not taken.
+    pub(super) fn without_program(&mut self, thread: &Thread, why: &Unlike) {
+        let name = &thread.name;
+        let (why, help) = match why {
+            Unlike::Differ => (
+                "not every job does the same",
+                "all jobs of a task have the same steps: make a thread of each kind of job",
+            ),
+            Unlike::Long => ("it has too many steps", "the loops of a job are unrolled"),
+        };
+        let message = match thread.locks.is_empty() {
+            true => format!("`{name}` sleeps inside of a job, which is not modelled: {why}"),
+            false => format!("the critical sections of `{name}` are not modelled: {why}"),
+        };
+        let span = thread.locks.first().unwrap_or(&thread.span).clone();
+        self.warn("layland::rtapp::not_modelled", &span, message, help);
+    }
+}
