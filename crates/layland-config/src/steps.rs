@@ -111,11 +111,11 @@ pub(crate) fn keep_used(system: &mut System) {
         new[old.index()] = ResourceId::from_index(at);
     }
     // Copies of one task go on sharing their steps.
-    let mut before: Option<(Arc<[Step]>, Arc<[Step]>)> = None;
+    let mut before: Option<[Arc<[Step]>; 2]> = None;
     for task in system.tasks.values_mut() {
         let Some(steps) = &task.steps else { continue };
         let renumbered = match &before {
-            Some((old, renumbered)) if Arc::ptr_eq(old, steps) => Arc::clone(renumbered),
+            Some([old, renumbered]) if Arc::ptr_eq(old, steps) => Arc::clone(renumbered),
             Some(_) | None => {
                 let step = |step: &Step| match *step {
                     Step::Lock(old) => Step::Lock(new[old.index()]),
@@ -125,7 +125,7 @@ pub(crate) fn keep_used(system: &mut System) {
                 steps.iter().map(step).collect()
             }
         };
-        before = Some((Arc::clone(steps), Arc::clone(&renumbered)));
+        before = Some([Arc::clone(steps), Arc::clone(&renumbered)]);
         task.steps = Some(renumbered);
     }
     system.resources = used.iter().map(|old| system.resources[old.index()].clone()).collect();

@@ -91,6 +91,53 @@ fn a_thread_that_sleeps_in_several_places_suspends_itself() {
     assert_eq!(task.behaviour, Behaviour::SelfSuspending { gap: Duration::from_us(20) });
 }
 
+/// The section of example 5 of the tutorial of rt-app, without the other thread.
+#[test]
+fn a_sleep_before_everything_is_an_offset() {
+    let thread = format!(
+        "{{ \"loop\" : 1, \"phases\" : {{ \"p0\" : {{ \"sleep\" : 10000 }}, \
+         \"p1\" : {{ \"loop\" : 8, \"lock\": \"mutex\", \"run\" : 10000, \"signal\": \"queue\", \
+         \"run1\" : 10000, \"unlock\": \"mutex\", \"run2\": 70000, {TIMER} }} }} }}"
+    );
+    let (steps, task) = program(&thread);
+    assert_eq!(steps, ["lock mutex", "run 20ms", "unlock mutex", "run 70ms"]);
+    assert_eq!((task.offset, task.jobs), (Duration::from_ms(10), Some(8)));
+    // In every turn it is a part of the first job.
+    let again = thread.replacen("\"loop\" : 1", "\"loop\" : 2", 1);
+    let loaded = one(&again).unwrap();
+    assert_eq!(loaded.system.tasks[TaskId(0)].steps, None);
+    assert!(loaded.warnings.plain().contains("not every job does the same"));
+}
+
+/// What the examples of rt-app become: of those that lock, all but one wait for conditions, which is not modelled.
+#[test]
+fn the_examples_of_rt_app_lock_where_they_wait_for_timers() {
+    let examples = std::path::Path::new("/usr/share/doc/rt-app/examples");
+    if !examples.is_dir() {
+        eprintln!("skipped: needs the examples of the Debian package rt-app");
+        return;
+    }
+    let example = |name: &str| {
+        let bytes = std::fs::read(examples.join(name)).unwrap();
+        read(name, &bytes, Format::RtApp, &Host { default_cpus: Some(8), ..Host::default() })
+    };
+    let system = example("tutorial/example5.json").unwrap().system;
+    let task = &system.tasks[TaskId(0)];
+    assert_eq!(
+        texts(task, &system.resources),
+        ["lock mutex", "run 20ms", "unlock mutex", "run 100ms"]
+    );
+    assert_eq!((task.offset, task.jobs), (Duration::from_ms(10), Some(8)));
+    for name in ["mp3-long.json", "mp3-short.json", "browser-long.json", "browser-short.json"] {
+        let report = example(name).unwrap_err().plain();
+        assert!(report.contains("it waits for other threads (`wait`)"), "{report}");
+    }
+    for name in ["video-long.json", "video-short.json"] {
+        let system = example(name).unwrap().system;
+        assert_eq!((system.tasks.len(), system.resources.len()), (1, 0), "{name}");
+    }
+}
+
 #[test]
 fn a_thread_without_timers_has_sections() {
     let (steps, task) =

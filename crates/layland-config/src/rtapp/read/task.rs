@@ -40,9 +40,18 @@ impl Importer<'_> {
         }
         // An endless phase is repeated for ever, whatever the thread's own loop says.
         let endless = thread.times.is_none() || phases.iter().any(|phase| phase.times.is_none());
-        let cycle = Cycle::of(&phases, has_timer);
+        // A thread that goes through its phases once begins after those in which it only sleeps.
+        let idle = match has_timer && thread.times == Some(1) {
+            true => phases.iter().take_while(|phase| phase.is_idle()).count(),
+            false => 0,
+        };
+        let cycle = Cycle::of(&phases[idle..], has_timer);
         let task = if has_timer {
-            self.by_timer(thread, &phases, cycle, endless)
+            let delay = delay(&phases[..idle]);
+            self.by_timer(thread, &phases[idle..], cycle, endless).map(|task| Task {
+                offset: Duration::from_ns(limited(task.offset.ns().saturating_add(delay))),
+                ..task
+            })
         } else if has_sleep {
             self.by_sleep(thread, &phases, cycle, endless)
         } else {
@@ -291,6 +300,26 @@ fn last_sleep(steps: &mut Vec<layland_model::Step>) -> Option<Duration> {
     job.append(steps);
     *steps = job;
     Some(length)
+}
+
+impl Phase {
+    /// Whether it does nothing but sleep.
+    fn is_idle(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Step::Sleep(_) | Step::Yield))
+    }
+}
+
+/// How long these phases sleep.
+fn delay(phases: &[&Phase]) -> i64 {
+    let of_phase = |phase: &&Phase| {
+        let sleep = |step: &Step| match *step {
+            Step::Sleep(ns) => ns,
+            Step::Run(_) | Step::Timer(_) | Step::Yield | Step::Lock(_) | Step::Unlock(_) => 0,
+        };
+        let once = phase.steps.iter().map(sleep).fold(0, i64::saturating_add);
+        once.saturating_mul(phase.times.and_then(|times| i64::try_from(times).ok()).unwrap_or(1))
+    };
+    phases.iter().map(of_phase).fold(0, i64::saturating_add)
 }
 
 /// How many jobs a thread has.
