@@ -384,11 +384,12 @@ fn the_readme_is_short() {
 }
 
 /// A table of a task-set file: its name in the page, and the definition in the schema.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 11] = [
     ("root", ""),
     ("platform", "PlatformTable"),
     ("overhead", "OverheadTable"),
     ("criticality", "CriticalityTable"),
+    ("resource", "ResourceTable"),
     ("task", "TaskTable"),
     ("release", "ReleaseTable"),
     ("exec", "ExecTable"),

@@ -1,6 +1,7 @@
 //! XML as a tree of elements with their places, for the formats that are XML: SimSo and SchedCAT.
 
 mod schedcat;
+mod sections;
 mod simso;
 mod tree;
 

@@ -1,14 +1,17 @@
 //! The task sets of SchedCAT, in and out.
 //!
 //! A `<taskset>` has a `<task>` for each task, with `wcet` and `period`, and perhaps `id`, `deadline`
-//! (the period if it is missing) and `partition` (the CPU of the task, which becomes its affinity). The
+//! (the period if it is missing) and `partition` (the CPU of the task, which becomes its affinity), and
+//! with the resources that its jobs use ([`sections`]). The
 //! format does not say the unit; these files count in microseconds, as the generators there do. A
 //! `<testpoint>` with one set, and a `<task>` alone, are read too. How many CPUs there are is asked of
 //! the caller.
 
+use super::sections::{self, Sections};
 use super::tree::{Attributes, Element, in_units, parse};
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::problem::{Problem, Problems, Span};
+use crate::steps::keep_used;
 use layland_model::{
     Behaviour, CpuId, CpuSet, Duration, ExecutionModel, Field, Index, OnMiss, Overheads, Service,
     System, Task,
@@ -74,16 +77,19 @@ pub(crate) fn read(
         attributes.error("layland::schedcat::too_many", root.span.clone(), message, "split it");
         return None;
     }
+    let mut sections = Sections::default();
     let tasks: Vec<Option<Task>> = elements
         .iter()
         .enumerate()
-        .map(|(position, element)| task(&mut attributes, element, position))
+        .map(|(position, element)| task(&mut attributes, &mut sections, element, position))
         .collect();
     let tasks = tasks.into_iter().collect::<Option<Vec<Task>>>()?;
     let used = tasks.iter().filter_map(|task| task.affinity.as_ref()?.highest()).max();
     let used = used.map(|cpu| cpu.index() + 1);
     let cpus = default_cpus(host, used, "the task set", attributes.problems)?;
-    let system = System::new(cpus, tasks);
+    let mut system = System::new(cpus, tasks);
+    system.resources = sections.resources;
+    keep_used(&mut system);
     for invalid in system.validate() {
         attributes.invalid(invalid, "layland::schedcat::invalid", &elements, names);
     }
@@ -91,7 +97,12 @@ pub(crate) fn read(
     Some((system, spans))
 }
 
-fn task(attributes: &mut Attributes<'_>, element: &Element, position: usize) -> Option<Task> {
+fn task(
+    attributes: &mut Attributes<'_>,
+    sections: &mut Sections,
+    element: &Element,
+    position: usize,
+) -> Option<Task> {
     let mut time = |name: &str| {
         let attribute = attributes.required(element, name)?;
         attributes.time(attribute, US, "microseconds")
@@ -128,15 +139,13 @@ fn task(attributes: &mut Attributes<'_>, element: &Element, position: usize) -> 
             attributes.warn(LOST, attribute.span.clone(), format!("{what} is lost"), help);
         }
     }
-    if let Some(resources) = element.all("resources").find(|model| !model.children.is_empty()) {
-        let message = "the critical sections are lost".to_owned();
-        let help = "add the blocking to the execution times";
-        attributes.warn(LOST, resources.span.clone(), message, help);
-    }
+    let wcet = wcet?;
+    let steps = sections.of(attributes, element, (&name, wcet));
     Some(Task {
         deadline: Duration::from_ns(deadline?),
         affinity,
-        ..Task::implicit(name, Service::from_ns(wcet?), Duration::from_ns(period?))
+        steps: steps.map(Into::into),
+        ..Task::implicit(name, Service::from_ns(wcet), Duration::from_ns(period?))
     })
 }
 
@@ -175,8 +184,7 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
     lose(system.levels.is_mixed(), "the criticality levels are lost".to_owned(), own);
     let requests = system.requests.len();
     lose(requests > 0, format!("{requests} requests are lost"), no_place);
-    let resources = system.resources.len();
-    lose(resources > 0, format!("{resources} resources are lost"), no_place);
+    sections::lost(system, &mut lose);
     lose(system.provenance.is_some(), "the provenance is lost".to_owned(), no_place);
     for (id, task) in system.tasks.iter() {
         let name = &task.name;
@@ -197,12 +205,6 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         lose(task.reclaim, format!("that `{name}` reclaims is lost"), no_place);
         let regions = !task.preemption.is_anywhere();
         lose(regions, format!("where `{name}` may be preempted is lost"), no_place);
-        let steps = task.steps.is_some();
-        lose(
-            steps,
-            format!("what the jobs of `{name}` lock, and when they suspend, is lost"),
-            no_place,
-        );
         let is_about = task.thread.is_some();
         lose(is_about, format!("which threads `{name}` is about is lost"), no_place);
         lose(task.rank != id.index() as i64, format!("the rank of `{name}` is lost"), no_place);
@@ -221,7 +223,12 @@ pub fn to_schedcat(system: &System) -> (String, Vec<Problem>) {
         if let Some(cpu) = one.and_then(CpuSet::highest) {
             out += &format!(" partition=\"{cpu}\"");
         }
-        out += "/>\n";
+        if system.resources.is_empty() {
+            out += "/>\n";
+        } else {
+            // The analyses there want the element of every task, also of one that uses nothing.
+            out += &format!(">{}</task>\n", sections::text(task, system, &mut lose));
+        }
     }
     out += "</taskset>\n";
     (out, lost)

@@ -188,10 +188,18 @@ fn what_a_format_cannot_say_is_told() {
         lost(to_rt_app(&system, RtAppPolicy::Deadline).1),
         ["the home of `bus` is lost", "the resource `spare` is lost: no task uses it"]
     );
-    for lost in [lost(to_simso(&system).1), lost(to_schedcat(&system).1)] {
-        let steps = "what the jobs of `a` lock, and when they suspend, is lost";
-        assert!(lost.iter().any(|one| one == steps), "{lost:?}");
-        assert!(lost.iter().any(|one| one == "3 resources are lost"), "{lost:?}");
+    let said = lost(to_simso(&system).1);
+    let steps = "what the jobs of `a` lock, and when they suspend, is lost";
+    assert!(said.iter().any(|one| one == steps), "{said:?}");
+    assert!(said.iter().any(|one| one == "3 resources are lost"), "{said:?}");
+    let said = lost(to_schedcat(&system).1);
+    for message in [
+        "that `a` suspends itself is lost",
+        "the critical sections of `a` are lost",
+        "the home of `bus` is lost",
+        "the name of the resource `bus` is lost",
+    ] {
+        assert!(said.iter().any(|one| one == message), "{message}: {said:?}");
     }
     assert!(to_toml(&system).contains("steps = [\"run 1ms\", \"lock bus\", \"run 2ms\","));
     assert!(to_csv(&system).0.contains("run 1ms; lock bus; run 2ms; lock buffer;"));

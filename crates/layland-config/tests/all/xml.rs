@@ -1,7 +1,7 @@
 //! The task sets of SimSo and SchedCAT: what they say, what is lost, and where they are wrong.
 
 use layland_config::{Format, Host, Loaded, Report, read, to_schedcat, to_simso};
-use layland_model::{Behaviour, CpuSet, Duration, OnMiss, Rate, Service, System, Task, Time};
+use layland_model::*;
 
 fn simso(text: &str) -> Result<Loaded, Report> {
     read("set.xml", text.as_bytes(), Format::detect("set.xml", text.as_bytes()), &Host::default())
@@ -157,4 +157,86 @@ fn what_schedcat_can_say_reads_back() {
     let (text, lost) = to_schedcat(&system);
     assert_eq!(lost.len(), 1);
     assert_eq!(schedcat(&text).unwrap().system, system);
+}
+
+/// As `schedcat.model.serialize` writes it, and with what it takes for granted.
+#[test]
+fn resources_of_schedcat_are_sections() {
+    let set = "<taskset>\n<task id=\"1\" period=\"10000\" wcet=\"2000\"><resources>\n\
+               <requirement res_id=\"7\" max_reads=\"0\" max_writes=\"2\" max_read_length=\"0\" max_write_length=\"50\" />\n\
+               <requirement res_id=\"3\" max_writes=\"0\" max_reads=\"1\" max_read_length=\"900\" />\n\
+               </resources></task>\n\
+               <task id=\"2\" period=\"20000\" wcet=\"1\"><resources><requirement /></resources></task>\n\
+               <task id=\"3\" period=\"20000\" wcet=\"1\"><resources /></task></taskset>";
+    let loaded = schedcat(set).unwrap();
+    let names: Vec<&str> = loaded.system.resources.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["R7", "R3", "R0"]);
+    let us = |us: i64| Step::Run(Service::from_us(us));
+    let [r7, r3, r0] = [0, 1, 2].map(ResourceId);
+    let tasks = loaded.system.tasks.as_slice();
+    let section = |resource, length| [Step::Lock(resource), us(length), Step::Unlock(resource)];
+    let steps = [&section(r7, 50)[..], &section(r7, 50), &section(r3, 900), &[us(1000)]].concat();
+    assert_eq!(tasks[0].steps(), steps);
+    assert_eq!(tasks[1].steps(), section(r0, 1));
+    assert_eq!(tasks[2].steps, None);
+    let said = loaded.warnings.plain();
+    assert!(said.contains("set.xml:4:1: warning: the reads of `T1` are taken as writes"), "{said}");
+    assert_eq!(said.matches("where in a job its critical sections are is not known").count(), 1);
+    let long = set.replace("\"900\"", "\"1900.001\"");
+    let loaded = schedcat(&long).unwrap();
+    assert_eq!(loaded.system.tasks[TaskId(0)].steps, None);
+    let lost = "set.xml:2:41: warning: the critical sections of `T1` are lost: they are longer than its WCET";
+    let said = loaded.warnings.plain();
+    assert!(said.contains(lost), "{said}");
+    let many = set
+        .replace("wcet=\"2000\"", "wcet=\"9000000\"")
+        .replace("\"2\" max_read", "\"400000\" max_read");
+    let many = many.replace("\"50\"", "\"0\"");
+    let said = schedcat(&many).unwrap().warnings.plain();
+    assert!(said.contains("the critical sections of `T1` are lost: there are too many"), "{said}");
+    for (from, to, at, message) in [
+        ("max_writes=\"2\"", "max_writes=\"-2\"", "3:1", "a requirement of `T1` is negative"),
+        ("max_writes=\"2\"", "max_writes=\"two\"", "3:51", "`max_writes` is not a whole number"),
+        ("=\"50\"", "=\"long\"", "3:92", "`max_write_length` is not a number"),
+    ] {
+        let report = schedcat(&set.replace(from, to)).unwrap_err().plain();
+        let error = format!("set.xml:{at}: error: {message}");
+        assert!(report.contains(&error), "{error}: {report}");
+    }
+}
+
+#[test]
+fn sections_of_schedcat_read_back() {
+    let (r0, r1) = (ResourceId(0), ResourceId(1));
+    let us = |us: i64| Step::Run(Service::from_us(us));
+    let section = |resource, step| vec![Step::Lock(resource), step, Step::Unlock(resource)];
+    let mut first = Task::implicit("T1", Service::from_us(1000), Duration::from_ms(5));
+    first.steps = Some([section(r0, us(300)), section(r1, us(200)), vec![us(500)]].concat().into());
+    let mut second = Task::implicit("T2", Service::from_us(8), Duration::from_ms(10));
+    second.steps = Some([section(r1, us(4)), section(r1, us(4))].concat().into());
+    let third = Task::implicit("T3", Service::from_us(8), Duration::from_ms(10));
+    let mut tasks = vec![first, second, third];
+    for (rank, task) in tasks.iter_mut().enumerate() {
+        (task.affinity, task.rank) = (Some("1".parse().unwrap()), rank as i64);
+    }
+    let mut system = System::new(2, tasks);
+    system.resources =
+        ["R0", "R1"].map(|name| Resource { name: name.to_owned(), home: None }).into();
+    assert_eq!(system.validate(), []);
+    let (text, lost) = to_schedcat(&system);
+    let lost: Vec<String> = lost.into_iter().skip(1).map(|problem| problem.message).collect();
+    assert_eq!(lost, ["where in a job its critical sections are is lost"]);
+    assert!(text.contains("<resources/></task>"), "{text}");
+    assert_eq!(schedcat(&text).unwrap().system, system);
+    // The longest of each resource alone is kept, in whole microseconds.
+    let mut steps = system.tasks[TaskId(1)].steps().to_vec();
+    (steps[1], steps[4]) = (Step::Run(Service::from_ns(3_999)), Step::Run(Service::from_ns(4_001)));
+    system.tasks[TaskId(1)].steps = Some(steps.into());
+    let (text, lost) = to_schedcat(&system);
+    assert!(
+        text.contains("max_writes=\"2\" max_read_length=\"0\" max_write_length=\"5\""),
+        "{text}"
+    );
+    let told = "sections of `T2` on `R1` of 4.001us are written as 5us";
+    assert!(lost.iter().any(|problem| problem.message == told), "{lost:?}");
 }

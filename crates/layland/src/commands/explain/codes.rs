@@ -109,6 +109,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Give `nonpreemptive`, or `segments` whose lengths sum to the WCET.",
     ),
     (
+        "layland::taskset::steps",
+        "a step of a job that cannot be read",
+        "Write \"run 1ms\", \"lock bus\", \"unlock bus\" or \"suspend 3ms\"; what is locked is listed under `[[resource]]`.",
+    ),
+    (
         "layland::taskset::release",
         "a release pattern that is wrong",
         "The help lists the kinds and their keys.",
@@ -297,6 +302,11 @@ pub(super) const ERRORS: &[Code] = &[
         "Use a number from 0 to the number of CPUs less one.",
     ),
     (
+        "layland::schedcat::sections",
+        "critical sections in a set of SchedCAT",
+        "An error if their numbers are wrong. A warning that they come first in a job: the format does not say where they are.",
+    ),
+    (
         "layland::schedcat::lost",
         "something that the format has no place for",
         "It is left out of what is written; write a TOML file to keep it.",
@@ -361,6 +371,11 @@ pub(super) const ERRORS: &[Code] = &[
         "layland::csv::regions",
         "where a job may be preempted, in a table, cannot be read",
         "Write true, false or a time for `nonpreemptive`, or times with blanks between them for `segments`.",
+    ),
+    (
+        "layland::csv::steps",
+        "a step of a job, in a table, that cannot be read",
+        "Write steps with semicolons between them: run 1ms; lock bus; run 2ms; unlock bus.",
     ),
     (
         "layland::csv::unused_column",
