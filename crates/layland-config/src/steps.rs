@@ -7,6 +7,9 @@ use layland_model::{
 };
 use std::sync::Arc;
 
+/// Jobs with more steps are refused, or their steps are left out.
+pub(crate) const MAX_STEPS: usize = 10_000;
+
 /// The verbs.
 const VERBS: [&str; 4] = ["run", "lock", "unlock", "suspend"];
 

@@ -5,7 +5,7 @@
 use super::TableReader;
 use super::rows::Cell;
 use crate::problem::Span;
-use crate::steps::{Fault, parse, text, used};
+use crate::steps::{Fault, MAX_STEPS, parse, text, used};
 use layland_model::{Index, Resource, ResourceId, Step, System, Task};
 use std::collections::BTreeMap;
 
@@ -38,8 +38,16 @@ impl TableReader<'_> {
     /// The steps of a row, if it has a cell for them.
     pub(super) fn steps(&mut self, cell: Option<&Cell<'_>>, ok: &mut bool) -> Option<Vec<Step>> {
         let cell = cell?;
+        let code = "layland::csv::steps";
         let mut steps = Vec::new();
         for part in cell.text.split(BETWEEN) {
+            if steps.len() == MAX_STEPS {
+                let message = format!("a job has more than {MAX_STEPS} steps");
+                let help = "make one `run` of what it executes in a row";
+                self.error(code, cell.span.clone(), message, help);
+                *ok = false;
+                return None;
+            }
             let time = |text: &str| self.host.time(text);
             let named = &mut self.named;
             let step = parse(part, time, |name| Some(named.id(name, &cell.span)));
@@ -53,7 +61,7 @@ impl TableReader<'_> {
                 // Every name makes a resource.
                 Err(Fault::Unlisted(_)) => continue,
             };
-            self.error("layland::csv::steps", cell.span.clone(), message, &help);
+            self.error(code, cell.span.clone(), message, &help);
             *ok = false;
             return None;
         }

@@ -28,7 +28,8 @@ mod program;
 mod task;
 mod value;
 
-use self::phase::PHASE;
+use self::phase::{Mutexes, PHASE};
+use self::program::ALL_STEPS;
 use crate::host::{Host, MAX_TASKS, default_cpus};
 use crate::json::{self, Json, Member, Value};
 use crate::problem::{Problem, Problems, Span};
@@ -81,7 +82,8 @@ pub(crate) fn read(
         nice: Vec::new(),
         tasks: Vec::new(),
         names: BTreeSet::new(),
-        mutexes: Vec::new(),
+        mutexes: Mutexes::default(),
+        steps_left: ALL_STEPS,
     };
     let until = importer.global(members);
     importer.threads(members, json.span.clone());
@@ -101,7 +103,7 @@ pub(crate) fn read(
     let used = used.max().map(|cpu| cpu.index() + 1);
     let cpus = default_cpus(host, used, "an rt-app file", problems)?;
     let spans: Vec<Span> = tasks.iter().map(|(_, span)| span.clone()).collect();
-    let resources = mutexes.into_iter().map(|name| Resource { name, home: None }).collect();
+    let resources = mutexes.names.into_iter().map(|name| Resource { name, home: None }).collect();
     let mut system = System {
         platform: Platform::identical(cpus),
         levels: Levels::default(),
@@ -191,7 +193,9 @@ struct Importer<'p> {
     tasks: Vec<(Task, Span)>,
     names: BTreeSet<String>,
     /// The mutexes that were named, also by threads that are left out.
-    mutexes: Vec<String>,
+    mutexes: Mutexes,
+    /// How many steps the threads may still have.
+    steps_left: usize,
 }
 
 impl Importer<'_> {

@@ -3,7 +3,7 @@
 use super::{Broken, Decoder};
 use crate::document::{KeyValue, value_of};
 use crate::problem::Span;
-use crate::steps::{Fault, parse};
+use crate::steps::{Fault, MAX_STEPS, parse};
 use layland_model::{CpuId, CpuSet, Index, Platform, Resource, ResourceId, Step, nearest};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -85,6 +85,12 @@ impl Decoder<'_, '_> {
             self.reader.error(code, entry.span.clone(), message, "empty", help);
             return None;
         }
+        if elements.len() > MAX_STEPS {
+            let message = format!("a job has more than {MAX_STEPS} steps");
+            let help = "make one `run` of what it executes in a row";
+            self.reader.error(code, entry.span.clone(), message, "too many", help);
+            return None;
+        }
         let mut steps = Some(Vec::with_capacity(elements.len()));
         for element in &elements {
             let text = match element.value {
@@ -119,7 +125,12 @@ impl Decoder<'_, '_> {
                 Fault::Unlisted(_) if !resources.complete => {}
                 Fault::Unlisted(name) => {
                     let message = format!("there is no resource `{name}`");
-                    let help = match nearest(&name, resources.names.keys().map(String::as_str)) {
+                    // The search takes its time, and a file can have millions of unknown names.
+                    let near = match self.reader.problems.is_full() {
+                        true => None,
+                        false => nearest(&name, resources.names.keys().map(String::as_str)),
+                    };
+                    let help = match near {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => format!("list it: [[resource]] with name = \"{name}\""),
                     };

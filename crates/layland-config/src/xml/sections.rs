@@ -12,13 +12,14 @@
 //! this is one job of many. Reads exclude each other here, as writes do.
 
 use super::tree::{Attributes, Element, in_units};
+use crate::steps::MAX_STEPS;
 use layland_model::{Index, Resource, ResourceId, Service, Step, System, Task};
 use std::collections::BTreeMap;
 
 const LOST: &str = "layland::schedcat::lost";
 const US: i32 = 3;
 /// The most steps of all tasks together.
-const MAX_STEPS: u64 = 1_000_000;
+const ALL_STEPS: u64 = 1_000_000;
 
 /// The resources that were named so far.
 #[derive(Default)]
@@ -42,6 +43,7 @@ impl Sections {
         let model = task.all("resources").find(|model| !model.children.is_empty())?;
         // For each resource its sections: how many, and how long.
         let mut sections: Vec<(ResourceId, [(i64, i64); 2])> = Vec::new();
+        let mut places: BTreeMap<ResourceId, usize> = BTreeMap::new();
         for requirement in model.all("requirement") {
             let id = self.resource(requirement);
             let mut kind = |count: &str, length: &str, default: (i64, i64)| {
@@ -70,7 +72,8 @@ impl Sections {
                 attributes.warn(LOST, requirement.span.clone(), message, help);
             }
             let both = [writes, reads];
-            match sections.iter_mut().find(|(other, _)| *other == id) {
+            let at = *places.entry(id).or_insert(sections.len());
+            match sections.get_mut(at) {
                 Some((_, before)) => *before = both,
                 None => sections.push((id, both)),
             }
@@ -93,9 +96,11 @@ impl Sections {
         };
         let more = u64::try_from(3 * count).unwrap_or(u64::MAX);
         self.steps = self.steps.saturating_add(more);
-        if self.steps > MAX_STEPS {
+        if more >= MAX_STEPS as u64 || self.steps > ALL_STEPS {
             let message = format!("the critical sections of `{name}` are lost: there are too many");
-            attributes.warn(LOST, span, message, "at most a million steps are read");
+            let help =
+                format!("at most {MAX_STEPS} steps of a job, and {ALL_STEPS} of all, are read");
+            attributes.warn(LOST, span, message, &help);
             return None;
         }
         if !self.told {

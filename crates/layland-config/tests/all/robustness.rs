@@ -2,8 +2,8 @@
 //! the text. The seeds are fixed, so a failure repeats.
 
 use layland_config::{
-    Format, Host, Report, RtAppPolicy, demos, parse_inline, read, to_csv, to_rt_app, to_schedcat,
-    to_simso, to_toml,
+    Format, Host, Report, RtAppPolicy, demos, parse_inline, read, to_csv, to_line, to_rt_app,
+    to_schedcat, to_simso, to_toml,
 };
 use proptest::prelude::*;
 
@@ -77,6 +77,15 @@ fn valid() -> Vec<String> {
         texts.push(to_simso(&loaded.system).0);
         texts.push(to_schedcat(&loaded.system).0);
     }
+    let steps = "layland = 1\n[platform]\ncpus = 2\n[[resource]]\nname = \"bus\"\nhome = 1\n[[task]]\nname = \"a\"\n\
+                 period = \"5ms\"\nsteps = [\"run 1ms\", \"lock bus\", \"run 2us\", \"unlock bus\", \"suspend 3us\"]\n\
+                 [[task]]\nname = \"b\"\nperiod = \"7ms\"\nsteps = [\"lock bus\", \"run 1ms\", \"unlock bus\"]\n";
+    let system = crate::common::toml(steps).unwrap().system;
+    texts.push(steps.to_owned());
+    texts.push(to_line(&system));
+    texts.push(to_csv(&system).0);
+    texts.push(to_rt_app(&system, RtAppPolicy::OfTasks).0);
+    texts.push(to_schedcat(&system).0);
     texts.push(include_str!("data/phases.json").to_owned());
     texts.push("control=1ms/5ms/4ms@0-1".to_owned());
     texts
@@ -128,6 +137,9 @@ fn mutated_texts() {
         "loop",
         "timer",
         "jobs = 0\n",
+        "lock ",
+        "unlock bus",
+        "[[resource]]\n",
         "_",
     ];
     let texts = valid();
@@ -192,16 +204,28 @@ fn amplification_is_refused() {
     let head = "layland = 1\n[platform]\ncpus = 1\n";
     let many = "[[task]]\nname = \"t\"\nperiod = \"5ms\"\nwcet = \"1ms\"\n";
     let list = format!("exec = {{ model = \"list\", values = [{}] }}\n", "\"1ms\",".repeat(1000));
+    let suspends = "\"suspend 1ms\",";
     for text in [
         format!("{head}{many}count = 1000000000\n"),
         format!("{head}{many}count = 1000000\n{many}count = 1000000\n"),
         format!("{head}{many}{list}count = 1000000\n"),
+        format!("{head}{many}steps = [{}\"run 1ms\"]\ncount = 100000\n", suspends.repeat(1000)),
+        format!("{head}{many}steps = [{}\"run 1ms\"]\n", suspends.repeat(20_000)),
     ] {
         assert!(crate::common::toml(&text).is_err());
     }
     let text =
         "{ \"tasks\" : { \"a\" : { \"instance\" : 2000000000, \"run\" : 1, \"sleep\" : 1 } } }";
     assert!(crate::common::rt_app(text).is_err());
+    // Loops are unrolled, and few of so many threads have room for that.
+    let section = "\"loop\" : 3000, \"lock\" : \"m\", \"run\" : 1, \"unlock\" : \"m\"";
+    let thread =
+        |at: usize| format!("\"t{at}\" : {{ \"phases\" : {{ \"p\" : {{ {section} }} }} }}");
+    let threads: Vec<String> = (0..2000).map(thread).collect();
+    let text = format!("{{ \"tasks\" : {{ {} }} }}", threads.join(", "));
+    let system = crate::common::rt_app(&text).unwrap().system;
+    let steps: usize = system.tasks.values().map(|task| task.steps().len()).sum();
+    assert!((3_900_000..=4_000_000).contains(&steps), "{steps}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{Importer, NOT_MODELLED, OLD, Phase, Step, Thread};
 use crate::json::{Json, Member, Value};
 use layland_model::{Index, ResourceId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const PHASE: &[&str] =
     &["loop", "cpus", "taskgroup", "util_min", "util_max", "nodes_membind"];
@@ -30,6 +30,13 @@ const EVENTS: &[&str] = &[
 ];
 /// Events that wait for another thread.
 const WAITING: &[&str] = &["suspend", "wait", "sig_and_wait", "sync", "barrier"];
+
+/// The mutexes that were named.
+#[derive(Default)]
+pub(super) struct Mutexes {
+    pub(super) names: Vec<String>,
+    ids: BTreeMap<String, ResourceId>,
+}
 
 impl Importer<'_> {
     /// The events of a phase, or of a thread without phases.
@@ -125,11 +132,14 @@ impl Importer<'_> {
             self.error("layland::rtapp::form", &json.span, message, help);
             return None;
         }
-        let known = self.mutexes.iter().position(|mutex| mutex == name);
-        Some(ResourceId::from_index(known.unwrap_or_else(|| {
-            self.mutexes.push(name.to_owned());
-            self.mutexes.len() - 1
-        })))
+        let Mutexes { names, ids } = &mut self.mutexes;
+        if let Some(&id) = ids.get(name) {
+            return Some(id);
+        }
+        let id = ResourceId::from_index(names.len());
+        names.push(name.to_owned());
+        ids.insert(name.to_owned(), id);
+        Some(id)
     }
 
     /// Period and reference of a timer.

@@ -4,10 +4,11 @@
 //! the turn as a whole is one job, which is possible for threads without timers only.
 
 use super::{Importer, Phase, Step, Thread};
+use crate::steps::MAX_STEPS;
 use layland_model::{Duration, Index, ResourceId, Service};
 
-/// Longer programs are not taken.
-const MAX_STEPS: usize = 10_000;
+/// The most steps of all threads together: loops are short to write.
+pub(super) const ALL_STEPS: usize = 4_000_000;
 
 /// A step of a task, which is not one of a thread.
 type Done = layland_model::Step;
@@ -32,22 +33,28 @@ pub(super) enum Unlike {
 }
 
 /// The steps of the jobs of one turn.
-#[derive(Default)]
-struct Programs {
+struct Programs<'a> {
     jobs: Vec<Vec<Done>>,
     /// What is done after the last wait.
     open: Vec<Done>,
     /// How many steps were taken.
     taken: usize,
+    /// How many all threads may still have.
+    left: &'a mut usize,
 }
 
-impl Programs {
+impl Programs<'_> {
+    fn new(left: &mut usize) -> Programs<'_> {
+        Programs { jobs: Vec::new(), open: Vec::new(), taken: 0, left }
+    }
+
     /// Of two runs in a row one step is made.
     fn push(&mut self, step: Done) -> Result<(), Unlike> {
-        self.taken += 1;
-        if self.taken > MAX_STEPS {
+        if self.taken == MAX_STEPS || *self.left == 0 {
             return Err(Unlike::Long);
         }
+        self.taken += 1;
+        *self.left -= 1;
         match (self.open.last_mut(), step) {
             (Some(Done::Run(before)), Done::Run(length)) => {
                 let sum = before.ns().checked_add(length.ns()).ok_or(Unlike::Long)?;
@@ -73,8 +80,8 @@ impl Programs {
     }
 
     /// The jobs of one turn through these phases, each distinct one at least once.
-    fn of(phases: &[&Phase], end: End) -> Result<Programs, Unlike> {
-        let mut programs = Programs::default();
+    fn of<'a>(phases: &[&Phase], end: End, left: &'a mut usize) -> Result<Programs<'a>, Unlike> {
+        let mut programs = Programs::new(left);
         for phase in phases {
             let times = phase.times.unwrap_or(1);
             let only_runs = phase.steps.iter().all(|step| match step {
@@ -122,7 +129,7 @@ impl Step {
 
 /// The steps of each job, `turns` times through the phases, if all jobs have the same; none, if the jobs only execute.
 /// What follows the last wait is at the beginning of the first job of the next turn.
-pub(super) fn program(phases: &[&Phase], end: End, turns: u64) -> Result<Vec<Done>, Unlike> {
+fn program(phases: &[&Phase], end: End, turns: u64, left: &mut usize) -> Result<Vec<Done>, Unlike> {
     let does_more = |step: &Step| match *step {
         Step::Lock(_) | Step::Unlock(_) => true,
         Step::Sleep(ns) => ns > 0 && !step.ends(end),
@@ -131,10 +138,10 @@ pub(super) fn program(phases: &[&Phase], end: End, turns: u64) -> Result<Vec<Don
     if !phases.iter().flat_map(|phase| &phase.steps).any(does_more) {
         return Ok(Vec::new());
     }
-    let Programs { mut jobs, open, .. } = Programs::of(phases, end)?;
+    let Programs { mut jobs, open, .. } = Programs::of(phases, end, left)?;
     if end == End::Turn {
         let once = open.clone();
-        let mut all = Programs { open, ..Programs::default() };
+        let mut all = Programs { open, ..Programs::new(left) };
         for _ in 1..turns {
             for &step in &once {
                 all.push(step)?;
@@ -143,7 +150,7 @@ pub(super) fn program(phases: &[&Phase], end: End, turns: u64) -> Result<Vec<Don
         return Ok(all.open);
     }
     if let Some(first) = jobs.first_mut() {
-        let mut whole = Programs { open, ..Programs::default() };
+        let mut whole = Programs { open, ..Programs::new(left) };
         for step in std::mem::take(first) {
             whole.push(step)?;
         }
@@ -157,10 +164,20 @@ pub(super) fn program(phases: &[&Phase], end: End, turns: u64) -> Result<Vec<Don
 }
 
 impl Importer<'_> {
+    /// [`program`], of what all threads may have.
+    pub(super) fn program(
+        &mut self,
+        phases: &[&Phase],
+        end: End,
+        turns: u64,
+    ) -> Result<Vec<Done>, Unlike> {
+        program(phases, end, turns, &mut self.steps_left)
+    }
+
     /// Whether sections are nested, and closed at the end. If not, the thread is left out.
     pub(super) fn is_nested(&mut self, thread: &Thread, steps: &[Done], end: End) -> bool {
         let name = |importer: &Self, resource: ResourceId| {
-            importer.mutexes.get(resource.index()).cloned().unwrap_or_default()
+            importer.mutexes.names.get(resource.index()).cloned().unwrap_or_default()
         };
         let mut held: Vec<ResourceId> = Vec::new();
         for step in steps {

@@ -1,7 +1,7 @@
 //! From a thread to a task: by its timer, by its sleep, or as one that never blocks.
 
 use super::cycle::Cycle;
-use super::program::{End, Unlike, program};
+use super::program::{End, Unlike};
 use super::{Importer, Phase, Reservation, Step, Thread, limited};
 use crate::steps::execution;
 use layland_model::{Behaviour, Duration, ExecutionModel, Service, Task};
@@ -113,7 +113,8 @@ impl Importer<'_> {
         let mut task = self.with_times(thread, &cycle, period);
         task.offset = Duration::from_ns(offset);
         task.jobs = jobs(thread, &cycle, endless);
-        self.with_steps(thread, task, program(phases, End::Timer, 1), End::Timer)
+        let steps = self.program(phases, End::Timer, 1);
+        self.with_steps(thread, task, steps, End::Timer)
     }
 
     /// A thread with sleeps and without timers: a self-suspending task.
@@ -131,13 +132,13 @@ impl Importer<'_> {
         }
         let gaps: BTreeSet<i64> = cycle.jobs().map(|job| job.wait).collect();
         // Without critical sections the jobs may differ in how long they run.
-        let of_jobs = program(phases, End::Sleep, 1);
+        let of_jobs = self.program(phases, End::Sleep, 1);
         let is_alike = gaps.len() == 1 && cycle.jobs().all(|job| job.run > 0);
         let (mut steps, end) = if is_alike && of_jobs.is_ok() {
             (of_jobs, End::Sleep)
         } else {
             cycle = cycle.merged();
-            (program(phases, End::Turn, 1), End::Turn)
+            (self.program(phases, End::Turn, 1), End::Turn)
         };
         let longest = cycle.jobs().map(|job| job.run).max().unwrap_or(0);
         let wait = cycle.jobs().next().map_or(0, |job| job.wait);
@@ -195,7 +196,8 @@ impl Importer<'_> {
             (message, format!("it is taken as a single job of {}", Duration::from_ns(wcet)))
         };
         self.warn("layland::rtapp::no_period", &thread.span, message, &help);
-        self.with_steps(thread, task, program(phases, End::Turn, turns), End::Turn)
+        let steps = self.program(phases, End::Turn, turns);
+        self.with_steps(thread, task, steps, End::Turn)
     }
 
     /// The task with the steps of its jobs, if they do more than execute; none, if no task can have them.
