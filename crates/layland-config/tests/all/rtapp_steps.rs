@@ -365,6 +365,45 @@ proptest! {
         }
     }
 
+    /// The same without timers: sleeps end the jobs if these are alike, and else the last sleep of a turn does.
+    #[test]
+    fn steps_are_what_a_thread_executes_between_its_sleeps(phases in phases()) {
+        let without_timers = |(times, events): (usize, Vec<Event>)| {
+            let instead = |event| if event == Event::Timer { Event::Sleep(1) } else { event };
+            (times, events.into_iter().map(instead).collect())
+        };
+        let phases: Vec<(usize, Vec<Event>)> = phases.into_iter().map(without_timers).collect();
+        let turn: Vec<Event> = phases
+            .iter()
+            .flat_map(|(times, events)| (0..*times).flat_map(move |_| events.clone()))
+            .collect();
+        let sleeps = |event: &Event| matches!(event, Event::Sleep(us) if *us > 0);
+        let runs = |job: &[Event]| job.iter().any(|event| matches!(event, Event::Run(_)));
+        prop_assume!(turn.iter().any(sleeps) && runs(&turn));
+        let last = turn.iter().rposition(sleeps).expect("it sleeps");
+        let whole = [&turn[last + 1..], &turn[..last]].concat();
+        let jobs: Vec<&[Event]> = whole.split(sleeps).collect();
+        let gaps: Vec<&Event> = turn.iter().filter(|event| sleeps(event)).collect();
+        let locks = turn.iter().any(|event| matches!(event, Event::Lock(_) | Event::Unlock(_)));
+        let do_the_same = jobs.windows(2).all(|pair| told(pair[0]) == told(pair[1]));
+        let are_jobs = gaps.windows(2).all(|pair| pair[0] == pair[1])
+            && jobs.iter().all(|job| runs(job))
+            && (do_the_same || !locks);
+        let job = if are_jobs { jobs[0].to_vec() } else { whole };
+        let found = one(&json(&phases));
+        if !is_nested(&job) {
+            let report = found.unwrap_err();
+            prop_assert!(report.contains("`t` is left out: "), "{}", report);
+            return Ok(());
+        }
+        let loaded = found.map_err(TestCaseError::fail)?;
+        let task = &loaded.system.tasks[TaskId(0)];
+        let expected = if are_jobs && !locks { Vec::new() } else { told(&job) };
+        prop_assert_eq!(texts(task, &loaded.system.resources), expected, "{}", json(&phases));
+        let Event::Sleep(gap) = turn[last] else { unreachable!("it sleeps") };
+        prop_assert_eq!(&task.behaviour, &Behaviour::SelfSuspending { gap: Duration::from_us(gap) });
+    }
+
     /// Steps of whole microseconds come back as they were.
     #[test]
     fn steps_that_are_written_read_back(drawn in prop::collection::vec((moves(), 1i64..9000), 1..4)) {
