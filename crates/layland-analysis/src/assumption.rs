@@ -7,6 +7,8 @@ use layland_model::{
 use std::collections::BTreeMap;
 use std::fmt;
 
+mod steps;
+
 /// Something that a test assumes of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assumption {
@@ -51,12 +53,32 @@ pub enum Assumption {
     /// A job can be preempted anywhere. No test lists it: every test assumes it that is neither about non-preemptive
     /// regions nor necessary.
     Preemptible,
+    /// Jobs lock nothing and do not suspend themselves. No test lists it: every test assumes it that is neither about
+    /// locks nor necessary.
+    OnlyExecutes,
+    /// Jobs lock nothing.
+    NoSections,
+    /// Jobs do not suspend themselves.
+    NoSuspension,
+    /// No job suspends itself while it holds something.
+    SuspendedOutside,
+    /// The tasks that use a resource use one CPU.
+    LocalResources,
+    /// No job locks something while it holds something.
+    Flat,
+    /// Resources that are locked within each other are so in one order.
+    OrderedNesting,
+    /// Only resources that tasks on one CPU use are locked within each other.
+    NestedLocally,
+    /// Every resource that is used has a home; those of nested sections that of their users.
+    Homes,
 }
 use Assumption::{
-    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, ImplicitDeadlines, NoJitter,
-    NoOverheads, NoRequests, OneCluster, OneCpuEach, OwnLevel, Preemptible, Priorities,
-    SemiPartitioned, SporadicReleases, TwoCriticalities, TwoLevels, UnitSpeeds, WcetKept,
-    WholeClusters,
+    BudgetKept, ConstrainedDeadlines, FewPairs, FitsAlone, Flat, Homes, ImplicitDeadlines,
+    LocalResources, NestedLocally, NoJitter, NoOverheads, NoRequests, NoSections, NoSuspension,
+    OneCluster, OneCpuEach, OnlyExecutes, OrderedNesting, OwnLevel, Preemptible, Priorities,
+    SemiPartitioned, SporadicReleases, SuspendedOutside, TwoCriticalities, TwoLevels, UnitSpeeds,
+    WcetKept, WholeClusters,
 };
 
 /// The most pairs of tasks that a test compares: those of 4,096 tasks on the same CPUs. A pass over more takes
@@ -110,7 +132,7 @@ impl fmt::Display for Assumption {
 
 impl Assumption {
     /// Every assumption.
-    pub const ALL: [Assumption; 20] = [
+    pub const ALL: [Assumption; 29] = [
         SporadicReleases,
         NoJitter,
         ImplicitDeadlines,
@@ -131,6 +153,15 @@ impl Assumption {
         FewPairs,
         TwoCriticalities,
         Preemptible,
+        OnlyExecutes,
+        NoSections,
+        NoSuspension,
+        SuspendedOutside,
+        LocalResources,
+        Flat,
+        OrderedNesting,
+        NestedLocally,
+        Homes,
     ];
 
     /// A short name, for programs and for `layland explain`.
@@ -156,6 +187,15 @@ impl Assumption {
             FewPairs => "few-pairs",
             TwoCriticalities => "two-criticalities",
             Preemptible => "preemptible",
+            OnlyExecutes => "only-executes",
+            NoSections => "no-sections",
+            NoSuspension => "no-suspension",
+            SuspendedOutside => "suspended-outside",
+            LocalResources => "local-resources",
+            Flat => "flat",
+            OrderedNesting => "ordered-nesting",
+            NestedLocally => "nested-locally",
+            Homes => "homes",
         }
     }
 
@@ -182,6 +222,15 @@ impl Assumption {
             FewPairs => "at most 16,777,216 pairs of tasks share CPUs",
             TwoCriticalities => "there are at most two criticality levels",
             Preemptible => "a job can be preempted anywhere",
+            OnlyExecutes => "jobs lock nothing and do not suspend themselves",
+            NoSections => "jobs lock nothing",
+            NoSuspension => "jobs do not suspend themselves",
+            SuspendedOutside => "no job suspends itself while it holds something",
+            LocalResources => "the tasks that use a resource use one CPU",
+            Flat => "no job locks something while it holds something",
+            OrderedNesting => "resources that are locked within each other are so in one order",
+            NestedLocally => "only resources of tasks on one CPU are locked within each other",
+            Homes => "every resource has a home, nested ones that of their users",
         }
     }
 
@@ -369,6 +418,8 @@ impl Assumption {
                 },
                 "leave out `nonpreemptive` and `segments`, or ask about EDF or fixed priorities on each CPU",
             ),
+            OnlyExecutes | NoSections | NoSuspension | SuspendedOutside | LocalResources | Flat
+            | OrderedNesting | NestedLocally | Homes => self.check_steps(system),
             TwoLevels => {
                 let all = system.platform.all_cpus();
                 let small: Vec<CpuSet> = (system.tasks.ids())

@@ -40,6 +40,7 @@
 //! | [`semi_partitioned`] | C=D and EDF-WM: do all tasks find a place, whole or in pieces? |
 //! | [`deadline`] | admission control and tardiness of `SCHED_DEADLINE` |
 //! | [`mixed`] | mixed criticality on each CPU: cut-offs, AMC, period transformation, zero slack, fixed job priorities |
+//! | [`locking`] | locks and self-suspension: response times on one CPU and between CPUs, SRP |
 //! | [`affinity`] | processor affinities: feasibility, response times, tardiness, the speed that hierarchical EDF needs |
 //!
 //! A verdict is about every behaviour that the parameters of the tasks allow: jobs at least a period
@@ -59,6 +60,7 @@ pub mod fixed_point;
 pub mod global_edf;
 pub mod global_fp;
 mod group;
+pub mod locking;
 pub mod mixed;
 pub mod necessary;
 pub mod optimal;

@@ -40,10 +40,21 @@ impl Subject {
     }
 }
 
-/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some.
-fn unless_about_regions(algorithms: &[Algorithm]) -> Option<Assumption> {
-    let is_about = |algorithm: &Algorithm| matches!(algorithm, Algorithm::Deferred(..));
-    (!algorithms.iter().any(is_about)).then_some(Assumption::Preemptible)
+/// What a test assumes besides its list: whoever is not about non-preemptive regions takes no task that has some, and
+/// whoever is not about locks takes no task whose jobs lock something or suspend themselves.
+const fn besides(algorithms: &[Algorithm]) -> &'static [Assumption] {
+    let (mut regions, mut steps, mut at) = (false, false, 0);
+    while at < algorithms.len() {
+        regions |= matches!(algorithms[at], Algorithm::Deferred(..));
+        steps |= matches!(algorithms[at], Algorithm::Locking(..));
+        at += 1;
+    }
+    match (regions, steps) {
+        (false, false) => &[Assumption::Preemptible, Assumption::OnlyExecutes],
+        (true, false) => &[Assumption::OnlyExecutes],
+        (false, true) => &[Assumption::Preemptible],
+        (true, true) => &[],
+    }
 }
 
 /// A schedulability test.
@@ -86,14 +97,13 @@ impl Shortcuts {
 }
 
 impl SchedulabilityTest {
-    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
-    /// none. A necessary test needs no such thing, for regions only take freedom away.
-    pub fn also_assumes(&self) -> Option<Assumption> {
+    /// What it assumes besides [the list](Self::assumptions): that there are no non-preemptive regions, unless it is
+    /// about them, and that jobs only execute, unless it is about locks. A necessary test needs no such thing, for
+    /// regions, sections and suspensions only take freedom away.
+    pub fn also_assumes(&self) -> &'static [Assumption] {
         match self.kind {
-            TestKind::Necessary => None,
-            TestKind::Exact | TestKind::Sufficient => {
-                unless_about_regions(self.subject.algorithms())
-            }
+            TestKind::Necessary => &[],
+            TestKind::Exact | TestKind::Sufficient => besides(self.subject.algorithms()),
         }
     }
 
@@ -135,7 +145,7 @@ impl SchedulabilityTest {
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
+        Assumption::check_all(self.also_assumes(), system)
     }
 }
 
@@ -157,10 +167,9 @@ pub struct BoundTest {
 }
 
 impl BoundTest {
-    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
-    /// none.
-    pub fn also_assumes(&self) -> Option<Assumption> {
-        unless_about_regions(self.algorithms)
+    /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
+    pub fn also_assumes(&self) -> &'static [Assumption] {
+        besides(self.algorithms)
     }
 
     /// Runs the analysis on a valid system.
@@ -183,7 +192,7 @@ impl BoundTest {
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
+        Assumption::check_all(self.also_assumes(), system)
     }
 }
 
@@ -207,10 +216,9 @@ pub struct ResponseTest {
 }
 
 impl ResponseTest {
-    /// What it assumes besides [the list](Self::assumptions), unless it is about non-preemptive regions: that there are
-    /// none.
-    pub fn also_assumes(&self) -> Option<Assumption> {
-        unless_about_regions(self.algorithms)
+    /// What it assumes besides [the list](Self::assumptions): as [of a test](SchedulabilityTest::also_assumes).
+    pub fn also_assumes(&self) -> &'static [Assumption] {
+        besides(self.algorithms)
     }
 
     /// Runs the analysis on a valid system: a bound for each task for which it finds one.
@@ -228,7 +236,7 @@ impl ResponseTest {
     /// As [`run`](Self::run).
     pub fn applies_to(&self, system: &System) -> Result<(), Refusal> {
         Assumption::check_all(self.assumptions, system)?;
-        self.also_assumes().map_or(Ok(()), |assumption| assumption.check(system))
+        Assumption::check_all(self.also_assumes(), system)
     }
 
     /// The same on a valid system that keeps [the assumptions](Self::assumptions).

@@ -93,8 +93,8 @@ impl<'a> Known<'a> {
     }
 
     /// Whether the system keeps an assumption, of which many tests have most in common.
-    fn keeps(&self, listed: &[Assumption], also: Option<Assumption>) -> Result<(), Refusal> {
-        listed.iter().chain(&also).try_for_each(|assumption| {
+    fn keeps(&self, listed: &[Assumption], also: &[Assumption]) -> Result<(), Refusal> {
+        listed.iter().chain(also).try_for_each(|assumption| {
             let known = &self.assumptions[*assumption as usize];
             known.get_or_init(|| assumption.check(&self.system)).clone()
         })

@@ -69,7 +69,7 @@ impl<'a> Shared<'a> {
 
     /// As [`SchedulabilityTest::run`], which looks at every assumption anew.
     fn run(&mut self, test: &SchedulabilityTest) -> Result<Finding, Refusal> {
-        for &assumption in test.assumptions.iter().chain(&test.also_assumes()) {
+        for &assumption in test.assumptions.iter().chain(test.also_assumes()) {
             if !self.kept.contains(&assumption) {
                 assumption.check(self.system)?;
                 self.kept.push(assumption);

@@ -268,7 +268,7 @@ fn qpa(tasks: &[Sporadic], L: i64, mut compared: impl FnMut(i64, i64)) -> Result
 }
 
 /// `max { k T_i + D_i < t }`.
-pub(super) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
+pub(crate) fn last_deadline_before(tasks: &[Sporadic], t: i64) -> Option<i64> {
     let of_task = |task: &Sporadic| {
         let [_, D, T] = task.ns();
         // Strictly before `t`, hence the 1.

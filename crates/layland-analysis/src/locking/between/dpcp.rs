@@ -1,0 +1,80 @@
+//! **DPCP**, the distributed priority ceiling protocol (Rajkumar, Sha and Lehoczky 1988). Every global section is
+//! executed on the home CPU of its resource, before all that is not; ceilings are immediate there. Meanwhile the job is
+//! suspended on its own CPU.
+//!
+//! | specification | here |
+//! |---|---|
+//! | `remote` | for each other CPU to which `i` sends `k` requests: all sections of tasks above there, and the `k` longest of tasks below whose ceiling is at least as high |
+//! | `local` | all sections of all other tasks whose home is the CPU of `i` |
+//! | `arrivals` | `n_i + m_i + 1`, for local resources |
+
+#![expect(non_snake_case, reason = "symbols of the specification")]
+
+use super::{Bounded, Rejected, Sections, Shared, Use, Waits, longest, suspended};
+use crate::locking::tasks::{Locker, resource_count, sum};
+use layland_model::CpuId;
+
+/// What tasks share under DPCP with these homes: a resource is local if its home is the CPU of all its users.
+pub fn shared(tasks: Vec<Locker>, home: &[CpuId]) -> Shared {
+    let mut is_global = vec![false; resource_count(&tasks)];
+    for task in &tasks {
+        for section in &task.sections {
+            is_global[section.q] |= home[section.q] != task.cpu;
+        }
+    }
+    let mut shared = Shared::with_global(tasks, &is_global);
+    // Homes may be CPUs without tasks.
+    shared.cpus.extend((0..is_global.len()).filter(|&q| is_global[q]).map(|q| home[q]));
+    shared.cpus.sort_unstable();
+    shared.cpus.dedup();
+    shared
+}
+
+/// The response times of tasks under DPCP.
+///
+/// # Errors
+/// If one may be late: which.
+pub fn bounds(shared: &Shared, home: &[CpuId]) -> Result<Bounded<Waits>, Rejected> {
+    suspended(shared, |i, R| waits(shared, home, i, R))
+}
+
+fn waits(shared: &Shared, home: &[CpuId], i: usize, R: &[i64]) -> Waits {
+    let task = &shared.tasks[i];
+    let remote = |&cpu: &CpuId| {
+        let sent = sum(shared.uses[i].iter().filter(|used| home[used.q] == cpu).map(|used| used.N));
+        if sent == 0 {
+            return 0;
+        }
+        let higher =
+            sum((0..i).map(|u| sum(all(shared, home, cpu, u, i, R).map(|(_, s)| work(s)))));
+        let lower = (i + 1..shared.tasks.len()).flat_map(|u| all(shared, home, cpu, u, i, R));
+        let as_high = lower.filter(|(q, _)| shared.ceiling[*q] <= i).map(|(_, sections)| sections);
+        higher.saturating_add(longest(sent, as_high))
+    };
+    let others = (0..shared.tasks.len()).filter(|&u| u != i);
+    let here = |u: usize| sum(all(shared, home, task.cpu, u, i, R).map(|(_, s)| work(s)));
+    let arrivals = sum([shared.n(i), task.m, 1].into_iter());
+    Waits {
+        remote: sum(shared.cpus.iter().filter(|cpu| **cpu != task.cpu).map(remote)),
+        local: sum(others.map(here)),
+        ceiling: arrivals.saturating_mul(shared.longest_local[i]),
+    }
+}
+
+/// The sections of `u` with their home here that can take part in a job of `i`, by resource.
+fn all<'s>(
+    shared: &'s Shared,
+    home: &'s [CpuId],
+    cpu: CpuId,
+    u: usize,
+    i: usize,
+    R: &[i64],
+) -> impl Iterator<Item = (usize, Sections)> + use<'s> {
+    let jobs = shared.jobs(u, R[i], R);
+    let here = shared.uses[u].iter().filter(move |used| home[used.q] == cpu);
+    here.map(move |&Use { q, N, L }| (q, Sections { count: jobs.saturating_mul(N), length: L }))
+}
+
+fn work(sections: Sections) -> i64 {
+    sections.count.saturating_mul(sections.length)
+}

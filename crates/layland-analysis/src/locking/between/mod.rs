@@ -1,0 +1,283 @@
+//! Locks **between CPUs** under partitioned fixed priorities: response times by a joint fixed point.
+//!
+//! `R_i = C_i + S_i + remote_i + local_i + ceil_i + sum over h above i on its CPU of ceil((R_i + J_h) / T_h) C_h`,
+//! with `J_h = R_h - C_h` if `S_h > 0` or `remote_h > 0`, and 0 otherwise. All `R` rise together from `C`; a set in
+//! which one passes its deadline is rejected as a whole, for the terms of others rest on it. [`msrp`] has spinning in
+//! the place of `remote` and `local`.
+//!
+//! | module | protocol | waiting jobs | who holds |
+//! |---|---|---|---|
+//! | [`mpcp`] | MPCP | suspended, by priority | has a remote ceiling |
+//! | [`fmlp`] | FMLP+ | suspended, first in, first out | is boosted, the earliest request first |
+//! | [`dpcp`] | DPCP | suspended | runs on the home CPU of the resource |
+//! | [`msrp`] | MSRP | spin, first in, first out | is not preempted |
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
+//! (4) `D_i <= T_i`, (5) WCETs are kept, with the sections in them, (6) overheads are part of `C_i`, (7) unit speeds, (8)
+//! nothing changes while the system runs, (9) few pairs of tasks, (10) no job suspends itself while it holds something
+//! (MSRP: jobs do not suspend themselves), (11) only resources of one CPU are nested, (12) DPCP: every resource has a
+//! home; for given priorities: there are some.
+//!
+//! A resource is **global** if tasks on two or more CPUs use it (DPCP: also if its home is not the CPU of all users),
+//! and **local** otherwise: then it has an immediate ceiling on its CPU. Suspensions are counted where they are, and
+//! not as execution of others: all bounds are *suspension-aware*. A bound for suspension-oblivious analysis (OMLP)
+//! must not stand in for one of these terms.
+//!
+//! | specification | here |
+//! |---|---|
+//! | `N_{i,q}`, `L_{i,q}` | [`Use`]: how many sections of a job, and the longest |
+//! | `jobs(u, I) = ceil((I + R_u) / T_u)` | [`Shared::jobs`] |
+//! | `n_i`, `m_i` | [`Shared::n`], [`Locker::m`] |
+//! | `arrivals_i` | how often a section of lower priority can come before the job: at its release, after each request and after each suspension |
+
+#![expect(non_snake_case, reason = "symbols of the specification")]
+
+pub mod dpcp;
+pub mod fmlp;
+pub mod mpcp;
+pub mod msrp;
+
+use super::response::{Unbounded, within};
+use super::tasks::{Locker, arriving, ceilings, lockers, resource_count, sum, times};
+use crate::fixed_point::Diverged;
+use crate::uniprocessor::fixed_priority::PriorityOrder;
+use crate::{Finding, Reason, ResponseBound, Verdict};
+use layland_model::{CpuId, Duration, System, TaskMap};
+use std::cmp::Reverse;
+
+/// What a task wants of a global resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// The resource.
+    pub q: usize,
+    /// How many sections on it a job has.
+    pub N: i64,
+    /// The longest.
+    pub L: i64,
+}
+
+/// The tasks of a system, the highest base priority first, and what they share.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The tasks.
+    pub tasks: Vec<Locker>,
+    /// Of each task, the global resources that it uses, in their order.
+    pub uses: Vec<Vec<Use>>,
+    /// The CPUs that have tasks or are homes, in order.
+    pub cpus: Vec<CpuId>,
+    /// The highest priority of the users of each resource.
+    pub ceiling: Vec<usize>,
+    /// Of each task, the longest section of a task of lower priority on its CPU that is on a local resource whose
+    /// ceiling is at least as high.
+    longest_local: Vec<i64>,
+}
+
+impl Shared {
+    /// With the resources global that have users on several CPUs.
+    pub fn new(tasks: Vec<Locker>) -> Shared {
+        let mut first: Vec<Option<CpuId>> = vec![None; resource_count(&tasks)];
+        let mut is_global = vec![false; first.len()];
+        for task in &tasks {
+            for section in &task.sections {
+                let user = *first[section.q].get_or_insert(task.cpu);
+                is_global[section.q] |= user != task.cpu;
+            }
+        }
+        Shared::with_global(tasks, &is_global)
+    }
+
+    /// With these resources global.
+    fn with_global(tasks: Vec<Locker>, is_global: &[bool]) -> Shared {
+        let used = |task: &Locker| {
+            let global = (0..is_global.len()).filter(|&q| is_global[q]);
+            let uses = global.map(|q| (q, task.requests(q))).filter(|(_, (N, _))| *N > 0);
+            uses.map(|(q, (N, L))| Use { q, N, L }).collect::<Vec<Use>>()
+        };
+        let ceiling = ceilings(&tasks);
+        let longest_local = |i: usize| {
+            let lower = tasks[i + 1..].iter().filter(|j| j.cpu == tasks[i].cpu);
+            let sections = lower.flat_map(|j| &j.sections);
+            let blocking = sections.filter(|held| !is_global[held.q] && ceiling[held.q] <= i);
+            blocking.map(|held| held.length).max().unwrap_or(0)
+        };
+        let mut cpus: Vec<CpuId> = tasks.iter().map(|task| task.cpu).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        Shared {
+            uses: tasks.iter().map(used).collect(),
+            cpus,
+            longest_local: (0..tasks.len()).map(longest_local).collect(),
+            ceiling,
+            tasks,
+        }
+    }
+
+    /// `N` and `L` of a task and a global resource; 0 if it does not use it.
+    pub fn of(&self, i: usize, q: usize) -> (i64, i64) {
+        let found = self.uses[i].binary_search_by_key(&q, |used| used.q);
+        found.map_or((0, 0), |at| (self.uses[i][at].N, self.uses[i][at].L))
+    }
+
+    /// `n_i`: how many requests of global resources a job has.
+    pub fn n(&self, i: usize) -> i64 {
+        sum(self.uses[i].iter().map(|used| used.N))
+    }
+
+    /// How many jobs of `u` can take part in an interval of length `I`: `ceil((I + R_u) / T_u)`.
+    pub fn jobs(&self, u: usize, I: i64, R: &[i64]) -> i64 {
+        times(I.saturating_add(R[u]), self.tasks[u].T)
+    }
+
+    /// The tasks on a CPU.
+    pub(super) fn on(&self, cpu: CpuId) -> impl Iterator<Item = usize> + '_ {
+        (0..self.tasks.len()).filter(move |&u| self.tasks[u].cpu == cpu)
+    }
+
+    /// `lp(i)`: the tasks of lower priority on the same CPU.
+    pub(super) fn lower(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
+        self.on(self.tasks[i].cpu).filter(move |&j| j > i)
+    }
+
+    /// The tasks above on the same CPU.
+    pub(super) fn higher(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
+        self.on(self.tasks[i].cpu).take_while(move |&h| h < i)
+    }
+}
+
+/// What a job waits for, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// For global resources, while others hold them.
+    pub remote: i64,
+    /// For sections of others on the CPU of the job that are boosted, or executed there for others.
+    pub local: i64,
+    /// For sections of lower priority on local resources.
+    pub ceiling: i64,
+}
+
+/// What each task waits for, and its response time; of a set that is accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bounded<W> {
+    /// The response times.
+    pub response: Vec<i64>,
+    /// What is in them.
+    pub waits: Vec<W>,
+}
+
+/// A set is rejected because of this task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its place.
+    pub task: usize,
+    /// Why.
+    pub why: Unbounded,
+}
+
+/// So many times all response times are computed: no more is known after that.
+const ROUNDS: u64 = 100_000;
+
+/// The least fixed point of `R_i = next(i, R)` from `R = C`, where each is at most the deadline. `next` does not fall
+/// when an `R` grows.
+fn rise(
+    tasks: &[Locker],
+    mut next: impl FnMut(usize, &[i64]) -> i64,
+) -> Result<Vec<i64>, Rejected> {
+    let mut R: Vec<i64> = tasks.iter().map(|task| task.C).collect();
+    for _ in 0..ROUNDS {
+        let mut is_stable = true;
+        for i in 0..tasks.len() {
+            let risen = next(i, &R);
+            debug_assert!(risen >= R[i], "a monotone function, from a start that is not above it");
+            let [limit, reached] = [tasks[i].D, risen].map(Duration::from_ns);
+            if risen > tasks[i].D {
+                let why = Unbounded::Search(Diverged::Beyond { limit, reached });
+                return Err(Rejected { task: i, why });
+            }
+            is_stable &= risen == R[i];
+            R[i] = risen;
+        }
+        if is_stable {
+            return Ok(R);
+        }
+    }
+    let steps = ROUNDS;
+    let given_up = |R: &i64| Diverged::OutOfSteps { reached: Duration::from_ns(*R), steps };
+    Err(Rejected {
+        task: 0,
+        why: Unbounded::Search(R.first().map_or(Diverged::Overload, given_up)),
+    })
+}
+
+/// The response times with these waits, where waiting jobs are suspended.
+fn suspended(
+    shared: &Shared,
+    waits: impl Fn(usize, &[i64]) -> Waits,
+) -> Result<Bounded<Waits>, Rejected> {
+    let tasks = &shared.tasks;
+    let mut all = vec![Waits::default(); tasks.len()];
+    let response = rise(tasks, |i, R| {
+        all[i] = waits(i, R);
+        let Waits { remote, local, ceiling } = all[i];
+        let own = sum([tasks[i].C, tasks[i].S, remote, local, ceiling].into_iter());
+        let preempted = shared.higher(i).map(|h| {
+            let J_h = if tasks[h].S > 0 || all[h].remote > 0 { R[h] - tasks[h].C } else { 0 };
+            arriving(R[i].saturating_add(J_h), tasks[h].T, tasks[h].C)
+        });
+        own.saturating_add(sum(preempted))
+    })?;
+    Ok(Bounded { response, waits: all })
+}
+
+/// Some lengths of which there are so many each.
+#[derive(Clone, Copy, Debug)]
+struct Sections {
+    count: i64,
+    length: i64,
+}
+
+/// The sum of the longest `most` of these.
+fn longest(most: i64, sections: impl Iterator<Item = Sections>) -> i64 {
+    let mut sections: Vec<Sections> = sections.collect();
+    sections.sort_unstable_by_key(|sections| Reverse(sections.length));
+    let mut left = most;
+    let each = sections.into_iter().map(|Sections { count, length }| {
+        let taken = count.min(left);
+        left -= taken;
+        taken.saturating_mul(length)
+    });
+    sum(each)
+}
+
+/// The tasks of a system, and what a protocol says of them.
+pub(super) type Outcome<W> = (Vec<Locker>, Result<Bounded<W>, Rejected>);
+
+/// Finding and bounds of a system.
+pub(super) fn whole<W>(
+    system: &System,
+    order: PriorityOrder,
+    bounds: fn(&System, Vec<Locker>) -> Outcome<W>,
+) -> (Finding, TaskMap<Option<ResponseBound>>) {
+    let mut all = TaskMap::filled(None, system.tasks.len());
+    let (tasks, bounded) = bounds(system, lockers(system, order));
+    let finding = match bounded {
+        Ok(Bounded { response, .. }) => {
+            for (task, &R) in tasks.iter().zip(&response) {
+                all[task.id] = Some(ResponseBound::new(task.id, Duration::from_ns(R)));
+            }
+            let each = tasks.iter().zip(&response).map(|(task, &R)| within(task, R, true));
+            Finding { verdict: Verdict::Yes, reasons: each.collect() }
+        }
+        Err(Rejected { task, why }) => {
+            let task = &tasks[task];
+            let reason = match why {
+                Unbounded::Search(Diverged::Beyond { reached, .. }) => {
+                    within(task, reached.ns(), false).at_least()
+                }
+                Unbounded::Search(diverged) => Reason::GaveUp(diverged),
+                Unbounded::Blocked | Unbounded::Above => Reason::MayBeLate(task.id),
+            };
+            Finding::new(Verdict::Unknown, reason)
+        }
+    };
+    (finding, all)
+}

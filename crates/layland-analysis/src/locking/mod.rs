@@ -1,0 +1,42 @@
+//! Jobs that **lock** resources and **suspend** themselves: blocking, response times and demand.
+//!
+//! | what | about | kind |
+//! |---|---|---|
+//! | [`blocking`] | one CPU: plain locks, inheritance, ceilings | |
+//! | `LOCK-RTA`, `PIP-RTA`, `PIP-MATCHING`, `PCP-RTA` | response times with it, fixed priorities | sufficient |
+//! | [`stack`], `SRP` | one CPU: demand and blocking of EDF | sufficient |
+//! | [`suspension`], `SUSP-*` | one CPU: self-suspension, fixed priorities | sufficient |
+//! | [`between`], `MPCP`, `FMLP+`, `DPCP`, `MSRP`, `MSRP-HOLISTIC` | several CPUs, partitioned fixed priorities | sufficient |
+//!
+//! Each test of fixed priorities is there for given ones and, with `-RM` and `-DM` at the end of its name, for
+//! rate-monotonic and deadline-monotonic ones. Base priorities are distinct over the whole system: equal ones go to the
+//! smaller rank, then to the smaller id. The tests for one CPU look at each CPU, and take systems whose resources are
+//! used on one CPU each; those between CPUs take the whole system.
+//!
+//! All rest on one rule of the policies: **a job asks for a lock only when it is selected**, and on one CPU a lock that
+//! is left is free, not handed over. With the shortcut "unlock, then lock at once" a job of lower priority enters a
+//! section again before the job that it has just unblocked, and the classic bounds are wrong.
+//!
+//! What has no bound here: locks between CPUs under EDF, nested global sections, inheritance together with
+//! self-suspension, self-suspension under EDF.
+
+pub mod between;
+pub mod blocking;
+pub mod response;
+pub mod stack;
+pub mod suspension;
+
+mod assignment;
+mod citations;
+mod tasks;
+mod tests_of;
+
+pub use assignment::largest_assignment;
+pub use blocking::{ceiling, inheritance, inheritance_assigned, inheritance_nested, plain};
+pub use citations::*;
+pub use response::{Response, Unbounded, ceiling_responses, plain_responses, responses};
+pub use tasks::{Held, Locker, ceilings, lockers};
+pub use tests_of::*;
+
+/// Why certificates say nothing of these tests.
+const NO_PROOF: &str = "the verifier does not know locks and suspensions";

@@ -1,0 +1,177 @@
+//! **SRP** under EDF on one CPU (Baker 1991), by processor demand and blocking (Baruah 2006). Sufficient.
+//!
+//! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
+//! (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while the
+//! system runs, (9) jobs do not suspend themselves, (10) the users of a resource share a CPU.
+//!
+//! The tasks are schedulable if `U <= 1` and for every absolute deadline `t` of a synchronous release
+//! `sum over i of max(0, floor((t - D_i) / T_i) + 1) C_i + B(t) <= t`, where
+//! `B(t) = max{ L : section of j on q, D_j > t, some user of q has D <= t }`.
+//!
+//! From the longest deadline on nothing blocks, and there the search is [QPA](crate::uniprocessor::edf). Between two
+//! relative deadlines `B` is constant, and what is needed at `t` is enough for all times between what is needed and `t`.
+
+#![expect(non_snake_case, reason = "symbols of the papers")]
+
+use super::tasks::{Locker, by_cpu, resource_count};
+use crate::Assumption::*;
+use crate::fixed_point::{Diverged, MAX_STEPS};
+use crate::group::together;
+use crate::uniprocessor::edf::{Demand, criterion, last_deadline_before};
+use crate::uniprocessor::fixed_priority::PriorityOrder;
+use crate::{
+    Certify, Finding, Quantity, Reason, SchedulabilityTest, Scope, Shortcuts, Sporadic, Subject,
+    TestKind, Verdict,
+};
+use layland_model::{Algorithm, CpuSet, Duration, Order, Protocol, Service};
+
+/// Demand and blocking with the stack resource policy, for each CPU.
+pub const TEST: SchedulabilityTest = SchedulabilityTest {
+    name: "SRP",
+    title: "demand and blocking of EDF with the stack resource policy on each CPU",
+    subject: Subject::Algorithms(&[Algorithm::Locking(Order::Deadline, Protocol::Stack)]),
+    kind: TestKind::Sufficient,
+    assumptions: &[
+        OneCpuEach,
+        SporadicReleases,
+        NoJitter,
+        ConstrainedDeadlines,
+        WcetKept,
+        NoOverheads,
+        UnitSpeeds,
+        NoRequests,
+        NoSuspension,
+        LocalResources,
+    ],
+    citations: &[&super::BAKER, &super::BARUAH_2006],
+    certify: Certify::Without(super::NO_PROOF),
+    shortcuts: Shortcuts::NONE,
+    decide: |system| {
+        let cpus = by_cpu(system, PriorityOrder::DeadlineMonotonic);
+        together(cpus.iter().map(|tasks| finding(tasks)))
+    },
+};
+
+/// What the criterion says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stacked {
+    /// It holds.
+    Met,
+    /// `U > 1`.
+    Overload,
+    /// At `t`, demand and blocking are more than `t`.
+    Fails {
+        /// The first such `t`; a later one if there are 100,000 deadlines before it.
+        t: i64,
+        /// What is needed.
+        needed: i64,
+    },
+}
+
+/// Whether demand and blocking fit.
+///
+/// # Errors
+/// If the search is given up.
+pub fn demand_and_blocking(tasks: &[Locker]) -> Result<Stacked, Diverged> {
+    let plain: Vec<Sporadic> = tasks.iter().map(sporadic).collect();
+    let needed = |t: i64| {
+        plain.iter().map(|task| task.demand(t)).fold(blocking(tasks, t), i64::saturating_add)
+    };
+    let fails_by = match criterion(&plain)? {
+        Demand::Overload => return Ok(Stacked::Overload),
+        Demand::Exceeds { interval, .. } => Some(interval.ns()),
+        Demand::Met => some_failure(tasks, &plain, needed)?,
+    };
+    let Some(last) = fails_by else { return Ok(Stacked::Met) };
+    // The first one, for who wants to see it, is among the deadlines up to that one.
+    let mut t = 0;
+    for _ in 0..BEFORE {
+        t = deadline_after(&plain, t);
+        if t >= last || needed(t) > t {
+            return Ok(Stacked::Fails { t, needed: needed(t) });
+        }
+    }
+    Ok(Stacked::Fails { t: last, needed: needed(last) })
+}
+
+/// So many deadlines before one that fails are looked at for an earlier one.
+const BEFORE: u64 = 100_000;
+
+/// `B(t)`.
+pub fn blocking(tasks: &[Locker], t: i64) -> i64 {
+    let mut reached = vec![false; resource_count(tasks)];
+    for user in tasks.iter().filter(|task| task.D <= t) {
+        user.sections.iter().for_each(|section| reached[section.q] = true);
+    }
+    let later = tasks.iter().filter(|task| task.D > t).flat_map(|task| &task.sections);
+    let blocks = later.filter(|section| reached[section.q]);
+    blocks.map(|section| section.length).max().unwrap_or(0)
+}
+
+/// Some `t` below the longest deadline that fails because of blocking.
+fn some_failure(
+    tasks: &[Locker],
+    plain: &[Sporadic],
+    needed: impl Fn(i64) -> i64,
+) -> Result<Option<i64>, Diverged> {
+    let mut deadlines: Vec<i64> = tasks.iter().map(|task| task.D).collect();
+    deadlines.sort_unstable();
+    deadlines.dedup();
+    let mut steps = 0;
+    for stretch in deadlines.windows(2) {
+        let (from, until) = (stretch[0], stretch[1]);
+        if blocking(tasks, from) == 0 {
+            continue;
+        }
+        let mut next = last_deadline_before(plain, until);
+        while let Some(t) = next.filter(|&t| t >= from) {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return Err(Diverged::OutOfSteps { reached: Duration::from_ns(t), steps });
+            }
+            let needed = needed(t);
+            if needed > t {
+                return Ok(Some(t));
+            }
+            next = if needed < t { Some(needed) } else { last_deadline_before(plain, t) };
+        }
+    }
+    Ok(None)
+}
+
+/// The first deadline of a synchronous release after `t >= 0`.
+fn deadline_after(tasks: &[Sporadic], t: i64) -> i64 {
+    let of_task = |task: &Sporadic| {
+        let [_, D, T] = task.ns();
+        if t < D { D } else { D.saturating_add(((t - D) / T + 1).saturating_mul(T)) }
+    };
+    tasks.iter().map(of_task).min().unwrap_or(i64::MAX)
+}
+
+fn sporadic(task: &Locker) -> Sporadic {
+    let [deadline, period] = [task.D, task.T].map(Duration::from_ns);
+    Sporadic { wcet: Service::from_ns(task.C), deadline, period }
+}
+
+fn finding(tasks: &[Locker]) -> Finding {
+    let cpu = CpuSet::single(tasks[0].cpu);
+    let number = |ns: i64| Quantity::of_ns(ns.into());
+    match demand_and_blocking(tasks) {
+        Ok(Stacked::Met) => Finding::new(
+            Verdict::Yes,
+            Reason::Holds("demand and blocking are within each interval"),
+        ),
+        Ok(Stacked::Overload) => {
+            Finding::new(Verdict::Unknown, Reason::Holds("the CPU has more load than it can do"))
+        }
+        Ok(Stacked::Fails { t, needed }) => {
+            let scope = Scope { interval: Some(Duration::from_ns(t)), ..Scope::cpus(&cpu) };
+            let what = "the demand and the blocking";
+            Finding::new(
+                Verdict::Unknown,
+                Reason::compared(what, scope, number(needed), number(t), false),
+            )
+        }
+        Err(diverged) => Finding::new(Verdict::Unknown, Reason::GaveUp(diverged)),
+    }
+}
