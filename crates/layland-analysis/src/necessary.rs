@@ -4,7 +4,9 @@
 //! CPU that its task may use, or (b) the utilizations sum to more than the CPUs can do.
 //!
 //! Assumes: (1) no job executes for longer than its WCET. The offsets do not matter; tasks that end, and those that
-//! suspend themselves, cannot fail (b); a system that changes while it runs fails neither.
+//! suspend themselves between jobs, cannot fail (b); a system that changes while it runs fails neither. Sections and
+//! suspensions within jobs take freedom away, so that both limits hold with them; but a section may be executed on a CPU
+//! that its task may not use.
 
 use crate::group::weaken_if_finite;
 use crate::sporadic::{SHIFT, fixed};
@@ -72,7 +74,12 @@ fn as_it_is(system: &System) -> Finding {
         let shortest = if is_unit_speed {
             task.own_wcet().at_unit_speed()
         } else {
-            let allowed = system.allowed_cpus(id);
+            // Sections may be executed on the home of their resource (DPCP).
+            let is_tied = task.sections().is_empty();
+            let allowed = match is_tied {
+                true => system.allowed_cpus(id),
+                false => system.platform.all_cpus(),
+            };
             let times =
                 allowed.iter().map(|cpu| system.platform.speeds[cpu].time_for(task.own_wcet()));
             times.min().unwrap_or(task.own_wcet().at_unit_speed())
@@ -121,6 +128,27 @@ mod tests {
         assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::No);
         let kind = RequestKind::Leave(TaskId(1));
         system.requests.push(Request { at: Time::from_ns(50_000_000), kind });
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::Unknown);
+    }
+
+    /// Locks and suspensions make nothing easier, but a section may be executed where its resource has its home.
+    #[test]
+    fn steps_change_no_limit() {
+        use layland_model::{CpuId, CpuSet, Rate, Resource, ResourceId, Speed, Step};
+        let mut system = overloaded();
+        let ms = Service::from_ms;
+        let steps = [Step::Run(ms(3)), Step::Suspend(Duration::from_ms(1)), Step::Run(ms(3))];
+        system.tasks[TaskId(0)].steps = Some(steps.into());
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::No);
+        let one = Task::implicit("a", ms(6), Duration::from_ms(10));
+        let mut system = System::new(2, vec![one]);
+        system.platform.speeds[CpuId(0)] = Speed::new(&Rate::new(1, 2)).unwrap();
+        system.tasks[TaskId(0)].affinity = Some(CpuSet::single(CpuId(0)));
+        assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::No);
+        let q = ResourceId(0);
+        system.resources = vec![Resource { name: "bus".to_owned(), home: Some(CpuId(1)) }];
+        system.tasks[TaskId(0)].steps =
+            Some([Step::Lock(q), Step::Run(ms(6)), Step::Unlock(q)].into());
         assert_eq!(TEST.run(&system).unwrap().verdict, Verdict::Unknown);
     }
 

@@ -1,0 +1,100 @@
+//! Twins of the bounds for locks and self-suspension, written straight from the specification, without anything clever:
+//! programs are expanded into lists of sections, fixed points are searched for from below, and choices are tried. Both
+//! run on the same random sets.
+//!
+//! `LAYLAND_SETS=100000 cargo test -p layland-analysis --test locking` for the long form.
+
+#![expect(non_snake_case, reason = "symbols of the specification")]
+
+mod between;
+mod one_cpu;
+mod suspension;
+
+use layland_analysis::locking::{Held, Locker, Response};
+use layland_model::{CpuId, TaskId};
+
+/// How many random sets, where nobody asks for another number.
+fn sets(default: u64) -> u64 {
+    std::env::var("LAYLAND_SETS").ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Numbers below a bound: always the same ones.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: i64) -> i64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % bound.cast_unsigned()).cast_signed()
+    }
+
+    fn one_in(&mut self, of: i64) -> bool {
+        self.below(of) == 0
+    }
+}
+
+/// What sets are drawn from.
+#[derive(Clone, Copy)]
+struct Shape {
+    tasks: i64,
+    cpus: i64,
+    resources: i64,
+    /// The shortest period, and how much longer others are.
+    period: (i64, i64),
+    /// Sections of a job, at most; the longest.
+    sections: (i64, i64),
+    /// One in so many sections has another one within it; never if 0.
+    nested: i64,
+    /// One in so many tasks suspends itself; never if 0.
+    suspends: i64,
+}
+
+/// A set, the highest priority first.
+fn draw_set(draw: &mut Draw, shape: Shape) -> Vec<Locker> {
+    let count = 1 + draw.below(shape.tasks);
+    (0..count).map(|at| draw_task(draw, shape, at as u32)).collect()
+}
+
+fn draw_task(draw: &mut Draw, shape: Shape, id: u32) -> Locker {
+    let T = shape.period.0 + draw.below(shape.period.1);
+    let mut sections: Vec<Held> = Vec::new();
+    for _ in 0..draw.below(shape.sections.0 + 1) {
+        let q = draw.below(shape.resources).cast_unsigned() as usize;
+        let length = 1 + draw.below(shape.sections.1);
+        sections.push(Held { q, length, within: None });
+        let mut around = sections.len() - 1;
+        // Within one another upwards alone, so that there is an order.
+        while shape.nested > 0 && draw.one_in(shape.nested) {
+            let Held { q: outer, length, .. } = sections[around];
+            let inner = outer + 1 + draw.below(2) as usize;
+            if inner >= shape.resources as usize {
+                break;
+            }
+            let length = draw.below(length + 1);
+            sections.push(Held { q: inner, length, within: Some(around) });
+            around = sections.len() - 1;
+        }
+    }
+    let inside: i64 = sections.iter().filter(|s| s.within.is_none()).map(|s| s.length).sum();
+    let C = inside + i64::from(inside == 0) + draw.below(3);
+    let m = if shape.suspends > 0 && draw.one_in(shape.suspends) { 1 + draw.below(2) } else { 0 };
+    let S = if m > 0 { m + draw.below(5) } else { 0 };
+    let T = T.max(C + S);
+    let D = T - draw.below(1 + (T - C - S) / 2);
+    let cpu = CpuId(draw.below(shape.cpus) as u32);
+    Locker { id: TaskId(id), cpu, C, S, m, T, D, sections }
+}
+
+/// The numbers that there are.
+fn some(responses: &[Response]) -> Vec<Option<i64>> {
+    responses.iter().map(|response| response.ok()).collect()
+}
+
+fn ceil(a: i64, b: i64) -> i64 {
+    (a + b - 1).div_euclid(b)
+}
+
+/// The least `t` with `t = f(t)`, of all from `from` to `limit`, one after the other.
+fn from_below(from: i64, limit: i64, f: impl Fn(i64) -> i64) -> Option<i64> {
+    (from..=limit).find(|&t| f(t) == t)
+}
