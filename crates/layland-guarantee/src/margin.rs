@@ -2,8 +2,9 @@
 
 use crate::{Asked, AssessOptions, verdict};
 use layland_analysis::Verdict;
-use layland_model::{Preemption, Rate, Service, System, TIME_LIMIT};
+use layland_model::{Preemption, Rate, Service, Step, System, TIME_LIMIT};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The factors are multiples of a thousandth.
 const UNIT: i64 = 1000;
@@ -79,8 +80,27 @@ fn between(segments: &mut Box<[Service]>, before: Service, after: Service) {
     *segments = scaled.into();
 }
 
+/// The steps with everything that is executed scaled. Suspensions stay: no CPU has a part in them.
+fn scaled_steps(steps: &[Step], scale: impl Fn(&mut Service)) -> Arc<[Step]> {
+    let of_step = |step: &Step| match *step {
+        Step::Run(mut length) => {
+            scale(&mut length);
+            Step::Run(length)
+        }
+        other @ (Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_)) => other,
+    };
+    steps.iter().map(of_step).collect()
+}
+
+fn executes(step: &Step) -> Option<Service> {
+    match *step {
+        Step::Run(length) => Some(length),
+        Step::Lock(_) | Step::Unlock(_) | Step::Suspend(_) => None,
+    }
+}
+
 /// The system with all WCETs, budgets and execution times multiplied by this many thousandths,
-/// rounded up; segments of jobs grow with them, and floating regions do not.
+/// rounded up; segments and steps of jobs grow with them, floating regions and suspensions do not.
 pub fn scaled(system: &System, thousandths: i64) -> System {
     use layland_model::ExecutionModel;
     let scale = |c: &mut Service| {
@@ -92,6 +112,12 @@ pub fn scaled(system: &System, thousandths: i64) -> System {
     for task in scaled.tasks.values_mut() {
         let before = task.own_wcet();
         task.wcet.iter_mut().for_each(scale);
+        if let Some(steps) = &task.steps {
+            let steps = scaled_steps(steps, scale);
+            let level = task.criticality.level().min(task.wcet.len() - 1);
+            task.wcet[level] = steps.iter().filter_map(executes).sum();
+            task.steps = Some(steps);
+        }
         let after = task.own_wcet();
         if let Preemption::Between(segments) = &mut task.preemption {
             between(segments, before, after);

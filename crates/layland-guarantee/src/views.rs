@@ -101,7 +101,7 @@
 //! **Pieces** (`cd`, `edf-wm`). Where no task is split this is partitioned EDF, and the tests for it speak. What is
 //! true of pieces is in `layland_analysis::semi_partitioned`.
 
-use layland_analysis::longest_execution;
+use layland_analysis::{Assumption, longest_execution};
 use layland_model::{
     Algorithm, Behaviour, CpuSet, Duration, ExecutionModel, Form, Index, JobOrder, OnMiss, Order,
     Preemption, Rate, RateSum, Releases, ScheduleRule, Server, ServerKind, Service, System, Task,
@@ -599,7 +599,8 @@ fn earlier(system: &System) -> Option<System> {
 /// What the policy implements, and the clustered and partitioned forms that are the same here:
 /// - scheduling with affinities that are equal or disjoint is clustered scheduling: in a cluster the
 ///   weak invariant lets a job wait only while all of its CPUs run jobs before it;
-/// - on CPUs each on its own every form is the partitioned form.
+/// - on CPUs each on its own every form is the partitioned form;
+/// - where jobs only execute every protocol for locks is partitioned scheduling.
 pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm> {
     let mut algorithms = vec![algorithm];
     let order = match algorithm {
@@ -620,10 +621,16 @@ pub(crate) fn algorithms(algorithm: Algorithm, placed: &System) -> Vec<Algorithm
             }
             return algorithms;
         }
+        // Where jobs lock nothing and do not suspend themselves nothing is left of the protocol.
+        Algorithm::Locking(order, _) => {
+            if Assumption::OnlyExecutes.check(placed).is_ok() {
+                algorithms.push(Algorithm::Ordered(Form::Partitioned, order));
+            }
+            return algorithms;
+        }
         Algorithm::Ordered(Form::Partitioned, _)
         | Algorithm::Deferred(..)
         | Algorithm::Served(..)
-        | Algorithm::Locking(..)
         | Algorithm::Edzl
         | Algorithm::TopFirst(_)
         | Algorithm::SchedDeadline

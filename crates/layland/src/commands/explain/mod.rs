@@ -302,6 +302,11 @@ fn entries(registry: &Registry) -> Vec<Entry> {
                  necessary."
                     .to_owned()
             }
+            _ if assumption == Assumption::OnlyExecutes => {
+                "Every test assumes it that is neither about locks and self-suspension (LOCK-RTA, PIP-RTA, PCP-RTA, SRP, \
+                 SUSP-UNIFIED, MPCP, FMLP+, DPCP, MSRP and their like) nor necessary."
+                    .to_owned()
+            }
             0 => "No test assumes it; the speed of hierarchical EDF does.".to_owned(),
             _ => format!("Assumed by {}.", who.join(", ")),
         };
