@@ -185,6 +185,11 @@ fn plain_locks_have_no_bound_where_somebody_waits_below() {
         ]
     );
     assert_eq!(catalogue::test("PIP-RTA").unwrap().run(&shared).unwrap().verdict, Verdict::Yes);
+    // In a deadlock the last task does not finish, either, though nobody is below it.
+    let nested = [Step::Lock(A), Step::Lock(B), run(1), Step::Unlock(B), Step::Unlock(A)];
+    let other_way = [Step::Lock(B), Step::Lock(A), run(1), Step::Unlock(A), Step::Unlock(B)];
+    let refusal = test.run(&system([0, 0], [&nested, &other_way])).unwrap_err();
+    assert_eq!(refusal.assumption, Assumption::OrderedNesting);
     // On two CPUs nobody waits: each has its own resource.
     let b = [Step::Lock(B), run(4), Step::Unlock(B)];
     let apart = system([0, 1], [&a, &b]);

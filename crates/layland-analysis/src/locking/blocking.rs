@@ -6,8 +6,9 @@
 //! Assumes: (1) one CPU; (2) jobs do not suspend themselves (with ceilings they may, outside sections: a job that does
 //! so `m` times meets `m + 1` sections); (3) a job asks for a lock only when it is selected, and a lock that is left is
 //! free, not handed over: otherwise a task of lower priority enters a section again in between, and no bound here
-//! holds; (4) with inheritance nested sections respect one order of the resources, so that there is no deadlock. The
-//! bounds hold as well for jobs that execute less, and for those that leave sections out.
+//! holds; (4) with inheritance and with plain locks nested sections respect one order of the resources: in a deadlock
+//! the CPU idles, and nobody finishes, whatever the priority. The bounds hold as well for jobs that execute less, and
+//! for those that leave sections out.
 //!
 //! | specification | here |
 //! |---|---|
@@ -18,6 +19,8 @@
 //!
 //! A section that blocks has begun at least a nanosecond before the job comes, so that a blocking of `B` is a
 //! supremum: `B - 1` for each section are seen.
+
+#![expect(non_snake_case, reason = "symbols of the specification")]
 
 use super::assignment::largest_assignment;
 use super::tasks::{Locker, ceilings, sum};
@@ -66,15 +69,23 @@ pub fn inheritance(tasks: &[Locker]) -> Vec<i64> {
         return inheritance_nested(tasks);
     }
     let ceiling = ceilings(tasks);
-    let of_task = |i: usize| {
-        let lp = &tasks[i + 1..];
-        let reaching = |q: &usize| ceiling[*q] <= i;
-        let all = || (0..ceiling.len()).filter(reaching);
-        let by_task = sum(lp.iter().map(|j| all().map(|q| j.longest(q)).max().unwrap_or(0)));
-        let by_resource = sum(all().map(|q| lp.iter().map(|j| j.longest(q)).max().unwrap_or(0)));
-        by_task.min(by_resource)
-    };
-    (0..tasks.len()).map(of_task).collect()
+    let mut B = vec![0; tasks.len()];
+    // From the lowest priority up: of each resource the longest section of a task below.
+    let mut of_resource = vec![0; ceiling.len()];
+    for i in (0..tasks.len()).rev() {
+        let longest = |j: &Locker| {
+            let reaching = j.sections.iter().filter(|section| ceiling[section.q] <= i);
+            reaching.map(|section| section.length).max().unwrap_or(0)
+        };
+        let by_task = sum(tasks[i + 1..].iter().map(longest));
+        let reaching = of_resource.iter().zip(&ceiling).filter(|(_, ceiling)| **ceiling <= i);
+        let by_resource = sum(reaching.map(|(&longest, _)| longest));
+        B[i] = by_task.min(by_resource);
+        for section in &tasks[i].sections {
+            of_resource[section.q] = section.length.max(of_resource[section.q]);
+        }
+    }
+    B
 }
 
 /// The same for nested sections. Who waits for `q` within a section on `x` passes on the priorities of the users of

@@ -28,15 +28,15 @@ pub mod suspension;
 
 mod assignment;
 mod citations;
+mod schedulability;
 mod tasks;
-mod tests_of;
 
 pub use assignment::largest_assignment;
 pub use blocking::{ceiling, inheritance, inheritance_assigned, inheritance_nested, plain};
 pub use citations::*;
 pub use response::{Response, Unbounded, ceiling_responses, plain_responses, responses};
+pub use schedulability::*;
 pub use tasks::{Held, Locker, ceilings, lockers};
-pub use tests_of::*;
 
 /// Why certificates say nothing of these tests.
 const NO_PROOF: &str = "the verifier does not know locks and suspensions";

@@ -22,12 +22,9 @@ pub fn shared(tasks: Vec<Locker>, home: &[CpuId]) -> Shared {
             is_global[section.q] |= home[section.q] != task.cpu;
         }
     }
-    let mut shared = Shared::with_global(tasks, &is_global);
     // Homes may be CPUs without tasks.
-    shared.cpus.extend((0..is_global.len()).filter(|&q| is_global[q]).map(|q| home[q]));
-    shared.cpus.sort_unstable();
-    shared.cpus.dedup();
-    shared
+    let homes = (0..is_global.len()).filter(|&q| is_global[q]).map(|q| home[q]);
+    Shared::with_global(tasks, &is_global, homes.collect::<Vec<CpuId>>())
 }
 
 /// The response times of tasks under DPCP.

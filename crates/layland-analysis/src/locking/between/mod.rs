@@ -65,6 +65,8 @@ pub struct Shared {
     pub uses: Vec<Vec<Use>>,
     /// The CPUs that have tasks or are homes, in order.
     pub cpus: Vec<CpuId>,
+    /// The tasks on each of them.
+    on: Vec<Vec<usize>>,
     /// The highest priority of the users of each resource.
     pub ceiling: Vec<usize>,
     /// Of each task, the longest section of a task of lower priority on its CPU that is on a local resource whose
@@ -83,11 +85,15 @@ impl Shared {
                 is_global[section.q] |= user != task.cpu;
             }
         }
-        Shared::with_global(tasks, &is_global)
+        Shared::with_global(tasks, &is_global, [])
     }
 
-    /// With these resources global.
-    fn with_global(tasks: Vec<Locker>, is_global: &[bool]) -> Shared {
+    /// With these resources global, and these homes.
+    fn with_global(
+        tasks: Vec<Locker>,
+        is_global: &[bool],
+        homes: impl IntoIterator<Item = CpuId>,
+    ) -> Shared {
         let used = |task: &Locker| {
             let global = (0..is_global.len()).filter(|&q| is_global[q]);
             let uses = global.map(|q| (q, task.requests(q))).filter(|(_, (N, _))| *N > 0);
@@ -100,11 +106,13 @@ impl Shared {
             let blocking = sections.filter(|held| !is_global[held.q] && ceiling[held.q] <= i);
             blocking.map(|held| held.length).max().unwrap_or(0)
         };
-        let mut cpus: Vec<CpuId> = tasks.iter().map(|task| task.cpu).collect();
+        let mut cpus: Vec<CpuId> = tasks.iter().map(|task| task.cpu).chain(homes).collect();
         cpus.sort_unstable();
         cpus.dedup();
+        let on = |cpu: &CpuId| (0..tasks.len()).filter(|&u| tasks[u].cpu == *cpu).collect();
         Shared {
             uses: tasks.iter().map(used).collect(),
+            on: cpus.iter().map(on).collect(),
             cpus,
             longest_local: (0..tasks.len()).map(longest_local).collect(),
             ceiling,
@@ -129,17 +137,18 @@ impl Shared {
     }
 
     /// The tasks on a CPU.
-    pub(super) fn on(&self, cpu: CpuId) -> impl Iterator<Item = usize> + '_ {
-        (0..self.tasks.len()).filter(move |&u| self.tasks[u].cpu == cpu)
+    pub(super) fn on(&self, cpu: CpuId) -> impl Iterator<Item = usize> + use<'_> {
+        let at = self.cpus.binary_search(&cpu).ok();
+        at.into_iter().flat_map(|at| &self.on[at]).copied()
     }
 
     /// `lp(i)`: the tasks of lower priority on the same CPU.
-    pub(super) fn lower(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn lower(&self, i: usize) -> impl Iterator<Item = usize> + use<'_> {
         self.on(self.tasks[i].cpu).filter(move |&j| j > i)
     }
 
     /// The tasks above on the same CPU.
-    pub(super) fn higher(&self, i: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn higher(&self, i: usize) -> impl Iterator<Item = usize> + use<'_> {
         self.on(self.tasks[i].cpu).take_while(move |&h| h < i)
     }
 }

@@ -27,7 +27,7 @@ const BASE: &[Assumption] = &[
 ];
 const CEILING: &[Assumption] = &and::<11>(&and::<10>(BASE, SuspendedOutside), LocalResources);
 const PLAIN: &[Assumption] = &and::<11>(&and::<10>(BASE, NoSuspension), LocalResources);
-const INHERITANCE: &[Assumption] = &and::<12>(PLAIN, OrderedNesting);
+const ORDERED: &[Assumption] = &and::<12>(PLAIN, OrderedNesting);
 const FLAT: &[Assumption] = &and::<12>(PLAIN, Flat);
 const ALONE: &[Assumption] = &and::<10>(BASE, NoSections);
 const BETWEEN: &[Assumption] = &and::<11>(&and::<10>(BASE, SuspendedOutside), NestedLocally);
@@ -90,12 +90,12 @@ macro_rules! between_cpus {
 }
 
 tests! {
-    "LOCK-RTA", "response times with plain locks on each CPU", [Plain], PLAIN, 12, &[&SHA_1990],
+    "LOCK-RTA", "response times with plain locks on each CPU", [Plain], ORDERED, 13, &[&SHA_1990],
     on_one_cpu!(response::plain_responses);
     LOCK_RTA, LOCK_RTA_RESPONSES, LOCK_RTA_RM, LOCK_RTA_RM_RESPONSES, LOCK_RTA_DM, LOCK_RTA_DM_RESPONSES
 }
 tests! {
-    "PIP-RTA", "response times with priority inheritance on each CPU", [Inheritance], INHERITANCE, 13, &[&SHA_1990],
+    "PIP-RTA", "response times with priority inheritance on each CPU", [Inheritance], ORDERED, 13, &[&SHA_1990],
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance(tasks)));
     PIP_RTA, PIP_RTA_RESPONSES, PIP_RTA_RM, PIP_RTA_RM_RESPONSES, PIP_RTA_DM, PIP_RTA_DM_RESPONSES
 }
