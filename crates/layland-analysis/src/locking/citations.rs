@@ -18,10 +18,11 @@ pub const SHA_1990: Citation = Citation {
 /// Torroni, Kiziltan and Faldella 2018.
 pub const TORRONI: Citation = Citation {
     key: "torroni2018blocking",
-    text: "P. Torroni, Z. Kiziltan and E. Faldella. arXiv:1806.01589, 2018 (blocking under priority inheritance as an \
-           assignment problem).",
+    text: "P. Torroni, Z. Kiziltan and E. Faldella. Blocking time under basic priority inheritance: polynomial bound \
+           and exact computation. arXiv:1806.01589, 2018.",
     bibtex: "@misc{torroni2018blocking,
   author = {Paolo Torroni and Zeynep Kiziltan and Eugenio Faldella},
+  title  = {Blocking Time under Basic Priority Inheritance: Polynomial Bound and Exact Computation},
   note   = {arXiv:1806.01589}, year = {2018}
 }",
 };
@@ -33,7 +34,8 @@ pub const BAKER: Citation = Citation {
     bibtex: "@article{baker1991stack,
   author  = {Theodore P. Baker},
   title   = {Stack-Based Scheduling of Realtime Processes},
-  journal = {Real-Time Systems}, volume = {3}, number = {1}, pages = {67--99}, year = {1991}
+  journal = {Real-Time Systems}, volume = {3}, number = {1}, pages = {67--99}, year = {1991},
+  doi     = {10.1007/BF00365393}
 }",
 };
 
@@ -54,9 +56,12 @@ pub const CHEN_2019: Citation = Citation {
     text: "J.-J. Chen et al. Many suspensions, many problems: a review of self-suspending tasks in real-time systems. \
            Real-Time Systems, 55:144-207, 2019.",
     bibtex: "@article{chen2019many,
-  author  = {Jian-Jia Chen and others},
+  author  = {Jian-Jia Chen and Geoffrey Nelissen and Wen-Hung Huang and Maolin Yang and Bj{\\\"o}rn Brandenburg and
+             Konstantinos Bletsas and Cong Liu and Pascal Richard and Fr{\\'e}d{\\'e}ric Ridouard and Neil Audsley and
+             Raj Rajkumar and Dionisio de Niz and Georg von der Br{\\\"u}ggen},
   title   = {Many Suspensions, Many Problems: A Review of Self-Suspending Tasks in Real-Time Systems},
-  journal = {Real-Time Systems}, volume = {55}, pages = {144--207}, year = {2019}
+  journal = {Real-Time Systems}, volume = {55}, pages = {144--207}, year = {2019},
+  doi     = {10.1007/s11241-018-9316-9}
 }",
 };
 
@@ -68,7 +73,8 @@ pub const CHEN_2016: Citation = Citation {
     bibtex: "@inproceedings{chen2016unifying,
   author    = {Jian-Jia Chen and Geoffrey Nelissen and Wen-Hung Huang},
   title     = {A Unifying Response Time Analysis Framework for Dynamic Self-Suspending Tasks},
-  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {61--71}, year = {2016}
+  booktitle = {28th Euromicro Conference on Real-Time Systems (ECRTS)}, pages = {61--71}, year = {2016},
+  doi       = {10.1109/ECRTS.2016.31}
 }",
 };
 
@@ -76,11 +82,13 @@ pub const CHEN_2016: Citation = Citation {
 pub const BLETSAS: Citation = Citation {
     key: "bletsas2018errata",
     text: "K. Bletsas, N. C. Audsley, W.-H. Huang, J.-J. Chen and G. Nelissen. Errata for three papers (2004-05) on \
-           fixed-priority scheduling with self-suspensions. Leibniz Transactions on Embedded Systems, 5(1), 2018.",
+           fixed-priority scheduling with self-suspensions. Leibniz Transactions on Embedded Systems, 5(1):02:1-02:20, \
+           2018.",
     bibtex: "@article{bletsas2018errata,
   author  = {Konstantinos Bletsas and Neil C. Audsley and Wen-Hung Huang and Jian-Jia Chen and Geoffrey Nelissen},
   title   = {Errata for Three Papers (2004-05) on Fixed-Priority Scheduling with Self-Suspensions},
-  journal = {Leibniz Transactions on Embedded Systems}, volume = {5}, number = {1}, year = {2018}
+  journal = {Leibniz Transactions on Embedded Systems}, volume = {5}, number = {1}, pages = {02:1--02:20}, year = {2018},
+  doi     = {10.4230/LITES-v005-i001-a002}
 }",
 };
 
@@ -102,7 +110,8 @@ pub const RAJKUMAR_1990: Citation = Citation {
   author    = {Ragunathan Rajkumar},
   title     = {Real-Time Synchronization Protocols for Shared Memory Multiprocessors},
   booktitle = {10th International Conference on Distributed Computing Systems (ICDCS)}, pages = {116--123},
-  year      = {1990}
+  year      = {1990},
+  doi       = {10.1109/ICDCS.1990.89257}
 }",
 };
 
@@ -145,10 +154,11 @@ pub const BRANDENBURG_2011: Citation = Citation {
 /// Brandenburg 2019.
 pub const BRANDENBURG_2019: Citation = Citation {
     key: "brandenburg2019locking",
-    text: "B. B. Brandenburg. Multiprocessor real-time locking protocols. arXiv:1909.09600, 2019.",
+    text: "B. B. Brandenburg. Multiprocessor real-time locking protocols: a systematic review. arXiv:1909.09600, \
+           2019.",
     bibtex: "@misc{brandenburg2019locking,
   author = {Bj{\\\"o}rn B. Brandenburg},
-  title  = {Multiprocessor Real-Time Locking Protocols},
+  title  = {Multiprocessor Real-Time Locking Protocols: A Systematic Review},
   note   = {arXiv:1909.09600}, year = {2019}
 }",
 };
@@ -161,6 +171,7 @@ pub const GAI: Citation = Citation {
     bibtex: "@inproceedings{gai2001minimizing,
   author    = {Paolo Gai and Giuseppe Lipari and Marco {Di Natale}},
   title     = {Minimizing Memory Utilization of Real-Time Task Sets in Single and Multi-Processor Systems-on-a-Chip},
-  booktitle = {22nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {73--83}, year = {2001}
+  booktitle = {22nd IEEE Real-Time Systems Symposium (RTSS)}, pages = {73--83}, year = {2001},
+  doi       = {10.1109/REAL.2001.990598}
 }",
 };
