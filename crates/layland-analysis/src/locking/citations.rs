@@ -87,7 +87,8 @@ pub const BLETSAS: Citation = Citation {
     bibtex: "@article{bletsas2018errata,
   author  = {Konstantinos Bletsas and Neil C. Audsley and Wen-Hung Huang and Jian-Jia Chen and Geoffrey Nelissen},
   title   = {Errata for Three Papers (2004-05) on Fixed-Priority Scheduling with Self-Suspensions},
-  journal = {Leibniz Transactions on Embedded Systems}, volume = {5}, number = {1}, pages = {02:1--02:20}, year = {2018},
+  journal = {Leibniz Transactions on Embedded Systems}, volume = {5}, number = {1}, pages = {02:1--02:20},
+  year    = {2018},
   doi     = {10.4230/LITES-v005-i001-a002}
 }",
 };

@@ -1,15 +1,16 @@
 //! **SRP** under EDF on one CPU (Baker 1991), by processor demand and blocking (Baruah 2006). Sufficient.
 //!
 //! Assumes: (1) every task may use one CPU alone, (2) jobs of a task at least a period apart, (3) no release jitter,
-//! (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while the
-//! system runs, (9) jobs do not suspend themselves, (10) the users of a resource share a CPU.
+//! (4) `D_i <= T_i`, (5) WCETs are kept, (6) overheads are part of `C_i`, (7) unit speeds, (8) nothing changes while
+//! the system runs, (9) jobs do not suspend themselves, (10) the users of a resource share a CPU.
 //!
 //! The tasks are schedulable if `U <= 1` and for every absolute deadline `t` of a synchronous release
 //! `sum over i of max(0, floor((t - D_i) / T_i) + 1) C_i + B(t) <= t`, where
 //! `B(t) = max{ L : section of j on q, D_j > t, some user of q has D <= t }`.
 //!
 //! From the longest deadline on nothing blocks, and there the search is [QPA](crate::uniprocessor::edf). Between two
-//! relative deadlines `B` is constant, and what is needed at `t` is enough for all times between what is needed and `t`.
+//! relative deadlines `B` is constant, and what is needed at `t` is enough for all times between what is needed and
+//! `t`.
 
 #![expect(non_snake_case, reason = "symbols of the papers")]
 
