@@ -384,4 +384,17 @@ impl Citation {
   doi     = {10.1109/TII.2012.2188805}
 }",
     };
+
+    /// Sha, Rajkumar and Lehoczky 1990.
+    pub const SHA_RAJKUMAR: Citation = Citation {
+        key: "sha1990priority",
+        text: "L. Sha, R. Rajkumar and J. P. Lehoczky. Priority inheritance protocols: an approach to real-time \
+               synchronization. IEEE Transactions on Computers 39(9):1175-1185, 1990.",
+        bibtex: "@article{sha1990priority,
+  author  = {Lui Sha and Ragunathan Rajkumar and John P. Lehoczky},
+  title   = {Priority Inheritance Protocols: An Approach to Real-Time Synchronization},
+  journal = {IEEE Transactions on Computers}, volume = {39}, number = {9}, pages = {1175--1185}, year = {1990},
+  doi     = {10.1109/12.57058}
+}",
+    };
 }

@@ -2,19 +2,6 @@
 
 use crate::Citation;
 
-/// Sha, Rajkumar and Lehoczky 1990.
-pub const SHA_1990: Citation = Citation {
-    key: "sha1990priority",
-    text: "L. Sha, R. Rajkumar and J. P. Lehoczky. Priority inheritance protocols: an approach to real-time \
-           synchronization. IEEE Transactions on Computers, 39(9):1175-1185, 1990.",
-    bibtex: "@article{sha1990priority,
-  author  = {Lui Sha and Ragunathan Rajkumar and John P. Lehoczky},
-  title   = {Priority Inheritance Protocols: An Approach to Real-Time Synchronization},
-  journal = {IEEE Transactions on Computers}, volume = {39}, number = {9}, pages = {1175--1185}, year = {1990},
-  doi     = {10.1109/12.57058}
-}",
-};
-
 /// Torroni, Kiziltan and Faldella 2018.
 pub const TORRONI: Citation = Citation {
     key: "torroni2018blocking",
@@ -137,18 +124,6 @@ pub const LAKSHMANAN: Citation = Citation {
   author    = {Karthik Lakshmanan and Dionisio de Niz and Ragunathan Rajkumar},
   title     = {Coordinated Task Scheduling, Allocation and Synchronization on Multiprocessors},
   booktitle = {30th IEEE Real-Time Systems Symposium (RTSS)}, pages = {469--478}, year = {2009}
-}",
-};
-
-/// Brandenburg 2011.
-pub const BRANDENBURG_2011: Citation = Citation {
-    key: "brandenburg2011scheduling",
-    text: "B. B. Brandenburg. Scheduling and locking in multiprocessor real-time operating systems. PhD thesis, \
-           University of North Carolina at Chapel Hill, 2011.",
-    bibtex: "@phdthesis{brandenburg2011scheduling,
-  author = {Bj{\\\"o}rn B. Brandenburg},
-  title  = {Scheduling and Locking in Multiprocessor Real-Time Operating Systems},
-  school = {University of North Carolina at Chapel Hill}, year = {2011}
 }",
 };
 

@@ -4,13 +4,14 @@ use super::between::{self, dpcp, fmlp, mpcp, msrp};
 use super::suspension::{self, Method};
 use super::tasks::Locker;
 use super::{
-    BLETSAS, BRANDENBURG_2011, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU,
-    NO_PROOF, RAJKUMAR_1988, RAJKUMAR_1990, SHA_1990, TORRONI, blocking, response,
+    BLETSAS, BRANDENBURG_2019, CHEN_2016, CHEN_2019, GAI, LAKSHMANAN, LIU, NO_PROOF, RAJKUMAR_1988,
+    RAJKUMAR_1990, TORRONI, blocking, response,
 };
 use crate::Assumption::{self, *};
 use crate::assumption::and;
+use crate::overheads;
 use crate::uniprocessor::fixed_priority::PriorityOrder;
-use crate::{Certify, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
+use crate::{Certify, Citation, ResponseTest, SchedulabilityTest, Shortcuts, Subject, TestKind};
 use layland_model::{Algorithm, CpuId, Order, Protocol, System};
 
 /// What every test assumes.
@@ -90,25 +91,25 @@ macro_rules! between_cpus {
 }
 
 tests! {
-    "LOCK-RTA", "response times with plain locks on each CPU", [Plain], ORDERED, 13, &[&SHA_1990],
+    "LOCK-RTA", "response times with plain locks on each CPU", [Plain], ORDERED, 13, &[&Citation::SHA_RAJKUMAR],
     on_one_cpu!(response::plain_responses);
     LOCK_RTA, LOCK_RTA_RESPONSES, LOCK_RTA_RM, LOCK_RTA_RM_RESPONSES, LOCK_RTA_DM, LOCK_RTA_DM_RESPONSES
 }
 tests! {
-    "PIP-RTA", "response times with priority inheritance on each CPU", [Inheritance], ORDERED, 13, &[&SHA_1990],
+    "PIP-RTA", "response times with priority inheritance on each CPU", [Inheritance], ORDERED, 13, &[&Citation::SHA_RAJKUMAR],
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance(tasks)));
     PIP_RTA, PIP_RTA_RESPONSES, PIP_RTA_RM, PIP_RTA_RM_RESPONSES, PIP_RTA_DM, PIP_RTA_DM_RESPONSES
 }
 tests! {
     "PIP-MATCHING", "response times with priority inheritance on each CPU, blocking as an assignment problem",
-    [Inheritance], FLAT, 13, &[&SHA_1990, &TORRONI],
+    [Inheritance], FLAT, 13, &[&Citation::SHA_RAJKUMAR, &TORRONI],
     on_one_cpu!(|tasks| response::responses(tasks, &blocking::inheritance_assigned(tasks)));
     PIP_MATCHING, PIP_MATCHING_RESPONSES, PIP_MATCHING_RM, PIP_MATCHING_RM_RESPONSES,
     PIP_MATCHING_DM, PIP_MATCHING_DM_RESPONSES
 }
 tests! {
     "PCP-RTA", "response times with priority ceilings on each CPU", [Ceiling, ImmediateCeiling], CEILING, 12,
-    &[&SHA_1990, &BLETSAS],
+    &[&Citation::SHA_RAJKUMAR, &BLETSAS],
     on_one_cpu!(response::ceiling_responses);
     PCP_RTA, PCP_RTA_RESPONSES, PCP_RTA_RM, PCP_RTA_RM_RESPONSES, PCP_RTA_DM, PCP_RTA_DM_RESPONSES
 }
@@ -188,7 +189,7 @@ tests! {
     MPCP, MPCP_RESPONSES, MPCP_RM, MPCP_RM_RESPONSES, MPCP_DM, MPCP_DM_RESPONSES
 }
 tests! {
-    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12, &[&BRANDENBURG_2011, &BRANDENBURG_2019],
+    "FMLP+", "response times with FMLP+ between CPUs", [FmlpPlus], BETWEEN, 12, &[&&BRANDENBURG_2019],
     between_cpus!(|_, tasks| {
         let shared = between::Shared::new(tasks);
         let bounded = fmlp::bounds(&shared);
@@ -227,7 +228,7 @@ spinning! {
 }
 spinning! {
     "MSRP-HOLISTIC", "response times with MSRP between CPUs, all requests of a job together",
-    &[&GAI, &BRANDENBURG_2011], Holistic;
+    &[&GAI, &overheads::BRANDENBURG], Holistic;
     MSRP_HOLISTIC, MSRP_HOLISTIC_RESPONSES, MSRP_HOLISTIC_RM, MSRP_HOLISTIC_RM_RESPONSES,
     MSRP_HOLISTIC_DM, MSRP_HOLISTIC_DM_RESPONSES
 }

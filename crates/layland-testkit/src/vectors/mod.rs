@@ -2,6 +2,7 @@
 //! reference expects.
 
 mod analysis;
+mod blocking;
 mod classics;
 mod decision;
 mod edf_affinity;
@@ -72,6 +73,7 @@ pub fn run(vector: &Value) -> Verdict {
     match vector["kind"].as_str() {
         Some("runtime") => return locks::runtime(vector),
         Some("invalid") => return locks::invalid(vector),
+        Some("one_cpu" | "partitioned" | "suspension") => return blocking::run(vector),
         Some(_) | None => {}
     }
     match vector["type"].as_str() {

@@ -11,7 +11,7 @@ fn every_shipped_vector_passes() {
         ("run-qps", 44),
         ("mixed-criticality", 102),
         ("reservations", 52),
-        ("resources", 0),
+        ("resources", 62),
         ("global-classics", 42),
     ] {
         let mut report = Report::default();
@@ -65,6 +65,11 @@ fn a_wrong_expectation_fails() {
         ("global-classics/gc-05", "\"zeta\": \"2/3\"", "\"zeta\": \"3/5\""),
         ("global-classics/gc-01", "\"preemptions\": 2", "\"preemptions\": 3"),
         ("global-classics/gc-34", "\"13741/60\"", "\"13743/60\""),
+        ("resources/one_cpu", "\"blocking\":[0,5,5,0]", "\"blocking\":[0,5,4,0]"),
+        ("resources/one_cpu", "\"pip_matching\":[0,5,5,0]", "\"pip_matching\":[0,5,6,0]"),
+        ("resources/partitioned", "\"remote\":[0,3,4,0]", "\"remote\":[0,3,5,0]"),
+        ("resources/partitioned", "\"spin\":[0,3,2,0]", "\"spin\":[0,3,1,0]"),
+        ("resources/suspension", "\"unified\":[9,15,32]", "\"unified\":[9,15,33]"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];
