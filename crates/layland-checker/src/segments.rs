@@ -207,6 +207,9 @@ impl Checker<'_> {
                     Some(_) | None => segment,
                 });
             }
+            // Each stretch of work between two steps ends with a whole nanosecond.
+            let task = &self.system.tasks[self.trace.jobs[index].job.id.task];
+            slack *= 1 + task.steps().len() as i128;
             // A thread can end a job that has lost its CPU, and an overhead can come before the end.
             if let (Some(at), Some(last)) = (self.trace.jobs[index].completion(), latest)
                 && last.end < at

@@ -259,13 +259,13 @@ struct Work {
     after: i64,
 }
 
-/// What a job executes in a step, and after it. A step that would end within a unit ends at the end of that.
+/// What a job executes in a step, and after it. A step that would end within a nanosecond of work ends at the end of it.
 fn work_of(engine: &impl Engine, id: TaskId, before: Service, length: Service) -> Work {
-    let demand = engine.ledger().tasks[id].demand;
+    let (demand, unit) = (engine.ledger().tasks[id].demand, engine.amount(Service::from_ns(1)));
     let whole = i128::from(engine.ledger().streams[id].task().own_wcet().ns());
     let upto = |executed: Service| {
-        let exact = i128::from(executed.ns()) * i128::from(demand);
-        ((exact + whole - 1) / whole) as i64
+        let exact = i128::from(executed.ns()) * i128::from(demand / unit);
+        ((exact + whole - 1) / whole) as i64 * unit
     };
     let (begin, end) = (upto(before), upto(before + length));
     Work { stretch: end - begin, after: demand - end }

@@ -267,10 +267,10 @@ impl fmt::Display for Algorithm {
             }
             Algorithm::Locking(order, protocol) => {
                 let order = order.abbreviation();
-                return match protocol {
-                    Protocol::Plain => write!(f, "p-{order} with plain locks"),
-                    protocol => write!(f, "p-{order} with locks by {}", protocol.abbreviation()),
-                };
+                if *protocol == Protocol::Plain {
+                    return write!(f, "p-{order} with plain locks");
+                }
+                return write!(f, "p-{order} with locks by {}", protocol.abbreviation());
             }
             Algorithm::Edzl => "EDZL",
             Algorithm::TopFirst(TopClass::EdfUs) => "EDF-US",

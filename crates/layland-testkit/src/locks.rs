@@ -248,7 +248,7 @@ impl Ticker<'_> {
                     }
                 }
                 let mut did = false;
-                selected = (0..selected.len()).map(|cpu| self.select(cpu)).collect();
+                selected = (0..selected.len()).map(|cpu| self.select_and_try(cpu)).collect();
                 for &task in selected.iter().flatten() {
                     if let Some(job) = &mut self.jobs[task] {
                         job.begun = true;
@@ -396,38 +396,27 @@ impl Ticker<'_> {
         self.load(task);
     }
 
-    /// What a selected job does that does not execute. Whether it did something.
-    fn act(&mut self, task: usize) -> bool {
-        let steps = self.steps(task);
-        let Some(job) = &mut self.jobs[task] else { return false };
-        if job.left > 0 || job.wakes.is_some() {
-            return false;
-        }
-        let Some(&Step::Lock(resource)) = steps.get(job.at) else {
-            self.proceed(task);
-            return true;
-        };
-        let is_global = self.is_global(resource);
-        let is_new = self.jobs[task].as_ref().is_some_and(|job| job.asked.is_none());
-        if is_new {
-            self.numbers += 1;
-            let numbers = self.numbers;
-            self.log(task, resource, "asks");
-            if let Some(job) = &mut self.jobs[task] {
-                job.asked = Some((resource, numbers, false));
+    /// Selects a job. One that has asked for a lock before tries to get it, or has to wait.
+    fn select_and_try(&mut self, cpu: usize) -> Option<usize> {
+        loop {
+            let task = self.select(cpu)?;
+            let asked = self.jobs[task].as_ref().and_then(|job| job.asked);
+            let Some((resource, ..)) = asked else { return Some(task) };
+            if self.is_global(resource) && self.protocol != Protocol::Dpcp {
+                // It spins.
+                return Some(task);
             }
-            if is_global && self.protocol == Protocol::Dpcp {
-                return true;
+            if self.try_for(task, resource) {
+                return Some(task);
             }
-        } else if is_global && self.protocol != Protocol::Dpcp {
-            // It spins.
-            return false;
         }
+    }
+
+    /// Whether a job gets what it has asked for; if not, it has to wait, or to spin.
+    fn try_for(&mut self, task: usize, resource: ResourceId) -> bool {
         let is_free = self.holder(resource).is_none();
-        let is_granted = match self.protocol {
-            Protocol::Ceiling => is_free && self.is_above_ceilings(task),
-            _ => is_free,
-        };
+        let is_granted =
+            is_free && (self.protocol != Protocol::Ceiling || self.is_above_ceilings(task));
         if is_granted {
             self.grant(task);
         } else if self.protocol != Protocol::Msrp
@@ -435,6 +424,30 @@ impl Ticker<'_> {
             && let Some((_, _, waits)) = &mut job.asked
         {
             *waits = true;
+        }
+        is_granted
+    }
+
+    /// What a selected job does that does not execute. Whether it did something.
+    fn act(&mut self, task: usize) -> bool {
+        let steps = self.steps(task);
+        let Some(job) = &mut self.jobs[task] else { return false };
+        if job.left > 0 || job.wakes.is_some() || job.asked.is_some() {
+            return false;
+        }
+        let Some(&Step::Lock(resource)) = steps.get(job.at) else {
+            self.proceed(task);
+            return true;
+        };
+        self.numbers += 1;
+        let numbers = self.numbers;
+        self.log(task, resource, "asks");
+        if let Some(job) = &mut self.jobs[task] {
+            job.asked = Some((resource, numbers, false));
+        }
+        // Under DPCP it gets it once it is selected on the home CPU.
+        if !(self.is_global(resource) && self.protocol == Protocol::Dpcp) {
+            self.try_for(task, resource);
         }
         true
     }

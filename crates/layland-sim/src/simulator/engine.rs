@@ -90,13 +90,8 @@ impl<P: Policy, R: Recorder, G: Programs> Engine for Simulator<'_, P, R, G> {
 
     fn stretch(&mut self, id: TaskId, work: i64, after: i64) {
         let own = &mut self.ledger.tasks[id].own;
-        if !own.has_steps || own.remaining > 0 {
-            // The job has just been released.
-            (own.has_steps, own.remaining) = (true, 0);
-        }
-        // On a CPU that does several grains in a nanosecond, it may have begun this stretch already.
-        own.remaining += work;
-        own.after = after;
+        // A stretch ends with a whole nanosecond: what a CPU could do in the rest of it is lost.
+        (own.remaining, own.after, own.has_steps) = (work, after, true);
         let cpu = CpuId(own.cpu);
         if cpu.0 != NONE {
             let run = &mut self.cpus[cpu];

@@ -70,6 +70,7 @@ fn a_wrong_expectation_fails() {
         ("resources/partitioned", "\"remote\":[0,3,4,0]", "\"remote\":[0,3,5,0]"),
         ("resources/partitioned", "\"spin\":[0,3,2,0]", "\"spin\":[0,3,1,0]"),
         ("resources/suspension", "\"unified\":[9,15,32]", "\"unified\":[9,15,33]"),
+        ("resources/ties", "[3,4,0,0,0,\"run\"]", "[3,5,0,0,0,\"run\"]"),
         ("run-qps/rq-42", "not-a-quasi-partition", "overload"),
         ("run-qps/rq-43", "333334", "333333"),
     ];
