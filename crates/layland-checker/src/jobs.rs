@@ -161,7 +161,7 @@ impl Checker<'_> {
                     && surplus == 0
                     && most > Service::ZERO
                     && self.is_exact()
-                    && self.find(id).is_none_or(|index| self.ends_by_executing(index));
+                    && self.ends_by_executing(record);
                 if surplus > slack || has_all {
                     self.violated(|this| Violation::Unfinished {
                         job: this.name(id),

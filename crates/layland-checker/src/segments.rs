@@ -2,7 +2,7 @@
 
 use super::{Checker, Sound, Violation};
 use layland_model::{CpuId, CpuMap, Duration, JobId, Rate, Speed, Step, Time};
-use layland_trace::{MarkKind, Segment};
+use layland_trace::{JobRecord, MarkKind, Segment};
 
 impl Checker<'_> {
     /// How many nanoseconds a job may be off: the latency for each of its segments.
@@ -215,7 +215,7 @@ impl Checker<'_> {
                 && last.end < at
                 && !self.is_real
                 && self.system.platform.overheads.is_zero()
-                && self.ends_by_executing(index)
+                && self.ends_by_executing(&self.trace.jobs[index])
             {
                 let (cpu, until) = (last.cpu, last.end);
                 let job = self.name_at(index);
@@ -237,8 +237,7 @@ impl Checker<'_> {
 
     /// Whether the last thing that a job does before its end is to execute: it may also wait for a lock, or suspend
     /// itself, and then end at once.
-    pub(super) fn ends_by_executing(&self, index: usize) -> bool {
-        let record = &self.trace.jobs[index];
+    pub(super) fn ends_by_executing(&self, record: &JobRecord) -> bool {
         let task = &self.system.tasks[record.job.id.task];
         if task.steps.is_some() && record.executed < task.own_wcet() {
             // Its last step may be so short that nothing is left of it.

@@ -202,11 +202,13 @@ impl Ticker<'_> {
         let mut selected: Vec<Option<usize>> = vec![None; self.system.platform.cpu_count()];
         for now in 0..=until {
             self.now = now;
-            for &task in selected.iter().flatten() {
-                if self.jobs[task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
-                {
-                    self.proceed(task);
-                }
+            // Before any of them hands a lock over: a job that has spun until now has not come to the end of a step.
+            let has_ended = |task: &usize| {
+                self.jobs[*task].as_ref().is_some_and(|job| job.left == 0 && job.asked.is_none())
+            };
+            let ended: Vec<usize> = selected.iter().flatten().copied().filter(has_ended).collect();
+            for task in ended {
+                self.proceed(task);
             }
             for task in 0..self.jobs.len() {
                 if let Some(job) = &mut self.jobs[task]
