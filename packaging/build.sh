@@ -32,6 +32,7 @@ if [[ $target = *-gnu && $target != $(uname -m)-* ]]; then
 fi
 # A target whose standard library is not installed: it is compiled, too.
 status=0
+std_flags=()
 assignments=$(packaging/std_source.sh "$target") || status=$?
 links_with_zig=
 if [[ $status = 0 && $target = *-musl ]] && [[ -n $assignments || $target != $(uname -m)-* ]]; then
@@ -69,7 +70,6 @@ for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
 done
 commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
 prefixes+=("$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$commit")
-[ -z "${__CARGO_TESTS_ONLY_SRC_ROOT:-}" ] || prefixes+=("$__CARGO_TESTS_ONLY_SRC_ROOT=/rustc/$commit/library")
 
 flags=()
 # An interpreter loads the wheel, and has a C library.
@@ -86,6 +86,7 @@ for prefix in "${prefixes[@]}"; do
   flags+=("--remap-path-prefix=$prefix")
   cflags+=" -ffile-prefix-map=$prefix"
 done
+flags+=("${std_flags[@]}")
 export CARGO_ENCODED_RUSTFLAGS CFLAGS
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 CFLAGS=${cflags# }

@@ -21,21 +21,26 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
   echo "skipped: needs Python 3.11 or newer (python3)" >&2
   exit 77
 fi
+std_flags=()
 assignments=$(packaging/std_source.sh "$target") || exit
 eval "$assignments"
+
+# Sources have to be there before the folder that they are in has a name.
+cargo fetch --locked --quiet --target "$target"
 
 # No path of this machine gets in. Of several prefixes that fit, the last one is taken.
 prefixes=("$PWD=/layland" "$output=/build")
 for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
   prefixes+=("${sources%/}=/crates")
 done
-library=${__CARGO_TESTS_ONLY_SRC_ROOT:-$(rustc --print sysroot)/lib/rustlib/src/rust/library}
-prefixes+=("$library=/rustc/library")
+commit=$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
+prefixes+=("$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$commit")
 # Searches recurse deeper than the one megabyte of stack that a module has otherwise.
 flags=(-Clink-arg=-zstack-size=4194304)
 for prefix in "${prefixes[@]}"; do
   flags+=("--remap-path-prefix=$prefix")
 done
+flags+=("${std_flags[@]}")
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 cargo build --locked --quiet -p layland-play --lib --target "$target" --profile "$profile" --target-dir "$output" >&2

@@ -26,6 +26,13 @@ for place in one another/place; do
       cp -r "$home/$part" "$work/$place/home/$part"
     fi
   done
+  # So are the sources of the standard library and Zig; what Zig has compiled is not taken along.
+  for part in std-source zig/packages zig/zig_requirements.txt; do
+    if [ -e "target/$part" ]; then
+      mkdir -p "$(dirname "$work/$place/sources/target/$part")"
+      cp -r "target/$part" "$work/$place/sources/target/$part"
+    fi
+  done
   CARGO_HOME=$work/$place/home CARGO_TARGET_DIR=$work/$place/target \
     "$work/$place/sources/packaging/build.sh" "$target" "${2:-dist}" >"$work/path" || status=$?
   # The target is missing, which has been said.

@@ -13,6 +13,13 @@
 #   RUSTC_BOOTSTRAP                 so that a stable compiler has that option
 #   CARGO_UNSTABLE_BUILD_STD        the option itself
 #   __CARGO_TESTS_ONLY_SRC_ROOT     where the sources are; a stable cargo has no other name for it
+#   RUSTC                           a rustc that says that the sources are in its sysroot
+#   std_flags                       an array for bash: flags for rustc that name the files as rustup's library does
+#
+# Cargo hashes where the sources of a crate are into the names of its symbols, and the names decide how the compiler
+# cuts a crate into units. The bytes of a program would depend on the folder: of the path of a crate of the library,
+# cargo leaves out the sysroot of rustc and nothing else, for its build script, too. So the sources lie here in a sysroot
+# of ours, where rustup would have put them, beside links to the rest of the compiler's own.
 #
 # Exit code 77: skipped, the reason is the last line on standard error.
 set -euo pipefail
@@ -40,11 +47,12 @@ version=$(rustc --version | sed -nE 's/^rustc ([0-9.]+) .*/\1/p')
 # Debian has no packages of beta and nightly compilers.
 [ -n "$version" ] || fail "$(rustc --version) is no stable version"
 
-# Not in CARGO_TARGET_DIR: where sources are, seen from the workspace, is part of the names that symbols have, and so of
-# the bytes of a program.
+# Not in CARGO_TARGET_DIR: another target folder needs no other sources.
 kept=$root/target/std-source
 mkdir -p "$kept"
-library=$kept/rustc-$version/library
+sysroot=$kept/rustc-$version
+sources=lib/rustlib/src/rust
+library=$sysroot/$sources/library
 # Two that run at a time would each unpack it.
 exec 9>"$kept/lock"
 flock 9
@@ -85,7 +93,8 @@ END
   dpkg --fsys-tarfile "$view"/rust-src_*.deb |
     tar --extract --directory "$kept/new" --strip-components 4 "./usr/src/rustc-$version/library"
   [ -d "$kept/new/library/vendor" ] || fail "rust-src $found has no crates that the library depends on"
-  mkdir -p "$kept/rustc-$version"
+  rm -rf "$sysroot"
+  mkdir -p "$sysroot/$sources"
   mv "$kept/new/library" "$library"
   rm -rf "$view" "$kept/new"
 fi
@@ -95,4 +104,24 @@ case $target in
 wasm32-*) crates=std,panic_abort ;;
 *) crates=std,panic_unwind ;;
 esac
-printf 'export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=%s __CARGO_TESTS_ONLY_SRC_ROOT=%q\n' "$crates" "$library"
+
+# Nothing is written that is so already: another build may be using it.
+own=$(rustc --print sysroot)
+for part in "$own"/lib/rustlib/*; do
+  link=$sysroot/lib/rustlib/${part##*/}
+  [ "${part##*/}" = src ] || [ "$(readlink "$link")" = "$part" ] || ln -sfn "$part" "$link"
+done
+mkdir -p "$sysroot/bin"
+cat >"$kept/new-rustc" <<END
+#!/bin/sh
+exec '$own/bin/rustc' --sysroot '$sysroot' "\$@"
+END
+chmod +x "$kept/new-rustc"
+cmp --quiet "$kept/new-rustc" "$sysroot/bin/rustc" || mv "$kept/new-rustc" "$sysroot/bin/rustc"
+
+printf 'export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=%s __CARGO_TESTS_ONLY_SRC_ROOT=%q RUSTC=%q\n' \
+  "$crates" "$library" "$sysroot/bin/rustc"
+# Cargo names files in a workspace as they are seen from there, and others in full.
+name=/rustc/$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
+printf 'std_flags=(%q %q)\n' "--remap-path-prefix=$sysroot/$sources=$name" \
+  "--remap-path-prefix=${sysroot#"$root/"}/$sources=$name"
