@@ -10,16 +10,16 @@
 # so that no rustup server is asked. The package has to be of the very version of the compiler. The sources stay in
 # target/std-source. What is printed makes cargo build them, too (-Zbuild-std, some 30 s of processor time): it sets
 #
-#   RUSTC_BOOTSTRAP                 so that a stable compiler has that option
-#   CARGO_UNSTABLE_BUILD_STD        the option itself
-#   __CARGO_TESTS_ONLY_SRC_ROOT     where the sources are; a stable cargo has no other name for it
-#   RUSTC                           a rustc that says that the sources are in its sysroot
-#   std_flags                       an array for bash: flags for rustc that name the files as rustup's library does
+#   RUSTC_BOOTSTRAP             so that a stable compiler has that option
+#   CARGO_UNSTABLE_BUILD_STD    the option itself
+#   RUSTC                       a rustc that has the sources in its sysroot, where cargo looks for them
+#   std_flags                   an array of bash: flags for rustc that name the files as rustup's library does
 #
+# The sysroot is ours: the sources, where rustup would have put them, beside links to the rest of the compiler's own.
 # Cargo hashes where the sources of a crate are into the names of its symbols, and the names decide how the compiler
-# cuts a crate into units. The bytes of a program would depend on the folder: of the path of a crate of the library,
-# cargo leaves out the sysroot of rustc and nothing else, for its build script, too. So the sources lie here in a sysroot
-# of ours, where rustup would have put them, beside links to the rest of the compiler's own.
+# cuts a crate into units. For a crate of the library it leaves the sysroot out of the path, and nothing else, and for
+# the build script of such a crate the sysroot that rustc has without any flags. Sources anywhere else, or a sysroot
+# that only a flag names, would make other bytes in every folder.
 #
 # Exit code 77: skipped, the reason is the last line on standard error.
 set -euo pipefail
@@ -119,8 +119,7 @@ END
 chmod +x "$kept/new-rustc"
 cmp --quiet "$kept/new-rustc" "$sysroot/bin/rustc" || mv "$kept/new-rustc" "$sysroot/bin/rustc"
 
-printf 'export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=%s __CARGO_TESTS_ONLY_SRC_ROOT=%q RUSTC=%q\n' \
-  "$crates" "$library" "$sysroot/bin/rustc"
+printf 'export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=%s RUSTC=%q\n' "$crates" "$sysroot/bin/rustc"
 # Cargo names files in a workspace as they are seen from there, and others in full.
 name=/rustc/$(rustc --version --verbose | sed -n 's/^commit-hash: //p')
 printf 'std_flags=(%q %q)\n' "--remap-path-prefix=$sysroot/$sources=$name" \

@@ -41,6 +41,45 @@ missing="needs the target $target (rustup target add $target)"
 expect 77 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/std_source.sh $target
 expect 3 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/build.sh $target
 expect 0 "skipped: $missing" env PATH="$work/bin:$PATH" packaging/release.sh --target $target --out "$work/none"
+# The names that cargo gives to the crates of a standard library from its sources, and with them the bytes of a program,
+# are the same in every folder. Nothing is compiled: cargo names everything before it asks for the first crate.
+version=$(rustc --version | cut -d ' ' -f 2)
+if [ -d "target/std-source/rustc-$version/lib" ] && [ -n "$(packaging/std_source.sh $target)" ]; then
+  cat >"$work/wrapper" <<END
+#!/bin/sh
+case "\$*" in
+*-vV | *'--crate-name ___'*) exec "\$@" ;;
+esac
+exit 1
+END
+  chmod +x "$work/wrapper"
+  for folder in here/as well/as/there; do
+    mkdir -p "$work/$folder/packaging" "$work/$folder/src" "$work/$folder/target"
+    cp packaging/std_source.sh "$work/$folder/packaging"
+    cp -r target/std-source "$work/$folder/target"
+    printf '[package]\nname = "nothing"\nedition = "2024"\n' >"$work/$folder/Cargo.toml"
+    touch "$work/$folder/src/lib.rs"
+    (
+      cd "$work/$folder"
+      eval "$(packaging/std_source.sh $target)"
+      CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${std_flags[*]}")
+      export CARGO_ENCODED_RUSTFLAGS CARGO_TARGET_DIR=out RUSTC_WRAPPER=$work/wrapper
+      cargo build --quiet --target $target 2>"$work/err" || mkdir -p out
+      find out -path '*.fingerprint/*-*' -prune -printf '%f\n' | sort >"$work/${folder%%/*}.names"
+    )
+  done
+  if ! grep --quiet '^compiler_builtins-' "$work/here.names" || ! grep --quiet '^std-' "$work/here.names"; then
+    echo "failed: cargo names no standard library" >&2
+    cat "$work/err" "$work/here.names" >&2
+    exit 1
+  fi
+  if ! diff "$work/here.names" "$work/well.names"; then
+    echo "failed: a standard library from its sources has other names in another folder" >&2
+    exit 1
+  fi
+else
+  echo "skipped: needs the sources of the standard library (packaging/std_source.sh $target)"
+fi
 for machine in aarch64 x86_64; do
   if [ $machine != "$(uname -m)" ] && ! command -v $machine-linux-gnu-gcc >/dev/null; then
     target=$machine-unknown-linux-gnu
