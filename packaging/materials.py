@@ -196,12 +196,14 @@ def c_libraries(target: str, features: str) -> list[Part]:
     for name, licence in libraries.items():
         file = said(compiler, f"-print-file-name=lib{name}.a").strip()
         try:
-            package = said("dpkg-query", "--search", os.path.realpath(file)).split(":")[0]
-            version = said("dpkg-query", "--show", "--showformat=${Version}", package)
+            # With the kind of machine, where there are several: each has a version of its own.
+            installed = said("dpkg-query", "--search", os.path.realpath(file)).split(": ")[0]
+            version = said("dpkg-query", "--show", "--showformat=${Version}", installed)
         except (OSError, subprocess.CalledProcessError):
             print(f"without the licence of lib{name}.a: no Debian package has {file}", file=sys.stderr)
             parts.append(Part(f"lib{name}.a", "", licence, f"pkg:generic/lib{name}"))
             continue
+        package = installed.split(":")[0]
         part = Part(f"lib{name}.a of {package}", version, licence, f"pkg:deb/{system}/{package}@{version}")
         texts = [Path("/usr/share/doc", package, "copyright")]
         texts += [Path("/usr/share/common-licenses", each) for each in in_full[name]]
