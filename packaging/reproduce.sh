@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the program of the last commit twice from nothing, in two folders, with two target folders and two homes of
-# cargo, and compares the bytes. Takes some twelve minutes of processor time.
+# cargo, and compares the bytes. Takes some twelve minutes of processor time for glibc, and 26 for musl with a standard
+# library from its sources.
 #
 #   packaging/reproduce.sh [TARGET [PROFILE [FILE]]]     by default what the compiler builds for, in the profile `dist`
 #
